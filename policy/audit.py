@@ -1,0 +1,188 @@
+"""What every agent may do through every chain, declared and enforced.
+
+For each agent the positions that matter (`policy.reach`) are told with a chain
+as witness. Where the host enforces something else than what is declared along
+the chain, the difference is told as well: an *escalation* grants more, a
+*dead letter* is granted by the files and refused by the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from policy.chain import Chain, SpawnDenied
+from policy.compare import Comparison, Difference
+from policy.decision import Because
+from policy.effect import Effect
+from policy.finding import Finding
+from policy.lookup import Lookup
+from policy.project import Project
+from policy.reach import Reach, reach
+from policy.source import Place
+from policy.table import Table
+from policy.tools import representatives
+from policy.workspace import Unread, Workspace
+
+__all__ = ["AgentAudit", "Audit", "Position", "Privilege", "ProjectAudit", "audit", "privileges"]
+
+
+@attrs.frozen
+class Privilege:
+    """What one table says of one tool.
+
+    Attributes:
+        tool: its name.
+        effect: of every call, or None where it depends on the arguments.
+        rules: the rules that then decide, strictest first, each once.
+        otherwise: the effect where none of those speaks.
+
+    """
+
+    tool: str
+    effect: Effect | None
+    rules: tuple[Because, ...] = ()
+    otherwise: Effect | None = None
+
+
+@attrs.frozen
+class Position:
+    """An agent at the end of a chain, in one reading.
+
+    Attributes:
+        chain: from the root.
+        confirm: agents of the chain whose start somebody must confirm.
+        privileges: what it may do, by tool.
+
+    """
+
+    chain: tuple[str, ...]
+    confirm: tuple[str, ...]
+    privileges: tuple[Privilege, ...]
+
+
+@attrs.frozen
+class AgentAudit:
+    """One agent.
+
+    Attributes:
+        name: as chains name it.
+        place: where it is defined; None when it is built in.
+        attenuated: its positions as declared; none where no chain reaches it.
+        enforced: its positions as the host has it.
+        escalations: what the host grants beyond what the chain declares.
+        dead_letters: what the chain declares and the host refuses.
+        spawns: the agents it can start, as declared and as enforced.
+        exact: whether the two readings were compared exactly.
+
+    """
+
+    name: str
+    place: Place | None
+    attenuated: tuple[Position, ...]
+    enforced: tuple[Position, ...]
+    escalations: tuple[Difference, ...]
+    dead_letters: tuple[Difference, ...]
+    spawns: tuple[tuple[str, ...], tuple[str, ...]]
+    exact: bool = True
+
+
+@attrs.frozen
+class ProjectAudit:
+    """One project: its agents, and what was read for it."""
+
+    project: Project
+    agents: tuple[AgentAudit, ...]
+    exact: bool
+
+
+@attrs.frozen
+class Audit:
+    """A whole workspace."""
+
+    label: str
+    projects: tuple[ProjectAudit, ...]
+    findings: tuple[Finding, ...]
+    unread: tuple[Unread, ...]
+
+
+def audit(workspace: Workspace, *, progress: Callable[[str], None] = lambda _: None) -> Audit:
+    """Return the audit of *workspace*; *progress* is told of each project."""
+    projects = []
+    for project in workspace.projects:
+        progress(project.title)
+        projects.append(_Auditor(project).run())
+    return Audit(workspace.label, tuple(projects), workspace.findings, workspace.unread)
+
+
+class _Auditor:
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._compared: dict[object, Comparison] = {}
+        self._privileges: dict[object, tuple[Privilege, ...]] = {}
+
+    def run(self) -> ProjectAudit:
+        """Return the audit of the project."""
+        project = self.project
+        declared = reach(project, project.attenuated)
+        real = reach(project, project.enforced)
+        names = dict.fromkeys([*project.starts, *sorted(project.agents)])
+        agents = tuple(self._agent(name, declared, real) for name in names)
+        return ProjectAudit(project, agents, declared.exact and real.exact)
+
+    def _agent(self, name: str, declared: Reach, real: Reach) -> AgentAudit:
+        entry = self.project.agents.get(name)
+        compared = list(self._readings(real.chains.get(name, ())))
+        differences = [d for comparison in compared for d in comparison.differences]
+        unique = {(d.tool, str(d.call), d.before.effect, d.after.effect): d for d in differences}
+        return AgentAudit(
+            name=name,
+            place=entry.place if entry else None,
+            attenuated=tuple(map(self._position, declared.chains.get(name, ()))),
+            enforced=tuple(map(self._position, real.chains.get(name, ()))),
+            escalations=tuple(d for d in unique.values() if d.widened),
+            dead_letters=tuple(d for d in unique.values() if not d.widened),
+            spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
+            exact=all(comparison.exact for comparison in compared),
+        )
+
+    def _readings(self, chains: tuple[Chain, ...]) -> Iterator[Comparison]:
+        """Yield how each chain of the host differs from what it declares."""
+        for real in chains:
+            try:
+                declared = Chain.start(real.names[0], self.project.attenuated)
+                for name in real.names[1:]:
+                    declared = declared.spawn(name)
+            except SpawnDenied:
+                continue  # the spawn itself is the escalation, told of the agent that spawns
+            key = (declared.table.use.sets, real.table.use.sets)
+            if key not in self._compared:
+                self._compared[key] = declared.table.differences(real.table)
+            yield self._compared[key]
+
+    def _position(self, chain: Chain) -> Position:
+        key = chain.table.use.sets
+        if key not in self._privileges:
+            self._privileges[key] = privileges(chain.table)
+        confirm = tuple(link.name for link in chain.links if link.confirm)
+        return Position(chain.names, confirm, self._privileges[key])
+
+
+def privileges(table: Table) -> tuple[Privilege, ...]:
+    """Return what *table* says of each tool that it can tell apart."""
+    tools, _ = representatives(part.rules for part in table.use.parts)
+    return tuple(_privilege(tool, table.lookup(tool)) for tool in tools)
+
+
+def _privilege(tool: str, lookup: Lookup) -> Privilege:
+    if lookup.constant is not None:
+        return Privilege(tool, lookup.constant.effect, lookup.constant.because)
+    rules = {
+        Because(entry.rule, entry.effect, links[0] if links else "", entry.place): None
+        for row, links in lookup.rows
+        for entry in row.entries
+    }
+    otherwise = min([lookup.floor, *(row.default.effect for row, _ in lookup.rows)])
+    ordered = sorted(rules, key=lambda because: because.effect)
+    return Privilege(tool, None, tuple(ordered), otherwise)

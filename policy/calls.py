@@ -1,0 +1,121 @@
+"""Reading the argument of a call that rules speak of, in one form.
+
+Whatever cannot be read raises `Unreadable`, and the table denies: a rule that
+might have denied the call cannot be asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from policy import limits
+from policy.decision import Reason
+from policy.dialect import Argument, ArgumentKind, Dialect
+
+__all__ = ["Unreadable", "argument_text", "canonical_path", "parameter_text"]
+
+
+class Unreadable(Exception):
+    """The argument is missing, of the wrong type, too long, or contradicts itself."""
+
+    def __init__(self, reason: Reason = Reason.MALFORMED) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
+def argument_text(argument: Argument, dialect: Dialect, call: Mapping[str, object]) -> str:
+    """Return the text of *call* that patterns are matched with.
+
+    Raises:
+        Unreadable: there is no such text.
+
+    """
+    text = _raw(argument, call)
+    if len(text) > limits.CALL_CHARACTERS:
+        raise Unreadable(Reason.TOO_LONG)
+    match argument.kind:
+        case ArgumentKind.TEXT | ArgumentKind.COMMAND:
+            return text
+        case ArgumentKind.PATH:
+            return canonical_path(text, dialect)
+        case ArgumentKind.URL:
+            return _host(text)
+
+
+def _raw(argument: Argument, call: Mapping[str, object]) -> str:
+    if not argument.fields:
+        return _only_text(call)
+    values = [call[field] for field in argument.fields if field in call]
+    if not values:
+        if argument.absent is None:
+            raise Unreadable
+        return argument.absent
+    first = values[0]
+    if not isinstance(first, str) or any(value != first for value in values[1:]):
+        raise Unreadable
+    return first
+
+
+def _only_text(call: Mapping[str, object]) -> str:
+    # A tool nobody described: one text is its argument, else all of it is.
+    if len(call) == 1:
+        (value,) = call.values()
+        if isinstance(value, str):
+            return value
+    try:
+        return json.dumps(call, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        raise Unreadable from None
+
+
+def parameter_text(value: object) -> str | None:
+    """Return a scalar argument as rules write it, e.g. ``true``; None for what is no scalar."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    return None
+
+
+def canonical_path(path: str, dialect: Dialect) -> str:
+    """Return *path* absolute, without ``.``, ``..`` and empty segments; the root is "".
+
+    Raises:
+        Unreadable: the path is empty, or holds a NUL, which ends names below.
+
+    """
+    if not path or "\0" in path:
+        raise Unreadable
+    if path == "~" or path.startswith("~/"):
+        path = dialect.home + path[1:]
+    elif not path.startswith("/"):
+        path = f"{dialect.cwd}/{path}"
+    segments: list[str] = []
+    for segment in path.split("/"):
+        if segment == "..":
+            if segments:
+                segments.pop()
+        elif segment not in ("", "."):
+            segments.append(segment)
+    text = "/" + "/".join(segments) if segments else ""
+    return text.casefold() if dialect.fold else text
+
+
+def _host(url: str) -> str:
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        host = None
+    if not host:
+        raise Unreadable
+    host = host.casefold().removesuffix(".")
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode("ascii")
+        except UnicodeError:
+            raise Unreadable from None
+    return host

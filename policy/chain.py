@@ -1,0 +1,179 @@
+"""Spawn chains: what agents that started one another may do together.
+
+A *reading* says how a link follows from the one before it. In the attenuated
+reading, which is ours, a chain only narrows (`attenuate`). In the enforced
+reading it is as the host really does it, and its front end says how.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import attrs
+
+from policy.decision import Because, Decision
+from policy.effect import Effect
+from policy.table import Table
+
+__all__ = ["SPAWN_TOOL", "Chain", "Link", "Reading", "SpawnDenied", "attenuate"]
+
+# Starting an agent is a call like any other.
+SPAWN_TOOL = "Task"
+
+
+class SpawnDenied(Exception):
+    """A link of a chain may not start the agent.
+
+    Attributes:
+        agent: the agent that may not be started.
+        link: the link of the chain that denies it.
+        because: the rules that deny it; none where nothing grants it.
+        reason: ``rule``, ``default``, ``unavailable``, ``depth`` or ``unknown-agent``.
+
+    """
+
+    def __init__(
+        self, agent: str, link: str, reason: str, because: tuple[Because, ...] = ()
+    ) -> None:
+        why = "; ".join(map(str, because)) or _WHY.get(reason, reason)
+        super().__init__(f"`{link}` may not start `{agent}`: {why}")
+        self.agent = agent
+        self.link = link
+        self.because = because
+        self.reason = reason
+
+
+_WHY = {
+    "default": "nothing grants it",
+    "unavailable": "it has no tool that starts agents",
+    "depth": "its limit of depth is reached",
+    "unknown-agent": "there is no such agent",
+}
+
+
+@attrs.frozen
+class Link:
+    """An agent at its position of a chain.
+
+    Attributes:
+        name: the agent.
+        table: what it may do, and hand on, at this position.
+        depth: agents before it.
+        state: what else the host's reading needs to know of the position.
+        confirm: who must confirm that it is started: the links that ask.
+
+    """
+
+    name: str
+    table: Table
+    depth: int = 0
+    state: object = None
+    confirm: tuple[str, ...] = ()
+
+
+class Reading(Protocol):
+    """How chains of one project come about."""
+
+    @property
+    def name(self) -> str:
+        """``attenuated`` or ``enforced``."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+
+    def start(self, agent: str) -> Link:
+        """Return the first link. Raises KeyError for an unknown agent."""
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*. Raises KeyError for an unknown agent."""
+
+
+def attenuate(parent: Table, child: Table) -> Table:
+    """Return what *child* may do when *parent* started it: the two ceilings, met."""
+    use = child.use & parent.delegated
+    delegate = None
+    if child.delegate is not None or parent.delegate is not None:
+        delegate = child.delegated & parent.delegated
+    above = parent.bounds
+    handed_down = attrs.evolve(above, depth=None if above.depth is None else above.depth - 1)
+    return Table(use, delegate, child.bounds & handed_down)
+
+
+@attrs.frozen(slots=False)
+class Chain:
+    """The agents from the root to the one that calls.
+
+    Attributes:
+        links: from the root down.
+        reading: how further links come about.
+
+    """
+
+    links: tuple[Link, ...]
+    reading: Reading = attrs.field(eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        # The one place where a call spends its time is the table's.
+        object.__setattr__(self, "decide", self.table.decide)
+
+    @classmethod
+    def start(cls, agent: str, reading: Reading) -> Chain:
+        """Return the chain of the root *agent* alone.
+
+        Raises:
+            SpawnDenied: there is no such agent.
+
+        """
+        try:
+            return cls((reading.start(agent),), reading)
+        except KeyError:
+            raise SpawnDenied(agent, "the root", "unknown-agent") from None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agents by name."""
+        return tuple(link.name for link in self.links)
+
+    @property
+    def table(self) -> Table:
+        """What the last agent may do, all links considered."""
+        return self.links[-1].table
+
+    def decide(self, tool: str, call: dict[str, object]) -> Decision:
+        """Return what a call of the last agent gets (see `Table.decide`)."""
+        return self.table.decide(tool, call)
+
+    def spawning(self, agent: str) -> Decision:
+        """Return what the call that would start *agent* gets."""
+        return self.table.decide(SPAWN_TOOL, {"subagent_type": agent})
+
+    def spawn(self, agent: str) -> Chain:
+        """Return the narrower chain in which the last agent started *agent*.
+
+        Where a link asks, the chain is the one after the confirmation; its last
+        link says who must give it.
+
+        Raises:
+            SpawnDenied: a link denies it, a limit of depth is reached, or there
+                is no such agent.
+
+        """
+        last = self.links[-1]
+        decision = self.spawning(agent)
+        if decision.effect is Effect.DENY:
+            link = decision.links[0] if decision.links else last.name
+            raise SpawnDenied(agent, link, decision.reason.value, decision.because)
+        depth = last.table.bounds.depth
+        if depth is not None and depth <= 0:
+            raise SpawnDenied(agent, last.name, "depth")
+        try:
+            link = self.reading.step(last, agent)
+        except KeyError:
+            raise SpawnDenied(agent, last.name, "unknown-agent") from None
+        if decision.effect is Effect.ASK:
+            link = attrs.evolve(link, confirm=decision.links or (last.name,))
+        return Chain((*self.links, link), self.reading)
+
+    def __str__(self) -> str:
+        return ">".join(self.names)

@@ -1,0 +1,123 @@
+"""What a policy claims of itself: calls and what they must get, and what never happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from policy.chain import Chain, SpawnDenied
+from policy.dialect import Dialect
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.project import Project
+from policy.source import Span
+from policy.syntax import Grant, Matcher, Parameter, Test
+from policy.syntax import Never as NeverStatement
+
+__all__ = ["ChainTest", "Claim", "Never", "Verdict", "call_of", "check"]
+
+
+@attrs.frozen
+class ChainTest:
+    """Calls of one chain and what each must get."""
+
+    statement: Test
+
+
+@attrs.frozen
+class Never:
+    """Calls that no chain of a shape may make."""
+
+    statement: NeverStatement
+
+
+Claim = ChainTest | Never
+
+
+@attrs.frozen
+class Verdict:
+    """What came of one claim about one call.
+
+    Attributes:
+        claim: as a person reads it.
+        holds: True, False, or None where it could not be decided.
+        why: what was found instead, with its reasons.
+        span: where the claim is written.
+
+    """
+
+    claim: str
+    holds: bool | None
+    why: str
+    span: Span = attrs.field(repr=False)
+
+
+def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]:
+    """Return the call that a matcher names in a test: its specifier is taken literally.
+
+    Raises:
+        PolicyError: the matcher names no one call.
+
+    """
+    if "*" in matcher.tool:
+        msg = f"expected one tool, found `{matcher.tool}`"
+        raise PolicyError(msg, matcher.span, help="a test names the call it is about")
+    argument = dialect.argument(matcher.tool)
+    specifier = matcher.specifier
+    if specifier is None:
+        return matcher.tool, {}
+    if isinstance(specifier, Parameter) and specifier.name in argument.parameters:
+        return matcher.tool, {specifier.name: specifier.value}
+    text = specifier.text
+    if matcher.tool == "WebFetch" and "://" not in text:
+        text = "https://" + text.removeprefix("domain:").strip() + "/"
+    field = argument.fields[0] if argument.fields else "argument"
+    return matcher.tool, {field: text}
+
+
+def check(project: Project, dialect: Dialect) -> Iterator[Verdict]:
+    """Yield the verdict on every claim of *project*, in the order written."""
+    for claim in project.claims:
+        match claim:
+            case ChainTest(statement=statement):
+                yield from _test(project, statement, dialect)
+            case Never(statement=statement):
+                yield from _never(statement)
+
+
+def _test(project: Project, test: Test, dialect: Dialect) -> Iterator[Verdict]:
+    chain: Chain | None = None
+    denied = ""
+    try:
+        chain = Chain.start(test.chain[0], project.attenuated)
+        for agent in test.chain[1:]:
+            chain = chain.spawn(agent)
+    except SpawnDenied as error:
+        denied = str(error)
+    shown = " > ".join(test.chain)
+    for grant in test.body:
+        if not isinstance(grant, Grant):
+            continue
+        for matcher in grant.matchers:
+            claim = f"{shown}: {grant.effect} {matcher}"
+            if chain is None:
+                # An agent that is never started makes no call, so it is denied every one.
+                holds = grant.effect is Effect.DENY
+                yield Verdict(claim, holds, denied, matcher.span)
+                continue
+            decision = chain.decide(*call_of(matcher, dialect))
+            yield Verdict(
+                claim, decision.effect is grant.effect, str(decision), matcher.span
+            )
+
+
+def _never(never: NeverStatement) -> Iterator[Verdict]:
+    shown = " > ".join(never.chain)
+    for matcher in never.matchers:
+        yield Verdict(
+            f"never {shown}: {matcher}",
+            None,
+            "not proven: claims about all chains are not decided yet",
+            never.span,
+        )

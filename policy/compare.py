@@ -1,0 +1,333 @@
+"""Exactly which calls of one tool two tables decide differently, with a witness for each.
+
+Two lists A and B decide some call differently just when there are a line of A
+and a line of B with different effects, and a call that both lines match and
+both lists decide by those lines. Of the texts that both lines match it is
+enough to try those in which a fresh character fills what both leave open
+(`policy.patterns.search`). Only lines without a counterpart on the other side
+can be among the deciding ones, so the cost is that of the edit, not of the
+lists.
+
+Where a side is a meet of several lists, a line is chosen for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+
+import attrs
+
+from policy import limits
+from policy.decision import Decision
+from policy.dialect import ArgumentKind
+from policy.effect import Effect
+from policy.lookup import Lookup
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.domains import COMMANDS, Domain
+from policy.patterns.pattern import (
+    Pattern,
+    freeze,
+    is_stars,
+    named,
+    readable,
+    set_characters,
+)
+from policy.patterns.search import fresh_character, search
+from policy.row import Row
+from policy.view import View, counterparts
+
+__all__ = ["Comparison", "Difference", "compare", "witness_call"]
+
+Call = dict[str, object]
+Decide = Callable[[Call], Decision]
+
+# Combinations of parameters that are told apart, and of deciding lines that
+# are tried for one edit, before the answer is no longer exact.
+_PARAMETER_CASES = 64
+_COMBINATIONS = 2_000
+
+
+@attrs.frozen
+class Difference:
+    """Calls of one tool that are decided differently, shown by one of them.
+
+    Attributes:
+        tool: its name.
+        call: the witness; both decisions are of it.
+        before: what it got.
+        after: what it gets.
+
+    """
+
+    tool: str
+    call: Call = attrs.field(eq=False)
+    before: Decision
+    after: Decision
+
+    @property
+    def widened(self) -> bool:
+        """Whether more is granted than before."""
+        return self.before.effect < self.after.effect
+
+
+@attrs.frozen
+class Comparison:
+    """Every way in which decisions differ, one difference for each.
+
+    Attributes:
+        differences: each with other deciding rules or effects than the rest.
+        exact: whether nothing else differs; False where that was not decided.
+
+    """
+
+    differences: tuple[Difference, ...] = ()
+    exact: bool = True
+
+
+def compare(tool: str, before: Lookup, after: Lookup) -> Comparison:
+    """Return how the calls of *tool* are decided differently by two lookups."""
+    sides = (_rows(before), _rows(after))
+    rows = [row for side in sides for row in side]
+    if not rows:
+        return _constants(tool, before, after)
+    arguments = {row.argument for row in rows}
+    if len({argument.kind for argument in arguments}) > 1:
+        return Comparison((), exact=False)
+    cases = _parameter_cases(rows)
+    found: dict[object, Difference] = {}
+    exact = cases is not None
+    for parameters in cases or [{}]:
+        pair = _Pair(tool, before, after, parameters)
+        for difference in pair.differences():
+            found.setdefault(_signature(difference), difference)
+        exact &= pair.exact
+    return Comparison(tuple(found.values()), exact)
+
+
+def _signature(difference: Difference) -> object:
+    return (
+        difference.before.effect,
+        difference.after.effect,
+        difference.before.because,
+        difference.after.because,
+    )
+
+
+def _rows(lookup: Lookup) -> list[Row]:
+    return [row for row, _ in lookup.rows]
+
+
+def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:
+    was, now = before.constant, after.constant
+    if was is None or now is None or was.effect is now.effect:
+        return Comparison()
+    return Comparison((Difference(tool, {}, was, now),))
+
+
+def _parameter_cases(rows: Sequence[Row]) -> list[dict[str, str]] | None:
+    """Return parameters that tell all rows' parameter rules apart; None when too many."""
+    patterns: dict[str, dict[Pattern, None]] = {}
+    for row in rows:
+        for entry in row.entries:
+            if entry.field and entry.pattern is not None:
+                patterns.setdefault(entry.field, {})[entry.pattern] = None
+    choices: list[list[tuple[str, str] | None]] = []
+    for field, alternatives in patterns.items():
+        values: dict[str, None] = {}
+        for pattern in alternatives:
+            values[pattern.witness() or ""] = None
+            for other in alternatives:
+                values[(pattern & other).witness() or ""] = None
+        values.pop("", None)
+        choices.append([None, *((field, value) for value in values)])
+    count = 1
+    for alternatives_of_field in choices:
+        count *= len(alternatives_of_field)
+    if count > _PARAMETER_CASES:
+        return None
+    return [dict(pair for pair in case if pair is not None) for case in product(*choices)]
+
+
+class _Pair:
+    """Two sides of the comparison, for calls with given parameters."""
+
+    def __init__(
+        self, tool: str, before: Lookup, after: Lookup, parameters: Mapping[str, str]
+    ) -> None:
+        self.tool = tool
+        self.lookups = (before, after)
+        self.parameters = parameters
+        self.exact = True
+        rows = [_rows(before), _rows(after)]
+        self.argument = (rows[0] or rows[1])[0].argument
+        self.domain = _domain(self.argument.kind, (rows[0] or rows[1])[0])
+        by_key: dict[object, View] = {}
+        views = [
+            [by_key.setdefault((view := View.of(row, parameters)).key, view) for row in side]
+            for side in rows
+        ]
+        self.views = list(by_key.values())
+        self.sides = [{self.views.index(view) for view in side} for side in views]
+        self.floors = [_floor(before), _floor(after)]
+        patterns = [pattern for view in self.views for pattern in view.patterns]
+        self.fresh = fresh_character(named(patterns))
+        self.extra = set_characters(patterns)
+        self.plain = all(map(is_stars, patterns))
+        # view -> line -> the same line in the view it is compared with
+        self.kept: dict[int, dict[int, int]] = {}
+
+    def differences(self) -> Iterator[Difference]:
+        """Yield a difference for every pair of deciding lines that gives one."""
+        for view, line in self._edits():
+            yield from self._by_line(view, line)
+
+    def _edits(self) -> Iterator[tuple[int, int]]:
+        """Yield the lines, as view and index, one of which decides any difference."""
+        only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
+        if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
+            (before,), (after,) = only
+            kept = counterparts(self.views[before], self.views[after])
+            self.kept = {before: kept, after: {new: old for old, new in kept.items()}}
+            for view in (after, before):
+                lines = range(len(self.views[view].entries))
+                yield from ((view, line) for line in lines if line not in self.kept[view])
+            if self.views[before].default is not self.views[after].default:
+                yield after, NO_MATCH
+            return
+        numbers = only[1] | only[0]
+        if self.floors[0] is not self.floors[1]:
+            numbers = set(range(len(self.views)))
+        for number in sorted(numbers, key=lambda n: (n not in self.sides[1], n)):
+            yield from ((number, line) for line in range(len(self.views[number].entries)))
+            yield number, NO_MATCH
+
+    def _by_line(self, view: int, line: int) -> Iterator[Difference]:
+        """Yield differences decided by one line, one for each pair of effects."""
+        chosen = {view: line}
+        seen: set[tuple[Effect, Effect]] = set()
+        pattern = self._pattern(view, line)
+        frozen = freeze(pattern, self.fresh) if pattern is not None else self.fresh
+        firsts = [view.automaton.first(frozen) for view in self.views]
+        if self.plain and line != NO_MATCH and firsts[view] != line:
+            return  # a line before this one matches all that it matches
+        sample = self._confirmed(frozen, chosen) if self.domain.holds(frozen) else None
+        if sample is not None:
+            seen.add((sample.before.effect, sample.after.effect))
+            yield sample
+        tried = 0
+        for combination in self._combinations(chosen, firsts):
+            effects = self._effects(combination)
+            if effects[0] is effects[1] or effects in seen:
+                continue
+            tried += 1
+            if tried > _COMBINATIONS:
+                self.exact = False
+                return
+            text = self._search(combination)
+            if text is None:
+                continue
+            difference = self._confirmed(text, combination)
+            if difference is None:
+                # The search and the table disagree, e.g. on a command that a
+                # host reads in a second way. Say that this is not settled.
+                self.exact = False
+                continue
+            seen.add(effects)
+            yield difference
+
+    def _combinations(
+        self, chosen: dict[int, int], firsts: Sequence[int]
+    ) -> Iterator[dict[int, int]]:
+        """Yield *chosen* with a deciding line for every other view as well.
+
+        Of star patterns, the line that matches the frozen one contains all of
+        it (*firsts*), so no later line decides any of it.
+        """
+        rest = [number for number in range(len(self.views)) if number not in chosen]
+        if not rest:
+            yield chosen
+            return
+        number = rest[0]
+        patterns = [p for view, line in chosen.items() if (p := self._pattern(view, line))]
+        view = self.views[number]
+        last = firsts[number] if self.plain and patterns else NO_MATCH
+        lines = view.near(max(patterns, key=_literal)) if patterns else range(len(view.entries))
+        for line in lines:
+            if line <= last and self._can_decide(number, line, chosen):
+                yield from self._combinations({**chosen, number: line}, firsts)
+        if last == NO_MATCH:
+            yield from self._combinations({**chosen, number: NO_MATCH}, firsts)
+
+    def _can_decide(self, view: int, line: int, chosen: Mapping[int, int]) -> bool:
+        """Return whether no counterpart of *line* decides before a chosen line."""
+        twin = self.kept.get(view, {}).get(line)
+        return twin is None or all(
+            twin >= other for number, other in chosen.items() if number in self.kept
+        )
+
+    def _pattern(self, view: int, line: int) -> Pattern | None:
+        return None if line == NO_MATCH else self.views[view].patterns[line]
+
+    def _effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
+        before, after = (
+            min([floor, *(self.views[n].effect(combination[n]) for n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
+
+    def _search(self, combination: Mapping[int, int]) -> str | None:
+        numbers = list(combination)
+        wanted = tuple(combination[number] for number in numbers)
+        guides = [p.automaton for v, line in combination.items() if (p := self._pattern(v, line))]
+        found = search(
+            [self.domain, *guides],
+            [self.views[number].automaton for number in numbers],
+            lambda firsts: firsts == wanted,
+            fresh=self.fresh,
+            extra=self.extra,
+            budget=limits.SEARCH_STATES,
+        )
+        self.exact &= found.exact
+        return found.text
+
+    def _confirmed(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
+        """Return the difference that *text* shows when both tables are asked, or None."""
+        if any(self.views[v].automaton.first(text) != line for v, line in chosen.items()):
+            return None
+        shown: Difference | None = None
+        wanted: tuple[Decision, Decision] | None = None
+        for candidate in (text, *readable(text)):
+            call = witness_call(self.argument.kind, self.argument.fields, candidate)
+            call.update(self.parameters)
+            before, after = (lookup.decide_anew(call) for lookup in self.lookups)
+            if before.effect is after.effect:
+                continue
+            if wanted is None or candidate == text:
+                wanted = (before, after)
+                shown = Difference(self.tool, call, before, after)
+            elif wanted == (before, after):
+                # Every table answers alike, so the readable call may stand for it.
+                return Difference(self.tool, call, before, after)
+        return shown
+
+
+def _floor(lookup: Lookup) -> Effect:
+    return lookup.floor
+
+
+def _literal(pattern: Pattern) -> int:
+    return sum(len(token) for token in pattern.tokens if isinstance(token, str))
+
+
+def _domain(kind: ArgumentKind, row: Row) -> Domain:
+    return COMMANDS if kind is ArgumentKind.COMMAND else row.kind.domain
+
+
+def witness_call(kind: ArgumentKind, fields: Sequence[str], text: str) -> Call:
+    """Return a call whose argument is read as *text*."""
+    if kind is ArgumentKind.URL:
+        text = f"https://{text}/"
+    elif kind is ArgumentKind.PATH:
+        text = text or "/"
+    return {fields[0] if fields else "argument": text}

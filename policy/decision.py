@@ -1,0 +1,74 @@
+"""The answer to one call, with its reasons."""
+
+from __future__ import annotations
+
+import enum
+from typing import NoReturn
+
+import attrs
+
+from policy.effect import Effect
+from policy.source import Place
+
+__all__ = ["Because", "Decision", "Reason"]
+
+
+class Reason(enum.Enum):
+    """Why a decision is as it is. The values are a contract: add, never rename."""
+
+    RULE = "rule"  # a rule says so
+    DEFAULT = "default"  # no rule speaks of the call, so the default of a table holds
+    UNRESTRICTED = "unrestricted"  # no table speaks at all
+    UNAVAILABLE = "unavailable"  # the agent does not have the tool
+    MALFORMED = "malformed-call"  # the arguments cannot be read, so no rule can be trusted to speak
+    TOO_LONG = "too-long"  # an argument exceeds `limits.CALL_CHARACTERS`
+    PROTECTED = "protected"  # the host guards this against every rule that allows
+    CLASSIFIER = "classifier"  # a model of the host decides, which nothing here foresees
+    NO_TOOLS = "no-tools"  # the agent would have no tool, so the host does not start it
+    UNANALYSABLE = "not-analysable"  # a command cannot be shown to be what the rules speak of
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class Because:
+    """One determining rule: its text, what it says, whose it is, where it stands."""
+
+    rule: str
+    effect: Effect
+    link: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        at = f" at {self.place}" if self.place else ""
+        return f"{self.effect} {self.rule} ({self.link}{at})"
+
+
+@attrs.frozen(slots=True, cache_hash=True)
+class Decision:
+    """What a call gets, and why.
+
+    Attributes:
+        effect: the answer.
+        reason: which kind of reason it has.
+        because: the determining rules. Of an ASK, the rules of every link that
+            asks; of a DENY, of the first link that denies.
+        links: the links of the chain that decided, from the root. Of an ASK
+            some hosts need each of them to confirm.
+        table: content hash of the table that was asked, ``sha256:…``.
+
+    """
+
+    effect: Effect
+    reason: Reason
+    because: tuple[Because, ...] = ()
+    links: tuple[str, ...] = ()
+    table: str = ""
+
+    def __bool__(self) -> NoReturn:
+        msg = "a Decision is neither true nor false; compare its effect"
+        raise TypeError(msg)
+
+    def __str__(self) -> str:
+        reasons = "; ".join(map(str, self.because)) or self.reason.value
+        return f"{self.effect}: {reasons}"

@@ -1,0 +1,217 @@
+"""How a host names tools and reads calls: data, carried by every table.
+
+Nothing here decides. A `Dialect` says which argument of a call a rule speaks
+of, and how that argument is brought into the one form that patterns match.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+__all__ = ["Argument", "ArgumentKind", "Dialect", "Files", "Program", "Programs", "Shell"]
+
+
+class ArgumentKind(enum.Enum):
+    """How the text a rule speaks of is read."""
+
+    TEXT = "text"  # as it stands
+    COMMAND = "command"  # a shell command, decided part by part
+    PATH = "path"  # a file name, made absolute and canonical
+    URL = "url"  # the host name of a URL
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class Argument:
+    """Which argument of a call a specifier speaks of.
+
+    Attributes:
+        kind: how it is read.
+        fields: the names it goes by. Several of them in one call must agree.
+            None of them named: the only text among the arguments.
+        absent: what a call without it means, or None when such a call cannot
+            be read (and is denied where a rule would have to speak of it).
+        parameters: other arguments that a rule can speak of as ``name:value``,
+            where the specifier would else be read as the argument itself.
+
+    """
+
+    kind: ArgumentKind
+    fields: tuple[str, ...]
+    absent: str | None = None
+    parameters: frozenset[str] = frozenset()
+
+
+class Files(enum.Enum):
+    """Which operands of a program are files, e.g. those that it reads."""
+
+    NONE = "none"
+    ALL = "all"
+    FIRST = "first"
+    REST = "rest"  # all but the first, which is an expression
+    LEADING = "leading"  # all before the first option
+    BUT_LAST = "but last"
+    LAST = "last"
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class Program:
+    """What a host knows of a program: when it does no harm, and which files it opens.
+
+    Attributes:
+        harmless: whether it runs without a rule, if its arguments are as below.
+        unsafe: options with which it is not harmless; ``-o*`` is all that start so.
+        needs: options of which one must be there for it to be harmless.
+        options: the only options it may have to be harmless; None is any.
+        first: what its first operand must match to be harmless, as an expression.
+        operands: what every operand must match, likewise.
+        most: operands it may have to be harmless; None is any number.
+        globs: whether it is harmless with a glob that the shell expands.
+        values: options whose value is the next word, so that this is no operand.
+        reads: the operands that it reads as files.
+        writes: the operands that it writes as files.
+        removes: whether what it writes is removed.
+        moves: whether its operand becomes the folder of what follows.
+        writes_if: options of which one must be there for it to write.
+        confined: whether a way up out of a folder it went down into is too devious for it.
+        runs: whether its operands are a command that must itself be harmless.
+        piped: whether it is harmless with what another program gives it as arguments.
+        stays: whether it is harmless only where no change of folder came before.
+        subcommands: by the first operand; one that is not there is not known.
+    """
+
+    harmless: bool = True
+    unsafe: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    options: tuple[str, ...] | None = None
+    first: str = ""
+    operands: str = ""
+    most: int | None = None
+    globs: bool = True
+    values: frozenset[str] = frozenset()
+    reads: Files = Files.NONE
+    writes: Files = Files.NONE
+    removes: bool = False
+    moves: bool = False
+    writes_if: tuple[str, ...] = ()
+    confined: bool = True
+    runs: bool = False
+    piped: bool = False
+    stays: bool = False
+    subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
+
+
+class Programs(Mapping[str, Program]):
+    """Programs by name, with a digest that stands for all of them where a table is hashed."""
+
+    __slots__ = ("_programs", "value")
+
+    def __init__(self, programs: Mapping[str, Program] | None = None) -> None:
+        self._programs = dict(programs or {})
+        known = repr(sorted(self._programs.items())) if self._programs else ""
+        self.value = hashlib.sha256(_sorted_sets(known).encode()).hexdigest() if known else ""
+
+    def __getitem__(self, name: str) -> Program:
+        return self._programs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._programs)
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Programs):
+            return NotImplemented
+        return self is other or self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+def _sorted_sets(text: str) -> str:
+    # The order in which a set prints differs from one process to the next.
+    return re.sub(
+        r"frozenset\(\{(.*?)\}\)", lambda found: ", ".join(sorted(found[1].split(", "))), text
+    )
+
+
+@attrs.frozen
+class Shell:
+    """What a host knows of shell commands.
+
+    Attributes:
+        wrappers: commands that run the command behind them; rules that deny or
+            ask are matched with that one too.
+        transparent: the wrappers that rules which allow look through as well.
+        variables: assignments before a command that change nothing of note.
+        output: the tool that a redirection into a file is a call of, or "".
+        input: the tool that a redirection from a file is a call of, or "".
+        programs: what is known of programs.
+        reads: the tool that reading a file named as an operand is a call of, or "".
+        writes: the same for writing one.
+        removes: the same for removing one.
+        locales: variables whose assignment is harmless with a locale that all know.
+        whole: whether a rule for any command grants what cannot be taken apart too,
+            and what nothing but a default would ask for of the files it opens.
+        control: whether rules that allow look into loops and conditions.
+        longest: characters of a command that are taken apart; 0 is any number.
+    """
+
+    wrappers: frozenset[str] = frozenset()
+    transparent: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
+    output: str = ""
+    input: str = ""
+    programs: Programs = Programs()
+    reads: str = ""
+    writes: str = ""
+    removes: str = ""
+    locales: frozenset[str] = frozenset()
+    whole: bool = False
+    control: bool = False
+    longest: int = 0
+
+
+@attrs.frozen(eq=True)
+class Dialect:
+    """How a host names tools and reads calls.
+
+    Attributes:
+        name: of the host and its version.
+        arguments: canonical tool name -> what its specifier speaks of.
+        other: the same for every other tool.
+        aliases: another name of a tool -> its canonical name.
+        shell: for arguments that are commands.
+        cwd: the folder relative paths are relative to, canonical.
+        home: the folder ``~`` stands for, canonical.
+        fold: whether the case of paths is ignored.
+        asks: whether there is anybody to ask; if not, what would ask denies.
+
+    """
+
+    name: str
+    arguments: Mapping[str, Argument] = attrs.field(hash=False, factory=dict)
+    other: Argument = Argument(ArgumentKind.TEXT, ())
+    aliases: Mapping[str, str] = attrs.field(hash=False, factory=dict)
+    shell: Shell = Shell()
+    cwd: str = "/@project"
+    home: str = "/@home"
+    fold: bool = False
+    asks: bool = True
+
+    def canonical(self, tool: str) -> str:
+        """Return the canonical name of *tool*."""
+        return self.aliases.get(tool, tool)
+
+    def argument(self, tool: str) -> Argument:
+        """Return what a specifier of *tool* speaks of."""
+        return self.arguments.get(self.canonical(tool), self.other)

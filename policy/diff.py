@@ -1,0 +1,314 @@
+"""What a change grants or takes away: decisions that differ, each with a witness.
+
+Two workspaces are compared chain by chain. The chains are those that matter in
+one or the other (`policy.reach`); a chain that cannot come about grants
+nothing. Chains whose tables changed alike are told once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import attrs
+
+from policy.chain import SPAWN_TOOL, Chain, SpawnDenied
+from policy.compare import Comparison, Difference
+from policy.decision import Decision, Reason
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.project import Project
+from policy.reach import reach
+from policy.table import Table
+from policy.tree import Tree
+from policy.workspace import Workspace
+
+__all__ = ["Change", "Diff", "FileChange", "changed_files", "diff_workspaces"]
+
+READINGS = ("attenuated", "enforced")
+
+
+@attrs.frozen
+class Change:
+    """Calls that are decided differently.
+
+    Attributes:
+        project: where, as `Project.title`.
+        chain: the shortest chain it concerns.
+        also: further chains it concerns in the same way.
+        readings: ``attenuated``, ``enforced`` or both.
+        what: ``rule``, or ``agent-added`` and ``agent-removed`` for a chain
+            that can, or can no longer, come about.
+        difference: tool, witness and the two decisions.
+        exact: whether everything about this chain was compared exactly.
+
+    """
+
+    project: str
+    chain: tuple[str, ...]
+    also: tuple[tuple[str, ...], ...]
+    readings: tuple[str, ...]
+    what: str
+    difference: Difference
+    exact: bool = True
+
+    @property
+    def widened(self) -> bool:
+        """Whether more is granted than before."""
+        return self.difference.widened
+
+    @property
+    def direction(self) -> str:
+        """``widened`` or ``narrowed``."""
+        return "widened" if self.widened else "narrowed"
+
+
+@attrs.frozen(order=True)
+class FileChange:
+    """A file that differs.
+
+    Attributes:
+        path: relative to both trees.
+        what: what it was read as, or what kind of file it is.
+        status: ``read``, ``not read``, or ``in error``: read with an error, so
+            that its change may not be understood.
+
+    """
+
+    path: str
+    what: str
+    status: str
+
+
+@attrs.frozen
+class Diff:
+    """What differs between two workspaces.
+
+    Attributes:
+        changes: widened before narrowed.
+        files: every file that differs and may say something about agents.
+        exact: whether nothing else differs in the files that were read.
+
+    """
+
+    changes: tuple[Change, ...]
+    files: tuple[FileChange, ...]
+    exact: bool
+
+    @property
+    def widened(self) -> int:
+        """How many changes grant more."""
+        return sum(change.widened for change in self.changes)
+
+    @property
+    def narrowed(self) -> int:
+        """How many changes grant less."""
+        return len(self.changes) - self.widened
+
+
+def diff_workspaces(
+    old: Workspace,
+    new: Workspace,
+    *,
+    readings: Iterable[str] = READINGS,
+    files: tuple[FileChange, ...] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> Diff:
+    """Return what *new* decides differently from *old*.
+
+    Args:
+        old: before.
+        new: after.
+        readings: which readings to compare.
+        files: the files that differ (`changed_files`).
+        progress: told of each project as its turn comes.
+
+    """
+    before = {(p.host, p.root): p for p in old.projects}
+    after = {(p.host, p.root): p for p in new.projects}
+    changes: list[Change] = []
+    exact = True
+    for key in sorted({**before, **after}):
+        pair = (before.get(key), after.get(key))
+        progress((pair[1] or pair[0]).title)  # type: ignore[union-attr]  # one of them is there
+        found: dict[object, Change] = {}
+        for reading in readings:
+            comparison = _Projects(*pair, reading)
+            for change in comparison.changes():
+                _merge(found, change)
+            exact &= comparison.exact
+        changes += found.values()
+    ranked = sorted(changes, key=_order)
+    return Diff(tuple(ranked), files, exact)
+
+
+def _order(change: Change) -> tuple[object, ...]:
+    difference = change.difference
+    return (
+        not change.widened,
+        change.project,
+        difference.before.effect if change.widened else difference.after.effect,
+        change.what,
+        len(change.chain),
+        change.chain,
+        difference.tool,
+        str(difference.call),
+    )
+
+
+def _merge(found: dict[object, Change], change: Change) -> None:
+    """Add *change*, once for both readings when it is the same in both."""
+    difference = change.difference
+    key = (
+        change.chain,
+        change.what,
+        difference.tool,
+        difference.before.effect,
+        difference.after.effect,
+        difference.before.because,
+        difference.after.because,
+    )
+    known = found.get(key)
+    if known is not None:
+        readings = tuple(dict.fromkeys((*known.readings, *change.readings)))
+        also = tuple(dict.fromkeys((*known.also, *change.also)))
+        change = attrs.evolve(known, readings=readings, also=also)
+    found[key] = change
+
+
+class _Projects:
+    """One project before and after, in one reading."""
+
+    def __init__(self, before: Project | None, after: Project | None, reading: str) -> None:
+        self.sides = (before, after)
+        self.reading = reading
+        self.exact = True
+        self._known: dict[object, Comparison] = {}
+
+    def changes(self) -> Iterator[Change]:
+        """Yield the changes, those that chains share once."""
+        groups: dict[object, list[tuple[tuple[str, ...], str, Difference, bool]]] = {}
+        for chain in self._chains():
+            for what, difference, exact in self._differences(chain):
+                key = self._key(chain, what, difference)
+                groups.setdefault(key, []).append((chain, what, difference, exact))
+        for members in groups.values():
+            members.sort(key=lambda member: (len(member[0]), member[0]))
+            chain, what, difference, exact = members[0]
+            yield Change(
+                project=self._title(),
+                chain=chain,
+                also=tuple(member[0] for member in members[1:]),
+                readings=(self.reading,),
+                what=what,
+                difference=difference,
+                exact=exact,
+            )
+
+    @staticmethod
+    def _key(chain: tuple[str, ...], what: str, difference: Difference) -> object:
+        if what != "rule":
+            return (what, chain[-1])
+        before, after = difference.before, difference.after
+        return (
+            difference.tool,
+            str(difference.call),
+            before.effect,
+            after.effect,
+            before.because,
+            after.because,
+        )
+
+    def _title(self) -> str:
+        project = self.sides[1] or self.sides[0]
+        return project.title if project else ""
+
+    def _chains(self) -> list[tuple[str, ...]]:
+        """Return the chains that matter on either side, the shortest first."""
+        chains: dict[tuple[str, ...], None] = {}
+        for project in self.sides:
+            if project is None:
+                continue
+            found = reach(project, project.reading(self.reading))
+            self.exact &= found.exact
+            for positions in found.chains.values():
+                chains.update((chain.names, None) for chain in positions)
+        return sorted(chains, key=lambda names: (len(names), names))
+
+    def _differences(self, names: tuple[str, ...]) -> Iterator[tuple[str, Difference, bool]]:
+        before, after = (self._chain(project, names) for project in self.sides)
+        if before is None and after is None:
+            return
+        if before is None or after is None:
+            yield self._spawn(names, before, after)
+            return
+        comparison = self._compare(before.table, after.table)
+        self.exact &= comparison.exact
+        for difference in comparison.differences:
+            yield "rule", difference, comparison.exact
+
+    def _chain(self, project: Project | None, names: tuple[str, ...]) -> Chain | None:
+        if project is None:
+            return None
+        try:
+            chain = Chain.start(names[0], project.reading(self.reading))
+            for name in names[1:]:
+                chain = chain.spawn(name)
+        except SpawnDenied:
+            return None
+        return chain
+
+    def _spawn(
+        self, names: tuple[str, ...], before: Chain | None, after: Chain | None
+    ) -> tuple[str, Difference, bool]:
+        """Return the difference that a chain can, or can no longer, come about."""
+        what = "agent-added" if before is None else "agent-removed"
+        call: dict[str, object] = {"subagent_type": names[-1]}
+        decisions = [
+            Decision(Effect.DENY, Reason.UNAVAILABLE)
+            if chain is None
+            else Decision(Effect.ALLOW, Reason.DEFAULT, table=chain.table.hash)
+            for chain in (before, after)
+        ]
+        return what, Difference(SPAWN_TOOL, call, *decisions), True
+
+    def _compare(self, before: Table, after: Table) -> Comparison:
+        key = (before.use.sets, after.use.sets)
+        comparison = self._known.get(key)
+        if comparison is None:
+            comparison = self._known[key] = before.differences(after)
+        return comparison
+
+
+def changed_files(
+    old: tuple[Tree, Workspace], new: tuple[Tree, Workspace]
+) -> tuple[FileChange, ...]:
+    """Return the files that differ and may say something about agents."""
+    kinds: dict[str, str] = {}
+    errors: set[str] = set()
+    read: set[str] = set()
+    for _, workspace in (old, new):
+        kinds.update((unread.path, unread.what) for unread in workspace.unread)
+        errors |= {
+            finding.place.file
+            for finding in workspace.findings
+            if finding.severity.value == "error"
+        }
+        for project in workspace.projects:
+            for file in project.files:
+                kinds[file.path] = file.role
+                read.add(file.path)
+    changes = []
+    for path in sorted(kinds):
+        contents = [_content(tree, path) for tree, _ in (old, new)]
+        if contents[0] == contents[1]:
+            continue
+        status = "not read" if path not in read else "in error" if path in errors else "read"
+        changes.append(FileChange(path, kinds[path], status))
+    return tuple(changes)
+
+
+def _content(tree: Tree, path: str) -> bytes | None:
+    try:
+        return tree.read(path)
+    except PolicyError:
+        return None  # not there, or not to be read

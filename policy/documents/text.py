@@ -1,0 +1,70 @@
+"""Bytes to text: UTF-8 and nothing else, and the byte order mark set aside."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from policy.errors import PolicyError
+from policy.source import Source, visible
+
+__all__ = ["BYTE_ORDER_MARK", "FileText", "cite", "decode", "has_byte_order_mark"]
+
+BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+@attrs.frozen(slots=False)
+class FileText(Source):
+    """The text of a file, without the byte order mark it may start with.
+
+    Places are those an editor shows, which does not count the mark. Some hosts
+    do not read a file that has one, so it is not forgotten either.
+    """
+
+    byte_order_mark: bool = False
+
+
+def decode(name: str, data: bytes) -> FileText:
+    """Return the text of the file *name*; raise `PolicyError` unless it is UTF-8."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(name, data, error.start) from None
+    if text.startswith(BYTE_ORDER_MARK):
+        return FileText(name, text[1:], byte_order_mark=True)
+    return FileText(name, text)
+
+
+def has_byte_order_mark(source: Source) -> bool:
+    """Return whether the text starts with the mark, or its file did."""
+    if isinstance(source, FileText) and source.byte_order_mark:
+        return True
+    return source.text.startswith(BYTE_ORDER_MARK)
+
+
+def _not_utf8(name: str, data: bytes, offset: int) -> PolicyError:
+    for mark, encoding in ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16")):
+        if data.startswith(mark):
+            return PolicyError(
+                f"the file is {encoding}, not UTF-8", file=name, help="save the file as UTF-8"
+            )
+    # The text up to the bad byte is good, so the mistake has a place.
+    source = Source(name, data.decode("utf-8", "replace"))
+    start = len(data[:offset].decode("utf-8"))
+    return PolicyError(
+        f"the byte `0x{data[offset]:02x}` is not UTF-8",
+        source.span(start, start + 1),
+        help="save the file as UTF-8",
+    )
+
+
+_CITED = 60  # characters of what somebody wrote that are repeated in a message
+
+
+def cite(text: str) -> str:
+    """Return *text* in backticks: one line, nothing hidden, not too long."""
+    first, _, more = text.strip().partition("\n")
+    if len(first) > _CITED or more:
+        first = first[:_CITED].rstrip() + "…"
+    return f"`{visible(first)}`"

@@ -1,0 +1,172 @@
+"""What Claude Code 2.1.329 knows of shell commands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from policy.dialect import Files, Program, Programs
+
+__all__ = ["EDITING_PROGRAMS", "EXACT_ONLY", "LOCALES", "PROGRAMS", "TRANSPARENT", "VARIABLES", "WRAPPERS"]
+
+WRAPPERS: Final = frozenset(
+    "builtin chrt command doas env exec flock ionice nice nocorrect noglob nohup nsenter pkexec"
+    " script setsid stdbuf strace sudo taskset time timeout unshare watch xargs".split()
+)
+TRANSPARENT: Final = frozenset("builtin command nice noglob nohup stdbuf time timeout".split())
+
+VARIABLES: Final = frozenset(
+    "ANTHROPIC_API_KEY BLOCKSIZE BLOCK_SIZE CGO_ENABLED CHARSET CI CLICOLOR CLICOLOR_FORCE COLORTERM"
+    " COLUMNS FORCE_COLOR GIT_TERMINAL_PROMPT GO111MODULE GOARCH GOEXPERIMENT GOOS GREP_COLOR"
+    " GREP_COLORS LANGUAGE LC_TIME LINES LSCOLORS LS_COLORS NODE_ENV NO_COLOR"
+    " PYTEST_DISABLE_PLUGIN_AUTOLOAD PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED RUST_BACKTRACE"
+    " RUST_LOG TERM TIME_STYLE TZ".split()
+)
+LOCALES: Final = frozenset({"LANG", "LC_ALL", "LC_CTYPE"})
+
+# Commands that only an exact rule, or one for any command, can allow.
+EXACT_ONLY: Final = (
+    "watch *", "setsid *", "ionice *", "flock *",
+    "find * -exec *", "find * -execdir *", "find * -ok *", "find * -okdir *", "find * -delete*",
+    "find * -fprint*", "find * -fls *",
+)  # fmt: skip
+
+_READS: Final = Program(reads=Files.ALL)
+_SEARCH: Final = Program(
+    reads=Files.REST,
+    values=frozenset("-A -B -C -m -e -g -t --glob --type".split()),
+    unsafe=("--pre", "--hostname-bin"),
+    piped=True,
+)
+_PLAIN: Final = Program()
+_NO_OPERAND: Final = Program(most=0)
+_ASKS: Final = Program(harmless=False)
+_VERSION: Final = Program(harmless=True, options=("--version",), needs=("--version",), most=0)
+_COUNTED: Final = Program(reads=Files.ALL, values=frozenset({"-n", "-c"}))
+_GIT: Final = Program(
+    unsafe=("--output*", "--ext-diff", "--textconv", "--exec*", "--upload-pack*", "--open-files-in-pager*", "-O"),
+    globs=False, stays=True,
+)  # fmt: skip
+
+
+def _git(**changes: object) -> Program:
+    return Program(unsafe=_GIT.unsafe, globs=False, stays=True, **changes)  # type: ignore[arg-type]
+
+
+_GIT_PROGRAM: Final = Program(
+    harmless=False,
+    stays=True,
+    subcommands={
+        **dict.fromkeys(
+            "status log show reflog rev-parse rev-list ls-files describe shortlog cat-file"
+            " for-each-ref merge-base grep".split(),
+            _GIT,
+        ),
+        "diff": _git(reads=Files.ALL, confined=False),
+        "blame": Program(
+            unsafe=(*_GIT.unsafe, "--contents"), globs=False, stays=True, reads=Files.LAST
+        ),
+        "branch": _git(
+            options=("-a", "-r", "-v", "--list", "--all", "--remotes", "--show-current", "--merged",
+                     "--no-merged", "--contains", "--sort"),
+            most=0,
+        ),
+        "tag": _git(options=("-l", "--list", "-n*", "--sort"), most=0),
+        "remote": Program(
+            options=("-v", "--verbose"), most=0, stays=True,
+            subcommands={"show": _ASKS, "get-url": _ASKS},
+        ),
+        "stash": Program(
+            harmless=False, stays=True, subcommands={"list": _GIT, "show": _GIT}
+        ),
+        "config": Program(
+            needs=("--get",), options=("--get", "--global", "--local"), stays=True
+        ),
+        "worktree": Program(harmless=False, stays=True, subcommands={"list": _GIT}),
+        "ls-remote": _git(most=0),
+    },
+)  # fmt: skip
+
+_REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True)
+
+PROGRAMS: Final[dict[str, Program]] = {
+    **dict.fromkeys(
+        "ls cat head tail wc type stat readlink realpath diff cmp comm sort cut rev tac nl paste"
+        " column fold fmt expand unexpand od hexdump strings base64 md5sum sha1sum sha256sum tsort"
+        " pr du df tree".split(),
+        _READS,
+    ),
+    **dict.fromkeys(
+        "printf whoami id uname free uptime cal true false which basename dirname tr seq"
+        " test [ [[ expr numfmt help locale arch nproc lsof pgrep ss netstat ifconfig tput groups"
+        " man sleep".split(),
+        _PLAIN,
+    ),
+    "echo": Program(piped=True),
+    "pwd": _NO_OPERAND,
+    "hostname": Program(most=0),
+    "head": _COUNTED,
+    "tail": _COUNTED,
+    "cut": Program(reads=Files.ALL, values=frozenset({"-d", "-f", "-c", "-b"})),
+    "sort": Program(
+        reads=Files.ALL, unsafe=("-o", "--output*", "--compress-program*", "-T", "--files0-from*"),
+        globs=False, values=frozenset({"-k", "-t"}),
+    ),
+    "uniq": Program(most=0),
+    "file": Program(reads=Files.ALL, unsafe=("-m", "-f", "-C", "--magic-file*", "--files-from*")),
+    "date": Program(operands=r"\+.*", unsafe=("-s", "--set*", "-f", "--file*")),
+    "ps": Program(operands="a?u?x?"),
+    "history": Program(options=(), most=1, operands=r"\d+"),
+    "ip": Program(harmless=False, subcommands={"addr": _NO_OPERAND}),
+    **dict.fromkeys("grep egrep fgrep rg".split(), _SEARCH),
+    "find": Program(
+        reads=Files.LEADING, globs=False,
+        unsafe=("-exec*", "-ok*", "-delete", "-fprint*", "-fls*"),
+    ),
+    "fd": Program(reads=Files.REST, unsafe=("-x", "-X", "--exec*", "-l")),
+    "fdfind": Program(reads=Files.REST, unsafe=("-x", "-X", "--exec*", "-l")),
+    "jq": Program(reads=Files.REST, unsafe=("-f", "--from-file*", "--rawfile", "--slurpfile", "-L")),
+    "sed": Program(
+        needs=("-n", "--quiet", "--silent"), options=("-n", "-E", "-r", "--quiet", "--silent"),
+        first=r"[\d,;$ ]*p", reads=Files.REST, writes=Files.REST,
+        writes_if=("-i*", "--in-place*"), globs=False,
+    ),
+    "awk": Program(harmless=False, reads=Files.REST),
+    "cd": Program(reads=Files.ALL, moves=True, most=1),
+    "xargs": Program(runs=True, harmless=False),
+    "node": Program(options=("-v", "--version"), needs=("-v", "--version"), most=0),
+    "python": _VERSION,
+    "python3": _VERSION,
+    "docker": Program(
+        harmless=False,
+        subcommands=dict.fromkeys(("ps", "images", "logs", "inspect"), Program()),
+    ),
+    "git": _GIT_PROGRAM,
+    "tee": Program(harmless=False, writes=Files.ALL),
+    "touch": Program(harmless=False, writes=Files.ALL),
+    "mkdir": Program(harmless=False, writes=Files.ALL),
+    "rm": _REMOVE,
+    "rmdir": _REMOVE,
+    "mv": Program(harmless=False, reads=Files.BUT_LAST, writes=Files.ALL),
+    "cp": Program(harmless=False, reads=Files.BUT_LAST, writes=Files.LAST),
+}  # fmt: skip
+
+# What the mode that accepts edits runs beside these.
+EDITING_PROGRAMS: Final = Programs(
+    {
+        **PROGRAMS,
+        "touch": Program(writes=Files.ALL),
+        "mkdir": Program(writes=Files.ALL),
+        "rm": Program(writes=Files.ALL, removes=True),
+        "rmdir": Program(writes=Files.ALL, removes=True),
+        "mv": Program(reads=Files.BUT_LAST, writes=Files.ALL),
+        "cp": Program(
+            reads=Files.BUT_LAST, writes=Files.LAST, unsafe=("-r", "-R", "-a", "--recursive")
+        ),
+        "sed": Program(
+            options=("-n", "-E", "-r"), first=r"[\d,;$ ]*p|s/[^/]*/[^/]*/[gip\d]*",
+            reads=Files.REST, writes=Files.REST, writes_if=("-i*", "--in-place*"), globs=False,
+        ),
+    }
+)  # fmt: skip
+
+READ_ONLY_PROGRAMS: Final = Programs(PROGRAMS)

@@ -1,0 +1,118 @@
+"""The tools of Claude Code 2.1.329: names, arguments, what they get without a rule."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from policy.dialect import Argument, ArgumentKind
+
+__all__ = [
+    "ALIASES",
+    "ARGUMENTS",
+    "EDITING",
+    "INTERACTIVE",
+    "NAMES",
+    "OPERAND_READ",
+    "OPERAND_REMOVE",
+    "OPERAND_WRITE",
+    "PARAMETERS",
+    "PRIMARY",
+    "READING",
+    "REDIRECT_IN",
+    "REDIRECT_OUT",
+    "SPECIFIED",
+    "UNASKED",
+]
+
+# What a shell command does to files is decided as a call of one of these.
+REDIRECT_OUT: Final = "Bash>"
+REDIRECT_IN: Final = "Bash<"
+OPERAND_READ: Final = "Bash:read"
+OPERAND_WRITE: Final = "Bash:write"
+OPERAND_REMOVE: Final = "Bash:remove"
+
+# The tools that a path rule of `Read`, and of `Edit`, governs.
+READING: Final = ("Read", "Grep", "Glob", "LSP", REDIRECT_IN, OPERAND_READ)
+EDITING: Final = ("Edit", "Write", "NotebookEdit", REDIRECT_OUT, OPERAND_WRITE)
+
+ALIASES: Final = {"Task": "Agent"}
+
+# Tools that need no permission.
+UNASKED: Final = frozenset(
+    "Agent CronCreate CronDelete CronList EnterPlanMode EnterWorktree ExitWorktree ListAgents"
+    " ListMcpResourcesTool ReadMcpResourceTool ReportFindings ScheduleWakeup SendMessage Skill"
+    " SubagentHandback TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite"
+    " ToolSearch WaitForMcpServers PushNotification EndConversation".split()
+)
+
+# Tools that ask whatever the rules and the mode are.
+INTERACTIVE: Final = frozenset({"AskUserQuestion"})
+
+NAMES: Final = UNASKED | frozenset(
+    "Artifact AskUserQuestion Bash Edit ExitPlanMode Glob Grep LSP Monitor NotebookEdit PowerShell"
+    " Read ShareOnboardingGuide WebFetch WebSearch Workflow Write".split()
+) - {"TodoRead"}
+
+_COMMAND = Argument(ArgumentKind.COMMAND, ("command",))
+_FILE = Argument(ArgumentKind.PATH, ("file_path",))
+_FOLDER = Argument(ArgumentKind.PATH, ("path",), absent=".")
+_OPENED = Argument(ArgumentKind.PATH, ("file",))
+
+ARGUMENTS: Final = {
+    "Bash": _COMMAND,
+    "Monitor": _COMMAND,
+    "PowerShell": Argument(ArgumentKind.TEXT, ("command",)),
+    "Read": _FILE,
+    "Write": _FILE,
+    "Edit": _FILE,
+    "NotebookEdit": Argument(ArgumentKind.PATH, ("notebook_path",)),
+    "Glob": _FOLDER,
+    "Grep": _FOLDER,
+    "LSP": Argument(ArgumentKind.PATH, ("filePath", "file_path"), absent="."),
+    REDIRECT_OUT: _OPENED,
+    REDIRECT_IN: _OPENED,
+    OPERAND_READ: _OPENED,
+    OPERAND_WRITE: _OPENED,
+    OPERAND_REMOVE: _OPENED,
+    "WebFetch": Argument(ArgumentKind.URL, ("url",)),
+    "Skill": Argument(ArgumentKind.TEXT, ("skill",)),
+    "Agent": Argument(ArgumentKind.TEXT, ("subagent_type",), absent="general-purpose"),
+}
+
+# Scalar fields a rule of `deny` or `ask` can speak of as `name:value`.
+PARAMETERS: Final = {
+    "Agent": frozenset(
+        "description isolation mode model name prompt run_in_background subagent_type".split()
+    ),
+    "Bash": frozenset(
+        "dangerouslyDisableSandbox description run_in_background timeout".split()
+    ),
+    "Monitor": frozenset("description persistent timeout_ms".split()),
+    "Edit": frozenset("new_string old_string replace_all".split()),
+    "Grep": frozenset("glob head_limit multiline output_mode pattern type".split()),
+    "Glob": frozenset({"pattern"}),
+    "NotebookEdit": frozenset("cell_id cell_type edit_mode new_source".split()),
+    "Read": frozenset("limit offset pages".split()),
+    "Skill": frozenset({"args", "skill"}),
+    "WebSearch": frozenset({"query"}),
+    "Write": frozenset({"content"}),
+}
+
+# Fields that have a specifier of their own, and so none of this kind.
+PRIMARY: Final = {
+    "Bash": "command",
+    "Monitor": "command",
+    "PowerShell": "command",
+    "Read": "file_path",
+    "Edit": "file_path",
+    "Write": "file_path",
+    "Grep": "path",
+    "Glob": "path",
+    "NotebookEdit": "notebook_path",
+    "WebFetch": "url",
+}
+
+# Tools whose rules may have a specifier.
+SPECIFIED: Final = frozenset(
+    "Agent Bash Cd Edit Monitor PowerShell Read Skill Task WebFetch".split()
+)

@@ -1,0 +1,18 @@
+"""Hosts that Claude Code 2.1.329 fetches from without asking."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["PREAPPROVED"]
+
+PREAPPROVED: Final = tuple(
+    "docs.python.org developer.mozilla.org react.dev modelcontextprotocol.io code.claude.com"
+    " platform.claude.com nodejs.org doc.rust-lang.org kubernetes.io learn.microsoft.com"
+    " docs.aws.amazon.com cloud.google.com numpy.org pandas.pydata.org pytorch.org nextjs.org"
+    " vuejs.org angular.io tailwindcss.com jestjs.io www.typescriptlang.org docs.djangoproject.com"
+    " flask.palletsprojects.com fastapi.tiangolo.com docs.spring.io www.postgresql.org redis.io"
+    " www.mongodb.com graphql.org git-scm.com nginx.org www.php.net laravel.com ruby-doc.org"
+    " docs.oracle.com kotlinlang.org docs.swift.org developer.apple.com developer.android.com"
+    " reactnative.dev agentskills.io".split()
+)

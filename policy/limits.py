@@ -1,0 +1,55 @@
+"""Every bound on what is read, matched and searched, in one table.
+
+Policies under audit come from strangers. What exceeds a bound is refused, or
+denied, or answered with ``exact: false``; it is never cut short in silence.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "AGENT_BYTES",
+    "CACHE_ENTRIES",
+    "CALL_CHARACTERS",
+    "CLASS_CHARACTERS",
+    "FILE_BYTES",
+    "NESTING",
+    "PATTERN_CHARACTERS",
+    "RULES",
+    "SEARCH_STATES",
+    "TREE_FILES",
+]
+
+# A policy file. Larger ones are refused unread.
+FILE_BYTES: Final = 16 * 1024 * 1024
+
+# A Markdown file that may define an agent (a definition is a page of text).
+AGENT_BYTES: Final = 1024 * 1024
+
+# Rules in one policy file.
+RULES: Final = 200_000
+
+# Levels of lists and mappings in YAML and JSON.
+NESTING: Final = 64
+
+# Files looked at below one folder.
+TREE_FILES: Final = 500_000
+
+# One pattern. The longest seen in public repositories has 2,216 characters.
+PATTERN_CHARACTERS: Final = 64 * 1024
+
+# One argument of a call, e.g. a command. A longer one is denied by the table
+# itself. It exceeds the summed length of any few patterns, so that a witness
+# for a claim about patterns is always a possible call.
+CALL_CHARACTERS: Final = 16 * 1024 * 1024
+
+# Characters one ``[a-z]`` of a path pattern may stand for.
+CLASS_CHARACTERS: Final = 256
+
+# Transitions and decisions a table remembers before it forgets them all.
+CACHE_ENTRIES: Final = 100_000
+
+# Product states one search for a witness may visit before it gives up and
+# says so (``exact: false``).
+SEARCH_STATES: Final = 20_000

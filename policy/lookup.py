@@ -1,0 +1,105 @@
+"""The rows of one tool, met: where a call is decided and explained.
+
+This is the only way to a decision. The outcome of each entry holds its rule,
+so no second path could give other reasons, and a decision is made once and
+handed out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from policy import limits
+from policy.decision import Because, Decision, Reason
+from policy.effect import Effect
+from policy.row import Outcome, Row
+
+__all__ = ["Lookup"]
+
+_Links = tuple[str, ...]
+
+# The longest argument whose decision is kept.
+_REMEMBERED_TEXT = 1024
+
+
+class Lookup:
+    """What a table says of one tool: each row with the links it belongs to.
+
+    Attributes:
+        rows: the rows that depend on the arguments of the call.
+        field: the only argument they look at, or "".
+        remembered: decisions by that argument.
+
+    """
+
+    __slots__ = ("_constant", "_decisions", "_settled", "_table", "field", "remembered", "rows")
+
+    def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str) -> None:
+        everyone = list(rows)
+        self._table = table
+        fixed = [(row.constant, links) for row, links in everyone if row.constant is not None]
+        denials = [pair for pair in fixed if pair[0].effect is Effect.DENY]
+        # What one link denies whatever the arguments are, nobody needs to look at.
+        self.rows = [] if denials else [pair for pair in everyone if pair[0].constant is None]
+        # A row that always allows adds no more than a reason, if there is no other.
+        asking = [pair for pair in fixed if pair[0].effect is Effect.ASK]
+        self._settled = denials[:1] or asking or ([] if self.rows else fixed)
+        self._constant = None if self.rows else self._combine(self._settled)
+        self.remembered: dict[str, Decision] = {}
+        self._decisions: dict[Outcome, Decision] = {}
+        fields = {row.argument.fields for row, _ in self.rows}
+        simple = len(fields) == 1 and all(row.is_simple for row, _ in self.rows)
+        self.field = next(iter(fields))[0] if simple else ""
+
+    @property
+    def constant(self) -> Decision | None:
+        """The decision of every call, where all get the same one."""
+        return self._constant
+
+    @property
+    def floor(self) -> Effect:
+        """The effect of the rows that do not depend on the arguments."""
+        return min((outcome.effect for outcome, _ in self._settled), default=Effect.ALLOW)
+
+    def decide(self, call: Mapping[str, object]) -> Decision:
+        """Return the decision, and remember it where one text alone decides."""
+        decision = self.decide_anew(call)
+        text = call.get(self.field)
+        if type(text) is str and len(text) <= _REMEMBERED_TEXT:
+            if len(self.remembered) >= limits.CACHE_ENTRIES:
+                self.remembered.clear()
+            self.remembered[text] = decision
+        return decision
+
+    def decide_anew(self, call: Mapping[str, object]) -> Decision:
+        """Return the decision without remembering it."""
+        if self._constant is not None:
+            return self._constant
+        if len(self.rows) == 1 and not self._settled:
+            row, links = self.rows[0]
+            outcome = row.outcome(call)
+            decision = self._decisions.get(outcome)
+            if decision is None:
+                decision = self._decisions[outcome] = self._combine([(outcome, links)])
+            return decision
+        return self._combine(
+            [*((row.outcome(call), links) for row, links in self.rows), *self._settled]
+        )
+
+    def _combine(self, outcomes: list[tuple[Outcome, _Links]]) -> Decision:
+        if not outcomes:
+            return Decision(Effect.ALLOW, Reason.UNRESTRICTED, table=self._table)
+        effect = min(outcome.effect for outcome, _ in outcomes)
+        deciding = [pair for pair in outcomes if pair[0].effect is effect]
+        if effect is not Effect.ASK:
+            # One denial is enough; of those who allow, one who says why.
+            deciding = [next((pair for pair in deciding if pair[0].entries), deciding[0])]
+        because = tuple(
+            dict.fromkeys(
+                Because(entry.rule, entry.effect, links[0] if links else "", entry.place)
+                for outcome, links in deciding
+                for entry in outcome.entries
+            )
+        )
+        links = tuple(dict.fromkeys(link for _, links in deciding for link in links))
+        return Decision(effect, deciding[0][0].reason, because, links, self._table)

@@ -1,0 +1,289 @@
+"""Many patterns, run at once: which is the first that matches?
+
+The patterns are merged into a trie whose edges are characters and gaps. A
+*state* is the set of trie nodes a text may have reached; it is built when it is
+first reached and remembered, so that a text costs one dictionary lookup a
+character, however many patterns there are. What is remembered is bounded: when
+it grows too large all of it is forgotten and built again. There is no
+backtracking; a text costs at most its length times the size of the patterns.
+
+A state leaves out the nodes that another one makes superfluous. Once ``*a*b``
+has met an ``a``, its second star takes whatever its first star could still take;
+so a pattern of many stars has small states, and few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final
+
+from policy import limits
+from policy.patterns.tokens import Gap, OneOf, Token
+
+__all__ = ["NO_MATCH", "Automaton", "State"]
+
+# The index of a match that is not there: larger than any.
+NO_MATCH: Final = 1 << 60
+
+# So many nodes of a state take the memory of one transition.
+_NODES_PER_ENTRY: Final = 8
+
+# Characters behind a decision that are remembered as changing nothing.
+_LOOPS: Final = 256
+
+Edges = dict[str, "Edges | State"]
+
+
+class _Node:
+    """A place in the trie. Gaps loop on the node they lead to."""
+
+    __slots__ = (
+        "accept",
+        "deepened",
+        "depth",
+        "first",
+        "gaps",
+        "letters",
+        "line",
+        "loop",
+        "number",
+        "part",
+        "passing",
+        "sets",
+    )
+
+    def __init__(self, number: int, loop: Gap | None = None) -> None:
+        self.number = number
+        self.loop = loop
+        self.depth = 0
+        self.passing = 0  # how many patterns end at or below this node
+        self.line = number  # equal along a path where no pattern ends or branches off
+        self.part = number  # equal along a stretch of a line without a separator
+        self.letters: dict[str, _Node] = {}
+        self.gaps: dict[Gap, _Node] = {}
+        self.sets: dict[OneOf, _Node] = {}
+        self.accept = NO_MATCH
+        self.first = NO_MATCH  # the smallest index that ends at or below this node
+        self.deepened: _Node | None = None  # this node again, inside an open depth
+
+
+def _needed(nodes: Collection[_Node]) -> tuple[_Node, ...]:
+    # What can still follow an earlier node of a line can also follow a later one
+    # that loops: the loop takes whatever would have led there. A loop within a
+    # part does so for the nodes of its part only.
+    loops: dict[int, int] = {}
+    for node in nodes:
+        if node.loop is not None:
+            stretch = node.line if node.loop is Gap.ANY else -node.part
+            loops[stretch] = max(loops.get(stretch, 0), node.depth)
+    return tuple(
+        node
+        for node in nodes
+        if node.depth >= loops.get(node.line, 0) and node.depth >= loops.get(-node.part, 0)
+    )
+
+
+class State:
+    """Where a text has led.
+
+    Attributes:
+        edges: the edges of the next state, for each character seen so far;
+            under the empty text, the state itself. A walk goes from edges to
+            edges, since CPython looks a character up in a plain dictionary in
+            half the time that any object of ours would take.
+        first: index of the first pattern that matches the text so far.
+        final: no further text can change ``first``.
+        alive: some pattern may still match.
+        key: equal for states of one automaton that mean the same, even where
+            one of them has been forgotten and built again.
+
+    """
+
+    __slots__ = ("_automaton", "_nodes", "alive", "edges", "final", "first", "key")
+
+    def __init__(
+        self, automaton: Automaton | None, nodes: Sequence[_Node], key: frozenset[int]
+    ) -> None:
+        self.edges: Edges = {"": self}
+        self.key = key
+        self._automaton = automaton
+        self._nodes = nodes
+        self.first = min((node.accept for node in nodes), default=NO_MATCH)
+        self.alive = bool(nodes)
+        # A match inside an ANY loop survives every further character.
+        stays = any(node.loop is Gap.ANY and node.accept == self.first for node in nodes)
+        hopes = min((node.first for node in nodes), default=NO_MATCH)
+        self.final = not nodes or (stays and hopes >= self.first)
+
+    def after(self, character: str) -> State:
+        """Return the state behind one more character."""
+        edges = self.edges.get(character)
+        if edges is None:
+            edges = self.edges[character] = self._step(character).edges
+        state: State = edges[""]  # type: ignore[assignment]  # the one value that is no dictionary
+        return state
+
+    def _step(self, character: str) -> State:
+        if self._automaton is None:
+            raise NotImplementedError
+        return self._automaton.step(self._nodes, character)
+
+    def letters(self) -> set[str]:
+        """Return the characters that some pattern names as the next one."""
+        letters: set[str] = set()
+        for node in self._nodes:
+            letters.update(node.letters)
+            for group in node.sets:
+                letters.update(group.characters)
+        return letters
+
+
+class Automaton:
+    """The patterns *patterns*, in order, over texts with *separator*.
+
+    An instance answers from any thread; what it remembers is not part of its
+    value.
+    """
+
+    __slots__ = ("_nodes", "_remembered", "_root", "_states", "separator", "start")
+
+    def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
+        self.separator = separator
+        self._nodes = 0
+        self._root = self._node()
+        for index, tokens in enumerate(patterns):
+            self._insert(index, tokens)
+        self._align()
+        self._forget()
+
+    def first(self, text: str) -> int:
+        """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
+        edges: Any = self.start.edges
+        try:
+            for character in text:
+                edges = edges[character]
+        except KeyError:
+            return self.first_anew(text)
+        first: int = edges[""].first
+        return first
+
+    def first_anew(self, text: str) -> int:
+        """Return what `first` does, where the way has not been walked before."""
+        if self._remembered > limits.CACHE_ENTRIES:
+            self._forget()
+        state = self.start
+        for position, character in enumerate(text):
+            state = state.after(character)
+            if state.final:
+                # So that the same text is walked without a stop next time.
+                later = set(text[position + 1 : position + 1 + _LOOPS])
+                state.edges.update(dict.fromkeys(later, state.edges))
+                self._remembered += len(later)
+                break
+        return state.first
+
+    def _node(self, loop: Gap | None = None) -> _Node:
+        self._nodes += 1
+        return _Node(self._nodes, loop)
+
+    def _insert(self, index: int, tokens: Sequence[Token]) -> None:
+        node = self._root
+        path = [node]
+        for token in tokens:
+            if isinstance(token, str):
+                for character in token:
+                    child = node.letters.get(character)
+                    if child is None:
+                        child = node.letters[character] = self._node()
+                    node = child
+                    path.append(node)
+                continue
+            node = self._gap(node, token) if isinstance(token, Gap) else self._set(node, token)
+            path.append(node)
+        for end in (node, node.deepened):
+            if end is not None:
+                end.accept = min(end.accept, index)
+        for node in path:
+            node.passing += 1
+            node.first = min(node.first, index)
+            if node.deepened is not None:
+                node.deepened.first = node.first
+
+    def _set(self, node: _Node, token: OneOf) -> _Node:
+        child = node.sets.get(token)
+        if child is None:
+            child = node.sets[token] = self._node()
+        return child
+
+    def _gap(self, node: _Node, gap: Gap) -> _Node:
+        child = node.gaps.get(gap)
+        if child is None:
+            loop = gap if gap in (Gap.ANY, Gap.PART) else None
+            child = node.gaps[gap] = self._node(loop)
+            if gap is Gap.DEEP:
+                inside = child.deepened = self._node(Gap.ANY)
+                inside.letters, inside.gaps, inside.sets = child.letters, child.gaps, child.sets
+        return child
+
+    def _align(self) -> None:
+        parents = [self._root]
+        while parents:
+            node = parents.pop()
+            opens = node.loop is Gap.ANY or node.deepened is not None
+            for token, child in (*node.letters.items(), *node.gaps.items(), *node.sets.items()):
+                parents.append(child)
+                child.depth = node.depth + 2
+                if child.passing == node.passing:
+                    child.line = node.line
+                    if not opens and token not in (self.separator, Gap.ANY, Gap.DEEP):
+                        child.part = node.part
+                if child.deepened is not None:
+                    child.deepened.depth = child.depth + 1
+                    child.deepened.line = child.line
+
+    def _forget(self) -> None:
+        self._states: dict[frozenset[int], State] = {}
+        self._remembered = 0
+        self.start = self._state([self._root])
+
+    def _state(self, entered: list[_Node]) -> State:
+        # Entering a node enters what its open gaps lead to: they may be empty.
+        nodes: dict[int, _Node] = {}
+        while entered:
+            node = entered.pop()
+            if node.number in nodes:
+                continue
+            nodes[node.number] = node
+            entered.extend(child for gap, child in node.gaps.items() if gap is not Gap.ONE)
+        needed = _needed(nodes.values())
+        key = frozenset(node.number for node in needed)
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = State(self, needed, key)
+            self._remembered += len(needed) // _NODES_PER_ENTRY
+        return state
+
+    def step(self, nodes: Sequence[_Node], character: str) -> State:
+        """Return the state that *character* leads to from *nodes*."""
+        between = character == self.separator
+        entered: list[_Node] = []
+        for node in nodes:
+            child = node.letters.get(character)
+            if child is not None:
+                entered.append(child)
+            if node.loop is Gap.ANY or (node.loop is Gap.PART and not between):
+                entered.append(node)
+            if between:
+                if node.deepened is not None:
+                    entered.append(node.deepened)
+                continue
+            one = node.gaps.get(Gap.ONE)
+            if one is not None:
+                entered.append(one)
+            for group, child in node.sets.items():
+                if (character in group.characters) is not group.negated:
+                    entered.append(child)
+        if self._remembered > limits.CACHE_ENTRIES:
+            self._forget()
+        self._remembered += 1
+        return self._state(entered)

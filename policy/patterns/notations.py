@@ -1,0 +1,161 @@
+"""The ways people write patterns, read into `Pattern` values.
+
+Three notations serve every host: stars in plain text, the globs of
+``.gitignore`` for paths, and domain names with ``*``. What they are anchored
+at, and which hosts use which, is the hosts' business.
+"""
+
+from __future__ import annotations
+
+from policy import limits
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap, OneOf, Token
+
+__all__ = ["Unusable", "commands", "hosts", "paths", "single"]
+
+
+class Unusable(ValueError):
+    """A pattern that no text can match, with the reason as its message."""
+
+
+def single(text: str) -> Pattern:
+    """Return the pattern of *text* with ``*`` for any text."""
+    _bounded(text)
+    return Pattern.text(text)
+
+
+def commands(text: str) -> tuple[Pattern, ...]:
+    """Return what ``Bash(text)`` matches, as Claude Code reads it.
+
+    ``*`` is any text. ``ls:*`` is ``ls *``. A trailing `` *`` that is the only
+    star also matches the bare command, so ``ls *`` is two patterns.
+    """
+    _bounded(text)
+    if text.endswith(":*"):
+        text = text[:-2] + " *"
+    if text.endswith(" *") and "*" not in text[:-2] and text[:-2].strip():
+        bare = text[:-2].rstrip(" ")
+        return Pattern.exactly(bare), Pattern.text(bare + " *")
+    return (Pattern.text(text),)
+
+
+def hosts(text: str) -> tuple[Pattern, ...]:
+    """Return what ``domain:text`` matches: host names, case and final dot ignored.
+
+    ``*.example.com`` is every subdomain, at any depth, without the apex. Any
+    other ``*`` stays within one label. A lone ``*`` is every host.
+
+    Raises:
+        Unusable: *text* cannot be a host name (a scheme, port or path).
+
+    """
+    _bounded(text)
+    name = text.casefold().removesuffix(".")
+    for stray in (" ", "/", ":", ",", "@"):
+        if stray in name:
+            msg = f"a host name has no `{stray}`"
+            raise Unusable(msg)
+    if not name or ".." in name or name.startswith("."):
+        msg = "a host name has no empty label"
+        raise Unusable(msg)
+    if name == "*":
+        return (Pattern.of(Kind.HOST, [Gap.ANY]),)
+    tokens: list[Token] = []
+    if name.startswith("*."):
+        tokens, name = [Gap.ANY, "."], name[2:]
+    for index, literal in enumerate(name.split("*")):
+        tokens += [Gap.PART, literal] if index else [literal]
+    return (Pattern.of(Kind.HOST, tokens),)
+
+
+def paths(
+    text: str, anchor: str = "", *, floating: bool = True, fold: bool = False
+) -> tuple[Pattern, ...]:
+    """Return what a ``.gitignore`` glob matches below *anchor*.
+
+    ``*`` and ``?`` stay within a segment, ``**`` spans any number of them, a
+    pattern covers what lies below what it names, a trailing ``/`` leaves the
+    thing itself out, and so does a trailing ``/**``.
+
+    Args:
+        text: the glob; a leading ``/`` anchors it.
+        anchor: canonical absolute path it is relative to; "" is the root.
+        floating: whether a name without ``/`` is found at any depth.
+        fold: whether case is ignored.
+
+    Raises:
+        Unusable: no path can match it: a ``.`` or ``..`` segment, an unclosed ``[``.
+
+    """
+    _bounded(text)
+    glob = text.casefold() if fold else text
+    below_only = glob.endswith("/")
+    anchored = "/" in glob.rstrip("/")
+    segments = [segment for segment in glob.split("/") if segment]
+    tokens: list[Token] = [anchor.casefold() if fold else anchor]
+    if not anchored and floating and segments:
+        tokens.append(Gap.DEEP)
+    for index, segment in enumerate(segments):
+        if segment in (".", ".."):
+            msg = f"no canonical path has a segment `{segment}`"
+            raise Unusable(msg)
+        if segment != "**":
+            tokens += ["/", *_segment(segment)]
+        elif index < len(segments) - 1:
+            tokens.append(Gap.DEEP)
+        else:
+            below_only = True
+    tokens += ["/", Gap.PART, Gap.DEEP] if below_only else [Gap.DEEP]
+    return (Pattern.of(Kind.PATH, tokens),)
+
+
+def _segment(text: str) -> list[Token]:
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        character = text[position]
+        position += 1
+        if character == "*":
+            tokens.append(Gap.PART)
+        elif character == "?":
+            tokens.append(Gap.ONE)
+        elif character == "[":
+            group, position = _set(text, position)
+            tokens.append(group)
+        elif character == "\\" and position < len(text):
+            tokens.append(text[position])
+            position += 1
+        else:
+            tokens.append(character)
+    return tokens
+
+
+def _set(text: str, position: int) -> tuple[OneOf, int]:
+    """Return the set that starts behind the ``[`` and the position behind its ``]``."""
+    end = text.find("]", position + (text[position : position + 1] in ("!", "^", "]")) + 1)
+    if end < 0:
+        msg = "`[` is never closed"
+        raise Unusable(msg)
+    body = text[position:end]
+    negated = body[:1] in ("!", "^")
+    body = body[negated:]
+    characters: set[str] = set()
+    index = 0
+    while index < len(body):
+        if body[index + 1 : index + 2] == "-" and index + 2 < len(body):
+            low, high = ord(body[index]), ord(body[index + 2])
+            if high - low >= limits.CLASS_CHARACTERS:
+                msg = f"`{body[index : index + 3]}` stands for more than {limits.CLASS_CHARACTERS} characters"
+                raise Unusable(msg)
+            characters.update(map(chr, range(low, high + 1)))
+            index += 3
+        else:
+            characters.add(body[index])
+            index += 1
+    return OneOf(frozenset(characters - {"/"}), negated), end + 1
+
+
+def _bounded(text: str) -> None:
+    if len(text) > limits.PATTERN_CHARACTERS:
+        msg = f"a pattern has at most {limits.PATTERN_CHARACTERS:,} characters"
+        raise Unusable(msg)

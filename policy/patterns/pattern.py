@@ -1,0 +1,333 @@
+"""A pattern as a value: what it matches, contains and shares with others.
+
+    >>> Pattern.text("git *") >= Pattern.text("git push *")
+    True
+    >>> (Pattern.text("git *") & Pattern.text("* --force")).witness()
+    'git --force'
+
+Inclusion of star patterns is one match: put a fresh character, one that no
+pattern names, for every ``*`` of the smaller; the larger contains it just when
+it matches that text. A text in which a star of the larger consumed the fresh
+character could hold anything there.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import attrs
+
+from policy import limits
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.domains import ANY_TEXT, HOSTS, PATHS, Domain
+from policy.patterns.search import Found, fresh_character, search
+from policy.patterns.tokens import Gap, OneOf, Token, canonical
+
+__all__ = ["Kind", "Meet", "Pattern", "freeze", "is_stars", "maximal", "named"]
+
+
+class Kind(enum.Enum):
+    """What texts a pattern speaks of, and what separates their parts."""
+
+    TEXT = "text"
+    PATH = "path"
+    HOST = "host"
+
+    __hash__ = object.__hash__
+
+    @property
+    def separator(self) -> str:
+        """The character between parts, or ""."""
+        return _SEPARATORS[self]
+
+    @property
+    def domain(self) -> Domain:
+        """The texts of this kind that a call can hold."""
+        return _DOMAINS[self]
+
+
+_SEPARATORS = {Kind.TEXT: "", Kind.PATH: "/", Kind.HOST: "."}
+_DOMAINS = {Kind.TEXT: ANY_TEXT, Kind.PATH: PATHS, Kind.HOST: HOSTS}
+
+
+@attrs.frozen(slots=False, order=False)
+class Pattern:
+    """A set of texts of one kind. Made canonical, so that equal means same form."""
+
+    kind: Kind
+    tokens: tuple[Token, ...]
+
+    @classmethod
+    def of(cls, kind: Kind, tokens: Iterable[Token]) -> Pattern:
+        """Return the canonical pattern of *tokens*."""
+        return cls(kind, canonical(list(tokens), kind.separator))
+
+    @classmethod
+    def text(cls, stars: str) -> Pattern:
+        """Return the pattern of plain text in which ``*`` is any text."""
+        literals = stars.split("*")
+        tokens: list[Token] = [literals[0]]
+        for literal in literals[1:]:
+            tokens += [Gap.ANY, literal]
+        return cls.of(Kind.TEXT, tokens)
+
+    @classmethod
+    def exactly(cls, text: str, kind: Kind = Kind.TEXT) -> Pattern:
+        """Return the pattern that matches *text* alone."""
+        return cls.of(kind, [text])
+
+    @property
+    def exact(self) -> bool:
+        """Whether the pattern is one text."""
+        return all(isinstance(token, str) for token in self.tokens)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The automaton of this pattern alone."""
+        return Automaton([self.tokens], self.kind.separator)
+
+    def matches(self, text: str) -> bool:
+        """Return whether *text* is in the set; linear in its length."""
+        return self.automaton.first(text) == 0
+
+    def __le__(self, other: Pattern | Meet) -> bool:
+        """Return whether *other* matches all that *self* matches.
+
+        Exact: for star patterns by one match, for others by a search whose
+        states are those of the two patterns.
+        """
+        return Meet.of(self) <= other
+
+    def __ge__(self, other: Pattern) -> bool:
+        """Return whether *self* matches all that *other* matches."""
+        return other <= self
+
+    def __and__(self, other: Pattern | Meet) -> Meet:
+        """Return what both match, kept as a conjunction."""
+        return Meet.of(self) & other
+
+    def witness(self) -> str | None:
+        """Return a text that the pattern matches and a call can hold, or None."""
+        return Meet.of(self).witness()
+
+    def __str__(self) -> str:
+        return "".join(_shown(token) for token in self.tokens)
+
+
+_GAPS = {Gap.ANY: "*", Gap.PART: "*", Gap.DEEP: "/**", Gap.ONE: "?"}
+
+
+def _shown(token: Token) -> str:
+    if isinstance(token, str):
+        return token
+    if isinstance(token, Gap):
+        return _GAPS[token]
+    return f"[{'!' if token.negated else ''}{''.join(sorted(token.characters))}]"
+
+
+def named(patterns: Iterable[Pattern]) -> set[str]:
+    """Return every character that some pattern names."""
+    letters: set[str] = set()
+    for pattern in patterns:
+        for token in pattern.tokens:
+            if not isinstance(token, Gap):
+                letters.update(token if isinstance(token, str) else token.characters)
+    return letters
+
+
+def freeze(pattern: Pattern, fresh: str) -> str:
+    """Return a text of the pattern with *fresh* for every gap that takes one character."""
+    return "".join(
+        token
+        if isinstance(token, str)
+        else ("" if token is Gap.DEEP else fresh)
+        if isinstance(token, Gap)
+        else min(token.characters)
+        if not token.negated
+        else fresh
+        for token in pattern.tokens
+    )
+
+
+def is_stars(pattern: Pattern) -> bool:
+    """Whether one match decides inclusion: literals and ANY gaps alone."""
+    return all(isinstance(token, str) or token is Gap.ANY for token in pattern.tokens)
+
+
+@attrs.frozen(slots=False, order=False)
+class Meet:
+    """What all of several patterns match, without writing it out.
+
+    The meet of two star patterns is a union of star patterns that may have
+    exponentially many members. As a conjunction it costs nothing; whether it
+    is empty is a walk along all of them at once.
+    """
+
+    patterns: frozenset[Pattern]
+    kind: Kind
+
+    @classmethod
+    def of(cls, *patterns: Pattern) -> Meet:
+        """Return the meet of *patterns*, which are of one kind."""
+        kind = patterns[0].kind
+        if any(pattern.kind is not kind for pattern in patterns):
+            msg = "patterns of different kinds have no meet"
+            raise TypeError(msg)
+        return cls(frozenset(patterns), kind)
+
+    def __and__(self, other: Pattern | Meet) -> Meet:
+        """Return what both match."""
+        others = other.patterns if isinstance(other, Meet) else {other}
+        return Meet.of(*self.patterns, *others)
+
+    def matches(self, text: str) -> bool:
+        """Return whether every pattern matches *text*."""
+        return all(pattern.matches(text) for pattern in self.patterns)
+
+    def __le__(self, other: Pattern | Meet) -> bool:
+        """Return whether *other* matches all that *self* matches.
+
+        Raises:
+            OverflowError: when the search ran out of its budget.
+
+        """
+        if isinstance(other, Meet):
+            return all(self <= pattern for pattern in other.patterns)
+        if other.kind is not self.kind:
+            msg = "patterns of different kinds cannot be compared"
+            raise TypeError(msg)
+        if other in self.patterns:
+            return True
+        everyone = (*self.patterns, other)
+        fresh = fresh_character(named(everyone))
+        if len(self.patterns) == 1 and all(map(is_stars, everyone)):
+            (only,) = self.patterns
+            frozen = freeze(only, fresh)
+            if other.matches(frozen):
+                return True
+            if self.kind.domain.holds(frozen):
+                return False
+        return self._decided(self.find([other], lambda first: first[0] == NO_MATCH)) is None
+
+    def find(
+        self,
+        watched: Sequence[Pattern] = (),
+        wanted: object = None,
+        *,
+        domain: Domain | None = None,
+        budget: int = limits.SEARCH_STATES,
+    ) -> Found:
+        """Return a shortest text of the meet that *wanted* accepts (see `search`)."""
+        everyone = (*self.patterns, *watched)
+        guides = [pattern.automaton for pattern in _ordered(self.patterns)]
+        return search(
+            [domain or self.kind.domain, *guides],
+            [pattern.automaton for pattern in watched],
+            wanted if callable(wanted) else _anything,
+            fresh=fresh_character(named(everyone)),
+            extra=set_characters(everyone),
+            budget=budget,
+        )
+
+    def is_empty(self) -> bool:
+        """Return whether no text a call can hold is in the set.
+
+        Raises:
+            OverflowError: when the search ran out of its budget.
+
+        """
+        return self._decided(self.find()) is None
+
+    def witness(self) -> str | None:
+        """Return a shortest readable text of the set, or None when it is empty.
+
+        Raises:
+            OverflowError: when the search ran out of its budget.
+
+        """
+        text = self._decided(self.find())
+        if text is None:
+            return None
+        holds = self.kind.domain.holds
+        return next((word for word in readable(text) if self.matches(word) and holds(word)), text)
+
+    @staticmethod
+    def _decided(found: Found) -> str | None:
+        if not found.exact:
+            msg = "the patterns are too many or too long to compare within the budget"
+            raise OverflowError(msg)
+        return found.text
+
+
+def _anything(_: tuple[int, ...]) -> bool:
+    return True
+
+
+def _ordered(patterns: Iterable[Pattern]) -> list[Pattern]:
+    return sorted(patterns, key=str)
+
+
+def set_characters(patterns: Iterable[Pattern]) -> frozenset[str]:
+    """Return the characters that sets such as ``[a-z]`` of the patterns name."""
+    return frozenset[str]().union(
+        *(
+            token.characters
+            for pattern in patterns
+            for token in pattern.tokens
+            if isinstance(token, OneOf)
+        )
+    )
+
+
+# What may stand for "any text" in a witness, the most natural first.
+_WORDS = ("x", "", "a", "file", "x1", "zz")
+
+
+def readable(text: str) -> Iterable[str]:
+    """Yield *text* with words for its fresh characters, the best first."""
+    fresh = {character for character in text if "\ue000" <= character < "\ue400"}
+    for word in _WORDS:
+        candidate = text
+        for character in fresh:
+            candidate = candidate.replace(character, word)
+        yield candidate
+
+
+def maximal(patterns: Iterable[Pattern]) -> tuple[Pattern, ...]:
+    """Return the patterns that no other contains: the unique shortest list.
+
+    Star patterns cost one match each, whatever their number.
+    """
+    # A pattern has at least the literal text of one that contains it, and of
+    # two with the same literal text the one with more gaps is the larger: in
+    # this order, what contains a pattern stands before it.
+    ordered = sorted(set(patterns), key=breadth)
+    kinds = {pattern.kind for pattern in ordered}
+    if len(kinds) > 1:
+        msg = "patterns of different kinds cannot be compared"
+        raise TypeError(msg)
+    fresh = fresh_character(named(ordered))
+    frozen = [freeze(pattern, fresh) for pattern in ordered if is_stars(pattern)]
+    possible = all(kind.domain.holds(text) for kind in kinds for text in frozen)
+    if len(frozen) < len(ordered) or not possible:
+        kept: list[Pattern] = []
+        for pattern in ordered:
+            if not any(pattern <= larger for larger in kept):
+                kept = [smaller for smaller in kept if not smaller <= pattern]
+                kept.append(pattern)
+        return tuple(kept)
+    automaton = Automaton([pattern.tokens for pattern in ordered])
+    return tuple(
+        pattern
+        for index, (pattern, text) in enumerate(zip(ordered, frozen, strict=True))
+        if automaton.first(text) >= index
+    )
+
+
+def breadth(pattern: Pattern) -> tuple[int, int, str]:
+    """Return a key that sorts a pattern behind every one that contains it."""
+    literal = sum(len(token) if isinstance(token, str) else 0 for token in pattern.tokens)
+    gaps = sum(not isinstance(token, str) for token in pattern.tokens)
+    return literal, -gaps, str(pattern)

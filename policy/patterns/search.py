@@ -1,0 +1,116 @@
+"""Find a text that some patterns match and others decide in a wanted way.
+
+*Guides* must all match; *watched* automata are asked what they say of the text.
+The search walks all of them together, breadth first, so what it finds is a
+shortest such text.
+
+Which characters need trying? Where every guide leaves a gap, any character
+would do, so one stands for all: a *fresh* one that no pattern names. This
+loses nothing: take any text that has the wanted answers, and put the fresh
+character for each one that falls into a gap of every guide. The guides still
+match, and no watched pattern matches that did not match before, since only a
+gap takes the fresh character, and a gap would have taken the old one as well.
+So when the guides include the patterns that decide, the answers are the same.
+Separators are kept, and so are the characters that a set names, since a
+negated set tells them apart, and those that unlock texts of a domain.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+import attrs
+
+from policy import limits
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.domains import Domain
+
+__all__ = ["Found", "fresh_character", "search"]
+
+# Private-use characters: in no pattern anybody writes, or else the next one.
+_FRESH = [chr(code) for code in range(0xE000, 0xE400)]
+
+_Key = tuple[frozenset[int], ...]
+
+
+@attrs.frozen
+class Found:
+    """What a search found.
+
+    Attributes:
+        text: a text with the wanted answers, or None.
+        exact: whether None means that there is none; False when the search
+            ran out of its budget.
+
+    """
+
+    text: str | None
+    exact: bool = True
+
+
+def fresh_character(letters: set[str]) -> str:
+    """Return a character that is not among *letters*."""
+    everything = chain(_FRESH, map(chr, range(sys.maxunicode, 0, -1)))
+    return next(character for character in everything if character not in letters)
+
+
+def search(
+    guides: Sequence[Automaton | Domain],
+    watched: Sequence[Automaton],
+    wanted: Callable[[tuple[int, ...]], bool],
+    *,
+    fresh: str,
+    extra: frozenset[str] = frozenset(),
+    budget: int = limits.SEARCH_STATES,
+) -> Found:
+    """Return a shortest text that all *guides* match and *wanted* accepts.
+
+    Args:
+        guides: each must match the text.
+        watched: what *wanted* is told: the first match of each, in order.
+        wanted: called with those indices for every text the guides match.
+        fresh: a character that no pattern of either names.
+        extra: further characters to try in gaps: those that sets name.
+        budget: product states to visit at most.
+
+    """
+    separators = {automaton.separator for automaton in (*guides, *watched)} - {""}
+    everywhere = {fresh} | separators | extra
+    count = len(guides)
+    start = tuple(automaton.start for automaton in (*guides, *watched))
+    # By key: an automaton that forgets makes another state of the same nodes.
+    origin = tuple(state.key for state in start)
+    came_from: dict[_Key, tuple[_Key, str] | None] = {origin: None}
+    queue = deque([(origin, start)])
+    while queue:
+        here, states = queue.popleft()
+        if all(state.first != NO_MATCH for state in states[:count]) and wanted(
+            tuple(state.first for state in states[count:])
+        ):
+            return Found(_text(came_from, here))
+        letters = everywhere.union(*(state.letters() for state in states[:count]))
+        for letter in sorted(letters):
+            following = tuple(state.after(letter) for state in states)
+            if not all(state.alive for state in following[:count]):
+                continue
+            key = tuple(state.key for state in following)
+            if key in came_from:
+                continue
+            if len(came_from) >= budget:
+                return Found(None, exact=False)
+            came_from[key] = (here, letter)
+            queue.append((key, following))
+    return Found(None)
+
+
+def _text(came_from: dict[_Key, tuple[_Key, str] | None], key: _Key) -> str:
+    letters = []
+    step = came_from[key]
+    while step is not None:
+        key, letter = step
+        letters.append(letter)
+        step = came_from[key]
+    return "".join(reversed(letters))

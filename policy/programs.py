@@ -1,0 +1,212 @@
+"""What a program does with its arguments, by what its host knows of it.
+
+A `Program` is data (`policy.dialect`); this module applies it to the words of
+one command. It answers two questions: does the command run where no rule
+speaks of it, and which files does it open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import attrs
+
+from policy.dialect import Files, Program, Shell
+from policy.words import Word
+
+__all__ = ["Examined", "Opened", "examine"]
+
+
+@attrs.frozen
+class Opened:
+    """A file a program opens.
+
+    Attributes:
+        name: its name; None when it is not a literal.
+        tool: the tool that this is a call of.
+        guarded: whether no rule may allow it.
+    """
+
+    name: str | None
+    tool: str
+    guarded: bool = False
+
+
+@attrs.frozen
+class Examined:
+    """What is known of a command.
+
+    Attributes:
+        harmless: whether it runs where no rule speaks of it.
+        opened: the files it names.
+        moves: whether it changes the folder of what follows.
+        stays: whether it must not follow such a change.
+    """
+
+    harmless: bool = False
+    opened: tuple[Opened, ...] = ()
+    moves: bool = False
+    stays: bool = False
+
+
+_UNKNOWN: Final = Examined()
+
+
+def examine(words: Sequence[Word], shell: Shell) -> Examined:
+    """Return what is known of the command that *words* are."""
+    program = shell.programs.get(words[0].plain) if words else None
+    if program is None:
+        return _UNKNOWN
+    rest, stays = list(words[1:]), program.stays
+    while rest and rest[0].plain in program.subcommands:
+        program = program.subcommands[rest[0].plain]
+        rest = rest[1:]
+    known = _known(program, rest, shell)
+    if program.subcommands and rest:
+        known = attrs.evolve(known, harmless=False)  # a subcommand that is not known
+    return attrs.evolve(known, stays=stays or known.stays)
+
+
+def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
+    options, operands = _split(program, rest)
+    if program.runs:
+        inner = shell.programs.get(operands[0].plain) if operands else None
+        harmless = bool(inner and inner.piped and not options)
+        return Examined(harmless)
+    opened = _opened(program, rest, options, operands, shell)
+    moves = program.moves and not _stays(operands)
+    return Examined(
+        _harmless(program, rest, options, operands), opened, moves, stays=program.stays
+    )
+
+
+def _stays(operands: list[Word]) -> bool:
+    return len(operands) == 1 and operands[0].plain in (".", "./")
+
+
+def _split(program: Program, rest: list[Word]) -> tuple[list[Word], list[Word]]:
+    options: list[Word] = []
+    operands: list[Word] = []
+    index = 0
+    while index < len(rest):
+        word = rest[index]
+        index += 1
+        if word.plain == "--":
+            operands += rest[index:]
+            break
+        if word.plain.startswith(("-", "+")) and len(word.plain) > 1 and not (
+            program.runs and operands
+        ):
+            options.append(word)
+            index += word.plain in program.values
+        else:
+            operands.append(word)
+            if program.runs:
+                operands += rest[index:]
+                break
+    return options, operands
+
+
+@lru_cache(maxsize=1024)
+def _expression(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+def _has(options: list[Word], wanted: tuple[str, ...]) -> bool:
+    for option in options:
+        for want in wanted:
+            if want.endswith("*"):
+                if option.plain.startswith(want[:-1]):
+                    return True
+            elif option.plain == want or option.plain.startswith(want + "="):
+                return True
+            elif (
+                len(want) == 2
+                and not option.plain.startswith("--")
+                and want[1] in option.plain[1:]
+                and option.plain[1:].isalpha()
+            ):
+                return True
+    return False
+
+
+def _harmless(
+    program: Program, rest: list[Word], options: list[Word], operands: list[Word]
+) -> bool:
+    if not program.harmless or _has(options, program.unsafe):
+        return False
+    if program.needs and not _has(options, program.needs):
+        return False
+    if program.options is not None and not all(_has([o], program.options) for o in options):
+        return False
+    if program.most is not None and len(operands) > program.most:
+        return False
+    if not program.globs and any(word.glob for word in rest):
+        return False
+    if program.first and (
+        not operands or not _expression(program.first).fullmatch(operands[0].plain)
+    ):
+        return False
+    return not program.operands or all(
+        _expression(program.operands).fullmatch(word.plain) for word in operands
+    )
+
+
+def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
+    match files:
+        case Files.NONE:
+            return []
+        case Files.ALL:
+            return operands
+        case Files.FIRST:
+            return operands[:1]
+        case Files.REST:
+            return operands[1:]
+        case Files.BUT_LAST:
+            return operands[:-1] if len(operands) > 1 else operands
+        case Files.LAST:
+            return operands[-1:]
+        case Files.LEADING:
+            leading = []
+            for word in rest:
+                if word.plain.startswith(("-", "(", "!", "\\")):
+                    break
+                leading.append(word)
+            return leading
+
+
+_INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")
+
+
+def _opened(
+    program: Program, rest: list[Word], options: list[Word], operands: list[Word], shell: Shell
+) -> tuple[Opened, ...]:
+    opened: list[Opened] = []
+    for files, tool in ((program.reads, shell.reads), (program.writes, shell.writes)):
+        if not tool or files is Files.NONE:
+            continue
+        if program.writes_if and tool == shell.writes and not _has(options, program.writes_if):
+            continue
+        for word in _chosen(files, rest, operands):
+            if word.plain == "-":
+                continue
+            if word.known:
+                opened.append(Opened(word.plain, tool))
+            if not word.known or (_INDIRECT.search(word.plain) and program.confined):
+                opened.append(Opened(None, tool))
+    if program.removes and shell.removes:
+        opened += (_removed(word, shell.removes) for word in operands)
+    return tuple(opened)
+
+
+# `$X/*`, `"$X"/`, `$X/tmp`: nobody knows what is removed if the variable is empty.
+_UNDER_VARIABLE: Final = re.compile(r"\$\w+\"?/|\$\{\w+\}\"?/|\$\(|`")
+
+
+def _removed(word: Word, tool: str) -> Opened:
+    if word.known:
+        return Opened(word.plain, tool)
+    return Opened(None, tool, guarded=bool(_UNDER_VARIABLE.search(word.raw)))

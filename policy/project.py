@@ -1,0 +1,127 @@
+"""What a front end makes of the files it finds: agents, and how they chain.
+
+A *project* is one place where one host would be started: its settings, the
+agents it offers there, and the two readings of their chains. The front end
+also says which files it read, so that nothing is passed over in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import attrs
+
+from policy.chain import Link, Reading, attenuate
+from policy.finding import Finding
+from policy.source import Place
+from policy.table import Table
+from policy.tree import Tree
+
+__all__ = ["AgentEntry", "Attenuated", "FrontEnd", "Project", "ReadFile"]
+
+
+@attrs.frozen
+class ReadFile:
+    """A file that was read.
+
+    Attributes:
+        path: relative to the tree.
+        role: what it was read as, e.g. ``agent``, ``settings``.
+        assumed: why that is a guess, or "".
+
+    """
+
+    path: str
+    role: str
+    assumed: str = ""
+
+
+@attrs.frozen
+class AgentEntry:
+    """An agent a project offers.
+
+    Attributes:
+        name: as chains name it.
+        place: where it is defined; None for one that is built in.
+        declared: what its own definition declares, with nothing above it.
+
+    """
+
+    name: str
+    place: Place | None
+    declared: Table
+
+
+@attrs.frozen(slots=False)
+class Attenuated:
+    """The attenuated reading: the meet of what every link declares.
+
+    Attributes:
+        tables: agent -> what it declares.
+        roots: agent -> what it declares where it starts a chain, if that differs.
+
+    """
+
+    tables: Mapping[str, Table]
+    roots: Mapping[str, Table] = attrs.field(factory=dict)
+    name: str = "attenuated"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return tuple(self.tables)
+
+    def start(self, agent: str) -> Link:
+        """Return the first link."""
+        return Link(agent, self.roots.get(agent) or self.tables[agent])
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*."""
+        return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
+
+
+@attrs.frozen(slots=False)
+class Project:
+    """One place where one host would be started.
+
+    Attributes:
+        host: e.g. ``claude-code``.
+        profile: host and version, e.g. ``claude-code@2.1.329``.
+        root: folder relative to the tree, "" for its top.
+        agents: by name, in the order of their names.
+        starts: agents that start chains.
+        attenuated: the reading that only narrows.
+        enforced: what the host really does.
+        files: what was read for it.
+        findings: what is the matter with those.
+        claims: statements to be tested (`policy.claims`), where the host has such.
+
+    """
+
+    host: str
+    profile: str
+    root: str
+    agents: Mapping[str, AgentEntry]
+    starts: tuple[str, ...]
+    attenuated: Reading
+    enforced: Reading
+    files: tuple[ReadFile, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    claims: tuple[object, ...] = ()
+
+    def reading(self, name: str) -> Reading:
+        """Return the reading called *name*. Raises KeyError for any other name."""
+        return {"attenuated": self.attenuated, "enforced": self.enforced}[name]
+
+    @property
+    def title(self) -> str:
+        """The name by which people address the project."""
+        return f"{self.host}@{self.root}" if self.root else self.host
+
+
+class FrontEnd(Protocol):
+    """Reads the files of one host; a module with this function is one."""
+
+    def load(self, tree: Tree) -> tuple[Project, ...]:
+        """Return every project below *tree*. What cannot be read is a finding of its project."""

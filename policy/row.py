@@ -1,0 +1,269 @@
+"""What one rule set says of one tool: an ordered first-match list.
+
+Cost does not grow with the number of rules: all patterns of a row run at once
+(`policy.patterns.automaton`), and the outcome of each entry is made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from policy import limits
+from policy.calls import Unreadable, argument_text, canonical_path, parameter_text
+from policy.decision import Reason
+from policy.dialect import ArgumentKind
+from policy.effect import Effect
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Token
+from policy.shell import Command, Part, Redirection, compound, read_command
+
+if TYPE_CHECKING:
+    from policy.ruleset import RuleSet
+    from policy.source import Place
+
+__all__ = ["Outcome", "Row", "RowEntry"]
+
+
+@attrs.frozen
+class RowEntry:
+    """One line of a row; without a pattern it decides every call that reaches it."""
+
+    pattern: Pattern | None
+    field: str
+    effect: Effect
+    reason: Reason
+    rule: str
+    place: Place | None
+
+
+@attrs.frozen(eq=False)
+class Outcome:
+    """What a row says of a call: the entries are the reasons."""
+
+    effect: Effect
+    reason: Reason
+    entries: tuple[RowEntry, ...] = ()
+
+
+_KINDS = {
+    ArgumentKind.TEXT: Kind.TEXT,
+    ArgumentKind.COMMAND: Kind.TEXT,
+    ArgumentKind.PATH: Kind.PATH,
+    ArgumentKind.URL: Kind.HOST,
+}
+
+
+# Arguments that patterns are matched with as they stand.
+_AS_WRITTEN = frozenset({ArgumentKind.TEXT, ArgumentKind.COMMAND})
+
+
+class Row:
+    """An ordered first-match list for one tool of one rule set.
+
+    Attributes:
+        entries: the lines that look at the arguments.
+        default: the outcome where none of them matches.
+        constant: the outcome of every call, where all get the same one.
+        argument: what the rules speak of.
+        kind: the kind of its patterns.
+
+    """
+
+    __slots__ = (
+        "_automaton",
+        "_direct",
+        "_guards",
+        "_indices",
+        "_outcomes",
+        "_parameters",
+        "_rules",
+        "argument",
+        "constant",
+        "default",
+        "entries",
+        "kind",
+        "ruleset",
+        "tool",
+    )
+
+    def __init__(
+        self,
+        entries: Iterable[RowEntry],
+        default: Effect,
+        default_reason: Reason,
+        tool: str,
+        ruleset: RuleSet,
+    ) -> None:
+        self.tool = tool
+        self.ruleset = ruleset
+        self.argument = ruleset.dialect.argument(tool)
+        self.kind = _KINDS[self.argument.kind]
+        self.default = Outcome(default, default_reason)
+        kept: list[RowEntry] = []
+        for entry in entries:
+            if entry.pattern is None:
+                self.default = Outcome(entry.effect, entry.reason, (entry,))
+                break
+            kept.append(entry)
+        self.entries = tuple(kept)
+        self._outcomes = [Outcome(e.effect, e.reason, (e,)) for e in kept]
+        self.constant = None if kept else self.default
+        self._compile()
+
+    def _compile(self) -> None:
+        fields: dict[str, list[int]] = {}
+        for index, entry in enumerate(self.entries):
+            fields.setdefault(entry.field, []).append(index)
+        self._indices: Sequence[int] = fields.pop("", [])
+        self._parameters = [
+            (field, self._run(indices, (), ""), indices) for field, indices in fields.items()
+        ]
+        # Before the rules of a command come the patterns of what must be taken
+        # apart first; a match of one of those decides nothing.
+        is_command = self.argument.kind is ArgumentKind.COMMAND
+        guards = compound(self.ruleset.dialect.shell) if is_command else ()
+        separator = " " if is_command else self.kind.separator
+        self._guards = len(guards)
+        self._automaton = self._run(self._indices, guards, separator)
+        self._rules: Automaton | None = None if guards else self._automaton
+        direct = self.is_simple and self.argument.kind in _AS_WRITTEN
+        self._direct = self.argument.fields[0] if direct else ""
+
+    def _run(
+        self, indices: Sequence[int], guards: Sequence[Sequence[Token]], separator: str
+    ) -> Automaton:
+        tokens = [p.tokens for i in indices if (p := self.entries[i].pattern) is not None]
+        return Automaton([*guards, *tokens], separator)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the argument alone decides, under one name."""
+        return not self._parameters and len(self.argument.fields) == 1
+
+    def outcome(self, call: Mapping[str, object]) -> Outcome:
+        """Return what the row says of a call with these arguments. Never raises."""
+        text = call.get(self._direct)
+        if type(text) is not str or len(text) > limits.CALL_CHARACTERS:
+            return self._outcome(call)
+        # `Automaton.first`, written out: this is where a call spends its time.
+        edges: Any = self._automaton.start.edges
+        try:
+            for character in text:
+                edges = edges[character]
+            index: int = edges[""].first
+        except KeyError:
+            index = self._automaton.first_anew(text)
+        if index == NO_MATCH:
+            return self.default
+        if index < self._guards:
+            return self._command(read_command(text, self.ruleset.dialect.shell), NO_MATCH)
+        return self._outcomes[index - self._guards]
+
+    def _outcome(self, call: Mapping[str, object]) -> Outcome:
+        if self.constant is not None:
+            return self.constant
+        try:
+            limit = self._first_parameter(call) if self._parameters else NO_MATCH
+            if not self._indices:
+                return self._at(limit)
+            text = argument_text(self.argument, self.ruleset.dialect, call)
+        except Unreadable as unreadable:
+            return _UNREADABLE[unreadable.reason]
+        if self.argument.kind is ArgumentKind.COMMAND:
+            return self._command(read_command(text, self.ruleset.dialect.shell), limit)
+        return self._at(min(self.first(text), limit))
+
+    def first(self, text: str) -> int:
+        """Return the index of the first entry that matches an argument, or NO_MATCH."""
+        index = self._automaton.first(text) - self._guards
+        if index < 0:
+            # A guard stopped the walk: ask the rules alone.
+            if self._rules is None:
+                self._rules = self._run(self._indices, (), self.kind.separator)
+            index = self._rules.first(text)
+        return NO_MATCH if index >= len(self._indices) else self._indices[index]
+
+    def outcome_at(self, text: str) -> Outcome:
+        """Return what the row says of an argument that was read already."""
+        return self._at(self.first(text))
+
+    def _at(self, index: int) -> Outcome:
+        return self.default if index == NO_MATCH else self._outcomes[index]
+
+    def _first_parameter(self, call: Mapping[str, object]) -> int:
+        first = NO_MATCH
+        for field, automaton, indices in self._parameters:
+            text = parameter_text(call[field]) if field in call else None
+            index = NO_MATCH if text is None else automaton.first(text)
+            if index != NO_MATCH:
+                first = min(first, indices[index])
+        return first
+
+    def _command(self, command: Command, limit: int) -> Outcome:
+        outcomes = [self._part(part, limit) for part in command.parts]
+        whole = self.ruleset.dialect.shell.whole and all(
+            outcome is self.default and outcome.effect is Effect.ALLOW for outcome in outcomes
+        )
+        for redirection in command.redirections:
+            outcome = self._redirection(redirection)
+            if not (whole and outcome.reason in _BY_DEFAULT):
+                outcomes.append(outcome)
+        # No parts is never allowed: there is nothing that a rule granted.
+        return min(outcomes or [self._unsure], key=lambda outcome: outcome.effect)
+
+    def _part(self, part: Part, limit: int) -> Outcome:
+        granted = self._at(min(self.first(part.text), limit))
+        for reading in part.readings:
+            index = self.first(reading)
+            if index != NO_MATCH:
+                granted = min(granted, self._at(index), key=lambda outcome: outcome.effect)
+        for reading in part.doubtful:
+            index = self.first(reading)
+            if index != NO_MATCH and self._at(index).effect < granted.effect:
+                granted = min(granted, self._unsure, key=lambda outcome: outcome.effect)
+        is_default = granted is self.default
+        if part.harmless and is_default and self.default.reason in _BY_DEFAULT:
+            return _HARMLESS
+        if granted.effect is Effect.ALLOW and not part.grantable:
+            return granted if is_default and self.ruleset.dialect.shell.whole else self._unsure
+        return granted
+
+    @property
+    def _unsure(self) -> Outcome:
+        if not self.ruleset.dialect.asks:
+            return _REFUSED
+        return _JUDGED if self.ruleset.default_reason is Reason.CLASSIFIER else _UNANALYSABLE
+
+    def _redirection(self, redirection: Redirection) -> Outcome:
+        shell = self.ruleset.dialect.shell
+        tool = redirection.tool or (shell.output if redirection.writes else shell.input)
+        if not tool:
+            return _HARMLESS
+        if redirection.guarded:
+            return _GUARDED if self._unsure is _UNANALYSABLE else _GUARDED_REFUSED
+        if redirection.target is None:
+            return self._unsure
+        row = self.ruleset.row(tool)
+        if row.constant is not None:
+            return row.constant
+        try:
+            return row.outcome_at(canonical_path(redirection.target, self.ruleset.dialect))
+        except Unreadable:
+            return self._unsure
+
+
+_UNREADABLE = {
+    reason: Outcome(Effect.DENY, reason) for reason in (Reason.MALFORMED, Reason.TOO_LONG)
+}
+# What a rule for any command overrides where the host's shell says so.
+_BY_DEFAULT = frozenset({Reason.DEFAULT, Reason.CLASSIFIER, Reason.UNANALYSABLE})
+_UNANALYSABLE = Outcome(Effect.ASK, Reason.UNANALYSABLE)
+_JUDGED = Outcome(Effect.ASK, Reason.CLASSIFIER)
+_REFUSED = Outcome(Effect.DENY, Reason.UNANALYSABLE)
+_GUARDED = Outcome(Effect.ASK, Reason.PROTECTED)
+_GUARDED_REFUSED = Outcome(Effect.DENY, Reason.PROTECTED)
+_HARMLESS = Outcome(Effect.ALLOW, Reason.DEFAULT)

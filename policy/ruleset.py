@@ -1,0 +1,201 @@
+"""A rule set: one ordered list of rules over every tool, first match decides.
+
+Whatever precedence a host has was turned into this order when the set was
+compiled; nothing of it is left when a call is decided. What the set says of one
+tool is a *row*: the entries whose tool pattern matches the name, in order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import attrs
+
+from policy.decision import Reason
+from policy.dialect import Dialect
+from policy.effect import Effect
+from policy.patterns.pattern import Pattern
+from policy.patterns.tokens import Gap, Token
+from policy.row import Row, RowEntry
+from policy.source import Place
+
+__all__ = ["Entry", "RuleSet"]
+
+
+@attrs.frozen
+class Entry:
+    """One line of a rule set.
+
+    Attributes:
+        tool: a tool name, or a glob over names.
+        effect: what it says.
+        pattern: what its argument must be; None is any call.
+        field: the parameter that *pattern* speaks of; "" is the argument that
+            the dialect names for the tool.
+        reason: what a decision by this entry gives as its reason.
+        rule: the rule as written.
+        place: where it is written.
+
+    """
+
+    tool: str
+    effect: Effect
+    pattern: Pattern | None = None
+    field: str = ""
+    reason: Reason = Reason.RULE
+    rule: str = attrs.field(default="", eq=False)
+    place: Place | None = attrs.field(default=None, eq=False)
+
+
+@attrs.frozen(slots=False, eq=False)
+class RuleSet:
+    """An ordered first-match list of entries with a default.
+
+    Two sets are equal when their canonical entries, defaults and dialects are:
+    entries that an earlier one always precedes are left out, and the order of
+    neighbours with one effect does not count. Places and the wording of rules
+    do not count either.
+    """
+
+    entries: tuple[Entry, ...]
+    default: Effect
+    dialect: Dialect
+    default_reason: Reason = Reason.DEFAULT
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The tool names that entries give literally, canonical."""
+        return frozenset(
+            self.dialect.canonical(entry.tool) for entry in self.entries if "*" not in entry.tool
+        )
+
+    @cached_property
+    def globs(self) -> tuple[str, ...]:
+        """The globs over tool names that entries use."""
+        return tuple(dict.fromkeys(entry.tool for entry in self.entries if "*" in entry.tool))
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[tuple[int, Entry]]]:
+        by_name: dict[str, list[tuple[int, Entry]]] = {}
+        for index, entry in enumerate(self.entries):
+            if "*" not in entry.tool:
+                by_name.setdefault(self.dialect.canonical(entry.tool), []).append((index, entry))
+        return by_name
+
+    @cached_property
+    def _by_glob(self) -> list[tuple[int, Entry, Pattern]]:
+        return [
+            (index, entry, Pattern.text(entry.tool))
+            for index, entry in enumerate(self.entries)
+            if "*" in entry.tool
+        ]
+
+    @cached_property
+    def _rows(self) -> dict[str, Row]:
+        return {}
+
+    def row(self, tool: str) -> Row:
+        """Return what the set says of *tool*."""
+        name = self.dialect.canonical(tool)
+        row = self._rows.get(name)
+        if row is None:
+            row = Row(self._matching(name), self.default, self.default_reason, name, self)
+            if len(self._rows) < _REMEMBERED_NAMES or name in self.names:
+                self._rows[name] = row
+        return row
+
+    def _matching(self, name: str) -> Iterator[RowEntry]:
+        spelled = [name, *(alias for alias, real in self.dialect.aliases.items() if real == name)]
+        matching = list(self._by_name.get(name, ()))
+        matching += [
+            (index, entry)
+            for index, entry, glob in self._by_glob
+            if any(map(glob.matches, spelled))
+        ]
+        matching.sort(key=lambda item: item[0])
+        return (
+            RowEntry(e.pattern, e.field, e.effect, e.reason, e.rule, e.place) for _, e in matching
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every call of every tool gets the default."""
+        return not self.entries
+
+    @cached_property
+    def canonical(self) -> tuple[object, ...]:
+        """Return what equality and the content hash cover."""
+        runs: list[tuple[Effect, Reason, set[tuple[object, ...]]]] = []
+        seen: set[tuple[object, ...]] = set()
+        whole: set[str] = set()
+        for entry in self.entries:
+            tool = self.dialect.canonical(entry.tool)
+            if tool in whole or "*" in whole:
+                continue
+            key = (tool, entry.field, _pattern_key(entry.pattern))
+            if key in seen:
+                continue
+            seen.add(key)
+            if entry.pattern is None:
+                whole.add(tool)
+            if not runs or runs[-1][:2] != (entry.effect, entry.reason):
+                runs.append((entry.effect, entry.reason, set()))
+            runs[-1][2].add(key)
+        return (
+            tuple(
+                (effect.value, reason.value, tuple(sorted(keys, key=_text)))
+                for effect, reason, keys in runs
+            ),
+            self.default.value,
+            self.default_reason.value,
+        )
+
+    @cached_property
+    def canonical_text(self) -> str:
+        """The canonical form as JSON text: what is hashed."""
+        dialect = attrs.asdict(self.dialect, value_serializer=_plain_value)
+        return json.dumps([self.canonical, dialect], sort_keys=True, separators=(",", ":"))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RuleSet):
+            return NotImplemented
+        return self is other or (
+            self.canonical == other.canonical and self.dialect == other.dialect
+        )
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.canonical)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+# Rows of names that no entry gives literally, kept at most.
+_REMEMBERED_NAMES = 4096
+
+
+def _pattern_key(pattern: Pattern | None) -> tuple[object, ...]:
+    if pattern is None:
+        return ()
+    return (pattern.kind.value, *(_token_key(token) for token in pattern.tokens))
+
+
+def _token_key(token: Token) -> object:
+    if isinstance(token, str):
+        return token
+    if isinstance(token, Gap):
+        return (token.value,)
+    return ("not" if token.negated else "one of", "".join(sorted(token.characters)))
+
+
+def _text(key: Iterable[object]) -> str:
+    return json.dumps(key)
+
+
+def _plain_value(_: type, __: object, value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return getattr(value, "value", value)

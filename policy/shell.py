@@ -1,0 +1,301 @@
+"""A shell command, taken apart into what each rule must speak of.
+
+A command is decided part by part: denied when any part is, allowed only when
+every part is. This reader knows words, quotes, operators and redirections. All
+else (expansions, substitutions, groups, control flow, here-documents) it takes
+apart far enough to deny, and never vouches for: no rule can grant a part whose
+``grantable`` is False.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import attrs
+
+from policy import limits
+from policy.dialect import Shell
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.tokens import Gap, OneOf, Token
+from policy.programs import examine
+from policy.words import ASSIGNMENT, Scanner, Word
+
+__all__ = ["Command", "Part", "Redirection", "compound", "read_command"]
+
+
+@attrs.frozen
+class Part:
+    """One simple command of a command.
+
+    Attributes:
+        text: as written, blanks between words folded: what a rule that allows
+            must match.
+        readings: what a rule that denies or asks may match instead: without
+            quotes, assignments, wrappers, the folder of the program.
+        grantable: whether a rule may allow it at all.
+        harmless: whether the host runs it where no rule speaks of it.
+        doubtful: readings that a rule which denies makes doubtful, not denied.
+
+    """
+
+    text: str
+    readings: tuple[str, ...] = ()
+    grantable: bool = True
+    harmless: bool = False
+    doubtful: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Redirection:
+    """A file that a command reads from or writes to.
+
+    Attributes:
+        target: its name; None when that is not a literal.
+        writes: whether it is written to.
+        tool: the tool that this is a call of; "" for that of a redirection.
+        guarded: whether no rule may allow it.
+
+    """
+
+    target: str | None
+    writes: bool
+    tool: str = ""
+    guarded: bool = False
+
+
+@attrs.frozen
+class Command:
+    """A command taken apart."""
+
+    parts: tuple[Part, ...]
+    redirections: tuple[Redirection, ...] = ()
+
+
+# The first words of commands that hold other commands.
+_KEYWORDS = frozenset(
+    "if then elif else fi for while until do done case esac select function coproc time !".split()
+)
+
+
+_ACTED_ON = OneOf(frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f"))
+
+
+# What looks like a blank and is none to a shell.
+_ODD_BLANKS = frozenset(
+    "\xa0\xad\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
+    + "".join(map(chr, [*range(0x2000, 0x2010), *range(0x202A, 0x202F), *range(0x2061, 0x206A)]))
+)
+
+
+@cache
+def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
+    """Return patterns of every command that `read_command` does not return as it stands.
+
+    They are for words: PART is text without a blank. Whoever matches none of
+    them is one part: a program, and words without anything a shell acts on.
+    """
+    programs = sorted(shell.wrappers | shell.programs.keys() | _KEYWORDS)
+    return (
+        (),
+        (Gap.ANY, _ACTED_ON, Gap.ANY),
+        (" ", Gap.ANY),
+        (Gap.ANY, " "),
+        (Gap.ANY, "  ", Gap.ANY),
+        *(((Gap.ANY, OneOf(_ODD_BLANKS), Gap.ANY),) if shell.control else ()),
+        (Gap.PART, OneOf(frozenset("/=!~*?[")), Gap.ANY),  # in the first word
+        *((program,) for program in programs),
+        *((program + " ", Gap.ANY) for program in programs),
+    )
+
+
+@cache
+def _compound(shell: Shell) -> Automaton:
+    return Automaton(compound(shell), " ")
+
+
+def read_command(text: str, shell: Shell) -> Command:
+    """Return the parts and redirections of *text*. Never fails; never vouches for a guess."""
+    if _compound(shell).first(text) == NO_MATCH:
+        return Command((Part(text),))
+    scanner = Scanner(text)
+    scanner.run()
+    commands = [words for words in scanner.commands if words]
+    opaque = scanner.opaque
+    if shell.control:
+        opaque |= scanner.dangling or not _ODD_BLANKS.isdisjoint(text)
+        opaque |= 0 < shell.longest < len(text)
+        commands = list(filter(None, map(_controlled, commands)))
+    files = [Redirection(target.name, target.writes) for target in scanner.targets]
+    parts: list[Part] = []
+    moved = False
+    for words in commands:
+        part = _part(words, opaque, shell)
+        if shell.programs:
+            part, opened, moves = _examined(part, words, shell, opaque=opaque, moved=moved)
+            files += opened
+            moved |= moves
+        parts.append(part)
+    if moved:
+        files = [_somewhere(file) for file in files]
+    return Command(tuple(parts), tuple(files))
+
+
+def _somewhere(file: Redirection) -> Redirection:
+    """Return *file* as what it is after a change of folder: nobody knows which."""
+    relative = file.target is not None and file.target[:1] not in ("/", "~")
+    return attrs.evolve(file, target=None) if file.writes and relative else file
+
+
+_OPENERS = frozenset("if elif then else while until do !".split())
+_CLOSERS = frozenset("fi done".split())
+
+
+def _controlled(words: list[Word]) -> list[Word]:
+    """Return the command behind the words of a loop or condition."""
+    start = 0
+    while start < len(words) and words[start].raw in _OPENERS:
+        start += 1
+    rest = words[start:]
+    return [] if len(rest) == 1 and rest[0].raw in _CLOSERS else rest
+
+
+def _examined(
+    part: Part, words: list[Word], shell: Shell, *, opaque: bool, moved: bool
+) -> tuple[Part, tuple[Redirection, ...], bool]:
+    """Return *part* with what is known of its program, the files it opens, whether it moves."""
+    program = _behind_all(words, shell)
+    known = examine(program, shell)
+    files = tuple(
+        Redirection(file.name, file.tool == shell.writes, file.tool, file.guarded)
+        for file in known.opened
+    )
+    script = _script(program)
+    if script is not None:
+        inside = read_command(script, shell)
+        texts = [text for each in inside.parts for text in (each.text, *each.readings)]
+        part = attrs.evolve(part, doubtful=tuple(texts))
+        files += tuple(file for file in inside.redirections if file.tool == shell.removes)
+    literal = all(word.literal for word in words)
+    direct = program is words or _is_granted(words, program, shell)
+    harmless = known.harmless and literal and not opaque and direct
+    if moved and known.stays:
+        return attrs.evolve(part, grantable=False), files, known.moves
+    return attrs.evolve(part, harmless=harmless), files, known.moves
+
+
+_SHELLS = frozenset("bash sh zsh dash ksh".split())
+
+
+def _script(words: list[Word]) -> str | None:
+    """Return the script of ``bash -c SCRIPT``."""
+    if len(words) > 2 and words[0].plain.rsplit("/", 1)[-1] in _SHELLS:
+        for option, script in zip(words[1:], words[2:], strict=False):
+            if re.fullmatch(r"-[a-z]*c", option.plain):
+                return script.plain
+    return None
+
+
+def _is_granted(words: list[Word], program: list[Word], shell: Shell) -> bool:
+    """Whether rules that allow see the program where it is."""
+    granted = words
+    for strip in (_safe_assignments, _transparent):
+        granted = strip(granted, shell)
+    return len(granted) == len(program) and bool(program)
+
+
+def _behind_all(words: list[Word], shell: Shell) -> list[Word]:
+    """Return the program and its arguments behind every assignment and wrapper."""
+    start = 0
+    while start < len(words) - 1:
+        plain, before = words[start].plain, words[:start]
+        if not (_looks_through(plain, shell) or (before and _in_wrapper(words[start], before, shell))):
+            break
+        start += 1
+    return words[start:]
+
+
+_LOCALES = frozenset({"C", "C.UTF-8", "en_US.UTF-8", "POSIX"})
+_SIMPLE_VALUE = re.compile(r"[A-Za-z0-9_./:-]+\Z")
+
+
+def _part(words: list[Word], opaque: bool, shell: Shell) -> Part:
+    text = " ".join(word.raw for word in words)
+    grantable = not opaque and all(word.literal for word in words)
+    granted = words
+    for strip in (_safe_assignments, _transparent):
+        granted = strip(granted, shell)
+    readings = dict.fromkeys(_readings(words, shell))
+    if not granted or granted[0].raw in _KEYWORDS or ASSIGNMENT.match(granted[0].raw):
+        grantable = False
+    if granted and granted[0].raw != granted[0].plain:
+        grantable = False  # a quoted or escaped program name
+    granted_text = " ".join(word.raw for word in granted)
+    readings.pop(granted_text, None)
+    if granted_text != text:
+        readings[text] = None
+    return Part(granted_text, tuple(readings), grantable)
+
+
+def _safe_assignments(words: list[Word], shell: Shell) -> list[Word]:
+    index = 0
+    while index < len(words) - 1:
+        match = ASSIGNMENT.match(words[index].raw)
+        if match is None:
+            break
+        value = words[index].raw[match.end() :]
+        if match[1] in shell.locales:
+            if value not in _LOCALES:
+                break
+        elif match[1] not in shell.variables or not _SIMPLE_VALUE.match(value):
+            break
+        index += 1
+    return words[index:]
+
+
+def _transparent(words: list[Word], shell: Shell) -> list[Word]:
+    while len(words) > 1 and words[0].raw in shell.transparent:
+        words = _behind_options(words)
+    return words
+
+
+_DURATION = re.compile(r"\d+(\.\d+)?[smhd]?\Z")
+
+
+def _behind_options(words: list[Word]) -> list[Word]:
+    """Return the words behind a wrapper, its options and its plain numbers."""
+    index = 1
+    while index < len(words) - 1 and (
+        words[index].plain.startswith("-") or _DURATION.match(words[index].plain)
+    ):
+        index += 1
+    return words[index:]
+
+
+def _readings(words: list[Word], shell: Shell) -> Iterator[str]:
+    """Yield every text by which a rule that denies may know the command."""
+    for start in range(min(len(words), limits.NESTING)):
+        rest = words[start:]
+        program = rest[0].plain
+        yield " ".join(word.plain for word in rest)
+        if "/" in program:
+            name = program.rsplit("/", 1)[1]
+            yield " ".join([name, *(word.plain for word in rest[1:])])
+        before = words[:start]
+        if not (_looks_through(program, shell) or (before and _in_wrapper(rest[0], before, shell))):
+            return
+
+
+def _looks_through(program: str, shell: Shell) -> bool:
+    name = program.rsplit("/", 1)[-1]
+    return bool(ASSIGNMENT.match(program)) or name in shell.wrappers or name in _KEYWORDS
+
+
+def _in_wrapper(word: Word, before: list[Word], shell: Shell) -> bool:
+    """Return whether *word* may be an option, or the value of one, of a wrapper before it."""
+    if word.plain.startswith("-") or _DURATION.match(word.plain) or "=" in word.plain:
+        return True
+    return before[-1].plain.startswith("-") and any(
+        _looks_through(earlier.plain, shell) for earlier in before
+    )

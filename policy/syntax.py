@@ -1,0 +1,286 @@
+"""The tree: what policies say, as written, before any host gives it a meaning.
+
+Two families. A *matcher* is what every host shares: ``Bash(git diff *)``. A
+`Policy` is what one agent or one settings scope says; every front end ends
+there, and `policy.compile` starts there. The statements of our own notation
+(`Document` and below) keep everything a printer needs to write them again.
+
+Every node is immutable and compares by what it says; the span is last and
+takes no part in equality.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+
+import attrs
+
+from policy.effect import Effect
+from policy.source import Span
+
+__all__ = [
+    "Agent",
+    "Agents",
+    "Comment",
+    "Comments",
+    "Declared",
+    "Delegate",
+    "Document",
+    "Grant",
+    "Inherit",
+    "Limit",
+    "Matcher",
+    "Never",
+    "Parameter",
+    "Policy",
+    "Presence",
+    "Root",
+    "Rule",
+    "Specifier",
+    "Statement",
+    "Test",
+    "Text",
+    "Trust",
+    "specifier",
+]
+
+
+def _span() -> Span:
+    """Declare the last field of a node: where it stands."""
+    field: Span = attrs.field(eq=False, repr=False, kw_only=True)
+    return field
+
+
+# --- matchers -------------------------------------------------------------
+
+
+@attrs.frozen
+class Text:
+    """``git diff *``: the specifier as written, without the parentheses."""
+
+    text: str
+
+
+@attrs.frozen
+class Parameter:
+    """``model:opus``: a name, a colon, a value; the host says if it is one.
+
+    ``git:*`` has the same shape and is a command for the hosts that read it so.
+    """
+
+    name: str
+    value: str
+    text: str = attrs.field(eq=False)
+
+
+@attrs.frozen
+class Agents:
+    """``explore, reviewer`` in ``Task(explore, reviewer)`` or ``Agent(...)``."""
+
+    names: tuple[str, ...]
+    text: str = attrs.field(eq=False)
+
+
+Specifier = Text | Parameter | Agents
+
+_PARAMETER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:[ \t]*(.*)", re.DOTALL)
+_AGENT = r"[\w.:/*-]+(?: +[\w.:/*-]+)*"
+_AGENTS = re.compile(rf"[ \t]*{_AGENT}[ \t]*(?:,[ \t]*{_AGENT}[ \t]*)*")
+
+
+def specifier(tool: str, text: str) -> Specifier:
+    """Return what *text* is between the parentheses of *tool*."""
+    if tool in {"Task", "Agent"}:
+        listed = text.split(",") if _AGENTS.fullmatch(text) else []
+        names = tuple(name.strip(" \t") for name in listed)
+        # `Agent(model:opus)` is a parameter, `Agent(team:a, team:b)` two agents.
+        if len(names) > 1 or (names and not _PARAMETER.fullmatch(text)):
+            return Agents(names, text)
+    if parameter := _PARAMETER.fullmatch(text):
+        return Parameter(parameter[1], parameter[2], text)
+    return Text(text)
+
+
+@attrs.frozen
+class Matcher:
+    """``Tool`` or ``Tool(specifier)``; the tool may hold ``*``.
+
+    ``Tool`` and ``Tool()`` differ: ``specifier`` is None or ``Text("")``.
+    """
+
+    tool: str
+    specifier: Specifier | None = None
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return self.tool if self.specifier is None else f"{self.tool}({self.specifier.text})"
+
+
+# --- policies: where every front end ends ----------------------------------
+
+
+@attrs.frozen
+class Rule:
+    """An effect, a matcher, and where it is written."""
+
+    effect: Effect
+    matcher: Matcher
+    span: Span = _span()
+
+
+class Presence(enum.Enum):
+    """How a list is there. A host says what each of these means."""
+
+    ABSENT = "absent"
+    NULL = "null"
+    EMPTY = "empty"
+    LISTED = "listed"
+    ILL_TYPED = "ill-typed"
+
+
+@attrs.frozen
+class Declared:
+    """A list of tools as a file declares it, e.g. the ``tools`` of an agent."""
+
+    presence: Presence
+    matchers: tuple[Matcher, ...] = ()
+    span: Span | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
+
+
+@attrs.frozen
+class Policy:
+    """What one agent, or one settings scope, says.
+
+    Attributes:
+        name: the agent, or the scope.
+        rules: in the order written; the host's precedence sorts them.
+        delegate: the rules of what may be handed on; None where nothing is said.
+        inherit: whether what is not said is granted as far as the parent grants.
+        tools: a list of the tools the agent has, beside rules about calls.
+        disallowed: a list of the tools the agent has not.
+        trust: the level it is trusted at, or None.
+        depth: levels of agents that may follow below it, or None.
+        turns: turns it may take, or None.
+
+    """
+
+    name: str
+    rules: tuple[Rule, ...] = ()
+    delegate: tuple[Rule, ...] | None = None
+    inherit: bool = False
+    tools: Declared = Declared(Presence.ABSENT)
+    disallowed: Declared = Declared(Presence.ABSENT)
+    trust: str | None = None
+    depth: int | None = None
+    turns: int | None = None
+    span: Span | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
+
+
+# --- statements of our own notation ----------------------------------------
+
+
+@attrs.frozen
+class Comment:
+    """``# text``; *trailing* when it follows a statement on its line."""
+
+    text: str
+    trailing: bool = False
+    span: Span = _span()
+
+
+# Comments within a list that goes on over several lines, each with the number
+# of entries before it; *trailing* when it stands on the line of the last of these.
+Comments = tuple[tuple[int, Comment], ...]
+
+
+@attrs.frozen
+class Grant:
+    """``allow Read, Grep``: one effect for several matchers."""
+
+    effect: Effect
+    matchers: tuple[Matcher, ...]
+    comments: Comments = ()
+    span: Span = _span()
+
+
+@attrs.frozen
+class Delegate:
+    """``delegate Read(docs/**)``: what may be handed on, instead of what may be used."""
+
+    matchers: tuple[Matcher, ...]
+    comments: Comments = ()
+    span: Span = _span()
+
+
+@attrs.frozen
+class Inherit:
+    """``inherit``: what is not said here is as the parent may delegate."""
+
+    span: Span = _span()
+
+
+@attrs.frozen
+class Trust:
+    """``trust verified``."""
+
+    level: str
+    span: Span = _span()
+
+
+@attrs.frozen
+class Limit:
+    """``limit depth 2, turns 20``: bounds by name, in the order written."""
+
+    bounds: tuple[tuple[str, int], ...]
+    comments: Comments = ()
+    span: Span = _span()
+
+
+Statement = Grant | Delegate | Inherit | Trust | Limit | Comment
+
+
+@attrs.frozen
+class Agent:
+    """``agent main { … }``."""
+
+    name: str
+    body: tuple[Statement, ...]
+    span: Span = _span()
+
+
+@attrs.frozen
+class Root:
+    """``root main``: where chains start."""
+
+    name: str
+    span: Span = _span()
+
+
+@attrs.frozen
+class Test:
+    """``test main > reviewer { … }``: calls of that chain and what they must get."""
+
+    __test__ = False
+
+    chain: tuple[str, ...]
+    body: tuple[Grant | Comment, ...]
+    span: Span = _span()
+
+
+@attrs.frozen
+class Never:
+    """``never ** > explore: Edit, Bash``: no chain of that shape may make such a call."""
+
+    chain: tuple[str, ...]
+    matchers: tuple[Matcher, ...]
+    comments: Comments = ()
+    span: Span = _span()
+
+
+@attrs.frozen
+class Document:
+    """A file of our own notation."""
+
+    body: tuple[Agent | Root | Test | Never | Comment, ...]
+    span: Span = _span()

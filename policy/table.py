@@ -1,0 +1,231 @@
+"""Decision tables: what an agent may use, and what it may hand on.
+
+A table is a meet. Each of its two *ceilings* is a set of rule sets, and a call
+gets the strictest answer of them: that is why ``&`` is the union of two sets,
+and why it is idempotent, commutative and associative. Rule sets that are equal
+are one, so a chain whose links share their settings costs what one link costs.
+
+The ceilings are what an agent may **use** and what it may **delegate**. A child
+may use what its own table grants as far as its parent may delegate it
+(`policy.chain`):
+
+    use(child)      = use(child)      & delegate(parent)
+    delegate(child) = delegate(child) & delegate(parent)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Final
+
+import attrs
+
+from policy.compare import Comparison, Difference, compare
+from policy.decision import Decision
+from policy.dialect import Dialect
+from policy.effect import Effect
+from policy.lookup import Lookup
+from policy.ruleset import RuleSet
+from policy.tools import representatives
+
+__all__ = ["NOTHING", "TRUST", "UNRESTRICTED", "Bounds", "Ceiling", "Part", "Table"]
+
+# Levels of trust, the least first.
+TRUST: Final = ("blocked", "quarantined", "verified", "trusted")
+
+
+@attrs.frozen
+class Part:
+    """A rule set and the links of the chain that it belongs to."""
+
+    rules: RuleSet
+    links: tuple[str, ...] = attrs.field(default=(), eq=False)
+
+
+_NOBODY = Dialect("")
+_DENIES_ALL = RuleSet((), Effect.DENY, _NOBODY)
+
+
+def _links(parts: Iterable[Part]) -> dict[RuleSet, tuple[str, ...]]:
+    links: dict[RuleSet, tuple[str, ...]] = {}
+    for part in parts:
+        links[part.rules] = tuple(dict.fromkeys((*links.get(part.rules, ()), *part.links)))
+    return links
+
+
+@attrs.frozen(slots=False)
+class Ceiling:
+    """A meet of rule sets: what all of them grant. Equal when the sets are."""
+
+    sets: frozenset[RuleSet] = frozenset()
+    parts: tuple[Part, ...] = attrs.field(default=(), eq=False)
+
+    @classmethod
+    def of(cls, parts: Iterable[Part]) -> Ceiling:
+        """Return the canonical meet: equal sets once, with the links of all."""
+        merged = _links(parts)
+        for rules, links in merged.items():
+            if rules.is_constant and rules.default is Effect.DENY:
+                refusing = attrs.evolve(_DENIES_ALL, default_reason=rules.default_reason)
+                return cls(frozenset({_DENIES_ALL}), (Part(refusing, links),))
+        kept = tuple(
+            Part(rules, links)
+            for rules, links in merged.items()
+            if not (rules.is_constant and rules.default is Effect.ALLOW)
+        )
+        return cls(frozenset(part.rules for part in kept), kept)
+
+    def __and__(self, other: Ceiling) -> Ceiling:
+        """Return what both grant."""
+        return self if self is other else Ceiling.of((*self.parts, *other.parts))
+
+    @cached_property
+    def canonical_text(self) -> str:
+        """What equality and the content hash cover, as JSON text."""
+        return json.dumps(sorted(rules.canonical_text for rules in self.sets))
+
+
+@attrs.frozen
+class Bounds:
+    """Limits beside the rules; None is no limit. ``&`` takes the smaller.
+
+    Attributes:
+        depth: levels of agents that may follow below.
+        turns: turns the agent may take.
+        trust: one of `TRUST`.
+
+    """
+
+    depth: int | None = None
+    turns: int | None = None
+    trust: str | None = None
+
+    def __and__(self, other: Bounds) -> Bounds:
+        """Return the tighter bounds."""
+        return Bounds(
+            _least(self.depth, other.depth),
+            _least(self.turns, other.turns),
+            min((t for t in (self.trust, other.trust) if t), key=TRUST.index, default=None),
+        )
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return min((n for n in (one, other) if n is not None), default=None)
+
+
+@attrs.frozen(slots=False)
+class Table:
+    """What an agent may use and delegate. ``&`` grants only what both grant.
+
+    Attributes:
+        use: what calls of the agent get.
+        delegate: what the agents it starts may use at most; None where nothing
+            was said, which means the same as *use*.
+        bounds: limits beside the rules.
+
+    """
+
+    use: Ceiling = Ceiling()
+    delegate: Ceiling | None = None
+    bounds: Bounds = Bounds()
+
+    @classmethod
+    def of(cls, rules: RuleSet, *, link: str = "", delegate: RuleSet | None = None) -> Table:
+        """Return the table of one rule set, as the policy of *link*."""
+        links = (link,) if link else ()
+        handed_on = None if delegate is None else Ceiling.of([Part(delegate, links)])
+        return cls(Ceiling.of([Part(rules, links)]), handed_on)
+
+    def __and__(self, other: Table) -> Table:
+        """Return the table that grants, and hands on, only what both do."""
+        if self is other:
+            return self
+        delegate = None
+        if self.delegate is not None or other.delegate is not None:
+            delegate = self.delegated & other.delegated
+        return Table(self.use & other.use, delegate, self.bounds & other.bounds)
+
+    @property
+    def delegated(self) -> Ceiling:
+        """What the agent may delegate."""
+        return self.use if self.delegate is None else self.delegate
+
+    def decide(self, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return what a call of *tool* with these arguments gets. Never raises.
+
+        Args:
+            tool: the name, or an alias the host knows it by.
+            call: the arguments, e.g. ``{"command": "git push"}``.
+
+        """
+        lookup = self._lookups.get(tool) or self.lookup(tool)
+        text = call.get(lookup.field)
+        if type(text) is str:
+            decision = lookup.remembered.get(text)
+            if decision is not None:
+                return decision
+        return lookup.decide(call)
+
+    def differences(self, other: Table) -> Comparison:
+        """Return how calls are decided differently by *self* and then by *other*.
+
+        Exact unless the comparison says otherwise: no difference means that no
+        call of any tool is decided differently. What may be delegated is not
+        looked at; `Table(use=table.delegated)` is the table of that.
+        """
+        if self.use == other.use:
+            return Comparison()
+        sets = [part.rules for part in (*self.use.parts, *other.use.parts)]
+        tools, exact = representatives(sets)
+        found: list[Difference] = []
+        for tool in tools:
+            comparison = compare(tool, self.lookup(tool), other.lookup(tool))
+            found += comparison.differences
+            exact &= comparison.exact
+        return Comparison(tuple(found), exact)
+
+    def __le__(self, other: Table) -> bool:
+        """Return whether *self* grants, and hands on, no more than *other*.
+
+        What is not decided within the budget counts as more.
+        """
+        pairs = [(other, self)]
+        if self.delegate is not None or other.delegate is not None:
+            pairs.append((Table(other.delegated), Table(self.delegated)))
+        for larger, smaller in pairs:
+            comparison = larger.differences(smaller)
+            if not comparison.exact or any(d.widened for d in comparison.differences):
+                return False
+        return self.bounds & other.bounds == self.bounds
+
+    def lookup(self, tool: str) -> Lookup:
+        """Return what the table says of *tool*."""
+        lookup = self._lookups.get(tool)
+        if lookup is None:
+            rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
+            lookup = Lookup(rows, self.hash)
+            if len(self._lookups) >= _REMEMBERED_TOOLS:
+                self._lookups.clear()
+            self._lookups[tool] = lookup
+        return lookup
+
+    @cached_property
+    def _lookups(self) -> dict[str, Lookup]:
+        return {}
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash of the rules and bounds, without their places: ``sha256:…``."""
+        delegate = self.delegate.canonical_text if self.delegate is not None else None
+        content = [self.use.canonical_text, delegate, attrs.astuple(self.bounds)]
+        return "sha256:" + hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+# Tools a table keeps a lookup of. Names come from calls, so they are bounded.
+_REMEMBERED_TOOLS = 4096
+
+UNRESTRICTED: Final = Table()
+NOTHING: Final = Table(Ceiling.of([Part(_DENIES_ALL)]))

@@ -1,0 +1,34 @@
+"""Where files come from: a folder, a file, a revision of a repository, a mapping."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from policy.documents.text import cite
+from policy.errors import PolicyError
+from policy.files import File, Folder, Memory, Problem, Tree
+from policy.revision import GitRevision
+
+__all__ = ["File", "Folder", "GitRevision", "Memory", "Problem", "Tree", "open_tree"]
+
+
+def open_tree(text: str, folder: str | Path = ".") -> Tree:
+    """Return what *text* names: a folder, a file, or else a revision of *folder*.
+
+    Raises `PolicyError` where it is none of them.
+    """
+    path = Path(text) if text and "\0" not in text else None
+    try:
+        if path is not None and path.is_dir():
+            return Folder(path)
+        if path is not None and path.exists():
+            return File(path)
+    except OSError:  # too long for a path
+        pass
+    try:
+        return GitRevision(folder, text)
+    except PolicyError as error:
+        raise PolicyError(
+            f"{cite(text)} is neither a file nor a folder nor a revision",
+            help=f"{error.message}{'; ' if error.help else ''}{error.help}",
+        ) from None

@@ -1,0 +1,36 @@
+"""Files that may say what agents can do and that no front end reads yet.
+
+They are named in every audit and diff, so that silence about them is never
+taken for an answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["kind_of_unread"]
+
+# A path, and what such a file is.
+_KINDS = [
+    (re.compile(pattern), what)
+    for pattern, what in (
+        (r"(^|/)skills/.*/?SKILL\.md$", "skill"),
+        (r"(^|/)commands/.+\.md$", "command"),
+        (r"(^|/)agents/.+\.md$", "agent definition"),
+        (r"(^|/)\.claude[^/]*/.*settings[^/]*\.json$", "settings"),
+        (r"(^|/)settings(\.[\w-]+)?\.json$", "settings"),
+        (r"(^|/)settings/.+\.json$", "settings"),
+        (r"(^|/)(hooks/)?hooks\.json$", "hooks"),
+        (r"(^|/)\.mcp\.json$", "tool servers"),
+        (r"(^|/)plugin\.json$", "plugin manifest"),
+        (r"(^|/)\.(zeph|gemini|codex|cursor|qwen|opencode|kiro)/.+\.(md|toml|json|ya?ml|rules)$",
+         "configuration of another runtime"),
+        (r"(^|/)opencode\.jsonc?$", "configuration of another runtime"),
+        (r"\.agent\.md$|\.chatmode\.md$", "agent definition"),
+    )
+]
+
+
+def kind_of_unread(path: str) -> str | None:
+    """Return what kind of file *path* looks like, or None for any other file."""
+    return next((what for pattern, what in _KINDS if pattern.search(path)), None)

@@ -1,0 +1,137 @@
+"""A row as the exact comparison sees it: patterns in order, with an index over them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import attrs
+
+from policy.effect import Effect
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.pattern import Kind, Pattern
+from policy.row import Row, RowEntry
+
+__all__ = ["View", "counterparts"]
+
+
+@attrs.frozen(slots=False, eq=False)
+class View:
+    """An ordered first-match list over one argument.
+
+    Attributes:
+        kind: of its patterns.
+        entries: each with a pattern.
+        default: the effect where none matches.
+
+    """
+
+    kind: Kind
+    entries: tuple[RowEntry, ...]
+    default: Effect
+
+    @classmethod
+    def of(cls, row: Row, parameters: Mapping[str, str]) -> View:
+        """Return what remains of *row* for calls with these parameters and no others."""
+        entries: list[RowEntry] = []
+        for entry in row.entries:
+            if not entry.field:
+                entries.append(entry)
+            elif entry.pattern is not None and _holds(entry, parameters):
+                return cls(row.kind, tuple(entries), entry.effect)
+        return cls(row.kind, tuple(entries), row.default.effect)
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What two views that decide alike line by line have in common."""
+        lines = tuple((entry.pattern, entry.effect) for entry in self.entries)
+        return self.kind, lines, self.default
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns in order."""
+        return tuple(entry.pattern for entry in self.entries if entry.pattern is not None)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """All patterns at once."""
+        return Automaton([p.tokens for p in self.patterns], self.kind.separator)
+
+    def effect(self, index: int) -> Effect:
+        """Return the effect of the line at *index*, or of the default."""
+        return self.default if index == NO_MATCH else self.entries[index].effect
+
+    @cached_property
+    def _by_prefix(self) -> tuple[dict[str, list[int]], list[str]]:
+        index: dict[str, list[int]] = {}
+        for number, pattern in enumerate(self.patterns):
+            index.setdefault(_prefix(pattern), []).append(number)
+        return index, sorted(index)
+
+    def near(self, pattern: Pattern) -> Iterator[int]:
+        """Yield the lines that may share a text with *pattern*, by what they start and end with."""
+        index, prefixes = self._by_prefix
+        prefix, suffix = _prefix(pattern), _suffix(pattern)
+        starts = [prefix[:length] for length in range(len(prefix))]
+        position = bisect_left(prefixes, prefix)
+        while position < len(prefixes) and prefixes[position].startswith(prefix):
+            starts.append(prefixes[position])
+            position += 1
+        for start in starts:
+            for number in index.get(start, ()):
+                other = _suffix(self.patterns[number])
+                if suffix.endswith(other) or other.endswith(suffix):
+                    yield number
+
+
+def _holds(entry: RowEntry, parameters: Mapping[str, str]) -> bool:
+    value = parameters.get(entry.field)
+    return value is not None and entry.pattern is not None and entry.pattern.matches(value)
+
+
+def _prefix(pattern: Pattern) -> str:
+    first = pattern.tokens[0] if pattern.tokens else ""
+    return first if isinstance(first, str) else ""
+
+
+def _suffix(pattern: Pattern) -> str:
+    last = pattern.tokens[-1] if pattern.tokens else ""
+    return last if isinstance(last, str) else ""
+
+
+def counterparts(before: View, after: View) -> dict[int, int]:
+    """Return which lines of *before* stand in *after* too, in the same order.
+
+    Whatever call is decided differently is decided, on one side or the other,
+    by a line without a counterpart: of two lists with the same lines in the
+    same order the first that matches is the same.
+    """
+    places: dict[object, deque[int]] = {}
+    for number, entry in enumerate(after.entries):
+        places.setdefault((entry.pattern, entry.effect), deque()).append(number)
+    pairs: list[tuple[int, int]] = []
+    for number, entry in enumerate(before.entries):
+        candidates = places.get((entry.pattern, entry.effect))
+        if candidates:
+            pairs.append((number, candidates.popleft()))
+    return dict(pairs[i] for i in _increasing([second for _, second in pairs]))
+
+
+def _increasing(numbers: Sequence[int]) -> list[int]:
+    """Return the positions of a longest increasing subsequence."""
+    tails: list[int] = []
+    at: list[int] = []
+    previous: list[int] = []
+    for position, number in enumerate(numbers):
+        length = bisect_left(tails, number)
+        previous.append(at[length - 1] if length else -1)
+        tails[length : length + 1] = [number]
+        at[length : length + 1] = [position]
+    result: list[int] = []
+    position = at[-1] if at else -1
+    while position >= 0:
+        result.append(position)
+        position = previous[position]
+    return result[::-1]

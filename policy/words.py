@@ -1,0 +1,253 @@
+"""A shell command cut into simple commands, words and redirections.
+
+This scanner knows quotes, operators, redirections and nesting. What it does
+not know (expansions, substitutions, groups, here-documents) it cuts far enough
+for a rule to deny what is inside, and marks the command *opaque*.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import attrs
+
+from policy import limits
+
+__all__ = ["ASSIGNMENT", "Scanner", "Target", "Word"]
+
+ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
+
+# An operator, longest first. `&>` and friends are redirections.
+_REDIRECTION = re.compile(r"\d*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
+_OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|\n]")
+_HARMLESS_TARGETS = frozenset({"/dev/null"})
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+
+# What two variables hold that every shell has, as rules and paths write it.
+_FOLDERS = {"HOME": "~", "PWD": "."}
+
+
+@attrs.define
+class Word:
+    """A word of a command.
+
+    Attributes:
+        raw: as written.
+        plain: without quotes and escapes, and with the values of variables that are known.
+        literal: whether it has no expansion of any kind.
+        known: whether *plain* is what the program gets, globs aside.
+        glob: whether it has a glob outside quotes.
+        started: whether anything of it was read.
+    """
+
+    raw: str = ""
+    plain: str = ""
+    literal: bool = True
+    known: bool = True
+    glob: bool = False
+    started: bool = False
+
+
+@attrs.frozen
+class Target:
+    """The file of a redirection; None where it is not a literal name."""
+
+    name: str | None
+    writes: bool
+
+
+class Scanner:
+    """Cuts a command into words and operators, quotes and nesting respected.
+
+    Attributes:
+        commands: the words of each simple command.
+        targets: the files of redirections.
+        opaque: whether there is something that is not understood.
+        dangling: whether an operator has nothing before or behind it.
+    """
+
+    def __init__(self, text: str, depth: int = 0) -> None:
+        self.text = text
+        self.depth = depth
+        self.position = 0
+        self.commands: list[list[Word]] = [[]]
+        self.targets: list[Target] = []
+        self.opaque = False
+        self.dangling = False
+        self._variables: dict[str, str] = {}
+        self._word = Word()
+        self._awaiting: str | None = None  # the redirection whose target comes next
+        self._joined = False  # behind `&&` or `||`
+
+    def run(self) -> None:
+        """Scan all of the text."""
+        text, length = self.text, len(self.text)
+        while self.position < length:
+            character = text[self.position]
+            if character in " \t\r":
+                self._end_word()
+                self.position += 1
+            elif character == "#" and not self._word.started:
+                end = text.find("\n", self.position)
+                self.position = length if end < 0 else end
+            elif character in "()":
+                # Groups, subshells, functions: what is inside is a command too.
+                self.opaque = True
+                self._end_command()
+                self.position += 1
+            elif (match := _REDIRECTION.match(text, self.position)) and not (
+                self._word.started and match[0][0].isdigit()
+            ):
+                self._redirect(match[0])
+                self.position = match.end()
+            elif match := _OPERATOR.match(text, self.position):
+                self._operator(match[0])
+                self.position = match.end()
+            else:
+                self._character(character)
+        self._end_command()
+        self.dangling |= self._joined
+
+    def _operator(self, operator: str) -> None:
+        self._end_command()
+        empty = not self.commands[-2] and not self.targets
+        if operator != "\n":
+            self.dangling |= empty and (self._joined or len(self.commands) == 2)
+        if operator != "\n" or not empty:
+            self._joined = operator in ("&&", "||")
+        self.opaque |= operator in ("&", ";;", ";&", ";;&")
+
+    def _character(self, character: str) -> None:
+        word, text = self._word, self.text
+        word.started = True
+        if character == "'":
+            end = text.find("'", self.position + 1)
+            self._quoted(text[self.position : end + 1 if end >= 0 else len(text)], closed=end >= 0)
+        elif character == '"':
+            self._double()
+        elif character == "\\":
+            following = text[self.position + 1 : self.position + 2]
+            self.opaque |= following in ("", "\n")
+            word.raw += character + following
+            word.plain += "" if following == "\n" else following
+            self.position += 2
+        elif character == "`" or text.startswith("$(", self.position):
+            self._substitution(2 if character == "$" else 1)
+        elif character == "$":
+            self._variable(quoted=False)
+        else:
+            if character in "{}":
+                word.literal = word.known = False
+            word.glob |= character in "*?["
+            word.raw += character
+            word.plain += character
+            self.position += 1
+
+    def _variable(self, *, quoted: bool) -> None:
+        word = self._word
+        match = _VARIABLE.match(self.text, self.position)
+        name = (match[1] or match[2]) if match else ""
+        written = match[0] if match else "$"
+        value = self._variables.get(name)
+        folder = _FOLDERS.get(name) if quoted and not word.plain else None
+        if value is None and folder is not None:
+            value = folder
+        else:
+            word.literal = False
+        word.known &= value is not None
+        word.raw += written
+        word.plain += written if value is None else value
+        self.position += len(written)
+
+    def _quoted(self, raw: str, *, closed: bool) -> None:
+        self.opaque |= not closed
+        self._word.raw += raw
+        self._word.plain += raw.strip("'")
+        self.position += len(raw)
+
+    def _double(self) -> None:
+        word, text = self._word, self.text
+        word.raw += '"'
+        self.position += 1
+        while self.position < len(text):
+            character = text[self.position]
+            if character == '"':
+                word.raw += '"'
+                self.position += 1
+                return
+            if character == "\\":
+                following = text[self.position + 1 : self.position + 2]
+                word.raw += character + following
+                word.plain += following if following in '$`"\\' else character + following
+                self.position += 2
+            elif character == "`" or text.startswith("$(", self.position):
+                self._substitution(2 if character == "$" else 1)
+            elif character == "$":
+                self._variable(quoted=True)
+            else:
+                word.raw += character
+                word.plain += character
+                self.position += 1
+        self.opaque = True  # never closed
+
+    def _substitution(self, opening: int) -> None:
+        # What is substituted runs as well: its text becomes commands of its
+        # own, and the word it stands in is not a literal any more.
+        self.opaque = True
+        self._word.literal = self._word.known = False
+        self._word.raw += self.text[self.position : self.position + opening]
+        self.position += opening
+        outer, self._word = self._word, Word()
+        depth, start = 1, self.position
+        closing = "`" if opening == 1 else ")"
+        while self.position < len(self.text) and depth:
+            character = self.text[self.position]
+            if opening == 2:
+                depth += character == "("
+            depth -= character == closing
+            self.position += 1
+        if self.depth < limits.NESTING:
+            inside = Scanner(self.text[start : self.position - (depth == 0)], self.depth + 1)
+            inside.run()
+            self.commands[-1:-1] = inside.commands  # before the command they are part of
+            self.targets += inside.targets
+        self._word = outer
+
+    def _redirect(self, operator: str) -> None:
+        self._end_word()
+        self._awaiting = operator.lstrip("0123456789")
+        self.opaque |= self._awaiting in ("<<", "<<-", "<>")
+
+    def _end_word(self) -> None:
+        word = self._word
+        if not word.started:
+            return
+        self._word = Word()
+        if self._awaiting is None:
+            self.commands[-1].append(word)
+            return
+        operator, self._awaiting = self._awaiting, None
+        self._target(operator, word)
+
+    def _target(self, operator: str, word: Word) -> None:
+        if operator in ("<<", "<<-", "<<<"):
+            self.opaque |= not word.literal
+        elif operator in (">&", "<&") and (word.plain.isdigit() or word.plain == "-"):
+            pass
+        elif word.plain not in _HARMLESS_TARGETS:
+            clean = word.literal and not re.search(r"[*?\[~]", word.plain)
+            self.targets.append(Target(word.plain if clean else None, writes=operator[0] in ">&"))
+
+    def _end_command(self) -> None:
+        self._end_word()
+        if self._awaiting is not None:
+            self.opaque = True
+            self._awaiting = None
+        words = self.commands[-1]
+        matches = [ASSIGNMENT.match(word.plain) for word in words]
+        if words and all(matches):
+            for word, match in zip(words, matches, strict=True):
+                if match and word.literal and not word.glob:
+                    self._variables[match[1]] = word.plain[match.end() :]
+        self.commands.append([])

@@ -1,0 +1,31 @@
+"""Fixtures every test module may use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """A snapshot a person can read: one text file a case."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+@pytest.fixture
+def text(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    """Compare with a text file of its own."""
+    return snapshot.use_extension(TextFile)
+
+
+def cases(folder: str) -> list[Any]:
+    """Return the folders in ``fixtures/<folder>``, each as a parameter named like it."""
+    paths = sorted((FIXTURES / folder).iterdir())
+    return [pytest.param(path, id=path.name) for path in paths if path.is_dir()]

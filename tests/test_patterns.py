@@ -1,0 +1,772 @@
+"""Patterns as values: their laws, against every text of small universes.
+
+The counts are those of a quick run; ``POLICY_TEST_SCALE=10`` multiplies them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
+import brute_force
+import pytest
+from brute_force import Raw, Universe, parts
+
+from policy import limits
+from policy.patterns import automaton as automata
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
+from policy.patterns.pattern import Kind, Meet, Pattern, freeze, maximal, named, set_characters
+from policy.patterns.search import fresh_character, search
+from policy.patterns.tokens import Gap, OneOf, Token
+
+SCALE = int(os.environ.get("POLICY_TEST_SCALE", "1"))
+
+ANY, PART, DEEP, ONE = Gap.ANY, Gap.PART, Gap.DEEP, Gap.ONE
+
+
+# Families: some random patterns each, and texts enough to tell them apart.
+
+
+@attrs.frozen(eq=False)
+class Family:
+    """Patterns to draw from, beside all texts of a size that their claims need."""
+
+    name: str
+    universe: Universe
+    draw: Callable[[random.Random], Raw]
+    pool: list[Raw] = attrs.field(init=False)
+
+    @pool.default
+    def _draw_pool(self) -> list[Raw]:
+        dice = random.Random(self.name)
+        drawn = dict.fromkeys(self.draw(dice) for _ in range(400 * SCALE))
+        return list(drawn)
+
+    @property
+    def kind(self) -> Kind:
+        return self.universe.kind
+
+    def pattern(self, raw: Raw) -> Pattern:
+        return Pattern.of(self.kind, raw)
+
+    def members(self, *raws: Raw) -> int:
+        """Return the texts that all of *raws* match."""
+        members = -1
+        for raw in raws:
+            members &= self.universe.members(raw)
+        return members
+
+    def match(self, raws: Iterable[Raw], text: str) -> bool:
+        return all(brute_force.matches(raw, text, self.kind.separator) for raw in raws)
+
+    def samples(self, count: int, size: int) -> Iterable[list[Raw]]:
+        """Yield lists of one to *size* patterns."""
+        dice = random.Random(f"{self.name} {count} {size}")
+        for _ in range(count * SCALE):
+            yield dice.choices(self.pool, k=dice.randint(1, size))
+
+
+FAMILIES = [
+    Family("stars", brute_force.texts("abz", 7), lambda dice: brute_force.raw_text(dice, 5)),
+    Family("depths", brute_force.paths(["a", "b", "z", "zz"], 5), lambda dice: brute_force.raw_path(dice, 3, 1, "ab")),
+    Family("parts", brute_force.paths(parts("ab.z", 2), 3), lambda dice: brute_force.raw_path(dice, 2, 2, "ab.")),
+    Family("names", brute_force.paths(parts("ab.z", 5), 1), lambda dice: brute_force.raw_path(dice, 1, 3, "ab.", 0)),
+    Family("hosts", brute_force.hosts(parts("abz", 2), 3), lambda dice: brute_force.raw_host(dice, 2, 2)),
+]
+
+families = pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])
+
+
+def canonical_path(text: str) -> bool:
+    return all(part not in ("", ".", "..") for part in text.split("/")[1:]) and text[:1] in ("", "/")
+
+
+POSSIBLE: dict[Kind, Callable[[str], bool]] = {
+    Kind.TEXT: lambda _: True,
+    Kind.PATH: canonical_path,
+    Kind.HOST: lambda text: "" not in text.split("."),
+}
+
+
+def path(*tokens: Token) -> Pattern:
+    return Pattern.of(Kind.PATH, tokens)
+
+
+# What a pattern matches.
+
+
+@families
+def test_a_pattern_matches_what_its_tokens_mean(family: Family) -> None:
+    for raw in family.pool[: 60 * SCALE]:
+        pattern = family.pattern(raw)
+        for text in family.universe.texts[:2000]:
+            assert pattern.matches(text) == family.match([raw], text), (raw, text)
+
+
+@families
+def test_a_pattern_of_a_few_tokens_matches_texts_no_call_can_hold_just_the_same(
+    family: Family,
+) -> None:
+    dice = random.Random(7)
+    for raw in family.pool:
+        pattern = family.pattern(raw)
+        for _ in range(10):
+            text = "".join(dice.choices("abz/.\n*\U0001f600", k=dice.randint(0, 7)))
+            assert pattern.matches(text) == family.match([raw], text), (raw, text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "yes", "no"),
+    [
+        (path(DEEP, "/a"), ["/a", "/b/a", "/b/c/a", "/a/a"], ["", "/b", "/ba", "/a/b", "a"]),
+        (path("/a", DEEP), ["/a", "/a/b", "/a/b/c"], ["", "/ab", "/b/a", "/"]),
+        (path("/a", DEEP, "/b"), ["/a/b", "/a/x/b", "/a/b/b"], ["/ab", "/a/xb", "/a", "/b"]),
+        (path("/a/", PART), ["/a/b", "/a/.b", "/a/\n"], ["/a", "/a/b/c"]),
+        (path("/", ONE), ["/a", "/\n", "/\U0001f600"], ["/", "", "//", "/ab"]),
+        (path("/", OneOf(frozenset("ab"))), ["/a", "/b"], ["/c", "/", "/ab", "//"]),
+        (path("/", OneOf(frozenset("ab"), negated=True)), ["/c", "/\n"], ["/a", "/b", "//", "/"]),
+        (path("/", OneOf(frozenset())), [], ["/", "/a", ""]),
+        (path("/", OneOf(frozenset(), negated=True)), ["/a"], ["/", "//", "/ab"]),
+        (path("/", OneOf(frozenset("/a"))), ["/a"], ["//"]),
+        (Pattern.of(Kind.HOST, [ANY, ".a.b"]), ["x.a.b", "x.y.a.b"], ["a.b", "xa.b", "x.a.b."]),
+        (Pattern.of(Kind.HOST, ["x", PART, ".a"]), ["x.a", "xyz.a"], ["x.y.a", "y.a"]),
+        (Pattern.text("a*b"), ["ab", "a\nb", "a\U0001f600b", "aab/b"], ["a", "b", "abc", "ba"]),
+        (Pattern.text(""), [""], ["a", " "]),
+        (Pattern.text("**"), ["", "a", "\n\n"], []),
+        (Pattern.exactly("a*"), ["a*"], ["a", "ab"]),
+    ],
+    ids=str,
+)
+def test_a_pattern_matches_these_texts_and_not_those(
+    pattern: Pattern, yes: list[str], no: list[str]
+) -> None:
+    assert [text for text in yes + no if pattern.matches(text)] == yes
+
+
+# What a pattern contains.
+
+
+@families
+def test_a_pattern_contains_another_when_every_text_says_so(family: Family) -> None:
+    dice = random.Random(f"inclusion {family.name}")
+    beyond = included = 0
+    for _ in range(5_000 * SCALE):
+        small, large = dice.choices(family.pool, k=2)
+        a, b = family.pattern(small), family.pattern(large)
+        counterexamples = family.members(small) & ~family.members(large)
+        if a <= b:
+            included += 1
+            assert not counterexamples, (small, large, family.universe.some(counterexamples))
+            assert b >= a
+        elif not counterexamples:
+            beyond += 1
+            only = Meet.of(a).find([b], lambda first: first[0] == NO_MATCH).text
+            assert only is not None, (small, large)
+            assert family.match([small], only) and not family.match([large], only)
+            assert POSSIBLE[family.kind](only)
+    # The universe is large enough to be the judge, and both answers occur.
+    assert beyond <= 5 * SCALE
+    assert included >= 100 * SCALE
+
+
+def test_a_star_pattern_contains_another_when_every_text_says_so_for_all_small_ones() -> None:
+    family = FAMILIES[0]
+    raws = [raw for size in range(5) for raw in itertools.product(("a", "b", ANY), repeat=size)]
+    patterns = {family.pattern(raw): family.members(raw) for raw in raws}
+    for (a, texts), (b, others) in itertools.product(patterns.items(), repeat=2):
+        assert (a <= b) == (not texts & ~others), (a, b)
+
+
+@families
+def test_a_meet_is_contained_where_every_text_says_so(family: Family) -> None:
+    for small in family.samples(1_000, 3):
+        for large in (family.pool[len(small)], small[0], *random.Random(0).choices(family.pool, k=2)):
+            meet, pattern = Meet.of(*map(family.pattern, small)), family.pattern(large)
+            counterexamples = family.members(*small) & ~family.members(large)
+            if meet <= pattern:
+                assert not counterexamples, (small, large)
+            elif not counterexamples:
+                only = meet.find([pattern], lambda first: first[0] == NO_MATCH).text
+                assert only is not None
+                assert family.match(small, only) and not family.match([large], only)
+                assert POSSIBLE[family.kind](only)
+
+
+@families
+def test_inclusion_is_a_partial_order_and_the_meet_its_greatest_lower_bound(family: Family) -> None:
+    for a, b, c in (map(family.pattern, raws) for raws in family.samples(300, 3) if len(raws) == 3):
+        meet = a & b
+        assert a <= a
+        assert meet <= a and meet <= b and meet <= (b & a)
+        assert not (a <= b and b <= c) or a <= c
+        assert (c <= meet) == (c <= a and c <= b)
+        assert not a <= b or a <= meet
+
+
+# What patterns share.
+
+
+@families
+def test_a_meet_is_empty_when_no_text_matches_and_else_has_a_shortest_witness(
+    family: Family,
+) -> None:
+    empty = 0
+    for raws in family.samples(2_500, 3):
+        meet = Meet.of(*map(family.pattern, raws))
+        found = meet.find()
+        members = family.members(*raws)
+        assert found.exact
+        assert meet.is_empty() == (found.text is None)
+        if found.text is None:
+            empty += 1
+            assert not members, (raws, family.universe.some(members))
+            assert meet.witness() is None
+            continue
+        assert not members or len(found.text) <= len(family.universe.some(members)), raws
+        for text in (found.text, meet.witness()):
+            assert text is not None
+            assert family.match(raws, text), (raws, text)
+            assert meet.matches(text)
+            assert POSSIBLE[family.kind](text), (raws, text)
+    assert empty >= 100 * SCALE
+
+
+@families
+def test_a_meet_matches_what_all_its_patterns_match(family: Family) -> None:
+    dice = random.Random(3)
+    for raws in family.samples(200, 4):
+        first, *others = map(family.pattern, raws)
+        meet = Meet.of(first)
+        for other in others:
+            meet = meet & other
+        for text in dice.choices(family.universe.texts, k=20):
+            assert meet.matches(text) == family.match(raws, text)
+
+
+@pytest.mark.parametrize(
+    ("meet", "witness"),
+    [
+        (Pattern.text("git *") & Pattern.text("* --force"), "git --force"),
+        (Meet.of(Pattern.text("git push *")), "git push "),
+        (Meet.of(Pattern.text("a*b*c")), "abc"),
+        (Meet.of(path("/src/", PART, ".py")), "/src/.py"),
+        (Meet.of(path("/src/", PART)), "/src/x"),
+        (Meet.of(path("/", OneOf(frozenset("x"), negated=True))), "/a"),
+        (Meet.of(path("/", ONE, ONE)), "/xx"),
+        (Meet.of(path("/a", DEEP, "/", PART)), "/a/x"),
+        (Meet.of(path(DEEP)), ""),
+        (Meet.of(Pattern.of(Kind.HOST, [ANY])), "x"),
+        (Meet.of(Pattern.of(Kind.HOST, [ANY, ".a.b"])), "x.a.b"),
+        # A word of no letters would leave `/.`, which no call can hold.
+        (path("/", PART, OneOf(frozenset("x"), negated=True)) & path("/.", PART), "/.a"),
+        (path("/a") & path("/b"), None),
+        (path("/."), None),
+        (path("/a/", OneOf(frozenset(".")), PART) & path("/a/", ONE), None),
+    ],
+    ids=str,
+)
+def test_the_witness_is_short_and_made_of_readable_words(
+    meet: Meet | Pattern, witness: str | None
+) -> None:
+    assert meet.witness() == witness
+
+
+def test_patterns_of_different_kinds_are_never_mixed() -> None:
+    text, host = Pattern.exactly("a"), Pattern.exactly("a", Kind.HOST)
+    assert text != host
+    for claim in (
+        lambda: text & host,
+        lambda: text <= host,
+        lambda: maximal([text, host]),
+    ):
+        with pytest.raises(TypeError, match="different kinds"):
+            claim()
+
+
+# The shortest list of a union.
+
+
+@families
+def test_the_maximal_patterns_are_the_unique_shortest_list_of_the_union(family: Family) -> None:
+    dice = random.Random(5)
+    for raws in family.samples(400, 8):
+        patterns = {family.pattern(raw): family.members(raw) for raw in raws}
+        kept = maximal(patterns)
+        assert set(kept) <= set(patterns)
+        assert _union(patterns[pattern] for pattern in kept) == _union(patterns.values()), raws
+        for dropped in set(patterns) - set(kept):
+            assert any(dropped <= pattern for pattern in kept)
+        for a, b in itertools.permutations(kept, 2):
+            assert not a <= b, (a, b)
+        shuffled = list(patterns) * 2
+        dice.shuffle(shuffled)
+        assert maximal(shuffled) == kept
+        assert maximal(kept) == kept
+
+
+def _union(members: Iterable[int]) -> int:
+    union = 0
+    for texts in members:
+        union |= texts
+    return union
+
+
+def test_a_star_pattern_within_a_union_is_within_one_member_of_it() -> None:
+    family = FAMILIES[0]
+    for small, *large in family.samples(4_000, 6):
+        if not large:
+            continue
+        union = _union(map(family.members, large))
+        within = any(family.pattern(small) <= family.pattern(raw) for raw in large)
+        assert within == (not family.members(small) & ~union), (small, large)
+
+
+def test_maximal_of_nothing_is_nothing() -> None:
+    assert maximal([]) == ()
+
+
+def test_a_longer_path_pattern_may_contain_a_shorter_one() -> None:
+    # More literal text and more gaps, yet the larger set: every name has a first letter.
+    small, large = path("/", ONE), path("/", OneOf(frozenset("a"), negated=True))
+    assert maximal([small, large]) == (small,)
+    deep, wide = path("/a", DEEP, "/b"), path("/a", PART, "/b")
+    assert set(maximal([deep, wide, path("/a/x/b")])) == {deep, wide}
+
+
+# One form.
+
+
+def test_star_patterns_are_equal_when_they_mean_the_same() -> None:
+    family = FAMILIES[0]
+    forms: dict[int, set[Pattern]] = {}
+    for size in range(6):
+        for raw in itertools.product(("a", "b", ANY), repeat=size):
+            forms.setdefault(family.members(raw), set()).add(family.pattern(raw))
+    assert all(len(patterns) == 1 for patterns in forms.values())
+
+
+@families
+def test_equal_patterns_mean_the_same(family: Family) -> None:
+    meanings: dict[Pattern, int] = {}
+    for raw in family.pool:
+        assert meanings.setdefault(family.pattern(raw), family.members(raw)) == family.members(raw)
+
+
+def test_the_form_of_a_canonical_pattern_is_itself() -> None:
+    for family in FAMILIES:
+        for raw in family.pool:
+            pattern = family.pattern(raw)
+            assert family.pattern(pattern.tokens) == pattern, raw
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (path("/a", "/b"), path("/a/b")),
+        (path("", "/a", "", DEEP, "", DEEP), path("/a", DEEP)),
+        (path("/", PART, PART), path("/", PART)),
+        (path("/", PART, ONE), path("/", ONE, PART)),
+        (path("/", PART, ONE, PART, ONE), path("/", ONE, ONE, PART)),
+        (path(DEEP, "/", PART, "/x"), path("/", PART, DEEP, "/x")),
+        (path(DEEP, "/", PART), path("/", PART, DEEP)),
+        (path("/a", DEEP, "/", PART, DEEP, "/", PART), path("/a/", PART, "/", PART, DEEP)),
+        (path(DEEP, "/", PART, DEEP, DEEP, "/", PART, "/b"), path("/", PART, "/", PART, DEEP, "/b")),
+        (Pattern.text("a***b"), Pattern.text("a*b")),
+        (Pattern.of(Kind.HOST, [ANY, PART, ".b"]), Pattern.of(Kind.HOST, [ANY, ".b"])),
+        (Pattern.of(Kind.TEXT, [ANY, ONE]), Pattern.of(Kind.TEXT, [ONE, ANY])),
+    ],
+    ids=str,
+)
+def test_these_patterns_mean_the_same_and_are_equal(a: Pattern, b: Pattern) -> None:
+    assert a == b
+    assert hash(a) == hash(b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (path("/a", OneOf(frozenset("b"))), path("/ab")),
+        (path("/a", OneOf(frozenset(), negated=True)), path("/a", ONE)),
+        (path("/", ONE, PART), path("/", PART)),
+        (path("/a/.", OneOf(frozenset("."), negated=True)), path("/a/.", ONE)),
+        (path("/.", DEEP), path("/..", DEEP)),
+        (path("/", PART, DEEP, PART), path("/", PART, DEEP)),
+        (path("/a", OneOf(frozenset("/"))), path("/a", OneOf(frozenset()))),
+    ],
+    ids=str,
+)
+def test_these_paths_mean_the_same_and_are_not_equal_yet_each_contains_the_other(
+    a: Pattern, b: Pattern
+) -> None:
+    # Equality is a promise in one direction only: equal patterns mean the same.
+    assert a != b
+    assert a <= b
+    assert b <= a
+    assert maximal([a, b]) == maximal([b, a])
+    assert len(maximal([a, b])) == 1
+
+
+@pytest.mark.parametrize("text", ["/a", "a/", "a", ""])
+def test_a_star_that_takes_separators_does_not_swap_with_a_question_mark(text: str) -> None:
+    before, after = (ANY, ONE), (ONE, ANY)
+    for raw in (before, after):
+        assert path(*raw).matches(text) == brute_force.matches(raw, text, "/")
+
+
+# Many patterns at once.
+
+STRANGE = ["", "\n", "a\n", "\U0001f600", "a\U0001f600b", "é", "\ue000", "\x00", "*", "?", "a" * 50]
+
+
+@families
+def test_the_first_match_is_that_of_a_loop_over_the_patterns(family: Family) -> None:
+    dice = random.Random(family.name)
+    for raws in family.samples(1_000, 8):
+        automaton = Automaton([family.pattern(raw).tokens for raw in raws], family.kind.separator)
+        for text in (*dice.choices(family.universe.texts, k=25), *dice.choices(STRANGE, k=3)):
+            naive = next((i for i, raw in enumerate(raws) if family.match([raw], text)), NO_MATCH)
+            # Twice: walked for the first time, and remembered.
+            assert automaton.first(text) == naive, (raws, text)
+            assert automaton.first(text) == naive
+
+
+@pytest.mark.parametrize("entries", [0, 1, 3, 17])
+@families
+def test_forgetting_changes_no_answer(
+    family: Family, entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CACHE_ENTRIES", entries)
+    dice = random.Random(entries)
+    for raws in family.samples(60, 6):
+        automaton = Automaton([family.pattern(raw).tokens for raw in raws], family.kind.separator)
+        for text in (*dice.choices(family.universe.texts, k=20), *STRANGE):
+            naive = next((i for i, raw in enumerate(raws) if family.match([raw], text)), NO_MATCH)
+            assert automaton.first(text) == naive
+        meet = Meet.of(*map(family.pattern, raws))
+        assert not (meet.is_empty() and family.members(*raws))
+        members = family.members(raws[0]) & ~family.members(raws[-1])
+        assert not (meet.of(family.pattern(raws[0])) <= family.pattern(raws[-1]) and members)
+
+
+def test_a_search_that_forgets_on_its_way_visits_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # No text ends in both; to know it takes all states of the two together.
+    never = Meet.of(path(DEEP, "/", *[ONE] * 6, "a", DEEP), path(DEEP, "/", *[ONE] * 6, "b"), path("/", PART))
+    monkeypatch.setattr(limits, "CACHE_ENTRIES", 2)
+    assert never.find(budget=60).exact
+    assert never.is_empty()
+
+
+def test_a_state_is_final_as_soon_as_no_text_can_change_the_answer() -> None:
+    automaton = Automaton([Pattern.text("ab*").tokens, Pattern.text("a*").tokens])
+    state = automaton.start
+    finals = []
+    for character in "abc":
+        state = state.after(character)
+        finals.append((state.first, state.final, state.alive))
+    # After `a` the second matches, but `b` would make it the first.
+    assert finals == [(1, False, True), (0, True, True), (0, True, True)]
+    dead = automaton.start.after("z")
+    assert (dead.first, dead.final, dead.alive) == (NO_MATCH, True, False)
+
+
+@families
+def test_a_final_state_says_of_every_longer_text_what_it_says_now(family: Family) -> None:
+    dice = random.Random(11)
+    finals = 0
+    for raws in family.samples(300, 4):
+        automaton = Automaton([family.pattern(raw).tokens for raw in raws], family.kind.separator)
+        for text in dice.choices(family.universe.texts, k=10):
+            state = automaton.start
+            for character in text:
+                state = state.after(character)
+            if state.final:
+                finals += 1
+                for more in ("z", "a", "/a", ".a", "\n", "/a/b/a"):
+                    naive = (i for i, raw in enumerate(raws) if family.match([raw], text + more))
+                    assert next(naive, NO_MATCH) == state.first
+    assert finals > 50
+
+
+# Searching.
+
+
+def _decide(family: Family, raws: Sequence[Raw], text: str) -> int:
+    return next((i for i, raw in enumerate(raws) if family.match([raw], text)), NO_MATCH)
+
+
+@families
+def test_a_search_finds_how_two_lists_decide_whenever_some_text_shows_it(family: Family) -> None:
+    """Any pair of answers, as long as the patterns that give them are guides."""
+    dice = random.Random(f"search {family.name}")
+    universe = family.universe.texts
+    for lists in zip(family.samples(250, 4), family.samples(250, 3), strict=True):
+        patterns = [[family.pattern(raw) for raw in raws] for raws in lists]
+        machines = [Automaton([p.tokens for p in each], family.kind.separator) for each in patterns]
+        everyone = list(itertools.chain(*patterns))
+        answers = {tuple(_decide(family, raws, text) for raws in lists) for text in dice.choices(universe, k=40)}
+        first = tuple(dice.randint(-1, len(raws) - 1) % (NO_MATCH + 1) for raws in lists)
+        for wanted in (*answers, first):
+            guides = [
+                each[index].automaton
+                for each, index in zip(patterns, wanted, strict=True)
+                if index != NO_MATCH
+            ]
+            found = search(
+                [family.kind.domain, *guides],
+                machines,
+                lambda first, wanted=wanted: first == wanted,
+                fresh=fresh_character(named(everyone)),
+                extra=set_characters(everyone),
+            )
+            assert found.exact
+            if found.text is None:
+                assert wanted not in answers, (lists, wanted)
+            else:
+                assert tuple(_decide(family, raws, found.text) for raws in lists) == wanted
+                assert POSSIBLE[family.kind](found.text)
+
+
+@families
+def test_a_search_finds_a_text_whose_answer_is_at_least_so_late(family: Family) -> None:
+    """Without its patterns as guides, a list may still be asked for less."""
+    for (guide, *raws), least in zip(family.samples(700, 5), itertools.cycle(range(4)), strict=False):
+        patterns = [family.pattern(raw) for raw in raws]
+        everyone = [family.pattern(guide), *patterns]
+        found = search(
+            [family.kind.domain, everyone[0].automaton],
+            [Automaton([pattern.tokens for pattern in patterns], family.kind.separator)],
+            lambda first, least=least: first[0] >= least,
+            fresh=fresh_character(named(everyone)),
+            extra=set_characters(everyone),
+        )
+        assert found.exact
+        refuted = family.members(guide) & ~_union(map(family.members, raws[:least]))
+        if found.text is None:
+            assert not refuted
+        else:
+            assert family.match([guide], found.text)
+            assert _decide(family, raws, found.text) >= least
+
+
+def test_a_search_out_of_its_budget_says_so() -> None:
+    meet = Pattern.text("*a*b*c*") & Pattern.text("*c*b*a*")
+    found = meet.find(budget=3)
+    assert (found.text, found.exact) == (None, False)
+    assert meet.find().exact
+
+
+def test_a_comparison_out_of_its_budget_raises_and_never_guesses() -> None:
+    # The last twenty letters of a name, remembered as so many subsets.
+    a, b = (path("/", PART, letter, *[ONE] * 20) for letter in "ab")
+    for claim in (lambda: a <= b, (a & b & path("/", PART, "c", *[ONE] * 20)).is_empty):
+        with pytest.raises(OverflowError, match="budget"):
+            claim()
+
+
+def test_a_fresh_character_is_found_whatever_the_patterns_name() -> None:
+    private = "".join(map(chr, range(0xE000, 0xF900)))
+    pattern = Pattern.text(f"*{private}*")
+    assert fresh_character(named([pattern])) not in private
+    assert Pattern.text(f"a{private}*") <= pattern
+    assert not pattern <= Pattern.text(f"{private}*")
+
+
+# Domains.
+
+
+@pytest.mark.parametrize(
+    ("domain", "yes", "no"),
+    [
+        (ANY_TEXT, ["", "a", "\n"], []),
+        (PATHS, ["", "/a", "/a/b", "/...", "/.a", "/a.", "/..a"], ["/", "a", "/a/", "//a", "/.", "/..", "/a/../b", "/./a"]),
+        (HOSTS, ["a", "a.b"], ["", ".", "a.", ".a", "a..b"]),
+        (
+            COMMANDS,
+            ["ls", "ls -l", "echo ';'", 'echo ";"', "a'b c'd"],
+            ["", " ls", "ls ", "a  b", "a;b", "a'", "echo $x", 'echo "$x"', "# a", "a #", "x\ny"],
+        ),
+    ],
+    ids=["text", "paths", "hosts", "commands"],
+)
+def test_a_domain_holds_what_a_call_can_hold(domain: Domain, yes: list[str], no: list[str]) -> None:
+    assert [text for text in yes + no if domain.holds(text)] == yes
+
+
+def test_the_domain_of_paths_holds_the_canonical_ones() -> None:
+    for size in range(8):
+        for letters in itertools.product("/.a", repeat=size):
+            text = "".join(letters)
+            assert PATHS.holds(text) == canonical_path(text), text
+
+
+def test_a_witness_among_commands_may_need_quotes_that_no_pattern_names() -> None:
+    texts = ["".join(letters) for size in range(6) for letters in itertools.product("a;'\" ", repeat=size)]
+    dice = random.Random(1)
+    for _ in range(60 * SCALE):
+        raw = tuple(dice.choice(("a", ";", " ", "'", ANY, ANY)) for _ in range(dice.randint(1, 4)))
+        found = Pattern.of(Kind.TEXT, raw) & Pattern.text("*")
+        shortest = next((t for t in texts if COMMANDS.holds(t) and brute_force.matches(raw, t)), None)
+        witness = found.find(domain=COMMANDS).text
+        assert (witness is None) <= (shortest is None), (raw, shortest)
+        if witness is not None:
+            assert COMMANDS.holds(witness) and brute_force.matches(raw, witness)
+            assert shortest is None or len(witness) <= len(shortest)
+
+
+def test_inclusion_speaks_of_texts_that_a_call_can_hold() -> None:
+    # Of these paths, all but the root begin with `/`.
+    assert path(ANY, "/a") <= path("/", ANY, "a")
+    assert not path(ANY) <= path("/", ANY)
+    nothing = path("/a/../b")
+    assert nothing <= path("/c")
+    assert maximal([nothing, path("/c")]) == (path("/c"),)
+
+
+# A frozen pattern.
+
+
+@families
+def test_a_frozen_pattern_is_one_of_its_texts(family: Family) -> None:
+    for raw in family.pool:
+        pattern = family.pattern(raw)
+        assert pattern.matches(freeze(pattern, fresh_character(named([pattern])))), raw
+
+
+# Hostile patterns and texts. Nothing is timed: what is counted does not depend on the machine.
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Count the states built and the nodes they hold."""
+    counted = {"states": 0, "nodes": 0, "largest": 0}
+
+    class Counted(automata.State):
+        __slots__ = ()
+
+        def __init__(self, automaton: Automaton, nodes: Sequence[object], key: frozenset[int]) -> None:
+            super().__init__(automaton, nodes, key)  # type: ignore[arg-type]
+            counted["states"] += 1
+            counted["nodes"] += len(nodes)
+            counted["largest"] = max(counted["largest"], len(nodes))
+
+    monkeypatch.setattr(automata, "State", Counted)
+    return counted
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_pattern_of_many_stars_costs_a_few_nodes_a_character(
+    kind: Kind, work: dict[str, int]
+) -> None:
+    stars = 2_000
+    for gap in (ANY, PART):
+        work.update(states=0, nodes=0)
+        pattern = Pattern.of(kind, [gap, "a"] * stars + ["b"])
+        assert not pattern.matches("a" * 3 * stars)
+        assert pattern.matches("a" * 3 * stars + "b")
+        assert work["states"] <= 3 * stars
+        assert work["nodes"] <= 12 * stars
+
+
+def test_a_star_before_a_word_that_repeats_itself_costs_at_most_pattern_times_text(
+    work: dict[str, int],
+) -> None:
+    size = 400
+    pattern = Pattern.text("*" + "ab" * size + "c")
+    assert not pattern.matches("ab" * 3 * size)
+    assert work["largest"] <= size + 2
+    assert work["nodes"] <= 2 * size * (size + 4)
+    assert work["states"] <= 2 * size + 4
+
+
+def test_a_pattern_of_many_depths_costs_a_few_nodes_a_character(work: dict[str, int]) -> None:
+    pattern = path(*[DEEP, "/a"] * 1_000, "/b")
+    assert not pattern.matches("/a" * 2_000)
+    assert pattern.matches("/a" * 2_000 + "/b")
+    assert work["nodes"] <= 20_000
+
+
+def test_stars_of_many_patterns_cost_what_the_patterns_cost(work: dict[str, int]) -> None:
+    patterns = [[ANY, f"{index:02}", ANY, "a", ANY, "b"] for index in range(100)]
+    automaton = Automaton(patterns)
+    assert automaton.first("".join(f"{index:02}" for index in range(100)) + "ab") == 0
+    assert work["largest"] <= 100 * 4 + 20
+
+
+def test_what_is_remembered_is_bounded_by_its_size_and_not_by_its_count(
+    monkeypatch: pytest.MonkeyPatch, work: dict[str, int]
+) -> None:
+    monkeypatch.setattr(limits, "CACHE_ENTRIES", 500)
+    automaton = Automaton([[ANY, f"{index:03}", ANY, "b"] for index in range(300)])
+    text = "".join(f"{index:03}" for index in range(300))
+    for start in range(0, len(text), 300):
+        automaton.first(text[: start + 300])
+        held = sum(len(state._nodes) for state in automaton._states.values())
+        assert held <= 20 * limits.CACHE_ENTRIES + work["largest"]
+    assert automaton.first(text + "b") == 0
+
+
+def test_characters_behind_a_decision_are_not_remembered_without_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "CACHE_ENTRIES", 500)
+    automaton = Automaton([Pattern.text("a*").tokens])
+    for start in range(0x4E00, 0x9E00, 200):
+        assert automaton.first("a" + "".join(map(chr, range(start, start + 200)))) == 0
+    assert sum(len(state.edges) for state in automaton._states.values()) <= 2_000
+
+
+def test_a_domain_remembers_no_characters() -> None:
+    text = "".join(map(chr, range(0x4E00, 0x9E00)))
+    assert HOSTS.holds(text)
+    assert sum(len(state.edges) for state in (HOSTS.start, HOSTS.start.after("a"))) < 20
+
+
+def test_ten_thousand_patterns_are_one_walk(work: dict[str, int]) -> None:
+    count = 10_000
+    automaton = Automaton([Pattern.text(f"tool{index} run *").tokens for index in range(count)])
+    for index in (0, 1, 4_999, count - 1):
+        assert automaton.first(f"tool{index} run it") == index
+    assert automaton.first("tool run it") == NO_MATCH
+    assert work["largest"] <= 2
+    patterns = [Pattern.text(f"a{index}*") for index in range(count)]
+    kept = maximal(patterns)
+    assert {str(pattern) for pattern in kept} == {f"a{index}*" for index in range(10)}
+
+
+def test_a_pattern_as_long_as_allowed_is_a_value_like_any_other(work: dict[str, int]) -> None:
+    size = limits.PATTERN_CHARACTERS // 2
+    long = "a" + "b" * (size - 1)
+    pattern = Pattern.text(f"{long}*{long}c")
+    assert pattern.matches(f"{long}z{long}c")
+    assert not pattern.matches(f"{long}z{long}")
+    assert pattern <= Pattern.text("a*c")
+    assert not Pattern.text("a*c") <= pattern
+    assert (Pattern.text("a*b") & Pattern.exactly(long)).matches(long)
+    assert str(path(*[DEEP, "/", PART] * size)) == "/*" * size + "/**"
+    assert path(*["a"] * size) == path("a" * size)
+    assert Pattern.text("*a" * size).matches("a" * size)
+    assert not Pattern.text("*a" * size).matches("a" * (size - 1))
+
+
+def test_ten_megabytes_of_text_are_one_walk(work: dict[str, int]) -> None:
+    text = "ab" * (5 * 1024 * 1024)
+    automaton = Automaton([Pattern.text("*aa*").tokens, Pattern.text("*b*c").tokens, Pattern.text("*ab").tokens])
+    assert automaton.first(text) == 2
+    assert automaton.first(text + "c") == 1
+    assert work["states"] < 20
+
+
+def test_the_examples_of_the_module_hold() -> None:
+    import doctest
+
+    from policy.patterns import pattern
+
+    results = doctest.testmod(pattern)
+    assert results.attempted >= 2
+    assert results.failed == 0
