@@ -13,7 +13,7 @@ Where a side is a meet of several lists, a line is chosen for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import product
 
 import attrs
@@ -33,6 +33,7 @@ from policy.patterns.pattern import (
     readable,
     set_characters,
 )
+from policy.patterns.members import members
 from policy.patterns.search import fresh_character, search
 from policy.row import Row
 from policy.view import View, counterparts
@@ -204,27 +205,24 @@ class _Pair:
 
     def _by_line(self, view: int, line: int) -> Iterator[Difference]:
         """Yield differences decided by one line, one for each pair of effects."""
-        chosen = {view: line}
-        seen: set[tuple[Effect, Effect]] = set()
         pattern = self._pattern(view, line)
         frozen = freeze(pattern, self.fresh) if pattern is not None else self.fresh
-        firsts = [view.automaton.first(frozen) for view in self.views]
+        firsts = [other.automaton.first(frozen) for other in self.views]
         if self.plain and line != NO_MATCH and firsts[view] != line:
             return  # a line before this one matches all that it matches
+        seen: set[tuple[Effect, Effect]] = set()
+        chosen = {view: line}
         sample = self._confirmed(frozen, chosen) if self.domain.holds(frozen) else None
         if sample is not None:
             seen.add((sample.before.effect, sample.after.effect))
             yield sample
         tried = 0
-        for combination in self._combinations(chosen, firsts):
-            effects = self._effects(combination)
-            if effects[0] is effects[1] or effects in seen:
-                continue
+        for combination in self._combinations(chosen, firsts, seen):
             tried += 1
             if tried > _COMBINATIONS:
                 self.exact = False
                 return
-            text = self._search(combination)
+            text = self._text(combination)
             if text is None:
                 continue
             difference = self._confirmed(text, combination)
@@ -233,57 +231,84 @@ class _Pair:
                 # host reads in a second way. Say that this is not settled.
                 self.exact = False
                 continue
-            seen.add(effects)
+            seen.add(self._effects(combination))
             yield difference
 
     def _combinations(
-        self, chosen: dict[int, int], firsts: Sequence[int]
+        self, chosen: dict[int, int], firsts: Sequence[int], seen: Container[object]
     ) -> Iterator[dict[int, int]]:
         """Yield *chosen* with a deciding line for every other view as well.
 
-        Of star patterns, the line that matches the frozen one contains all of
-        it (*firsts*), so no later line decides any of it.
+        Left out is what cannot be, or shows nothing new: effects that are equal
+        or *seen*; a line whose counterpart decides before a chosen one. Of star
+        patterns, the line that matches the frozen one contains all of it
+        (*firsts*), so no later line decides any of it.
         """
         rest = [number for number in range(len(self.views)) if number not in chosen]
         if not rest:
-            yield chosen
+            effects = self._effects(chosen)
+            if effects[0] is not effects[1] and effects not in seen:
+                yield chosen
             return
-        number = rest[0]
-        patterns = [p for view, line in chosen.items() if (p := self._pattern(view, line))]
-        view = self.views[number]
+        number, view = rest[0], self.views[rest[0]]
+        patterns = [p for other, line in chosen.items() if (p := self._pattern(other, line))]
         last = firsts[number] if self.plain and patterns else NO_MATCH
         lines = view.near(max(patterns, key=_literal)) if patterns else range(len(view.entries))
-        for line in lines:
-            if line <= last and self._can_decide(number, line, chosen):
-                yield from self._combinations({**chosen, number: line}, firsts)
-        if last == NO_MATCH:
-            yield from self._combinations({**chosen, number: NO_MATCH}, firsts)
-
-    def _can_decide(self, view: int, line: int, chosen: Mapping[int, int]) -> bool:
-        """Return whether no counterpart of *line* decides before a chosen line."""
-        twin = self.kept.get(view, {}).get(line)
-        return twin is None or all(
-            twin >= other for number, other in chosen.items() if number in self.kept
+        telling = self._telling(number, chosen, seen) if len(rest) == 1 else list(Effect)
+        if not telling:
+            return
+        earliest = max(
+            (line for other, line in chosen.items() if other in self.kept), default=-1
         )
+        kept = self.kept.get(number, {})
+        for line in lines:
+            if line > last or view.entries[line].effect not in telling:
+                continue
+            if kept.get(line, NO_MATCH) >= earliest:
+                yield from self._combinations({**chosen, number: line}, firsts, seen)
+        if last == NO_MATCH:
+            yield from self._combinations({**chosen, number: NO_MATCH}, firsts, seen)
+
+    def _telling(
+        self, number: int, chosen: Mapping[int, int], seen: Container[object]
+    ) -> list[Effect]:
+        """Return the effects by which the last view would show something new."""
+        telling = []
+        for effect in Effect:
+            before, after = (
+                min([floor, *(effect if n == number else self._effect(n, chosen[n]) for n in side)])
+                for floor, side in zip(self.floors, self.sides, strict=True)
+            )
+            if before is not after and (before, after) not in seen:
+                telling.append(effect)
+        return telling
 
     def _pattern(self, view: int, line: int) -> Pattern | None:
         return None if line == NO_MATCH else self.views[view].patterns[line]
 
+    def _effect(self, view: int, line: int) -> Effect:
+        return self.views[view].effect(line)
+
     def _effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
         before, after = (
-            min([floor, *(self.views[n].effect(combination[n]) for n in side)])
+            min([floor, *(self._effect(n, combination[n]) for n in side)])
             for floor, side in zip(self.floors, self.sides, strict=True)
         )
         return before, after
 
-    def _search(self, combination: Mapping[int, int]) -> str | None:
-        numbers = list(combination)
-        wanted = tuple(combination[number] for number in numbers)
-        guides = [p.automaton for v, line in combination.items() if (p := self._pattern(v, line))]
+    def _text(self, combination: Mapping[int, int]) -> str | None:
+        """Return a text that every view decides by its line of *combination*, or None."""
+        guides = [p for view, line in combination.items() if (p := self._pattern(view, line))]
+        if self.plain and all(self.domain.holds(freeze(p, self.fresh)) for p in guides):
+            texts = members([freeze(p, self.fresh) for p in guides], self.fresh)
+            try:
+                return next((text for text in texts if self._decided(text, combination)), None)
+            except OverflowError:
+                pass
         found = search(
-            [self.domain, *guides],
-            [self.views[number].automaton for number in numbers],
-            lambda firsts: firsts == wanted,
+            [self.domain, *(pattern.automaton for pattern in guides)],
+            [self.views[number].automaton for number in combination],
+            lambda firsts: firsts == tuple(combination.values()),
             fresh=self.fresh,
             extra=self.extra,
             budget=limits.SEARCH_STATES,
@@ -291,9 +316,14 @@ class _Pair:
         self.exact &= found.exact
         return found.text
 
+    def _decided(self, text: str, combination: Mapping[int, int]) -> bool:
+        return all(
+            self.views[view].automaton.first(text) == line for view, line in combination.items()
+        )
+
     def _confirmed(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
         """Return the difference that *text* shows when both tables are asked, or None."""
-        if any(self.views[v].automaton.first(text) != line for v, line in chosen.items()):
+        if not self._decided(text, chosen):
             return None
         shown: Difference | None = None
         wanted: tuple[Decision, Decision] | None = None

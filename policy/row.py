@@ -16,7 +16,7 @@ from policy.calls import Unreadable, argument_text, canonical_path, parameter_te
 from policy.decision import Reason
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
-from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Token
 from policy.shell import Command, Part, Redirection, compound, read_command
@@ -74,14 +74,12 @@ class Row:
     """
 
     __slots__ = (
-        "_automaton",
         "_direct",
-        "_guards",
         "_indices",
         "_outcomes",
         "_parameters",
-        "_rules",
         "argument",
+        "automaton",
         "constant",
         "default",
         "entries",
@@ -120,24 +118,27 @@ class Row:
             fields.setdefault(entry.field, []).append(index)
         self._indices: Sequence[int] = fields.pop("", [])
         self._parameters = [
-            (field, self._run(indices, (), ""), indices) for field, indices in fields.items()
+            (field, self._run(indices, ""), indices) for field, indices in fields.items()
         ]
-        # Before the rules of a command come the patterns of what must be taken
-        # apart first; a match of one of those decides nothing.
+        # Beside the rules of a command run the patterns of what must be taken
+        # apart before any rule is asked.
         is_command = self.argument.kind is ArgumentKind.COMMAND
-        guards = compound(self.ruleset.dialect.shell) if is_command else ()
         separator = " " if is_command else self.kind.separator
-        self._guards = len(guards)
-        self._automaton = self._run(self._indices, guards, separator)
-        self._rules: Automaton | None = None if guards else self._automaton
+        flags = compound(self.ruleset.dialect.shell) if is_command else ()
+        self.automaton = self._run(self._indices, separator, flags)
         direct = self.is_simple and self.argument.kind in _AS_WRITTEN
         self._direct = self.argument.fields[0] if direct else ""
 
     def _run(
-        self, indices: Sequence[int], guards: Sequence[Sequence[Token]], separator: str
+        self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()
     ) -> Automaton:
         tokens = [p.tokens for i in indices if (p := self.entries[i].pattern) is not None]
-        return Automaton([*guards, *tokens], separator)
+        return Automaton(tokens, separator, flags)
+
+    @property
+    def has_parameters(self) -> bool:
+        """Whether entries look at other arguments than the one."""
+        return bool(self._parameters)
 
     @property
     def is_simple(self) -> bool:
@@ -150,18 +151,16 @@ class Row:
         if type(text) is not str or len(text) > limits.CALL_CHARACTERS:
             return self._outcome(call)
         # `Automaton.first`, written out: this is where a call spends its time.
-        edges: Any = self._automaton.start.edges
+        edges: Any = self.automaton.start.edges
         try:
             for character in text:
                 edges = edges[character]
-            index: int = edges[""].first
+            state: State = edges[""]
         except KeyError:
-            index = self._automaton.first_anew(text)
-        if index == NO_MATCH:
-            return self.default
-        if index < self._guards:
+            state = self.automaton.walk(text)
+        if state.flagged:
             return self._command(read_command(text, self.ruleset.dialect.shell), NO_MATCH)
-        return self._outcomes[index - self._guards]
+        return self.default if state.first == NO_MATCH else self._outcomes[state.first]
 
     def _outcome(self, call: Mapping[str, object]) -> Outcome:
         if self.constant is not None:
@@ -179,13 +178,8 @@ class Row:
 
     def first(self, text: str) -> int:
         """Return the index of the first entry that matches an argument, or NO_MATCH."""
-        index = self._automaton.first(text) - self._guards
-        if index < 0:
-            # A guard stopped the walk: ask the rules alone.
-            if self._rules is None:
-                self._rules = self._run(self._indices, (), self.kind.separator)
-            index = self._rules.first(text)
-        return NO_MATCH if index >= len(self._indices) else self._indices[index]
+        index = self.automaton.first(text)
+        return NO_MATCH if index == NO_MATCH else self._indices[index]
 
     def outcome_at(self, text: str) -> Outcome:
         """Return what the row says of an argument that was read already."""

@@ -31,10 +31,13 @@ class View:
     kind: Kind
     entries: tuple[RowEntry, ...]
     default: Effect
+    _row: Row | None = None
 
     @classmethod
     def of(cls, row: Row, parameters: Mapping[str, str]) -> View:
         """Return what remains of *row* for calls with these parameters and no others."""
+        if not row.has_parameters:
+            return cls(row.kind, row.entries, row.default.effect, row)
         entries: list[RowEntry] = []
         for entry in row.entries:
             if not entry.field:
@@ -56,7 +59,9 @@ class View:
 
     @cached_property
     def automaton(self) -> Automaton:
-        """All patterns at once."""
+        """All patterns at once: those of the row itself, where these are all it has."""
+        if self._row is not None:
+            return self._row.automaton
         return Automaton([p.tokens for p in self.patterns], self.kind.separator)
 
     def effect(self, index: int) -> Effect:

@@ -18,7 +18,17 @@ import attrs
 from policy.patterns.pattern import Kind
 from policy.patterns.tokens import Gap, OneOf, Token
 
-__all__ = ["Universe", "hosts", "matches", "parts", "paths", "raw_host", "raw_path", "raw_text", "texts"]
+__all__ = [
+    "Universe",
+    "hosts",
+    "matches",
+    "parts",
+    "paths",
+    "raw_host",
+    "raw_path",
+    "raw_text",
+    "texts",
+]
 
 Raw = tuple[Token, ...]
 

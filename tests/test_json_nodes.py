@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import time
@@ -174,7 +175,7 @@ def test_depth_and_number_of_values_are_bounded() -> None:
         read("[" * 1_000_000)
     with pytest.raises(PolicyError, match="nested more than 64 deep"):
         read('{"a":' * (deep + 1))
-    with pytest.raises(PolicyError, match="more than 1,000,000 values"):
+    with pytest.raises(PolicyError, match="more than 500,000 values"):
         read(f"[{'1,' * (VALUES + 1)}1]")
 
 
@@ -206,10 +207,8 @@ def test_a_hostile_text_does_not_hang(text: str) -> None:
 
 def _seconds(text: str) -> float:
     start = time.perf_counter()
-    try:
+    with contextlib.suppress(PolicyError):
         read(text)
-    except PolicyError:
-        pass
     return time.perf_counter() - start
 
 

@@ -228,8 +228,12 @@ def _open_string(stop: _Stop) -> PolicyError | None:
     )
 
 
+# Every quote but the one that counts, those of word processors included.
+_QUOTES: Final = "'`\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
+
+
 def _quotes(stop: _Stop) -> PolicyError | None:
-    if stop.found[0] not in "'‘’“”„«»`" or stop.state in {State.NEXT, State.COLON, State.END}:
+    if stop.found[0] not in _QUOTES or stop.state in {State.NEXT, State.COLON, State.END}:
         return None
     length = len(stop.found) if stop.found[0] == "'" else 1
     return PolicyError(

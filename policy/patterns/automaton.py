@@ -31,24 +31,33 @@ _NODES_PER_ENTRY: Final = 8
 # Characters behind a decision that are remembered as changing nothing.
 _LOOPS: Final = 256
 
+_LOOPING: Final = (Gap.ANY, Gap.PART)
+
 Edges = dict[str, "Edges | State"]
 
 
 class _Node:
-    """A place in the trie. Gaps loop on the node they lead to."""
+    """A place in the trie. Gaps loop on the node they lead to.
+
+    What lies below a node is built when a text first comes to it: of 10,000
+    rules most calls touch a handful.
+    """
 
     __slots__ = (
         "accept",
         "deepened",
         "depth",
         "first",
+        "flag",
         "gaps",
+        "hopes",
+        "indices",
         "letters",
         "line",
         "loop",
         "number",
         "part",
-        "passing",
+        "position",
         "sets",
     )
 
@@ -56,15 +65,21 @@ class _Node:
         self.number = number
         self.loop = loop
         self.depth = 0
-        self.passing = 0  # how many patterns end at or below this node
         self.line = number  # equal along a path where no pattern ends or branches off
         self.part = number  # equal along a stretch of a line without a separator
-        self.letters: dict[str, _Node] = {}
-        self.gaps: dict[Gap, _Node] = {}
-        self.sets: dict[OneOf, _Node] = {}
+        self.indices: list[int] = []  # the patterns that end at or below this node
+        self.position = (0, 0)  # token and character of it that come next in each of them
+        self.letters: dict[str, _Node] | None = None  # None: not built yet
+        self.gaps: dict[Gap, _Node] = _NONE
+        self.sets: dict[OneOf, _Node] = _NONE
         self.accept = NO_MATCH
+        self.flag = False  # a flag ends here
         self.first = NO_MATCH  # the smallest index that ends at or below this node
+        self.hopes = False  # a flag ends at or below this node
         self.deepened: _Node | None = None  # this node again, inside an open depth
+
+
+_NONE: dict[Any, _Node] = {}
 
 
 def _needed(nodes: Collection[_Node]) -> tuple[_Node, ...]:
@@ -92,6 +107,7 @@ class State:
             edges, since CPython looks a character up in a plain dictionary in
             half the time that any object of ours would take.
         first: index of the first pattern that matches the text so far.
+        flagged: a flag matches the text so far.
         final: no further text can change ``first``.
         alive: some pattern may still match.
         key: equal for states of one automaton that mean the same, even where
@@ -99,7 +115,7 @@ class State:
 
     """
 
-    __slots__ = ("_automaton", "_nodes", "alive", "edges", "final", "first", "key")
+    __slots__ = ("_automaton", "_nodes", "alive", "edges", "final", "first", "flagged", "key")
 
     def __init__(
         self, automaton: Automaton | None, nodes: Sequence[_Node], key: frozenset[int]
@@ -113,14 +129,17 @@ class State:
         # A match inside an ANY loop survives every further character.
         stays = any(node.loop is Gap.ANY and node.accept == self.first for node in nodes)
         hopes = min((node.first for node in nodes), default=NO_MATCH)
-        self.final = not nodes or (stays and hopes >= self.first)
+        self.flagged = any(node.flag for node in nodes)
+        self.final = not nodes or (
+            stays and hopes >= self.first and not any(node.hopes for node in nodes)
+        )
 
     def after(self, character: str) -> State:
         """Return the state behind one more character."""
         edges = self.edges.get(character)
         if edges is None:
             edges = self.edges[character] = self._step(character).edges
-        state: State = edges[""]  # type: ignore[assignment]  # the one value that is no dictionary
+        state: State = edges[""]  # type: ignore[assignment, index]  # the one value that is no dictionary
         return state
 
     def _step(self, character: str) -> State:
@@ -132,7 +151,7 @@ class State:
         """Return the characters that some pattern names as the next one."""
         letters: set[str] = set()
         for node in self._nodes:
-            letters.update(node.letters)
+            letters.update(node.letters or ())
             for group in node.sets:
                 letters.update(group.characters)
         return letters
@@ -141,19 +160,36 @@ class State:
 class Automaton:
     """The patterns *patterns*, in order, over texts with *separator*.
 
+    *flags* are patterns beside the order: whether one of them matches is told
+    apart from which is the first (`State.flagged`).
+
     An instance answers from any thread; what it remembers is not part of its
     value.
     """
 
-    __slots__ = ("_nodes", "_remembered", "_root", "_states", "separator", "start")
+    __slots__ = (
+        "_flags",
+        "_nodes",
+        "_patterns",
+        "_remembered",
+        "_root",
+        "_states",
+        "separator",
+        "start",
+    )
 
-    def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
+    def __init__(
+        self,
+        patterns: Iterable[Sequence[Token]],
+        separator: str = "",
+        flags: Sequence[Sequence[Token]] = (),
+    ) -> None:
         self.separator = separator
+        self._patterns = [*flags, *patterns]
+        self._flags = len(flags)
         self._nodes = 0
         self._root = self._node()
-        for index, tokens in enumerate(patterns):
-            self._insert(index, tokens)
-        self._align()
+        self._root.indices = list(range(len(self._patterns)))
         self._forget()
 
     def first(self, text: str) -> int:
@@ -163,12 +199,15 @@ class Automaton:
             for character in text:
                 edges = edges[character]
         except KeyError:
-            return self.first_anew(text)
+            return self.walk(text).first
         first: int = edges[""].first
         return first
 
-    def first_anew(self, text: str) -> int:
-        """Return what `first` does, where the way has not been walked before."""
+    def walk(self, text: str) -> State:
+        """Return the state behind *text*, building what has not been walked before.
+
+        Behind what no further text can change the walk ends early.
+        """
         if self._remembered > limits.CACHE_ENTRIES:
             self._forget()
         state = self.start
@@ -180,66 +219,63 @@ class Automaton:
                 state.edges.update(dict.fromkeys(later, state.edges))
                 self._remembered += len(later)
                 break
-        return state.first
+        return state
 
     def _node(self, loop: Gap | None = None) -> _Node:
         self._nodes += 1
         return _Node(self._nodes, loop)
 
-    def _insert(self, index: int, tokens: Sequence[Token]) -> None:
-        node = self._root
-        path = [node]
-        for token in tokens:
-            if isinstance(token, str):
-                for character in token:
-                    child = node.letters.get(character)
-                    if child is None:
-                        child = node.letters[character] = self._node()
-                    node = child
-                    path.append(node)
+    def _build(self, node: _Node) -> None:
+        """Build what lies right below *node*."""
+        letters: dict[str, _Node] = {}
+        gaps: dict[Gap, _Node] = {}
+        sets: dict[OneOf, _Node] = {}
+        for index in node.indices:
+            tokens = self._patterns[index]
+            at, offset = node.position
+            if at < len(tokens) and offset and offset == len(tokens[at]):  # type: ignore[arg-type]
+                at, offset = at + 1, 0  # an offset is one into a literal, and that one is over
+            if at == len(tokens):
+                if index < self._flags:
+                    node.flag = True
+                else:
+                    node.accept = min(node.accept, index - self._flags)
                 continue
-            node = self._gap(node, token) if isinstance(token, Gap) else self._set(node, token)
-            path.append(node)
-        for end in (node, node.deepened):
-            if end is not None:
-                end.accept = min(end.accept, index)
-        for node in path:
-            node.passing += 1
-            node.first = min(node.first, index)
-            if node.deepened is not None:
-                node.deepened.first = node.first
-
-    def _set(self, node: _Node, token: OneOf) -> _Node:
-        child = node.sets.get(token)
-        if child is None:
-            child = node.sets[token] = self._node()
-        return child
-
-    def _gap(self, node: _Node, gap: Gap) -> _Node:
-        child = node.gaps.get(gap)
-        if child is None:
-            loop = gap if gap in (Gap.ANY, Gap.PART) else None
-            child = node.gaps[gap] = self._node(loop)
-            if gap is Gap.DEEP:
+            token = tokens[at]
+            children: dict[Any, _Node]
+            if isinstance(token, str):
+                children, edge, following = letters, token[offset], (at, offset + 1)
+            else:
+                children = gaps if isinstance(token, Gap) else sets
+                edge, following = token, (at + 1, 0)
+            child = children.get(edge)
+            if child is None:
+                child = children[edge] = self._node(edge if edge in _LOOPING else None)
+                child.position = following
+            child.indices.append(index)
+        node.letters, node.gaps, node.sets = letters, gaps, sets
+        opens = node.loop is Gap.ANY or node.deepened is not None
+        for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
+            self._place(node, child)
+            closed = not opens and edge not in (self.separator, Gap.ANY, Gap.DEEP)
+            if child.line == node.line and closed:
+                child.part = node.part
+            if edge is Gap.DEEP:
                 inside = child.deepened = self._node(Gap.ANY)
-                inside.letters, inside.gaps, inside.sets = child.letters, child.gaps, child.sets
-        return child
+                inside.depth, inside.line = child.depth + 1, child.line
+                inside.first, inside.hopes = child.first, child.hopes
+        inside = node.deepened
+        if inside is not None:
+            inside.letters, inside.gaps, inside.sets = letters, gaps, sets
+            inside.accept, inside.flag = node.accept, node.flag
 
-    def _align(self) -> None:
-        parents = [self._root]
-        while parents:
-            node = parents.pop()
-            opens = node.loop is Gap.ANY or node.deepened is not None
-            for token, child in (*node.letters.items(), *node.gaps.items(), *node.sets.items()):
-                parents.append(child)
-                child.depth = node.depth + 2
-                if child.passing == node.passing:
-                    child.line = node.line
-                    if not opens and token not in (self.separator, Gap.ANY, Gap.DEEP):
-                        child.part = node.part
-                if child.deepened is not None:
-                    child.deepened.depth = child.depth + 1
-                    child.deepened.line = child.line
+    def _place(self, parent: _Node, child: _Node) -> None:
+        child.depth = parent.depth + 2
+        rules = (index for index in child.indices if index >= self._flags)
+        child.first = next(rules, NO_MATCH + self._flags) - self._flags
+        child.hopes = child.indices[0] < self._flags
+        if len(child.indices) == len(parent.indices):
+            child.line = parent.line
 
     def _forget(self) -> None:
         self._states: dict[frozenset[int], State] = {}
@@ -254,6 +290,8 @@ class Automaton:
             if node.number in nodes:
                 continue
             nodes[node.number] = node
+            if node.letters is None:
+                self._build(node)
             entered.extend(child for gap, child in node.gaps.items() if gap is not Gap.ONE)
         needed = _needed(nodes.values())
         key = frozenset(node.number for node in needed)
@@ -268,7 +306,7 @@ class Automaton:
         between = character == self.separator
         entered: list[_Node] = []
         for node in nodes:
-            child = node.letters.get(character)
+            child = (node.letters or _NONE).get(character)
             if child is not None:
                 entered.append(child)
             if node.loop is Gap.ANY or (node.loop is Gap.PART and not between):

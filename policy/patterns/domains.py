@@ -56,9 +56,7 @@ class Domain:
         unlocks: str = "",
     ) -> None:
         states = {
-            name: _DomainState(
-                accepting=name in accepting, alive=name != _DEAD, letters=unlocks
-            )
+            name: _DomainState(accepting=name in accepting, alive=name != _DEAD, letters=unlocks)
             for name in (*table, _DEAD)
         }
         for name, edges in {**table, _DEAD: {"": _DEAD}}.items():

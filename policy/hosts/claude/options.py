@@ -1,0 +1,59 @@
+"""What the files of a project do not say: who starts the host, where and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from policy.source import Source
+
+__all__ = ["VERSION", "Options"]
+
+# The version whose behaviour was measured, and that is assumed where none is given.
+VERSION = "2.1.329"
+
+
+@attrs.frozen
+class Options:
+    """How a session is started.
+
+    Attributes:
+        version: of the host.
+        mode: permission mode; None is the one of the settings.
+        cwd: working folder, absolute; "" is the folder of the project, whatever its name.
+        home: home folder, absolute; "" is whatever it is.
+        trusted: whether the user said that they trust the folder.
+        local_tracked: whether the local settings are in version control.
+        main_agent: the agent that a session is started as, or "".
+        depth: levels of agents below the main conversation; None is that of the version.
+        background: whether agents are started in the background, as is the default.
+        user: user settings.
+        managed: settings of an administrator.
+        command_line: rules given as flags, as settings.
+        flag: the file given as settings.
+        flag_folder: the folder of that file, absolute.
+        servers: tools of MCP servers, by server; None is not known, so all may be there.
+        interactive: tools whose server wants the user asked each time.
+        preapproved: hosts fetched from without asking; None is those of the version.
+        active_skill: the skill whose lists hold in this turn, or "".
+    """
+
+    version: str = VERSION
+    mode: str | None = None
+    cwd: str = ""
+    home: str = ""
+    trusted: bool = True
+    local_tracked: bool = False
+    main_agent: str = ""
+    depth: int | None = None
+    background: bool = True
+    user: Source | None = None
+    managed: Source | None = None
+    command_line: Source | None = None
+    flag: Source | None = None
+    flag_folder: str = ""
+    servers: Mapping[str, tuple[str, ...]] | None = attrs.field(default=None, hash=False)
+    interactive: tuple[str, ...] = ()
+    preapproved: tuple[str, ...] | None = None
+    active_skill: str = ""

@@ -1,0 +1,258 @@
+"""The rules of a session as one ordered list, for one permission mode.
+
+The order of 2.1.329, as observed: exact deny, exact ask, other deny, other ask,
+what the host guards, exact allow, other allow, what the mode grants, and what a
+tool gets by default. A mode is a change of that list, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import attrs
+
+from policy.decision import Reason
+from policy.dialect import Dialect, Shell
+from policy.effect import Effect
+from policy.hosts.claude.data import shell as commands
+from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.guarded import GUARDED
+from policy.hosts.claude.data.web import PREAPPROVED
+from policy.hosts.claude.rules import Line, agent_pattern
+from policy.hosts.claude.session import Session
+from policy.patterns import notations
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap
+from policy.ruleset import Entry, RuleSet
+
+__all__ = ["dialect", "rule_set"]
+
+_SHELL: Final = Shell(
+    wrappers=commands.WRAPPERS,
+    transparent=commands.TRANSPARENT,
+    variables=commands.VARIABLES | commands.LOCALES,
+    locales=commands.LOCALES,
+    output=known.REDIRECT_OUT,
+    input=known.REDIRECT_IN,
+    reads=known.OPERAND_READ,
+    writes=known.OPERAND_WRITE,
+    removes=known.OPERAND_REMOVE,
+    programs=commands.READ_ONLY_PROGRAMS,
+    whole=True,
+    control=True,
+    longest=10_000,
+)
+_EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=commands.EDITING_PROGRAMS)
+
+# Modes that edit files in working folders without asking.
+_EDITS: Final = frozenset({"acceptEdits", "auto"})
+
+
+def dialect(session: Session, mode: str) -> Dialect:
+    """Return how calls are read in *mode*."""
+    return Dialect(
+        f"claude-code@{session.options.version}",
+        arguments=known.ARGUMENTS,
+        aliases=known.ALIASES,
+        shell=_EDITING_SHELL if mode in _EDITS else _SHELL,
+        cwd=session.cwd,
+        home=session.home,
+        fold=True,
+        asks=mode != "dontAsk",
+    )
+
+
+def rule_set(session: Session, mode: str) -> RuleSet:
+    """Return what the settings and the defaults of the host come to in *mode*."""
+    key = ("rules", mode)
+    found = session.cache.get(key)
+    if not isinstance(found, RuleSet):
+        found = session.cache[key] = _rule_set(session, mode)
+    return found
+
+
+def _rule_set(session: Session, mode: str) -> RuleSet:
+    entries = [*_denied(session), *_asked(session)]
+    default, reason = Effect.ASK, Reason.DEFAULT
+    if mode == "bypassPermissions":
+        default = Effect.ALLOW
+    else:
+        guards = Reason.CLASSIFIER if mode == "auto" else Reason.PROTECTED
+        entries += _guards(session, mode, guards)
+        if mode == "plan":
+            entries += (_built_in(tool, Effect.ASK) for tool in _NOT_PLANNED)
+        entries += _allowed(session, mode)
+        if mode == "auto":
+            reason = Reason.CLASSIFIER
+        entries += _defaults(session, mode)
+    entries = [*_removals(session, mode), *entries]
+    if mode == "dontAsk":
+        default = Effect.DENY
+        entries = [
+            attrs.evolve(entry, effect=Effect.DENY) if entry.effect is Effect.ASK else entry
+            for entry in entries
+        ]
+    return RuleSet(tuple(entries), default, dialect(session, mode), reason)
+
+
+def _built_in(
+    tool: str,
+    effect: Effect,
+    pattern: Pattern | None = None,
+    reason: Reason = Reason.DEFAULT,
+    why: str = "built in",
+) -> Entry:
+    return Entry(tool, effect, pattern, reason=reason, rule=f"{tool} ({why})")
+
+
+def _pick(lines: Iterable[Line], effect: Effect, *, exact: bool) -> Iterator[Entry]:
+    return (
+        line.entry for line in lines if line.entry.effect is effect and line.exact is exact
+    )
+
+
+def _denied(session: Session) -> Iterator[Entry]:
+    yield from _pick(session.lines, Effect.DENY, exact=True)
+    yield from _pick(session.lines, Effect.ASK, exact=True)
+    yield from _pick(session.lines, Effect.DENY, exact=False)
+
+
+def _asked(session: Session) -> Iterator[Entry]:
+    yield from _pick(session.lines, Effect.ASK, exact=False)
+    for tool in sorted({*known.INTERACTIVE, *session.options.interactive}):
+        yield _built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
+
+
+# What a plan changes only after it was agreed to, whatever rules allow.
+_NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*", known.REDIRECT_OUT)
+
+
+def _guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
+    if mode in _EDITS:
+        trees = _inside(".claude/worktrees", session)
+        yield from (
+            _built_in(tool, Effect.ALLOW, trees, why="a work tree") for tool in known.EDITING
+        )
+    for tool in known.EDITING:
+        for pattern in _guarded():
+            yield _built_in(tool, Effect.ASK, pattern, reason, "guarded file")
+
+
+_GUARDED_PATTERNS: Final[list[Pattern]] = []
+
+
+def _guarded() -> list[Pattern]:
+    if not _GUARDED_PATTERNS:
+        _GUARDED_PATTERNS.extend(
+            pattern for name in GUARDED for pattern in notations.paths("**/" + name, "", fold=True)
+        )
+    return _GUARDED_PATTERNS
+
+
+def _inside(folder: str, session: Session) -> Pattern:
+    (pattern,) = notations.paths("/" + folder, session.cwd, fold=True)
+    return pattern
+
+
+def _allowed(session: Session, mode: str) -> Iterator[Entry]:
+    allowed = [line for line in session.lines if line.entry.effect is Effect.ALLOW]
+    if mode == "auto":
+        allowed = [line for line in allowed if not _is_dropped(line)]
+    yield from _pick(allowed, Effect.ALLOW, exact=True)
+    others = list(_pick(allowed, Effect.ALLOW, exact=False))
+    yield from (entry for entry in others if entry.pattern is None)
+    for text in commands.EXACT_ONLY:
+        for tool in ("Bash", "Monitor"):
+            yield _built_in(tool, Effect.ASK, Pattern.text(text), why="runs another command")
+    yield from (entry for entry in others if entry.pattern is not None)
+
+
+# Interpreters and runners, which no rule with a star may hand to in `auto`.
+_RUNNERS: Final = frozenset(
+    "python python2 python3 node deno bun perl ruby php lua bash sh zsh fish ssh sudo doas su env"
+    " eval exec xargs npx bunx pnpx uvx tsx ts-node".split()
+)
+_SCRIPTS: Final = frozenset({"npm run", "yarn run", "pnpm run", "bun run"})
+
+
+def _is_dropped(line: Line) -> bool:
+    """Return whether the mode ``auto`` leaves a rule that allows to its classifier."""
+    entry = line.entry
+    if entry.tool in ("Agent", "Monitor") and entry.pattern is None:
+        return True
+    if entry.tool not in ("Bash", "Monitor"):
+        return False
+    if entry.pattern is None:
+        return True
+    if line.exact:
+        return False
+    text = str(entry.pattern)
+    words = text.replace("*", " * ").split()
+    if text.startswith("*") or not words:
+        return True
+    program, star = words[0], len(words) > 1 and words[1] == "*"
+    if star and any(runner.startswith(program) for runner in _RUNNERS) and not text.startswith(program + " "):
+        return True
+    return program in _RUNNERS or " ".join(words[:2]) in _SCRIPTS
+
+
+def _defaults(session: Session, mode: str) -> Iterator[Entry]:
+    for folder in session.folders:
+        (inside,) = notations.paths("/", folder, fold=True) if folder == "/" else (_below(folder),)
+        for tool in known.READING:
+            yield _built_in(tool, Effect.ALLOW, inside, why="working folder")
+        yield _built_in(known.OPERAND_WRITE, Effect.ALLOW, inside, why="working folder")
+        if mode in _EDITS:
+            for tool in ("Edit", "Write", "NotebookEdit", known.REDIRECT_OUT):
+                yield _built_in(tool, Effect.ALLOW, inside, why=f"mode {mode}")
+    hosts = session.options.preapproved
+    for name in PREAPPROVED if hosts is None else hosts:
+        for pattern in notations.hosts(name):
+            yield _built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
+    yield from _skills(session)
+    yield from _agents(session)
+    unasked = known.UNASKED - {"Agent"}
+    if mode == "auto":
+        unasked = unasked - _JUDGED
+        yield _built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER, why="mode auto")
+    for tool in sorted(unasked):
+        yield _built_in(tool, Effect.ALLOW, why="needs no permission")
+    if mode == "auto":
+        yield from (_built_in(tool, Effect.ASK, reason=Reason.CLASSIFIER, why="mode auto")
+                    for tool in ("Bash>", *known.READING, *known.EDITING))  # fmt: skip
+
+
+_JUDGED: Final = frozenset({"CronCreate", "CronDelete", "SendMessage"})
+
+
+def _below(folder: str) -> Pattern:
+    return Pattern.of(Kind.PATH, [folder.casefold(), Gap.DEEP])
+
+
+def _skills(session: Session) -> Iterator[Entry]:
+    for skill in session.skills.values():
+        if skill.asked:
+            for name in (skill.name, "/" + skill.name):
+                yield _built_in("Skill", Effect.ASK, Pattern.exactly(name), why="lists tools")
+
+
+def _agents(session: Session) -> Iterator[Entry]:
+    for name in session.agents:
+        yield _built_in("Agent", Effect.ALLOW, agent_pattern(name), why="needs no permission")
+    yield _built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
+
+
+def _removals(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what says of every removal that it is critical, or that others decide."""
+    effect = Effect.DENY if mode == "auto" else Effect.ASK
+    critical = [Pattern.of(Kind.PATH, ["/", Gap.PART]), Pattern.of(Kind.PATH, [""])]
+    for folder in (session.home, *session.folders):
+        path = folder.casefold()
+        while path:
+            critical.append(Pattern.exactly(path, Kind.PATH))
+            path = path.rpartition("/")[0]
+        critical.append(Pattern.exactly(folder.casefold() + "/*", Kind.PATH))
+    for pattern in dict.fromkeys(critical):
+        yield _built_in(known.OPERAND_REMOVE, effect, pattern, Reason.PROTECTED, "critical path")
+    yield _built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")

@@ -1,0 +1,164 @@
+"""What holds for every agent of one project: scopes merged, folders, skills, agents.
+
+Lists of all scopes are put together; of modes the one of the strongest scope
+counts: an administrator, flags, local, project, user (2.1.329, documented and
+observed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Final
+
+import attrs
+
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.finding import Finding
+from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.options import Options
+from policy.hosts.claude.paths import Anchors
+from policy.hosts.claude.rules import Line, Lines, read_rule
+from policy.hosts.claude.settings import Settings
+from policy.hosts.claude.skills import Skill
+
+__all__ = ["SCOPES", "Session", "session"]
+
+# The strongest first.
+SCOPES: Final = ("managed", "cli", "flag", "local", "project", "user")
+
+_SCOPES_OF_ANYONE: Final = frozenset({"user", "project", "local", "flag"})
+
+
+@attrs.frozen(slots=False, eq=False)
+class Session:
+    """One project with everything that decides calls in it.
+
+    Attributes:
+        options: how it is started.
+        lines: of every rule in force.
+        folders: the working folder and the additional ones, canonical.
+        mode: the permission mode of the main conversation.
+        agents: by name, built-in ones among them.
+        skills: by name.
+        tools: the built-in tools that are offered; None is all.
+        findings: what is wrong with the rules.
+    """
+
+    options: Options
+    lines: tuple[Line, ...]
+    folders: tuple[str, ...]
+    mode: str
+    agents: Mapping[str, Definition]
+    skills: Mapping[str, Skill]
+    tools: frozenset[str] | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def cwd(self) -> str:
+        """The working folder."""
+        return self.folders[0]
+
+    @property
+    def home(self) -> str:
+        """The home folder."""
+        return self.options.home or "/@home"
+
+    @cached_property
+    def cache(self) -> dict[object, object]:
+        """What was compiled for it."""
+        return {}
+
+
+def session(
+    options: Options,
+    files: Iterable[Settings],
+    agents: Mapping[str, Definition],
+    skills: Mapping[str, Skill],
+) -> Session:
+    """Return what the settings *files* of every scope come to."""
+    settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
+    managed_only = any(each.managed_only for each in settings)
+    cwd = options.cwd or "/@project"
+    home = options.home or "/@home"
+    lines = Lines()
+    folders = [cwd]
+    for each in settings:
+        anchors = Anchors(cwd, home, _source(each.scope, options, cwd, home))
+        trusted = options.trusted or not _needs_trust(each.scope, options)
+        for rule in each.rules:
+            if managed_only and not _kept(each.scope, rule.effect):
+                continue
+            found = read_rule(rule.text, rule.span, rule.effect, anchors, agents)
+            lines += found if trusted or rule.effect is not Effect.ALLOW else Lines((), found.findings)
+        if trusted:
+            folders += (_folder(name, cwd, home) for name in each.folders)
+    lines += _skill_lines(options, skills, Anchors(cwd, home, cwd), agents)
+    mode = options.mode or next((each.mode for each in settings if each.mode), "default")
+    if mode == "manual":
+        mode = "default"
+    if mode == "bypassPermissions" and options.mode is None and any(s.no_bypass for s in settings):
+        mode = "default"
+    offered = [each.tools for each in settings if each.tools is not None]
+    return Session(
+        options,
+        lines.lines,
+        tuple(dict.fromkeys(folders)),
+        mode,
+        agents,
+        skills,
+        frozenset(offered[0]) if offered else None,
+        tuple(finding for each in settings for finding in each.findings) + lines.findings,
+    )
+
+
+def _source(scope: str, options: Options, cwd: str, home: str) -> str:
+    if scope == "user":
+        return home + "/.claude"
+    return options.flag_folder or cwd if scope == "flag" else cwd
+
+
+def _needs_trust(scope: str, options: Options) -> bool:
+    return scope == "project" or (scope == "local" and options.local_tracked)
+
+
+def _kept(scope: str, effect: Effect) -> bool:
+    return scope == "managed" or (scope == "cli" and effect is Effect.DENY)
+
+
+def _folder(name: str, cwd: str, home: str) -> str:
+    if name == "~" or name.startswith("~/"):
+        name = home + name[1:]
+    elif not name.startswith("/"):
+        name = f"{cwd}/{name}"
+    segments: list[str] = []
+    for segment in name.split("/"):
+        if segment == "..":
+            del segments[-1:]
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return "/" + "/".join(segments)
+
+
+def _skill_lines(
+    options: Options, skills: Mapping[str, Skill], anchors: Anchors, agents: Mapping[str, Definition]
+) -> Lines:
+    active = skills.get(options.active_skill)
+    lines = Lines()
+    if active is None:
+        return lines
+    for declared, effect in ((active.allowed, Effect.ALLOW), (active.disallowed, Effect.DENY)):
+        for matcher in declared.matchers:
+            text = str(matcher)
+            if effect is Effect.DENY:
+                # Its tools stay, and calls of them are denied.
+                found = read_rule(text, matcher.span, effect, anchors, agents)
+                lines += Lines(tuple(_as_rule(line) for line in found.lines), found.findings)
+            else:
+                lines += read_rule(text, matcher.span, effect, anchors, agents)
+    return lines
+
+
+def _as_rule(line: Line) -> Line:
+    return attrs.evolve(line, entry=attrs.evolve(line.entry, reason=Reason.RULE))

@@ -1,0 +1,77 @@
+"""Lists of tools in the front matter of agents, in every spelling the host takes.
+
+A string is cut at commas and blanks outside parentheses, and so is each entry
+of a list (2.1.329, observed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policy.documents.node import Mapping, Node, Scalar, Sequence
+from policy.documents.text import cite
+from policy.errors import PolicyError
+from policy.finding import Finding, Severity
+from policy.parse import parse_matcher
+from policy.source import Span
+from policy.syntax import Declared, Matcher, Presence
+
+__all__ = ["read_list"]
+
+
+def read_list(node: Node | None, key: str) -> tuple[Declared, tuple[Finding, ...]]:
+    """Return the list that the value of *key* is, and what is wrong with it."""
+    match node:
+        case None:
+            return Declared(Presence.ABSENT), ()
+        case Scalar(value=None):
+            return Declared(Presence.NULL, span=node.span), ()
+        case Scalar(value=str()):
+            items = [node]
+        case Sequence(items=()):
+            return Declared(Presence.EMPTY, span=node.span), ()
+        case Sequence():
+            items = [item for item in node.items if isinstance(item, Scalar)]
+            if len(items) < len(node.items) or not all(isinstance(i.value, str) for i in items):
+                return Declared(Presence.ILL_TYPED, span=node.span), (_ill_typed(node, key),)
+        case Mapping() | Scalar():
+            return Declared(Presence.ILL_TYPED, span=node.span), (_ill_typed(node, key),)
+    matchers: list[Matcher] = []
+    findings: list[Finding] = []
+    for item in items:
+        for start, end in _cut(str(item.value)):
+            text, span = str(item.value)[start:end], item.part(start, end)
+            try:
+                matchers.append(parse_matcher(text, span))
+            except PolicyError:
+                findings.append(_nonsense(text, span))
+    presence = Presence.LISTED if matchers or findings else Presence.EMPTY
+    return Declared(presence, tuple(matchers), span=node.span), tuple(findings)
+
+
+def _ill_typed(node: Node, key: str) -> Finding:
+    return Finding(
+        "wrong-type", f"expected names of tools for `{key}`", Severity.ERROR, node.span,
+        help=f"write `{key}: Read, Grep` or a list",
+    )  # fmt: skip
+
+
+def _nonsense(text: str, span: Span) -> Finding:
+    return Finding(
+        "unknown-tool", f"{cite(text)} is no tool, so the host leaves it out", Severity.WARNING, span
+    )
+
+
+def _cut(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each entry of a string starts and ends."""
+    depth, start = 0, None
+    for position, character in enumerate(text):
+        depth = max(0, depth + (character == "(") - (character == ")"))
+        if depth == 0 and character in ", \t\r\n":
+            if start is not None:
+                yield start, position
+            start = None
+        elif start is None:
+            start = position
+    if start is not None:
+        yield start, len(text)
