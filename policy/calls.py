@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Final, cast
 from urllib.parse import urlsplit
 
 from policy import limits
 from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind, Dialect
 
-__all__ = ["Unreadable", "argument_text", "canonical_path", "parameter_text"]
+__all__ = ["NO_FIELD", "Unreadable", "argument_text", "canonical_path", "parameter_text"]
+
+
+# Where no argument alone decides: a name that no call has, not even "".
+NO_FIELD: Final = cast("str", object())
 
 
 class Unreadable(Exception):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from policy import limits
+from policy.calls import NO_FIELD
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
 from policy.row import Outcome, Row
@@ -27,7 +28,7 @@ class Lookup:
 
     Attributes:
         rows: the rows that depend on the arguments of the call.
-        field: the only argument they look at, or "".
+        field: the only argument they look at, or `NO_FIELD`.
         remembered: decisions by that argument.
 
     """
@@ -49,7 +50,7 @@ class Lookup:
         self._decisions: dict[Outcome, Decision] = {}
         fields = {row.argument.fields for row, _ in self.rows}
         simple = len(fields) == 1 and all(row.is_simple for row, _ in self.rows)
-        self.field = next(iter(fields))[0] if simple else ""
+        self.field = next(iter(fields))[0] if simple else NO_FIELD
 
     @property
     def constant(self) -> Decision | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from policy import limits
-from policy.calls import Unreadable, argument_text, canonical_path, parameter_text
+from policy.calls import NO_FIELD, Unreadable, argument_text, canonical_path, parameter_text
 from policy.decision import Reason
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
@@ -127,7 +127,7 @@ class Row:
         flags = compound(self.ruleset.dialect.shell) if is_command else ()
         self.automaton = self._run(self._indices, separator, flags)
         direct = self.is_simple and self.argument.kind in _AS_WRITTEN
-        self._direct = self.argument.fields[0] if direct else ""
+        self._direct = self.argument.fields[0] if direct else NO_FIELD
 
     def _run(
         self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()

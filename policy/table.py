@@ -132,6 +132,11 @@ class Table:
     delegate: Ceiling | None = None
     bounds: Bounds = Bounds()
 
+    def __attrs_post_init__(self) -> None:
+        # One form of one meaning, or `a & NOTHING` were not NOTHING.
+        if self.delegate == self.use:
+            object.__setattr__(self, "delegate", None)
+
     @classmethod
     def of(cls, rules: RuleSet, *, link: str = "", delegate: RuleSet | None = None) -> Table:
         """Return the table of one rule set, as the policy of *link*."""
@@ -228,4 +233,4 @@ class Table:
 _REMEMBERED_TOOLS = 4096
 
 UNRESTRICTED: Final = Table()
-NOTHING: Final = Table(Ceiling.of([Part(_DENIES_ALL)]))
+NOTHING: Final = Table(Ceiling.of([Part(_DENIES_ALL)]), bounds=Bounds(0, 0, TRUST[0]))

@@ -11,7 +11,7 @@ import itertools
 import random
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 
 import attrs
 
@@ -33,7 +33,7 @@ __all__ = [
 Raw = tuple[Token, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _expression(raw: Raw, separator: str) -> re.Pattern[str]:
     part = f"[^{separator}]" if separator else "."
     gaps = {

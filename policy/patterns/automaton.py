@@ -15,6 +15,7 @@ so a pattern of many stars has small states, and few of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from threading import Lock
 from typing import Any, Final
 
 from policy import limits
@@ -158,7 +159,7 @@ class State:
 
 
 class Automaton:
-    """The patterns *patterns*, in order, over texts with *separator*.
+    """The patterns *patterns*, canonical, in order, over texts with *separator*.
 
     *flags* are patterns beside the order: whether one of them matches is told
     apart from which is the first (`State.flagged`).
@@ -168,6 +169,7 @@ class Automaton:
     """
 
     __slots__ = (
+        "_building",
         "_flags",
         "_nodes",
         "_patterns",
@@ -190,6 +192,9 @@ class Automaton:
         self._nodes = 0
         self._root = self._node()
         self._root.indices = list(range(len(self._patterns)))
+        self._root.first = 0 if len(self._patterns) > self._flags else NO_MATCH
+        self._root.hopes = self._flags > 0
+        self._building = Lock()
         self._forget()
 
     def first(self, text: str) -> int:
@@ -226,7 +231,12 @@ class Automaton:
         return _Node(self._nodes, loop)
 
     def _build(self, node: _Node) -> None:
-        """Build what lies right below *node*."""
+        """Build what lies right below *node*, once, whoever comes first."""
+        with self._building:
+            if node.letters is None:
+                self._build_below(node)
+
+    def _build_below(self, node: _Node) -> None:
         letters: dict[str, _Node] = {}
         gaps: dict[Gap, _Node] = {}
         sets: dict[OneOf, _Node] = {}
@@ -253,7 +263,6 @@ class Automaton:
                 child = children[edge] = self._node(edge if edge in _LOOPING else None)
                 child.position = following
             child.indices.append(index)
-        node.letters, node.gaps, node.sets = letters, gaps, sets
         opens = node.loop is Gap.ANY or node.deepened is not None
         for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
             self._place(node, child)
@@ -266,8 +275,10 @@ class Automaton:
                 inside.first, inside.hopes = child.first, child.hopes
         inside = node.deepened
         if inside is not None:
-            inside.letters, inside.gaps, inside.sets = letters, gaps, sets
             inside.accept, inside.flag = node.accept, node.flag
+            inside.gaps, inside.sets, inside.letters = gaps, sets, letters
+        # Letters last: to another thread, a node with letters is built.
+        node.gaps, node.sets, node.letters = gaps, sets, letters
 
     def _place(self, parent: _Node, child: _Node) -> None:
         child.depth = parent.depth + 2

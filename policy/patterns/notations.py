@@ -152,6 +152,9 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
         else:
             characters.add(body[index])
             index += 1
+    if not characters - {"/"} and not negated:
+        msg = f"`[{body}]` stands for no character"
+        raise Unusable(msg)
     return OneOf(frozenset(characters - {"/"}), negated), end + 1
 
 

@@ -77,6 +77,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     default, reason = Effect.ASK, Reason.DEFAULT
     if mode == "bypassPermissions":
         default = Effect.ALLOW
+        entries += _agents(session)
     else:
         guards = Reason.CLASSIFIER if mode == "auto" else Reason.PROTECTED
         entries += _guards(session, mode, guards)
@@ -199,7 +200,7 @@ def _is_dropped(line: Line) -> bool:
 
 def _defaults(session: Session, mode: str) -> Iterator[Entry]:
     for folder in session.folders:
-        (inside,) = notations.paths("/", folder, fold=True) if folder == "/" else (_below(folder),)
+        inside = _below(folder)
         for tool in known.READING:
             yield _built_in(tool, Effect.ALLOW, inside, why="working folder")
         yield _built_in(known.OPERAND_WRITE, Effect.ALLOW, inside, why="working folder")
@@ -218,16 +219,13 @@ def _defaults(session: Session, mode: str) -> Iterator[Entry]:
         yield _built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER, why="mode auto")
     for tool in sorted(unasked):
         yield _built_in(tool, Effect.ALLOW, why="needs no permission")
-    if mode == "auto":
-        yield from (_built_in(tool, Effect.ASK, reason=Reason.CLASSIFIER, why="mode auto")
-                    for tool in ("Bash>", *known.READING, *known.EDITING))  # fmt: skip
 
 
 _JUDGED: Final = frozenset({"CronCreate", "CronDelete", "SendMessage"})
 
 
 def _below(folder: str) -> Pattern:
-    return Pattern.of(Kind.PATH, [folder.casefold(), Gap.DEEP])
+    return Pattern.of(Kind.PATH, [folder.rstrip("/").casefold(), Gap.DEEP])
 
 
 def _skills(session: Session) -> Iterator[Entry]:

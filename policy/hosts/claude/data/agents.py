@@ -14,6 +14,8 @@ __all__ = [
     "MEMORY_TOOLS",
     "MODES",
     "NEVER_BELOW",
+    "depth",
+    "takes_bypass",
 ]
 
 GENERAL: Final = "general-purpose"
@@ -55,3 +57,21 @@ FIELDS: Final = frozenset(
     "background color description disallowedTools effort hooks initialPrompt isolation maxTurns"
     " mcpServers memory model name permissionMode skills tools".split()
 )
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def depth(version: str) -> int:
+    """Return the levels of agents below the main conversation."""
+    number = _number(version)
+    for since, levels in ((2, 1, 219), DEPTH), ((2, 1, 217), 1), ((2, 1, 172), 5):
+        if number >= since:
+            return levels
+    return 1
+
+
+def takes_bypass(version: str) -> bool:
+    """Return whether a definition may set ``bypassPermissions``."""
+    return _number(version) < (2, 1, 267)

@@ -1,0 +1,165 @@
+"""Claude Code: settings, agents, plugins, and what 2.1.329 makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import attrs
+
+from policy.finding import Finding, Severity
+from policy.hosts.claude.agents import Definition, read_agent
+from policy.hosts.claude.data.agents import BUILT_IN
+from policy.hosts.claude.discovery import Found, Role, discover
+from policy.hosts.claude.lint import agent_findings, settings_findings
+from policy.hosts.claude.options import Options
+from policy.hosts.claude.pools import declared
+from policy.hosts.claude.reading import MAIN, Enforced, attenuated, main_definition
+from policy.hosts.claude.rulesets import dialect
+from policy.hosts.claude.session import Session, session
+from policy.hosts.claude.settings import Settings, read_settings
+from policy.hosts.claude.skills import Skill, read_skill
+from policy.project import AgentEntry, Project, ReadFile
+from policy.source import Source, Span
+from policy.syntax import Declared, Matcher, Presence
+from policy.table import Ceiling, Part, Table
+from policy.tree import Tree
+
+__all__ = ["HOST", "Options", "load", "profile"]
+
+HOST: Final = "claude-code"
+
+
+def profile(options: Options) -> str:
+    """Return host and version."""
+    return f"{HOST}@{options.version}"
+
+
+def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
+    """Return every project of Claude Code below *tree*, in the order of their folders."""
+    options = options or Options()
+    found = discover(tree)
+    if not found and _started_elsewhere(options):
+        found = (Found(""),)
+    return tuple(_project(each, options) for each in found)
+
+
+def _started_elsewhere(options: Options) -> bool:
+    given = (options.user, options.managed, options.command_line, options.flag)
+    return any(source is not None for source in given) or bool(options.cwd)
+
+
+def _project(found: Found, options: Options) -> Project:
+    read = _Files(options)
+    read.take(found.files)
+    built = session(options, read.settings, read.definitions, read.skills)
+    findings = [*read.findings, *built.findings, *settings_findings(built, read.settings)]
+    for definition in read.definitions.values():
+        findings += agent_findings(definition, built)
+    return Project(
+        host=HOST,
+        profile=profile(options),
+        root=found.root,
+        agents=_entries(built),
+        starts=(MAIN,),
+        attenuated=attenuated(built),
+        enforced=Enforced(built),
+        files=tuple(ReadFile(role.path, role.kind, role.assumed) for role in found.files),
+        findings=tuple(sorted(dict.fromkeys(findings), key=lambda finding: finding.place)),
+    )
+
+
+def _entries(built: Session) -> dict[str, AgentEntry]:
+    reading = dialect(built, built.mode)
+    entries = {}
+    for definition in (main_definition(built), *built.agents.values()):
+        parts = [Part(rules, (definition.name,)) for rules in declared(definition, built, reading)]
+        entries[definition.name] = AgentEntry(definition.name, definition.place, Table(Ceiling.of(parts)))
+    return dict(sorted(entries.items()))
+
+
+@attrs.define
+class _Files:
+    """The files of one project, read."""
+
+    options: Options
+    settings: list[Settings] = attrs.field(factory=list)
+    definitions: dict[str, Definition] = attrs.field(factory=dict)
+    skills: dict[str, Skill] = attrs.field(factory=dict)
+    findings: list[Finding] = attrs.field(factory=list)
+
+    def take(self, files: Iterable[Role]) -> None:
+        """Read *files*, and the settings that a session is started with."""
+        for name, tools, removed in ((n, *lists) for n, lists in BUILT_IN.items()):
+            self.definitions[name] = _built_in(name, tools, removed)
+        options = self.options
+        for scope, given in (
+            ("managed", options.managed),
+            ("cli", options.command_line),
+            ("flag", options.flag),
+            ("user", options.user),
+        ):
+            if given is not None:
+                self.settings.append(read_settings(given, scope))
+        for role in files:
+            self._take(role)
+
+    def _take(self, role: Role) -> None:
+        source = role.source
+        if source is None:
+            if role.error is not None:
+                self.findings += Finding.of(
+                    role.error, "unreadable-file", consequence="nothing it says is in force here"
+                )
+            return
+        match role.kind:
+            case "settings":
+                self.settings.append(read_settings(source, role.scope))
+            case "skill":
+                self.skills[role.scope] = read_skill(role.scope, source)
+            case "agent":
+                self._agent(source, role)
+
+    def _agent(self, source: Source, role: Role) -> None:
+        read = read_agent(source, plugin=bool(role.scope))
+        self.findings += read.findings
+        definition = read.definition
+        if definition is None:
+            return
+        if role.scope and ":" not in definition.name:
+            definition = attrs.evolve(definition, name=f"{role.scope}:{definition.name}")
+        if definition.name == MAIN:
+            self.findings.append(
+                Finding(
+                    "reserved-name", f"`{MAIN}` names the main conversation; the agent is left out",
+                    Severity.ERROR, definition.span,
+                )  # fmt: skip
+            )
+            return
+        earlier = self.definitions.get(definition.name)
+        if earlier is not None and earlier.place is not None:
+            self.findings.append(
+                Finding(
+                    "duplicate-agent", f"`{definition.name}` is defined at {earlier.place} already, which"
+                    " counts here; which of them the host takes is not defined",
+                    Severity.WARNING, definition.span,
+                )  # fmt: skip
+            )
+            return
+        self.definitions[definition.name] = definition
+
+
+def _built_in(name: str, tools: tuple[str, ...] | None, removed: tuple[str, ...]) -> Definition:
+    return Definition(name, _list(name, tools), _list(name, removed or None))
+
+
+def _list(name: str, tools: tuple[str, ...] | None) -> Declared:
+    if tools is None:
+        return Declared(Presence.ABSENT)
+    text = ", ".join(tools)
+    source = Source(f"<{name}>", text)
+    matchers, start = [], 0
+    for tool in tools:
+        matchers.append(Matcher(tool, span=Span(source, start, start + len(tool))))
+        start += len(tool) + 2
+    return Declared(Presence.LISTED, tuple(matchers), span=source.whole())

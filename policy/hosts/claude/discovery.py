@@ -1,0 +1,172 @@
+"""Which files of a tree are Claude Code's, and to which project each belongs.
+
+Every folder with a ``.claude/`` is a project, every folder with a
+``.claude-plugin/plugin.json`` a plugin. Repositories also keep such files
+where the host does not look, to be copied from there: those are read as well,
+as projects of their own, and the reason is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from policy import limits
+from policy.documents.json_nodes import read_json
+from policy.documents.node import Mapping, Scalar, Sequence
+from policy.errors import PolicyError
+from policy.hosts.claude.agents import looks_like_agent
+from policy.hosts.claude.settings import looks_like_settings
+from policy.source import Source
+from policy.tree import Tree
+
+__all__ = ["Found", "Role", "discover"]
+
+FOLDER: Final = ".claude"
+_MANIFEST: Final = ".claude-plugin/plugin.json"
+_NAMES: Final = {"settings.json": "project", "settings.local.json": "local"}
+
+
+@attrs.frozen
+class Role:
+    """What one file is read as.
+
+    Attributes:
+        path: relative to the tree.
+        kind: ``settings``, ``agent``, ``skill`` or ``manifest``.
+        scope: of settings; the name of a skill or of the plugin of an agent.
+        source: its text, where it was read already.
+        assumed: why that is a guess, or "".
+        error: why it cannot be read, or None.
+    """
+
+    path: str
+    kind: str
+    scope: str = ""
+    source: Source | None = attrs.field(default=None, repr=False)
+    assumed: str = ""
+    error: PolicyError | None = None
+
+
+@attrs.define
+class Found:
+    """A project: its folder, and its files in the order of their paths."""
+
+    root: str
+    files: list[Role] = attrs.field(factory=list)
+
+
+def discover(tree: Tree) -> tuple[Found, ...]:
+    """Return every project of *tree*, by folder."""
+    discovery = _Discovery(tree, set(tree.paths()))
+    for root, role in discovery.run():
+        discovery.found.setdefault(root, Found(root)).files.append(role)
+    return tuple(discovery.found[root] for root in sorted(discovery.found))
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+@attrs.define
+class _Discovery:
+    tree: Tree
+    paths: set[str]
+    found: dict[str, Found] = attrs.field(factory=dict)
+
+    def run(self) -> Iterator[tuple[str, Role]]:
+        plugins = dict(self._plugins())
+        for path in sorted(self.paths):
+            segments = path.split("/")
+            if FOLDER in segments[:-1]:
+                yield from self._below(path, segments)
+            elif path in plugins:
+                root, name = plugins[path]
+                yield root, self._read(path, "agent", name, limits.AGENT_BYTES)
+            elif path.endswith(".md"):
+                yield from self._stray_agent(path, segments)
+            elif path.endswith(".json"):
+                yield from self._stray_settings(path, segments)
+
+    def _below(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
+        at = len(segments) - 2 - segments[:-1][::-1].index(FOLDER)
+        root, rest = "/".join(segments[:at]), segments[at + 1 :]
+        if len(rest) == 1 and rest[0] in _NAMES:
+            yield root, self._read(path, "settings", _NAMES[rest[0]], limits.FILE_BYTES)
+        elif rest[0] == "agents" and path.endswith(".md"):
+            yield root, self._read(path, "agent", "", limits.AGENT_BYTES)
+        elif len(rest) == 3 and rest[0] == "skills" and rest[2] == "SKILL.md":
+            yield root, self._read(path, "skill", rest[1], limits.AGENT_BYTES)
+        elif path.endswith(".json"):
+            yield from self._stray_settings(path, segments)
+        elif path.endswith(".md"):
+            yield from self._stray_agent(path, segments)
+
+    def _read(self, path: str, kind: str, scope: str, limit: int, assumed: str = "") -> Role:
+        try:
+            return Role(path, kind, scope, self.tree.source(path, limit), assumed)
+        except PolicyError as error:
+            return Role(path, kind, scope, None, assumed, error)
+
+    # --- plugins -----------------------------------------------------------
+
+    def _plugins(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield each agent of a plugin, with the root and name of that."""
+        for manifest in sorted(path for path in self.paths if path.endswith(_MANIFEST)):
+            root = manifest.removesuffix(_MANIFEST).rstrip("/")
+            if manifest != f"{root}/{_MANIFEST}".lstrip("/"):
+                continue
+            name, places = self._manifest(manifest)
+            prefix = f"{root}/" if root else ""
+            for place in ("agents", *places):
+                at = prefix + place.removeprefix("./").strip("/")
+                for path in sorted(self.paths):
+                    if path.endswith(".md") and (path == at or path.startswith(at + "/")):
+                        yield path, (root, name or root.rpartition("/")[2])
+
+    def _manifest(self, path: str) -> tuple[str, list[str]]:
+        try:
+            node = read_json(self.tree.source(path, limits.AGENT_BYTES))
+        except PolicyError:
+            return "", []
+        if not isinstance(node, Mapping):
+            return "", []
+        name, agents = node.get("name"), node.get("agents")
+        items = agents.items if isinstance(agents, Sequence) else [agents]
+        places = [str(i.value) for i in items if isinstance(i, Scalar) and isinstance(i.value, str)]
+        return str(name.value) if isinstance(name, Scalar) else "", places
+
+    # --- files in other places -----------------------------------------------
+
+    def _stray_agent(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
+        if "agents" not in segments[:-1]:
+            return
+        role = self._read(path, "agent", "", limits.AGENT_BYTES, "a folder `agents` without a plugin")
+        if role.source is not None and looks_like_agent(role.source):
+            yield "/".join(segments[: segments.index("agents")]), role
+
+    def _stray_settings(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
+        try:
+            source = self.tree.source(path, limits.AGENT_BYTES)
+        except PolicyError:
+            return
+        if not _mentions_rules(source.text):
+            return
+        named = segments[-1] in _NAMES
+        try:
+            if not looks_like_settings(read_json(source)):
+                return
+        except PolicyError:
+            if not named:
+                return
+        scope = _NAMES.get(segments[-1], "project")
+        role = Role(path, "settings", scope, source, "the host does not look for settings here")
+        yield _parent(path) if named else path, role
+
+
+def _mentions_rules(text: str) -> bool:
+    return '"permissions"' in text and any(
+        f'"{name}"' in text for name in ("allow", "ask", "deny", "defaultMode")
+    )

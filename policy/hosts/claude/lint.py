@@ -1,0 +1,154 @@
+"""Defects that show only where rules, agents and modes are seen together."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Final
+
+from policy.effect import Effect
+from policy.finding import Finding, Severity
+from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.pools import Position, has_no_tools
+from policy.hosts.claude.session import Session
+from policy.hosts.claude.settings import Settings
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.pattern import freeze, named
+from policy.patterns.search import fresh_character
+from policy.source import Span
+from policy.syntax import Matcher, Presence
+
+__all__ = ["agent_findings", "settings_findings"]
+
+_HANDED_DOWN: Final = ("acceptEdits", "auto", "bypassPermissions")
+
+
+def _warn(code: str, message: str, span: Span | None, help: str = "") -> Finding:
+    return Finding(code, message, Severity.WARNING, span, help=help)
+
+
+def agent_findings(definition: Definition, session: Session) -> Iterator[Finding]:
+    """Yield what is wrong with the lists of one agent."""
+    if definition.span is None:
+        return
+    yield from _tools(definition)
+    for matcher in definition.disallowed.matchers:
+        if matcher.specifier is not None and matcher.specifier.text.strip() not in ("", "*"):
+            yield _warn(
+                "disallowed-tool-specifier",
+                f"the host takes away all of `{matcher.tool}`, not only `{matcher}`",
+                matcher.span,
+                help="deny calls in the settings, with `permissions.deny`",
+            )
+        yield from _unknown(matcher)
+    position = Position(main=False, mode="default", background=session.options.background)
+    if has_no_tools(definition, session, position):
+        yield Finding(
+            "zero-tools", f"no tool of `{definition.name}` exists, so the host refuses to start it",
+            Severity.ERROR, definition.tools.span,
+        )  # fmt: skip
+    if definition.memory and _lacks_editing(definition):
+        yield _warn(
+            "memory-widens-tools", f"`memory` gives `{definition.name}` Read, Write and Edit as well",
+            definition.span,
+        )  # fmt: skip
+    if definition.mode and session.mode in _HANDED_DOWN and definition.mode != session.mode:
+        yield _warn(
+            "permission-mode-ignored",
+            f"in a session of mode `{session.mode}` the host ignores the mode of `{definition.name}`",
+            definition.span,
+        )
+
+
+def _lacks_editing(definition: Definition) -> bool:
+    listed = definition.tools.presence is not Presence.ABSENT
+    names = {matcher.tool for matcher in definition.tools.matchers}
+    removed = {matcher.tool for matcher in definition.disallowed.matchers}
+    return (listed and not {"Edit", "Write"} <= names) or bool(removed & {"Edit", "Write"})
+
+
+def _tools(definition: Definition) -> Iterator[Finding]:
+    tools = definition.tools
+    if tools.presence in (Presence.NULL, Presence.EMPTY):
+        yield _warn(
+            "empty-tools", f"the list of tools is empty, so `{definition.name}` has none", tools.span,
+            help="leave the key out for every tool",
+        )  # fmt: skip
+    for matcher in tools.matchers:
+        text = "" if matcher.specifier is None else matcher.specifier.text.strip()
+        if text not in ("", "*"):
+            if known.ALIASES.get(matcher.tool, matcher.tool) == "Agent":
+                yield _warn(
+                    "agent-type-list-ignored",
+                    f"the host lets `{definition.name}` start every agent, not only `{text}`,"
+                    " unless a session is started as it",
+                    matcher.span,
+                )
+            else:
+                yield _warn(
+                    "tools-specifier-not-a-filter",
+                    f"the host gives all of `{matcher.tool}`, not only `{matcher}`", matcher.span,
+                    help="deny the other calls in the settings, with `permissions.deny`",
+                )  # fmt: skip
+        yield from _unknown(matcher)
+
+
+def _unknown(matcher: Matcher) -> Iterator[Finding]:
+    name = known.ALIASES.get(matcher.tool, matcher.tool)
+    if name in known.NAMES or name == "*":
+        return
+    if name.startswith("mcp__") and ("*" not in name or name.endswith("__*") or name == "mcp__*"):
+        return
+    if "*" in name:
+        yield _warn("tools-glob-ignored", f"`{name}` matches no tool in a list of an agent", matcher.span)
+        return
+    near = difflib.get_close_matches(name, sorted(known.NAMES), 1) or [
+        tool for tool in sorted(known.NAMES) if tool.casefold() == name.casefold()
+    ]
+    yield _warn(
+        "unknown-tool", f"there is no tool `{name}`, so the host leaves it out", matcher.span,
+        help=f"did you mean `{near[0]}`?" if near else "",
+    )  # fmt: skip
+
+
+def settings_findings(session: Session, files: list[Settings]) -> Iterator[Finding]:
+    """Yield what is wrong with the rules of a session as a whole."""
+    yield from _negations(files)
+    yield from _shadowed(session, files)
+
+
+def _negations(files: list[Settings]) -> Iterator[Finding]:
+    for settings in files:
+        seen: set[tuple[Effect, str]] = set()
+        for rule in settings.rules:
+            tool, _, content = rule.text.partition("(")
+            if not content.startswith("!"):
+                seen.add((rule.effect, tool))
+            elif rule.effect is not Effect.ALLOW and (rule.effect, tool) not in seen:
+                yield _warn(
+                    "negation-ineffective", f"`{rule.text}` opens nothing: no rule stands before it",
+                    rule.span,
+                )  # fmt: skip
+
+
+def _shadowed(session: Session, files: list[Settings]) -> Iterator[Finding]:
+    denied = [
+        line.entry for line in session.lines
+        if line.entry.tool == "Bash" and line.entry.effect is Effect.DENY and not line.entry.field
+    ]  # fmt: skip
+    patterns = [entry.pattern for entry in denied if entry.pattern is not None]
+    spans = {(rule.text, rule.span.place): rule.span for each in files for rule in each.rules}
+    if not patterns:
+        return
+    automaton = Automaton([pattern.tokens for pattern in patterns])
+    for line in session.lines:
+        entry = line.entry
+        if entry.tool != "Bash" or entry.effect is not Effect.ALLOW or entry.pattern is None:
+            continue
+        fresh = fresh_character(named([*patterns, entry.pattern]))
+        if automaton.first(freeze(entry.pattern, fresh)) != NO_MATCH and entry.place is not None:
+            yield _warn(
+                "deny-shadowed-allow", f"`{entry.rule}` allows nothing: a rule of `deny` covers it",
+                spans.get((entry.rule, entry.place)),
+            )  # fmt: skip

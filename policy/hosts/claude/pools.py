@@ -1,0 +1,233 @@
+"""Which tools an agent has: what its lists come to in the host, and what they declare.
+
+The *enforced* pool is what 2.1.329 was observed to give: specifiers are
+dropped, a list of types counts for the main conversation alone, a memory adds
+tools. The *declared* one is what the lists say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import attrs
+
+from policy.decision import Reason
+from policy.dialect import Dialect
+from policy.effect import Effect
+from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.data import agents as known_agents
+from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.paths import Anchors
+from policy.hosts.claude.rules import agent_pattern, read_rule
+from policy.hosts.claude.session import Session
+from policy.patterns.pattern import Pattern
+from policy.ruleset import Entry, RuleSet
+from policy.source import Place
+from policy.syntax import Agents, Declared, Matcher, Presence
+
+__all__ = ["Position", "declared", "has_no_tools", "pool"]
+
+
+@attrs.frozen
+class Position:
+    """Where an agent stands, as far as that decides which tools it has.
+
+    Attributes:
+        main: whether it is the main conversation.
+        mode: its permission mode.
+        background: whether it runs in the background.
+        may_start: whether agents may follow below it.
+    """
+
+    main: bool
+    mode: str
+    background: bool = True
+    may_start: bool = True
+
+
+_ANY: Final = "*"
+_SERVERS: Final = "mcp__*"
+
+
+def _name(matcher: Matcher) -> str:
+    return known.ALIASES.get(matcher.tool, matcher.tool)
+
+
+def _tool_glob(name: str) -> str | None:
+    """Return the glob that ``mcp__server`` stands for in a list of tools."""
+    if not name.startswith("mcp__"):
+        return None
+    server, _, tool = name.removeprefix("mcp__").partition("__")
+    if "*" not in server and server and tool in ("", "*"):
+        return f"mcp__{server}__*"
+    return None
+
+
+def _everything(listed: Declared) -> bool:
+    return any(matcher.tool == _ANY and matcher.specifier is None for matcher in listed.matchers)
+
+
+def pool(definition: Definition, session: Session, position: Position, dialect: Dialect) -> RuleSet:
+    """Return the tools the host gives an agent at *position*: every call of them, or none."""
+    entries = [
+        Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule, place=place)
+        for tool, rule, place in _removed(definition)
+    ]
+    memory = known_agents.MEMORY_TOOLS if definition.memory else ()
+    entries = [entry for entry in entries if entry.tool not in memory]
+    available = _available(session, position)
+    for tool, rule, place in _listed(definition, position):
+        if tool in available or tool in memory:
+            entries += _types(definition, tool, rule, place, position)
+        elif tool.startswith("mcp__"):
+            entries += (
+                Entry(name, Effect.ALLOW, rule=rule, place=place) for name in _offered(tool, session)
+            )
+    entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
+    return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
+
+
+def _available(session: Session, position: Position) -> frozenset[str]:
+    tools = known.NAMES
+    if session.tools is not None:
+        tools = tools & session.tools
+    if position.main:
+        return tools
+    kept = tools - known_agents.NEVER_BELOW
+    if position.mode == "plan":
+        kept |= tools & {"ExitPlanMode"}
+    if position.background:
+        kept &= known_agents.BACKGROUND
+    return kept if position.may_start else kept - {"Agent"}
+
+
+def _offered(tool: str, session: Session) -> Iterator[str]:
+    """Yield *tool*, or what of it servers offer where that is known."""
+    servers = session.options.servers
+    if servers is None:
+        yield tool
+        return
+    pattern = Pattern.text(tool)
+    for server, names in servers.items():
+        for name in names:
+            full = f"mcp__{server}__{name}"
+            if pattern.matches(full):
+                yield full
+
+
+_Tool = tuple[str, str, Place | None]
+
+
+def _removed(definition: Definition) -> Iterator[_Tool]:
+    for matcher in definition.disallowed.matchers:
+        name = _name(matcher)
+        rule, place = str(matcher), matcher.span.place
+        glob = _tool_glob(name)
+        if name == _SERVERS or glob:
+            yield glob or name, rule, place
+        elif "*" not in name:
+            yield name, rule, place
+
+
+def _listed(definition: Definition, position: Position) -> Iterator[_Tool]:
+    tools = definition.tools
+    if tools.presence is Presence.ABSENT or _everything(tools):
+        for name in sorted(known.NAMES):
+            yield name, "every tool", definition.place
+        yield _SERVERS, "every tool", definition.place
+        return
+    for matcher in tools.matchers:
+        name = _name(matcher)
+        glob = _tool_glob(name)
+        if glob or "*" not in name:
+            yield glob or name, str(matcher), matcher.span.place
+
+
+def _types(
+    definition: Definition, tool: str, rule: str, place: Place | None, position: Position
+) -> Iterator[Entry]:
+    types = _type_list(definition) if tool == "Agent" and position.main else None
+    if types is None:
+        yield Entry(tool, Effect.ALLOW, rule=rule, place=place)
+        return
+    for name in types:
+        yield Entry(tool, Effect.ALLOW, agent_pattern(name), rule=rule, place=place)
+    yield Entry(tool, Effect.DENY, reason=Reason.DEFAULT, rule=rule, place=place)
+
+
+def _type_list(definition: Definition) -> tuple[str, ...] | None:
+    """Return the types that ``Agent(a, b)`` in `tools` names; None for all of them."""
+    names: list[str] = []
+    for matcher in definition.tools.matchers:
+        if _name(matcher) != "Agent":
+            continue
+        text = "" if matcher.specifier is None else matcher.specifier.text.strip()
+        if text in ("", "*"):
+            return None
+        if isinstance(matcher.specifier, Agents):
+            names += matcher.specifier.names
+        else:
+            names.append(text)
+    return tuple(name for name in names if "*" not in name)
+
+
+def has_no_tools(definition: Definition, session: Session, position: Position) -> bool:
+    """Return whether the host refuses to start the agent since nothing in its list is a tool."""
+    if definition.tools.presence is not Presence.LISTED or _everything(definition.tools):
+        return False
+    if definition.memory:
+        return False
+    available = _available(session, position)
+    for tool, _, _ in _listed(definition, position):
+        if tool in available or (tool.startswith("mcp__") and any(_offered(tool, session))):
+            return False
+    return True
+
+
+# --- what the lists declare -----------------------------------------------------
+
+# What a command does to files is not what a list of tools is about, except to write them.
+_BESIDE: Final = (
+    known.REDIRECT_IN, known.OPERAND_READ, known.OPERAND_WRITE, known.OPERAND_REMOVE,
+)  # fmt: skip
+
+
+def declared(definition: Definition, session: Session, dialect: Dialect) -> tuple[RuleSet, ...]:
+    """Return what the two lists of an agent declare, call by call."""
+    anchors = Anchors(session.cwd, session.home, session.cwd)
+    sets = []
+    tools = definition.tools
+    if tools.presence is not Presence.ABSENT and not _everything(tools):
+        entries = list(_declared(tools, Effect.ALLOW, anchors, session.agents))
+        entries += (Entry(name, Effect.ALLOW, rule="a command") for name in _BESIDE)
+        if any(entry.tool in ("Edit", "Write") and entry.pattern is None for entry in entries):
+            entries.append(Entry(known.REDIRECT_OUT, Effect.ALLOW, rule="a command"))
+        sets.append(RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE))
+    if definition.disallowed.presence is Presence.LISTED:
+        entries = list(_declared(definition.disallowed, Effect.DENY, anchors, session.agents))
+        sets.append(RuleSet(tuple(entries), Effect.ALLOW, dialect))
+    elif definition.disallowed.presence is Presence.ILL_TYPED:
+        sets.append(RuleSet((), Effect.DENY, dialect, Reason.UNAVAILABLE))
+    return tuple(sets)
+
+
+def _declared(
+    listed: Declared, effect: Effect, anchors: Anchors, agents: Iterable[str]
+) -> Iterator[Entry]:
+    for matcher in listed.matchers:
+        name, place = _name(matcher), matcher.span.place
+        text = "" if matcher.specifier is None else matcher.specifier.text.strip()
+        if name == "Agent" and text not in ("", "*"):
+            names = matcher.specifier.names if isinstance(matcher.specifier, Agents) else (text,)
+            for agent in names:
+                yield Entry(name, effect, agent_pattern(agent), rule=str(matcher), place=place)
+        elif not text or text == "*" or "*" in name or name.startswith("mcp__"):
+            reason = Reason.UNAVAILABLE if effect is Effect.DENY else Reason.RULE
+            yield Entry(_tool_glob(name) or name, effect, None, "", reason, str(matcher), place)
+        else:
+            lines = read_rule(str(matcher), matcher.span, effect, anchors, agents).lines
+            if not lines and effect is Effect.DENY:
+                # What cannot be told apart call by call is denied as a whole.
+                yield Entry(name, effect, rule=str(matcher), place=place)
+            yield from (line.entry for line in lines)

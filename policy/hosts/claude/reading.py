@@ -1,0 +1,156 @@
+"""The two readings of a project's chains: what the host does, and what files declare."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from policy.chain import Link, SpawnDenied
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.data import agents as known
+from policy.hosts.claude.modes import child_mode
+from policy.hosts.claude.pools import Position, declared, has_no_tools, pool
+from policy.hosts.claude.rules import agent_pattern
+from policy.hosts.claude.rulesets import dialect, rule_set
+from policy.hosts.claude.session import Session
+from policy.project import Attenuated
+from policy.ruleset import Entry, RuleSet
+from policy.table import Bounds, Ceiling, Part, Table
+
+__all__ = ["MAIN", "Enforced", "State", "attenuated", "main_definition"]
+
+MAIN: Final = "main"
+
+
+@attrs.frozen
+class State:
+    """What the host's reading knows of a position.
+
+    Attributes:
+        mode: permission mode of the agent there.
+        fork: whether it is a fork, which has the tools of whoever started it.
+    """
+
+    mode: str
+    fork: bool = False
+
+
+def main_definition(session: Session) -> Definition:
+    """Return the definition of the main conversation."""
+    named = session.agents.get(session.options.main_agent)
+    return Definition(MAIN) if named is None else attrs.evolve(named, name=MAIN, mode=None)
+
+
+def attenuated(session: Session) -> Attenuated:
+    """Return the reading in which settings and every list along a chain are met."""
+    reading = dialect(session, session.mode)
+    settings = rule_set(session, session.mode)
+    tables = {}
+    for definition in (main_definition(session), *session.agents.values()):
+        links = (definition.name,)
+        sets = (settings, *declared(definition, session, reading))
+        tables[definition.name] = Table(Ceiling.of(Part(rules, links) for rules in sets))
+    depth = Bounds(depth=depth_limit(session))
+    roots = {MAIN: attrs.evolve(tables[MAIN], bounds=depth)}
+    return Attenuated(tables, roots)
+
+
+def depth_limit(session: Session) -> int:
+    """Return how many levels of agents may follow below the main conversation."""
+    options = session.options
+    return known.depth(options.version) if options.depth is None else options.depth
+
+
+@attrs.frozen(slots=False, eq=False)
+class Enforced:
+    """What the host does, position by position.
+
+    Every agent has the pool of its own definition, not cut by whoever starts
+    it; settings hold for all; the mode is handed down.
+    """
+
+    session: Session
+    name: str = "enforced"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return (MAIN, *(name for name in self.session.agents if name != MAIN))
+
+    def start(self, agent: str) -> Link:
+        """Return the main conversation, as itself or as *agent*."""
+        definition = (
+            main_definition(self.session)
+            if agent == MAIN and MAIN not in self.session.agents
+            else attrs.evolve(self.session.agents[agent], mode=None)
+        )
+        mode = self.session.mode
+        depth = depth_limit(self.session)
+        position = Position(main=True, mode=mode, background=False, may_start=depth > 0)
+        return Link(agent, self._table(definition, position, agent), 0, State(mode))
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*."""
+        definition = self.session.agents.get(agent) or self._resolved(agent)
+        state = parent.state
+        assert isinstance(state, State)
+        if agent == known.FORK:
+            if state.fork:
+                raise SpawnDenied(agent, parent.name, "depth")
+            return Link(agent, parent.table, parent.depth + 1, State(state.mode, fork=True))
+        mode = child_mode(
+            state.mode, definition.mode, bypass=known.takes_bypass(self.session.options.version)
+        )
+        depth = parent.depth + 1
+        limit = depth_limit(self.session)
+        if depth > limit:
+            raise SpawnDenied(agent, parent.name, "depth")
+        background = self.session.options.background
+        position = Position(main=False, mode=mode, background=background, may_start=depth < limit)
+        if has_no_tools(definition, self.session, position):
+            raise SpawnDenied(agent, parent.name, Reason.NO_TOOLS.value)
+        return Link(agent, self._table(definition, position, agent), depth, State(mode))
+
+    def _resolved(self, agent: str) -> Definition:
+        for name, definition in self.session.agents.items():
+            if agent_pattern(name).matches(agent):
+                return definition
+        raise KeyError(agent)
+
+    def _table(self, definition: Definition, position: Position, link: str) -> Table:
+        key = ("table", definition.name, definition.place, position, link)
+        found = self.session.cache.get(key)
+        if isinstance(found, Table):
+            return found
+        links = (link,)
+        reading = dialect(self.session, position.mode)
+        sets = [
+            pool(definition, self.session, position, reading),
+            rule_set(self.session, position.mode),
+        ]
+        if position.may_start:
+            sets.append(self._startable(position))
+        table = Table(Ceiling.of(Part(rules, links) for rules in sets))
+        self.session.cache[key] = table
+        return table
+
+    def _startable(self, position: Position) -> RuleSet:
+        """Return the rule set that denies to start agents which would have no tool."""
+        background = self.session.options.background
+        below = Position(main=False, mode=position.mode, background=background)
+        entries = tuple(
+            Entry(
+                "Agent",
+                Effect.DENY,
+                agent_pattern(name),
+                reason=Reason.NO_TOOLS,
+                rule=f"tools of {name}",
+                place=definition.tools.span.place if definition.tools.span else None,
+            )
+            for name, definition in self.session.agents.items()
+            if has_no_tools(definition, self.session, below)
+        )
+        return RuleSet(entries, Effect.ALLOW, dialect(self.session, position.mode))

@@ -1,0 +1,1 @@
+"""Decision cases of real runtimes, run through the public API."""

@@ -1,0 +1,134 @@
+"""Claude Code: a case becomes files in memory, and its call a decision of the enforced reading."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from policy.chain import Chain, SpawnDenied
+from policy.decision import Decision, Reason
+from policy.effect import Effect
+from policy.hosts.claude import Options, load
+from policy.hosts.claude.options import VERSION
+from policy.project import Project
+from policy.source import Source
+from policy.tree import Memory
+from tests.conformance.suite import Case
+
+__all__ = ["decide"]
+
+_REASONS = {
+    Reason.UNAVAILABLE.value: "unavailable",
+    Reason.NO_TOOLS.value: "error:zero-tools",
+    "depth": "unavailable",
+}
+
+
+def decide(case: Case) -> tuple[str, str]:
+    """Return what *case* must get and what it gets."""
+    observed = case.get("observed", {}).get("result")
+    expected = str(case["expected"] if observed in (None, "none") else observed)
+    project = _project(case)
+    call = case["call"]
+    if call is None or expected.startswith("lint:"):
+        return expected, _finding(project, expected)
+    return expected, _decided(project, case)
+
+
+def _finding(project: Project, expected: str) -> str:
+    codes = [finding.code for finding in project.findings]
+    kind, _, name = expected.partition(":")
+    if name in codes:
+        return f"{kind}:{name}"
+    return ", ".join(dict.fromkeys(codes)) or "none"
+
+
+def _decided(project: Project, case: Case) -> str:
+    try:
+        chain = Chain.start("main", project.enforced)
+        for agent in case.get("chain", ()):
+            chain = chain.spawn(agent)
+    except SpawnDenied as denied:
+        return _REASONS.get(denied.reason, "deny")
+    call = case["call"]
+    decision = chain.decide(call["tool"], call["input"])
+    return _word(decision)
+
+
+def _word(decision: Decision) -> str:
+    if decision.effect is Effect.DENY:
+        return _REASONS.get(decision.reason.value, "deny")
+    if decision.effect is Effect.ASK and decision.reason is Reason.CLASSIFIER:
+        return "classifier"
+    return decision.effect.value
+
+
+def _project(case: Case) -> Project:
+    settings, env = case["settings"], case.get("env") or {}
+    cwd = case.get("cwd") or "/srv/app"
+    files: dict[str, str] = {}
+    for scope, name in (("project", "settings.json"), ("local", "settings.local.json")):
+        if scope in settings:
+            files[f".claude/{name}"] = _text(settings[scope])
+    for name, front in (case.get("agents") or {}).items():
+        files.update(_agent(name, front))
+    for name, front in (env.get("skills") or {}).items():
+        files[f".claude/skills/{name}/SKILL.md"] = _front_matter(front or {})
+    options = Options(
+        version=env.get("version", VERSION),
+        mode=case.get("mode"),
+        cwd=cwd,
+        home=env.get("home", "/home/alice"),
+        trusted=env.get("trusted", True) is True,
+        local_tracked=env.get("local_file") == "tracked",
+        main_agent=case.get("main_agent") or "",
+        depth=env.get("max_spawn_depth"),
+        background=env.get("run", "background") == "background",
+        user=_source("user", settings),
+        managed=_source("managed", settings),
+        command_line=_source("cli", settings),
+        flag=_source("settings_flag", settings),
+        flag_folder=_flag_folder(settings.get("settings_flag")),
+        servers={name: tuple(tools) for name, tools in env["mcp"].items()} if "mcp" in env else None,
+        interactive=(*env.get("requires_user_interaction", ()), *env.get("org_ask", ())),
+        preapproved=tuple(env["preapproved"]) if "preapproved" in env else None,
+        active_skill=env.get("active_skill") or "",
+    )
+    (project,) = load(Memory(files), options)
+    return project
+
+
+def _text(settings: object) -> str:
+    return settings if isinstance(settings, str) else json.dumps(settings)
+
+
+def _source(scope: str, settings: Mapping[str, Any]) -> Source | None:
+    return Source(f"<{scope}>", _text(settings[scope])) if scope in settings else None
+
+
+def _flag_folder(settings: object) -> str:
+    file = settings.get("file") if isinstance(settings, Mapping) else None
+    return str(file).rpartition("/")[0] if file else ""
+
+
+def _agent(name: str, front: Mapping[str, Any]) -> dict[str, str]:
+    name, _, scope = name.partition("@")
+    if scope == "user":
+        return {}  # only the stronger scope is read here
+    plugin, _, short = name.partition(":")
+    keys = {key: value for key, value in front.items() if key != "source"}
+    if front.get("source") == "plugin" and short:
+        return {
+            f"{plugin}/.claude-plugin/plugin.json": json.dumps({"name": plugin}),
+            f"{plugin}/agents/{short}.md": _front_matter({"name": short, **keys}),
+        }
+    return {f".claude/agents/{name.replace(':', '-')}.md": _front_matter({"name": name, **keys})}
+
+
+def _front_matter(keys: Mapping[str, Any]) -> str:
+    lines = ["---"]
+    for key, value in keys.items():
+        raw = value["__raw__"] if isinstance(value, Mapping) and "__raw__" in value else json.dumps(value)
+        lines.append(f"{key}: {raw}")
+    return "\n".join([*lines, "---", "", "Text.", ""])
