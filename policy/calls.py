@@ -7,6 +7,7 @@ might have denied the call cannot be asked.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Final, cast
 from urllib.parse import urlsplit
@@ -110,12 +111,23 @@ def canonical_path(path: str, dialect: Dialect) -> str:
     return text.casefold() if dialect.fold else text
 
 
+# A browser reads these otherwise than `urlsplit` does, or each version by itself.
+_AMBIGUOUS = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*%")
+_OTHER_IN_IDNA = frozenset("\xdf\u1e9e\u03c2\u200c\u200d")
+_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+_ADDRESS = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
+
+
 def _host(url: str) -> str:
+    if _AMBIGUOUS.search(url):
+        raise Unreadable
     try:
         host = urlsplit(url).hostname
     except ValueError:
         host = None
     if not host:
+        raise Unreadable
+    if not _OTHER_IN_IDNA.isdisjoint(host):
         raise Unreadable
     host = host.casefold().removesuffix(".")
     if not host.isascii():
@@ -123,4 +135,6 @@ def _host(url: str) -> str:
             host = host.encode("idna").decode("ascii")
         except UnicodeError:
             raise Unreadable from None
+    if _NUMBER.fullmatch(host) and not _ADDRESS.fullmatch(host):
+        raise Unreadable  # `0x7f.1` is an address too
     return host

@@ -13,6 +13,7 @@ __all__ = [
     "CACHE_ENTRIES",
     "CALL_CHARACTERS",
     "CLASS_CHARACTERS",
+    "COMMAND_PIECES",
     "FILE_BYTES",
     "NESTING",
     "PATTERN_CHARACTERS",
@@ -46,6 +47,10 @@ CALL_CHARACTERS: Final = 16 * 1024 * 1024
 
 # Characters one ``[a-z]`` of a path pattern may stand for.
 CLASS_CHARACTERS: Final = 256
+
+# Words, quotes and operators of a command that are taken apart. What has more
+# no rule can grant.
+COMMAND_PIECES: Final = 100_000
 
 # Transitions and decisions a table remembers before it forgets them all.
 CACHE_ENTRIES: Final = 100_000

@@ -79,7 +79,7 @@ _KEYWORDS = frozenset(
 )
 
 
-_ACTED_ON = OneOf(frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f"))
+_ACTED_ON = OneOf(frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0"))
 
 
 # What looks like a blank and is none to a shell.
@@ -136,16 +136,22 @@ def read_command(text: str, shell: Shell) -> Command:
             part, opened, moves = _examined(part, words, shell, opaque=opaque, moved=moved)
             files += opened
             moved |= moves
+        else:
+            moved |= bool(files) and _behind_all(words, shell)[0].plain in _MOVERS
         parts.append(part)
     if moved:
-        files = [_somewhere(file) for file in files]
+        files += [_somewhere(file) for file in files if file.writes or not shell.programs]
     return Command(tuple(parts), tuple(files))
+
+
+# Programs that change the folder of what follows.
+_MOVERS = frozenset("cd chdir pushd popd".split())
 
 
 def _somewhere(file: Redirection) -> Redirection:
     """Return *file* as what it is after a change of folder: nobody knows which."""
     relative = file.target is not None and file.target[:1] not in ("/", "~")
-    return attrs.evolve(file, target=None) if file.writes and relative else file
+    return attrs.evolve(file, target=None) if relative else file
 
 
 _OPENERS = frozenset("if elif then else while until do !".split())
@@ -208,10 +214,7 @@ def _is_granted(words: list[Word], program: list[Word], shell: Shell) -> bool:
 def _behind_all(words: list[Word], shell: Shell) -> list[Word]:
     """Return the program and its arguments behind every assignment and wrapper."""
     start = 0
-    while start < len(words) - 1:
-        plain, before = words[start].plain, words[:start]
-        if not (_looks_through(plain, shell) or (before and _in_wrapper(words[start], before, shell))):
-            break
+    while start < min(len(words) - 1, limits.NESTING) and _is_around(words, start, shell):
         start += 1
     return words[start:]
 
@@ -227,6 +230,10 @@ def _part(words: list[Word], opaque: bool, shell: Shell) -> Part:
     for strip in (_safe_assignments, _transparent):
         granted = strip(granted, shell)
     readings = dict.fromkeys(_readings(words, shell))
+    program = _behind_all(words, shell)
+    around = len(words) - len(program)
+    if around >= limits.NESTING or any(map(_is_expanded, words[: around + 1])):
+        grantable = False  # nobody knows which program it is
     if not granted or granted[0].raw in _KEYWORDS or ASSIGNMENT.match(granted[0].raw):
         grantable = False
     if granted and granted[0].raw != granted[0].plain:
@@ -255,17 +262,33 @@ def _safe_assignments(words: list[Word], shell: Shell) -> list[Word]:
 
 
 def _transparent(words: list[Word], shell: Shell) -> list[Word]:
-    while len(words) > 1 and words[0].raw in shell.transparent:
+    for _ in range(limits.NESTING):
+        if len(words) < 2 or words[0].raw not in shell.transparent:
+            break
         words = _behind_options(words)
     return words
 
 
-_DURATION = re.compile(r"\d+(\.\d+)?[smhd]?\Z")
+def _is_expanded(word: Word) -> bool:
+    """Whether a shell puts the name of a file for *word*; `[` is a program, `=x` one of zsh."""
+    return (word.glob and word.plain not in ("[", "[[")) or word.plain.startswith("=")
+
+
+# The values of these options of `time` are not the program.
+_BARE_OPTIONS = {"time": frozenset({"-p", "--"})}
+
+_DURATION = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?\Z")
+
+# Wrappers with an operand before the program.
+_TAKES_ONE = frozenset("chroot flock taskset".split())
 
 
 def _behind_options(words: list[Word]) -> list[Word]:
     """Return the words behind a wrapper, its options and its plain numbers."""
     index = 1
+    bare = _BARE_OPTIONS.get(words[0].raw)
+    if bare is not None and words[1].plain.startswith("-") and words[1].plain not in bare:
+        return words
     while index < len(words) - 1 and (
         words[index].plain.startswith("-") or _DURATION.match(words[index].plain)
     ):
@@ -282,9 +305,15 @@ def _readings(words: list[Word], shell: Shell) -> Iterator[str]:
         if "/" in program:
             name = program.rsplit("/", 1)[1]
             yield " ".join([name, *(word.plain for word in rest[1:])])
-        before = words[:start]
-        if not (_looks_through(program, shell) or (before and _in_wrapper(rest[0], before, shell))):
+        if not _is_around(words, start, shell):
             return
+
+
+def _is_around(words: list[Word], index: int, shell: Shell) -> bool:
+    """Whether the word at *index* is no program, or one that runs the command behind it."""
+    return _looks_through(words[index].plain, shell) or (
+        index > 0 and _in_wrapper(words[index], words[:index], shell)
+    )
 
 
 def _looks_through(program: str, shell: Shell) -> bool:
@@ -295,6 +324,8 @@ def _looks_through(program: str, shell: Shell) -> bool:
 def _in_wrapper(word: Word, before: list[Word], shell: Shell) -> bool:
     """Return whether *word* may be an option, or the value of one, of a wrapper before it."""
     if word.plain.startswith("-") or _DURATION.match(word.plain) or "=" in word.plain:
+        return True
+    if before[-1].plain.rsplit("/", 1)[-1] in _TAKES_ONE:
         return True
     return before[-1].plain.startswith("-") and any(
         _looks_through(earlier.plain, shell) for earlier in before

@@ -19,9 +19,12 @@ __all__ = ["ASSIGNMENT", "Scanner", "Target", "Word"]
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 
 # An operator, longest first. `&>` and friends are redirections.
-_REDIRECTION = re.compile(r"\d*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
+_REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|\n]")
 _HARMLESS_TARGETS = frozenset({"/dev/null"})
+_ORDINARY = re.compile(r"[^ \t\n'\"\\`$();&|<>]+")
+_QUOTED = re.compile(r"[^\"\\`$]+")
+_DESCRIPTOR = re.compile(r"(?:[0-9]+|-)\Z")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 # What two variables hold that every shell has, as rules and paths write it.
@@ -67,25 +70,38 @@ class Scanner:
         dangling: whether an operator has nothing before or behind it.
     """
 
-    def __init__(self, text: str, depth: int = 0) -> None:
+    def __init__(self, text: str, depth: int = 0, start: int = 0) -> None:
         self.text = text
         self.depth = depth
-        self.position = 0
+        self.position = start
         self.commands: list[list[Word]] = [[]]
         self.targets: list[Target] = []
         self.opaque = False
         self.dangling = False
         self._variables: dict[str, str] = {}
         self._word = Word()
+        self._raw: list[str] = []  # of the word, until it ends
+        self._plain: list[str] = []
+        self._pieces = 0
+        self._open = 0  # parentheses
         self._awaiting: str | None = None  # the redirection whose target comes next
         self._joined = False  # behind `&&` or `||`
 
     def run(self) -> None:
         """Scan all of the text."""
+        self._scan(within=False)
+
+    def _scan(self, *, within: bool) -> None:
+        """Scan to the end, or *within* a ``$(`` to its parenthesis."""
         text, length = self.text, len(self.text)
         while self.position < length:
             character = text[self.position]
-            if character in " \t\r":
+            if within and character == ")" and not self._open:
+                break
+            if self._pieces > limits.COMMAND_PIECES:
+                self.opaque = True
+                self.position = length
+            elif character in " \t":
                 self._end_word()
                 self.position += 1
             elif character == "#" and not self._word.started:
@@ -94,6 +110,7 @@ class Scanner:
             elif character in "()":
                 # Groups, subshells, functions: what is inside is a command too.
                 self.opaque = True
+                self._open += 1 if character == "(" else -1
                 self._end_command()
                 self.position += 1
             elif (match := _REDIRECTION.match(text, self.position)) and not (
@@ -129,20 +146,26 @@ class Scanner:
         elif character == "\\":
             following = text[self.position + 1 : self.position + 2]
             self.opaque |= following in ("", "\n")
-            word.raw += character + following
-            word.plain += "" if following == "\n" else following
-            self.position += 2
+            self._take(character + following, "" if following == "\n" else following)
         elif character == "`" or text.startswith("$(", self.position):
             self._substitution(2 if character == "$" else 1)
         elif character == "$":
             self._variable(quoted=False)
         else:
-            if character in "{}":
+            match = _ORDINARY.match(text, self.position)
+            run = match[0] if match else character
+            if "{" in run or "}" in run:
                 word.literal = word.known = False
-            word.glob |= character in "*?["
-            word.raw += character
-            word.plain += character
-            self.position += 1
+            word.glob |= any(glob in run for glob in "*?[")
+            # A carriage return is no blank; a NUL is nothing at all to a shell.
+            self.opaque |= "\r" in run or "\0" in run
+            self._take(run, run)
+
+    def _take(self, raw: str, plain: str) -> None:
+        self._raw.append(raw)
+        self._plain.append(plain)
+        self._pieces += 1
+        self.position += len(raw)
 
     def _variable(self, *, quoted: bool) -> None:
         word = self._word
@@ -150,45 +173,41 @@ class Scanner:
         name = (match[1] or match[2]) if match else ""
         written = match[0] if match else "$"
         value = self._variables.get(name)
-        folder = _FOLDERS.get(name) if quoted and not word.plain else None
+        folder = _FOLDERS.get(name) if quoted and not any(self._plain) else None
         if value is None and folder is not None:
             value = folder
         else:
             word.literal = False
         word.known &= value is not None
-        word.raw += written
-        word.plain += written if value is None else value
-        self.position += len(written)
+        self._take(written, written if value is None else value)
 
     def _quoted(self, raw: str, *, closed: bool) -> None:
         self.opaque |= not closed
-        self._word.raw += raw
-        self._word.plain += raw.strip("'")
-        self.position += len(raw)
+        self.opaque |= "\0" in raw
+        self._take(raw, raw.strip("'"))
 
     def _double(self) -> None:
-        word, text = self._word, self.text
-        word.raw += '"'
-        self.position += 1
-        while self.position < len(text):
+        text = self.text
+        self._take('"', "")
+        while self.position < len(text) and self._pieces <= limits.COMMAND_PIECES:
             character = text[self.position]
             if character == '"':
-                word.raw += '"'
-                self.position += 1
+                self._take('"', "")
                 return
             if character == "\\":
                 following = text[self.position + 1 : self.position + 2]
-                word.raw += character + following
-                word.plain += following if following in '$`"\\' else character + following
-                self.position += 2
+                self.opaque |= following == "\n"
+                plain = following if following in '$`"\\' else character + following
+                self._take(character + following, "" if following == "\n" else plain)
             elif character == "`" or text.startswith("$(", self.position):
                 self._substitution(2 if character == "$" else 1)
             elif character == "$":
                 self._variable(quoted=True)
             else:
-                word.raw += character
-                word.plain += character
-                self.position += 1
+                match = _QUOTED.match(text, self.position)
+                run = match[0] if match else character
+                self.opaque |= "\0" in run
+                self._take(run, run)
         self.opaque = True  # never closed
 
     def _substitution(self, opening: int) -> None:
@@ -196,23 +215,26 @@ class Scanner:
         # own, and the word it stands in is not a literal any more.
         self.opaque = True
         self._word.literal = self._word.known = False
-        self._word.raw += self.text[self.position : self.position + opening]
-        self.position += opening
-        outer, self._word = self._word, Word()
-        depth, start = 1, self.position
-        closing = "`" if opening == 1 else ")"
-        while self.position < len(self.text) and depth:
-            character = self.text[self.position]
-            if opening == 2:
-                depth += character == "("
-            depth -= character == closing
-            self.position += 1
-        if self.depth < limits.NESTING:
-            inside = Scanner(self.text[start : self.position - (depth == 0)], self.depth + 1)
+        self._take(self.text[self.position : self.position + opening], "")
+        start = self.position
+        if self.depth >= limits.NESTING:
+            self._open += opening - 1
+            return  # what is inside is read as if it stood here
+        if opening == 1:
+            end = self.text.find("`", start)
+            self.position = len(self.text) if end < 0 else end
+            inside = Scanner(self.text[start : self.position], self.depth + 1)
+            inside._pieces = self._pieces
             inside.run()
-            self.commands[-1:-1] = inside.commands  # before the command they are part of
-            self.targets += inside.targets
-        self._word = outer
+        else:
+            inside = Scanner(self.text, self.depth + 1, start)
+            inside._pieces = self._pieces
+            inside._scan(within=True)
+            self.position = inside.position
+        self.position += 1
+        self._pieces = inside._pieces
+        self.commands[-1:-1] = inside.commands  # before the command they are part of
+        self.targets += inside.targets
 
     def _redirect(self, operator: str) -> None:
         self._end_word()
@@ -223,7 +245,8 @@ class Scanner:
         word = self._word
         if not word.started:
             return
-        self._word = Word()
+        word.raw, word.plain = "".join(self._raw), "".join(self._plain)
+        self._word, self._raw, self._plain = Word(), [], []
         if self._awaiting is None:
             self.commands[-1].append(word)
             return
@@ -233,13 +256,14 @@ class Scanner:
     def _target(self, operator: str, word: Word) -> None:
         if operator in ("<<", "<<-", "<<<"):
             self.opaque |= not word.literal
-        elif operator in (">&", "<&") and (word.plain.isdigit() or word.plain == "-"):
+        elif operator in (">&", "<&") and (_DESCRIPTOR.match(word.plain)):
             pass
         elif word.plain not in _HARMLESS_TARGETS:
             clean = word.literal and not re.search(r"[*?\[~]", word.plain)
             self.targets.append(Target(word.plain if clean else None, writes=operator[0] in ">&"))
 
     def _end_command(self) -> None:
+        self._pieces += 1
         self._end_word()
         if self._awaiting is not None:
             self.opaque = True

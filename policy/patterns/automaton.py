@@ -32,6 +32,9 @@ _NODES_PER_ENTRY: Final = 8
 # Characters behind a decision that are remembered as changing nothing.
 _LOOPS: Final = 256
 
+# Of all automata, since building is rare and brief: who holds it builds a node.
+_BUILDING: Final = Lock()
+
 _LOOPING: Final = (Gap.ANY, Gap.PART)
 
 Edges = dict[str, "Edges | State"]
@@ -169,7 +172,6 @@ class Automaton:
     """
 
     __slots__ = (
-        "_building",
         "_flags",
         "_nodes",
         "_patterns",
@@ -194,7 +196,6 @@ class Automaton:
         self._root.indices = list(range(len(self._patterns)))
         self._root.first = 0 if len(self._patterns) > self._flags else NO_MATCH
         self._root.hopes = self._flags > 0
-        self._building = Lock()
         self._forget()
 
     def first(self, text: str) -> int:
@@ -232,7 +233,7 @@ class Automaton:
 
     def _build(self, node: _Node) -> None:
         """Build what lies right below *node*, once, whoever comes first."""
-        with self._building:
+        with _BUILDING:
             if node.letters is None:
                 self._build_below(node)
 

@@ -159,9 +159,10 @@ def _types(
 def _type_list(definition: Definition) -> tuple[str, ...] | None:
     """Return the types that ``Agent(a, b)`` in `tools` names; None for all of them."""
     names: list[str] = []
-    for matcher in definition.tools.matchers:
-        if _name(matcher) != "Agent":
-            continue
+    listed = [matcher for matcher in definition.tools.matchers if _name(matcher) == "Agent"]
+    if not listed:
+        return None
+    for matcher in listed:
         text = "" if matcher.specifier is None else matcher.specifier.text.strip()
         if text in ("", "*"):
             return None

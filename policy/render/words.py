@@ -1,0 +1,135 @@
+"""How calls, chains, reasons and rules are spelled, wherever they are shown.
+
+Names and rules come from strangers' files: all of them pass through `visible`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from policy.decision import Because, Decision, Reason
+from policy.effect import Effect
+from policy.source import visible
+
+__all__ = [
+    "call_text",
+    "chain_text",
+    "count",
+    "explained",
+    "listed",
+    "quoted",
+    "rule_text",
+    "verb",
+]
+
+# Arguments that the specifier of a call speaks of, in all hosts.
+_PRIMARY = frozenset(
+    {
+        "agent",
+        "argument",
+        "command",
+        "file_path",
+        "notebook_path",
+        "path",
+        "query",
+        "skill",
+        "subagent_type",
+        "url",
+    }
+)
+
+
+def call_text(tool: str, call: Mapping[str, object]) -> str:
+    """Return a call as our notation writes it, or with its arguments as JSON."""
+    if not call:
+        return visible(tool)
+    if len(call) == 1:
+        ((field, value),) = call.items()
+        if field in _PRIMARY and isinstance(value, str) and value:
+            return f"{visible(tool)}({visible(value)})"
+    try:
+        arguments = json.dumps(call, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        arguments = "{…}"
+    return f"{visible(tool)} {visible(arguments)}"
+
+
+def chain_text(chain: Iterable[str]) -> str:
+    """Return a chain as people read it."""
+    return " > ".join(map(visible, chain))
+
+
+def rule_text(because: Because) -> str:
+    """Return a rule with its effect, e.g. ``ask Bash(git push *)``."""
+    return f"{because.effect} {visible(because.rule)}" if because.rule else str(because.effect)
+
+
+def quoted(names: Sequence[str], most: int = 6) -> str:
+    """Return names in backticks, e.g. ```a`, `b` and `c```."""
+    shown = [f"`{visible(name)}`" for name in names[:most]]
+    if len(names) > most:
+        return ", ".join(shown) + f" and {len(names) - most} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+def listed(names: Sequence[str], most: int | None) -> list[str]:
+    """Return names, and how many there are beyond the first *most*."""
+    if most is None or len(names) <= most + 1:
+        return [visible(name) for name in names]
+    return [*(visible(name) for name in names[:most]), f"and {len(names) - most:,} more"]
+
+
+_PLURALS = {"fix": "fixes", "entry": "entries"}
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number and its noun: ``1 agent``, ``2 agents``, ``no agents``."""
+    plural = _PLURALS.get(noun, f"{noun}s")
+    return f"{number or 'no':,} {noun if number == 1 else plural}" if number else f"no {plural}"
+
+
+_VERBS = {Effect.ALLOW: "allowed", Effect.ASK: "asked for", Effect.DENY: "denied"}
+
+
+def verb(effect: Effect) -> str:
+    """Return what an effect does to a call: ``allowed``, ``asked for``, ``denied``."""
+    return _VERBS[effect]
+
+
+# Why, by reason, where no rule is named. `{who}` is the links that decide.
+_WHY: dict[Reason, dict[Effect | None, str]] = {
+    Reason.RULE: {
+        Effect.ALLOW: "a rule of {who} allows it",
+        Effect.ASK: "{who} must confirm it",
+        Effect.DENY: "a rule of {who} denies it",
+    },
+    Reason.DEFAULT: {
+        Effect.ALLOW: "{who} allows what no rule speaks of",
+        Effect.ASK: "{who} asks for what no rule speaks of",
+        Effect.DENY: "nothing in {who} grants it",
+    },
+    Reason.UNRESTRICTED: {None: "no policy speaks of it"},
+    Reason.UNAVAILABLE: {None: "{who} does not have this tool"},
+    Reason.MALFORMED: {
+        None: "its arguments cannot be read, so no rule of {who} can be trusted to speak of it"
+    },
+    Reason.TOO_LONG: {None: "an argument is longer than any rule of {who} is asked about"},
+    Reason.PROTECTED: {None: "the host guards this against every rule of {who} that allows"},
+    Reason.CLASSIFIER: {None: "a model of the host decides, which nothing here foresees"},
+    Reason.NO_TOOLS: {None: "{who} would have no tool, so the host does not start it"},
+    Reason.UNANALYSABLE: {
+        None: "the command cannot be shown to be what the rules of {who} speak of"
+    },
+}
+
+
+def explained(decision: Decision, agent: str = "") -> str:
+    """Return why a call got its effect, in a clause; *agent* made the call."""
+    whose = decision.links or ((agent,) if agent else ())
+    who = quoted(whose) if whose else "the policy"
+    if decision.reason is Reason.UNAVAILABLE and len(whose) > 1:
+        who = quoted(whose[:1])
+    sentences = _WHY.get(decision.reason, {})
+    text = sentences.get(decision.effect) or sentences.get(None) or decision.reason.value
+    return text.format(who=who)
