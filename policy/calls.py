@@ -16,7 +16,14 @@ from policy import limits
 from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind, Dialect
 
-__all__ = ["NO_FIELD", "Unreadable", "argument_text", "canonical_path", "parameter_text"]
+__all__ = [
+    "NO_FIELD",
+    "Unreadable",
+    "argument_text",
+    "canonical_path",
+    "parameter_text",
+    "real_path",
+]
 
 
 # Where no argument alone decides: a name that no call has, not even "".
@@ -116,6 +123,18 @@ _AMBIGUOUS = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*%")
 _OTHER_IN_IDNA = frozenset("\xdf\u1e9e\u03c2\u200c\u200d")
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _ADDRESS = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
+
+
+def real_path(path: str, dialect: Dialect) -> str:
+    """Return where a canonical *path* leads, by the links that the dialect knows."""
+    for _ in dialect.links:
+        for link, target in dialect.links:
+            if path == link or path.startswith(link + "/"):
+                path = target + path[len(link) :]
+                break
+        else:
+            break
+    return path
 
 
 def _host(url: str) -> str:

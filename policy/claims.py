@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import attrs
@@ -70,10 +71,21 @@ def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]
     if isinstance(specifier, Parameter) and specifier.name in argument.parameters:
         return matcher.tool, {specifier.name: specifier.value}
     text = specifier.text
+    if text.startswith("{") and (arguments := _arguments(text)) is not None:
+        return matcher.tool, arguments
     if matcher.tool == "WebFetch" and "://" not in text:
         text = "https://" + text.removeprefix("domain:").strip() + "/"
     field = argument.fields[0] if argument.fields else "argument"
     return matcher.tool, {field: text}
+
+
+def _arguments(text: str) -> dict[str, object] | None:
+    """Return all arguments of a call where they are written as JSON."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def check(project: Project, dialect: Dialect) -> Iterator[Verdict]:
@@ -84,6 +96,8 @@ def check(project: Project, dialect: Dialect) -> Iterator[Verdict]:
                 yield from _test(project, statement, dialect)
             case Never(statement=statement):
                 yield from _never(statement)
+            case _:
+                pass  # of another front end, which decides its own
 
 
 def _test(project: Project, test: Test, dialect: Dialect) -> Iterator[Verdict]:
@@ -106,10 +120,13 @@ def _test(project: Project, test: Test, dialect: Dialect) -> Iterator[Verdict]:
                 holds = grant.effect is Effect.DENY
                 yield Verdict(claim, holds, denied, matcher.span)
                 continue
-            decision = chain.decide(*call_of(matcher, dialect))
-            yield Verdict(
-                claim, decision.effect is grant.effect, str(decision), matcher.span
-            )
+            try:
+                decision = chain.decide(*call_of(matcher, dialect))
+            except PolicyError as error:
+                yield Verdict(claim, None, f"{error.message}; {error.help}", matcher.span)
+                continue
+            holds = decision.effect is grant.effect
+            yield Verdict(claim, holds, str(decision), matcher.span)
 
 
 def _never(never: NeverStatement) -> Iterator[Verdict]:
@@ -118,6 +135,6 @@ def _never(never: NeverStatement) -> Iterator[Verdict]:
         yield Verdict(
             f"never {shown}: {matcher}",
             None,
-            "not proven: claims about all chains are not decided yet",
-            never.span,
+            "claims about all chains are not decided yet",
+            matcher.span,
         )

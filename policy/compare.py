@@ -14,6 +14,7 @@ Where a side is a meet of several lists, a line is chosen for each of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
 
 import attrs
@@ -24,6 +25,7 @@ from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.automaton import NO_MATCH
+from policy.patterns.classes import classes
 from policy.patterns.domains import COMMANDS, Domain
 from policy.patterns.pattern import (
     Pattern,
@@ -135,12 +137,11 @@ def _parameter_cases(rows: Sequence[Row]) -> list[dict[str, str]] | None:
                 patterns.setdefault(entry.field, {})[entry.pattern] = None
     choices: list[list[tuple[str, str] | None]] = []
     for field, alternatives in patterns.items():
-        values: dict[str, None] = {}
-        for pattern in alternatives:
-            values[pattern.witness() or ""] = None
-            for other in alternatives:
-                values[(pattern & other).witness() or ""] = None
-        values.pop("", None)
+        found, exact = classes(list(alternatives))
+        if not exact:
+            return None
+        # A value that no rule speaks of is as good as none.
+        values = [value for matching, value in found.items() if matching]
         choices.append([None, *((field, value) for value in values)])
     count = 1
     for alternatives_of_field in choices:
@@ -171,17 +172,41 @@ class _Pair:
         self.views = list(by_key.values())
         self.sides = [{self.views.index(view) for view in side} for side in views]
         self.floors = [_floor(before), _floor(after)]
-        patterns = [pattern for view in self.views for pattern in view.patterns]
-        self.fresh = fresh_character(named(patterns))
-        self.extra = set_characters(patterns)
-        self.plain = all(map(is_stars, patterns))
         # view -> line -> the same line in the view it is compared with
         self.kept: dict[int, dict[int, int]] = {}
 
+    @cached_property
+    def patterns(self) -> list[Pattern]:
+        """The patterns of all views."""
+        return [pattern for view in self.views for pattern in view.patterns]
+
+    @cached_property
+    def fresh(self) -> str:
+        """A character that no pattern names."""
+        return fresh_character(named(self.patterns))
+
+    @cached_property
+    def extra(self) -> frozenset[str]:
+        """The characters that sets of the patterns name."""
+        return set_characters(self.patterns)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all patterns are star patterns."""
+        return all(map(is_stars, self.patterns))
+
     def differences(self) -> Iterator[Difference]:
-        """Yield a difference for every pair of deciding lines that gives one."""
+        """Yield a difference for every pair of deciding lines that gives one.
+
+        Lines that nobody wrote, those a host has built in, are told together:
+        one difference for each pair of effects.
+        """
+        if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:
+            return
+        together: set[tuple[Effect, Effect]] = set()
         for view, line in self._edits():
-            yield from self._by_line(view, line)
+            written = line == NO_MATCH or self.views[view].entries[line].place is not None
+            yield from self._by_line(view, line, set() if written else together)
 
     def _edits(self) -> Iterator[tuple[int, int]]:
         """Yield the lines, as view and index, one of which decides any difference."""
@@ -203,17 +228,22 @@ class _Pair:
             yield from ((number, line) for line in range(len(self.views[number].entries)))
             yield number, NO_MATCH
 
-    def _by_line(self, view: int, line: int) -> Iterator[Difference]:
-        """Yield differences decided by one line, one for each pair of effects."""
+    def _by_line(
+        self, view: int, line: int, seen: set[tuple[Effect, Effect]]
+    ) -> Iterator[Difference]:
+        """Yield differences decided by one line, one for each pair of effects not *seen*."""
+        if len(self.views) == 1:
+            effects = self._effects({view: line})
+            if effects[0] is effects[1] or effects in seen:
+                return
         pattern = self._pattern(view, line)
         frozen = freeze(pattern, self.fresh) if pattern is not None else self.fresh
         firsts = [other.automaton.first(frozen) for other in self.views]
         if self.plain and line != NO_MATCH and firsts[view] != line:
             return  # a line before this one matches all that it matches
-        seen: set[tuple[Effect, Effect]] = set()
         chosen = {view: line}
         sample = self._confirmed(frozen, chosen) if self.domain.holds(frozen) else None
-        if sample is not None:
+        if sample is not None and (sample.before.effect, sample.after.effect) not in seen:
             seen.add((sample.before.effect, sample.after.effect))
             yield sample
         tried = 0

@@ -84,6 +84,7 @@ class Program:
         confined: whether a way up out of a folder it went down into is too devious for it.
         runs: whether its operands are a command that must itself be harmless.
         piped: whether it is harmless with what another program gives it as arguments.
+        direct: whether it is harmless only where no wrapper or assignment stands before it.
         stays: whether it is harmless only where no change of folder came before.
         subcommands: by the first operand; one that is not there is not known.
     """
@@ -105,6 +106,7 @@ class Program:
     confined: bool = True
     runs: bool = False
     piped: bool = False
+    direct: bool = False
     stays: bool = False
     subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
 
@@ -194,6 +196,7 @@ class Dialect:
         cwd: the folder relative paths are relative to, canonical.
         home: the folder ``~`` stands for, canonical.
         fold: whether the case of paths is ignored.
+        links: names of files that are links, canonical, and what each leads to.
         asks: whether there is anybody to ask; if not, what would ask denies.
 
     """
@@ -206,6 +209,7 @@ class Dialect:
     cwd: str = "/@project"
     home: str = "/@home"
     fold: bool = False
+    links: tuple[tuple[str, str], ...] = ()
     asks: bool = True
 
     def canonical(self, tool: str) -> str:

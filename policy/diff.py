@@ -243,7 +243,7 @@ class _Projects:
             return
         comparison = self._compare(before.table, after.table)
         self.exact &= comparison.exact
-        for difference in comparison.differences:
+        for difference in _once(comparison.differences, (before.table, after.table)):
             yield "rule", difference, comparison.exact
 
     def _chain(self, project: Project | None, names: tuple[str, ...]) -> Chain | None:
@@ -277,6 +277,20 @@ class _Projects:
         if comparison is None:
             comparison = self._known[key] = before.differences(after)
         return comparison
+
+
+def _once(differences: Iterable[Difference], tables: Iterable[Table]) -> Iterator[Difference]:
+    """Yield each difference once, under the name that all rule sets have for its tool."""
+    dialects = [part.rules.dialect for table in tables for part in table.use.parts]
+    seen: dict[object, Difference] = {}
+    for difference in differences:
+        names = {dialect.canonical(difference.tool) for dialect in dialects}
+        name = names.pop() if len(names) == 1 else difference.tool
+        before, after = difference.before, difference.after
+        key = (name, str(difference.call), before, after)
+        if key not in seen or difference.tool == name:
+            seen[key] = difference
+    yield from seen.values()
 
 
 def changed_files(

@@ -38,7 +38,7 @@ NESTING: Final = 64
 TREE_FILES: Final = 500_000
 
 # One pattern. The longest seen in public repositories has 2,216 characters.
-PATTERN_CHARACTERS: Final = 64 * 1024
+PATTERN_CHARACTERS: Final = 8 * 1024
 
 # One argument of a call, e.g. a command. A longer one is denied by the table
 # itself. It exceeds the summed length of any few patterns, so that a witness

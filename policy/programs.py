@@ -44,12 +44,14 @@ class Examined:
         opened: the files it names.
         moves: whether it changes the folder of what follows.
         stays: whether it must not follow such a change.
+        direct: whether it is harmless without anything before it only.
     """
 
     harmless: bool = False
     opened: tuple[Opened, ...] = ()
     moves: bool = False
     stays: bool = False
+    direct: bool = False
 
 
 _UNKNOWN: Final = Examined()
@@ -65,7 +67,7 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined:
         program = program.subcommands[rest[0].plain]
         rest = rest[1:]
     known = _known(program, rest, shell)
-    if program.subcommands and rest:
+    if program.subcommands and rest and not rest[0].plain.startswith("-"):
         known = attrs.evolve(known, harmless=False)  # a subcommand that is not known
     return attrs.evolve(known, stays=stays or known.stays)
 
@@ -79,7 +81,11 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     opened = _opened(program, rest, options, operands, shell)
     moves = program.moves and not _stays(operands)
     return Examined(
-        _harmless(program, rest, options, operands), opened, moves, stays=program.stays
+        _harmless(program, rest, options, operands),
+        opened,
+        moves,
+        stays=program.stays,
+        direct=program.direct,
     )
 
 
@@ -97,8 +103,10 @@ def _split(program: Program, rest: list[Word]) -> tuple[list[Word], list[Word]]:
         if word.plain == "--":
             operands += rest[index:]
             break
-        if word.plain.startswith(("-", "+")) and len(word.plain) > 1 and not (
-            program.runs and operands
+        if (
+            word.plain.startswith(("-", "+"))
+            and len(word.plain) > 1
+            and not (program.runs and operands)
         ):
             options.append(word)
             index += word.plain in program.values
@@ -121,13 +129,15 @@ def _has(options: list[Word], wanted: tuple[str, ...]) -> bool:
             if want.endswith("*"):
                 if option.plain.startswith(want[:-1]):
                     return True
-            elif option.plain == want or option.plain.startswith(want + "="):
-                return True
             elif (
-                len(want) == 2
-                and not option.plain.startswith("--")
-                and want[1] in option.plain[1:]
-                and option.plain[1:].isalpha()
+                option.plain == want
+                or option.plain.startswith(want + "=")
+                or (
+                    len(want) == 2
+                    and not option.plain.startswith("--")
+                    and want[1] in option.plain[1:]
+                    and option.plain[1:].isalpha()
+                )
             ):
                 return True
     return False
@@ -198,7 +208,10 @@ def _opened(
             if not word.known or (_INDIRECT.search(word.plain) and program.confined):
                 opened.append(Opened(None, tool))
     if program.removes and shell.removes:
-        opened += (_removed(word, shell.removes) for word in operands)
+        for word in operands:
+            opened.append(_removed(word, shell.removes))
+            if word.glob:
+                opened.append(Opened(None, shell.removes))
     return tuple(opened)
 
 

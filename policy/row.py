@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from policy import limits
-from policy.calls import NO_FIELD, Unreadable, argument_text, canonical_path, parameter_text
+from policy.calls import (
+    NO_FIELD,
+    Unreadable,
+    argument_text,
+    canonical_path,
+    parameter_text,
+    real_path,
+)
 from policy.decision import Reason
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
@@ -109,8 +116,17 @@ class Row:
             kept.append(entry)
         self.entries = tuple(kept)
         self._outcomes = [Outcome(e.effect, e.reason, (e,)) for e in kept]
-        self.constant = None if kept else self.default
+        self.constant = None if kept or self._opens_files() else self.default
         self._compile()
+
+    def _opens_files(self) -> bool:
+        """Whether rules about files decide calls that no rule of this row looks at."""
+        return (
+            self.argument.kind is ArgumentKind.COMMAND
+            and self.ruleset.dialect.shell.whole
+            and self.ruleset.default_reason in _BY_DEFAULT
+            and self.default.effect is not Effect.DENY
+        )
 
     def _compile(self) -> None:
         fields: dict[str, list[int]] = {}
@@ -174,7 +190,21 @@ class Row:
             return _UNREADABLE[unreadable.reason]
         if self.argument.kind is ArgumentKind.COMMAND:
             return self._command(read_command(text, self.ruleset.dialect.shell), limit)
+        if self.ruleset.dialect.links and self.argument.kind is ArgumentKind.PATH:
+            return self.path_outcome(text, limit)
         return self._at(min(self.first(text), limit))
+
+    def path_outcome(self, path: str, limit: int = NO_MATCH) -> Outcome:
+        """Return what the row says of a canonical path, and of the file that it leads to."""
+        named = self._at(min(self.first(path), limit))
+        real = real_path(path, self.ruleset.dialect)
+        if real == path:
+            return named
+        led_to = self._at(min(self.first(real), limit))
+        found = min(named, led_to, key=_strictness)
+        if found.effect is Effect.ALLOW and named.reason is not led_to.reason:
+            return self._unsure  # a rule for one of them is no rule for the other
+        return found
 
     def first(self, text: str) -> int:
         """Return the index of the first entry that matches an argument, or NO_MATCH."""
@@ -199,28 +229,56 @@ class Row:
 
     def _command(self, command: Command, limit: int) -> Outcome:
         outcomes = [self._part(part, limit) for part in command.parts]
-        whole = self.ruleset.dialect.shell.whole and all(
-            outcome is self.default and outcome.effect is Effect.ALLOW for outcome in outcomes
+        outcomes = self._spelled_out(command.whole, outcomes)
+        whole = (
+            self.ruleset.dialect.shell.whole
+            and self.default.effect is Effect.ALLOW
+            and all(outcome is self.default for outcome in outcomes)
         )
+        if not command.parts and command.redirections:
+            outcomes.append(self.default if whole else self._unsure)
         for redirection in command.redirections:
             outcome = self._redirection(redirection)
             if not (whole and outcome.reason in _BY_DEFAULT):
                 outcomes.append(outcome)
-        # No parts is never allowed: there is nothing that a rule granted.
-        return min(outcomes or [self._unsure], key=lambda outcome: outcome.effect)
+        if not command.parts:
+            # No parts is never allowed: there is nothing that a rule granted.
+            outcomes.append(self._part(Part("", grantable=False), limit))
+        return min(outcomes, key=_strictness)
+
+    def _spelled_out(self, texts: tuple[str, ...], outcomes: list[Outcome]) -> list[Outcome]:
+        """Return *outcomes* with what rules say that spell out the command as a whole."""
+        for number, text in enumerate(texts):
+            index = self.first(text)
+            if index == NO_MATCH:
+                continue
+            pattern, outcome = self.entries[index].pattern, self._at(index)
+            exact = pattern is not None and pattern.exact
+            if outcome.effect is Effect.ALLOW:
+                if exact and all(one.reason in _BY_DEFAULT for one in outcomes):
+                    return [outcome]
+            elif exact or number:
+                outcomes = [*outcomes, outcome]
+        return outcomes
 
     def _part(self, part: Part, limit: int) -> Outcome:
-        granted = self._at(min(self.first(part.text), limit))
-        for reading in part.readings:
-            index = self.first(reading)
-            if index != NO_MATCH:
-                granted = min(granted, self._at(index), key=lambda outcome: outcome.effect)
+        first = min(self.first(part.text), limit)
+        # The strictest rule that knows the command under any of its readings is
+        # the one that stands first: those that allow are the last.
+        known = [index for reading in part.readings if (index := self.first(reading)) != NO_MATCH]
+        known = [index for index in known if self._at(index).effect is not Effect.ALLOW]
+        is_granted = first != NO_MATCH and self._at(first).effect is Effect.ALLOW
+        granted = self._at(min(known if known and is_granted else [first, *known]))
+        if part.written and granted.effect is not Effect.DENY and granted.reason in _BY_DEFAULT:
+            written = self.first(part.written)
+            if written != NO_MATCH and self._at(written).effect is Effect.ALLOW:
+                granted = self._at(written)
         for reading in part.doubtful:
             index = self.first(reading)
             if index != NO_MATCH and self._at(index).effect < granted.effect:
-                granted = min(granted, self._unsure, key=lambda outcome: outcome.effect)
+                granted = min(granted, self._unsure, key=_strictness)
         is_default = granted is self.default
-        if part.harmless and is_default and self.default.reason in _BY_DEFAULT:
+        if part.harmless and is_default and granted.effect is not Effect.ALLOW and self.default.reason in _BY_DEFAULT:
             return _HARMLESS
         if granted.effect is Effect.ALLOW and not part.grantable:
             return granted if is_default and self.ruleset.dialect.shell.whole else self._unsure
@@ -239,13 +297,15 @@ class Row:
             return _HARMLESS
         if redirection.guarded:
             return _GUARDED if self._unsure is _UNANALYSABLE else _GUARDED_REFUSED
-        if redirection.target is None:
-            return self._unsure
         row = self.ruleset.row(tool)
+        if redirection.target is None:
+            # Whichever file it is, what denies every file denies it.
+            constant = row.constant
+            return constant if constant and constant.effect is Effect.DENY else self._unsure
         if row.constant is not None:
             return row.constant
         try:
-            return row.outcome_at(canonical_path(redirection.target, self.ruleset.dialect))
+            return row.path_outcome(canonical_path(redirection.target, self.ruleset.dialect))
         except Unreadable:
             return self._unsure
 
@@ -253,6 +313,11 @@ class Row:
 _UNREADABLE = {
     reason: Outcome(Effect.DENY, reason) for reason in (Reason.MALFORMED, Reason.TOO_LONG)
 }
+def _strictness(outcome: Outcome) -> tuple[Effect, bool]:
+    # Of two that are equally strict, a rule says more than a default.
+    return outcome.effect, outcome.reason in _BY_DEFAULT
+
+
 # What a rule for any command overrides where the host's shell says so.
 _BY_DEFAULT = frozenset({Reason.DEFAULT, Reason.CLASSIFIER, Reason.UNANALYSABLE})
 _UNANALYSABLE = Outcome(Effect.ASK, Reason.UNANALYSABLE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 import attrs
 
@@ -85,12 +86,27 @@ class RuleSet:
         return by_name
 
     @cached_property
-    def _by_glob(self) -> list[tuple[int, Entry, Pattern]]:
-        return [
-            (index, entry, Pattern.text(entry.tool))
-            for index, entry in enumerate(self.entries)
-            if "*" in entry.tool
-        ]
+    def _by_prefix(self) -> dict[str, list[tuple[int, Entry, str, Pattern]]]:
+        # Of each glob over names: the text in front of its first star, and behind its last.
+        by_prefix: dict[str, list[tuple[int, Entry, str, Pattern]]] = {}
+        for index, entry in enumerate(self.entries):
+            before, star, rest = entry.tool.partition("*")
+            if star:
+                suffix = rest.rpartition("*")[2]
+                found = (index, entry, suffix, Pattern.text(entry.tool))
+                by_prefix.setdefault(before, []).append(found)
+        return by_prefix
+
+    @cached_property
+    def _longest_prefix(self) -> int:
+        return max(map(len, self._by_prefix), default=-1)
+
+    def _globbing(self, name: str) -> Iterator[tuple[int, Entry]]:
+        """Yield the entries whose glob matches *name*; few are tried."""
+        for end in range(min(len(name), self._longest_prefix) + 1):
+            for index, entry, suffix, glob in self._by_prefix.get(name[:end], ()):
+                if name.endswith(suffix) and glob.matches(name):
+                    yield index, entry
 
     @cached_property
     def _rows(self) -> dict[str, Row]:
@@ -108,15 +124,12 @@ class RuleSet:
 
     def _matching(self, name: str) -> Iterator[RowEntry]:
         spelled = [name, *(alias for alias, real in self.dialect.aliases.items() if real == name)]
-        matching = list(self._by_name.get(name, ()))
-        matching += [
-            (index, entry)
-            for index, entry, glob in self._by_glob
-            if any(map(glob.matches, spelled))
-        ]
-        matching.sort(key=lambda item: item[0])
+        matching = dict(self._by_name.get(name, ()))
+        for spelling in spelled:
+            matching.update(self._globbing(spelling))
         return (
-            RowEntry(e.pattern, e.field, e.effect, e.reason, e.rule, e.place) for _, e in matching
+            RowEntry(e.pattern, e.field, e.effect, e.reason, e.rule, e.place)
+            for _, e in sorted(matching.items(), key=lambda item: item[0])
         )
 
     @property
@@ -158,6 +171,15 @@ class RuleSet:
         dialect = attrs.asdict(self.dialect, value_serializer=_plain_value)
         return json.dumps([self.canonical, dialect], sort_keys=True, separators=(",", ":"))
 
+    @cached_property
+    def interned(self) -> RuleSet:
+        """The one set with these rules at these places.
+
+        Many projects and agents say the same; its rows are built once.
+        """
+        places = tuple((entry.rule, entry.place) for entry in self.entries)
+        return _INTERNED.setdefault((self, places, self.default_reason), self)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RuleSet):
             return NotImplemented
@@ -172,6 +194,8 @@ class RuleSet:
     def __hash__(self) -> int:
         return self._hash
 
+
+_INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
 # Rows of names that no entry gives literally, kept at most.
 _REMEMBERED_NAMES = 4096

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 import attrs
 
@@ -37,6 +38,7 @@ class Part:
         grantable: whether a rule may allow it at all.
         harmless: whether the host runs it where no rule speaks of it.
         doubtful: readings that a rule which denies makes doubtful, not denied.
+        written: the command with the wrappers that a rule may allow by name; "" if there are none.
 
     """
 
@@ -45,6 +47,7 @@ class Part:
     grantable: bool = True
     harmless: bool = False
     doubtful: tuple[str, ...] = ()
+    written: str = ""
 
 
 @attrs.frozen
@@ -67,15 +70,23 @@ class Redirection:
 
 @attrs.frozen
 class Command:
-    """A command taken apart."""
+    """A command taken apart.
+
+    Attributes:
+        parts: its simple commands.
+        redirections: the files it opens.
+        whole: its text as a whole, and as one pipeline where it is one.
+    """
 
     parts: tuple[Part, ...]
     redirections: tuple[Redirection, ...] = ()
+    whole: tuple[str, ...] = ()
 
 
 # The first words of commands that hold other commands.
 _KEYWORDS = frozenset(
-    "if then elif else fi for while until do done case esac select function coproc time !".split()
+    "if then elif else fi for while until do done case esac select function coproc time"
+    " ! { }".split()
 )
 
 
@@ -124,14 +135,14 @@ def read_command(text: str, shell: Shell) -> Command:
     commands = [words for words in scanner.commands if words]
     opaque = scanner.opaque
     if shell.control:
-        opaque |= scanner.dangling or not _ODD_BLANKS.isdisjoint(text)
+        opaque |= scanner.dangling or scanner.leading or not _ODD_BLANKS.isdisjoint(text)
         opaque |= 0 < shell.longest < len(text)
         commands = list(filter(None, map(_controlled, commands)))
     files = [Redirection(target.name, target.writes) for target in scanner.targets]
     parts: list[Part] = []
     moved = False
     for words in commands:
-        part = _part(words, opaque, shell)
+        part = _part(words, shell, opaque=opaque)
         if shell.programs:
             part, opened, moves = _examined(part, words, shell, opaque=opaque, moved=moved)
             files += opened
@@ -141,7 +152,17 @@ def read_command(text: str, shell: Shell) -> Command:
         parts.append(part)
     if moved:
         files += [_somewhere(file) for file in files if file.writes or not shell.programs]
-    return Command(tuple(parts), tuple(files))
+    return Command(tuple(parts), tuple(files), _whole(text, scanner) if shell.control else ())
+
+
+def _whole(text: str, scanner: Scanner) -> tuple[str, ...]:
+    """Return the command as a whole, as rules that spell it out know it."""
+    whole = text.strip(" \t\n")
+    if whole.startswith("$"):
+        return ()  # no rule spells out a program that nobody knows
+    if len(scanner.commands) > 1 and not re.search(r"&&|\|\||[;&\n]", whole):
+        return (whole, re.sub(r"\s*\|\s*", " | ", whole))
+    return (whole,)
 
 
 # Programs that change the folder of what follows.
@@ -171,7 +192,8 @@ def _examined(
     part: Part, words: list[Word], shell: Shell, *, opaque: bool, moved: bool
 ) -> tuple[Part, tuple[Redirection, ...], bool]:
     """Return *part* with what is known of its program, the files it opens, whether it moves."""
-    program = _behind_all(words, shell)
+    outer = shell.programs.get(words[0].plain)
+    program = words if outer is not None and outer.runs else _behind_all(words, shell)
     known = examine(program, shell)
     files = tuple(
         Redirection(file.name, file.tool == shell.writes, file.tool, file.guarded)
@@ -186,9 +208,19 @@ def _examined(
     literal = all(word.literal for word in words)
     direct = program is words or _is_granted(words, program, shell)
     harmless = known.harmless and literal and not opaque and direct
+    harmless &= words[0].plain not in _TIMED and (not known.direct or len(program) == len(words))
+    harmless |= not opaque and _only_assigns(words, shell)
     if moved and known.stays:
         return attrs.evolve(part, grantable=False), files, known.moves
     return attrs.evolve(part, harmless=harmless), files, known.moves
+
+
+_TIMED = frozenset({"time"})
+
+
+def _only_assigns(words: list[Word], shell: Shell) -> bool:
+    """Whether the command is one assignment that is safe before any command."""
+    return len(words) == 1 and not _safe_assignments([*words, *words], shell)[1:]
 
 
 _SHELLS = frozenset("bash sh zsh dash ksh".split())
@@ -197,7 +229,7 @@ _SHELLS = frozenset("bash sh zsh dash ksh".split())
 def _script(words: list[Word]) -> str | None:
     """Return the script of ``bash -c SCRIPT``."""
     if len(words) > 2 and words[0].plain.rsplit("/", 1)[-1] in _SHELLS:
-        for option, script in zip(words[1:], words[2:], strict=False):
+        for option, script in pairwise(words[1:]):
             if re.fullmatch(r"-[a-z]*c", option.plain):
                 return script.plain
     return None
@@ -220,10 +252,10 @@ def _behind_all(words: list[Word], shell: Shell) -> list[Word]:
 
 
 _LOCALES = frozenset({"C", "C.UTF-8", "en_US.UTF-8", "POSIX"})
-_SIMPLE_VALUE = re.compile(r"[A-Za-z0-9_./:-]+\Z")
+_SIMPLE_VALUE = re.compile(r"(?!.*\.\.)[A-Za-z0-9_./:-]+\Z")
 
 
-def _part(words: list[Word], opaque: bool, shell: Shell) -> Part:
+def _part(words: list[Word], shell: Shell, *, opaque: bool) -> Part:
     text = " ".join(word.raw for word in words)
     grantable = not opaque and all(word.literal for word in words)
     granted = words
@@ -237,12 +269,16 @@ def _part(words: list[Word], opaque: bool, shell: Shell) -> Part:
     if not granted or granted[0].raw in _KEYWORDS or ASSIGNMENT.match(granted[0].raw):
         grantable = False
     if granted and granted[0].raw != granted[0].plain:
-        grantable = False  # a quoted or escaped program name
+        if not shell.control or granted[0].raw != "\\" + granted[0].plain:
+            grantable = False  # a quoted or escaped program name
+        else:
+            granted = [attrs.evolve(granted[0], raw=granted[0].plain), *granted[1:]]
     granted_text = " ".join(word.raw for word in granted)
     readings.pop(granted_text, None)
     if granted_text != text:
         readings[text] = None
-    return Part(granted_text, tuple(readings), grantable)
+    written = text if granted_text != text and shell.control else ""
+    return Part(granted_text, tuple(readings), grantable, written=written)
 
 
 def _safe_assignments(words: list[Word], shell: Shell) -> list[Word]:
@@ -263,7 +299,7 @@ def _safe_assignments(words: list[Word], shell: Shell) -> list[Word]:
 
 def _transparent(words: list[Word], shell: Shell) -> list[Word]:
     for _ in range(limits.NESTING):
-        if len(words) < 2 or words[0].raw not in shell.transparent:
+        if len(words) < 2 or words[0].raw.removeprefix("\\") not in shell.transparent:
             break
         words = _behind_options(words)
     return words
@@ -275,7 +311,7 @@ def _is_expanded(word: Word) -> bool:
 
 
 # The values of these options of `time` are not the program.
-_BARE_OPTIONS = {"time": frozenset({"-p", "--"})}
+_BARE_OPTIONS: dict[str, frozenset[str]] = {"time": frozenset()}
 
 _DURATION = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?\Z")
 
@@ -290,10 +326,15 @@ def _behind_options(words: list[Word]) -> list[Word]:
     if bare is not None and words[1].plain.startswith("-") and words[1].plain not in bare:
         return words
     while index < len(words) - 1 and (
-        words[index].plain.startswith("-") or _DURATION.match(words[index].plain)
+        (words[index].plain.startswith("-") and not _is_unread(words[0], words[index]))
+        or _DURATION.match(words[index].plain)
     ):
         index += 1
     return words[index:]
+
+
+def _is_unread(wrapper: Word, option: Word) -> bool:
+    return "=" in option.plain and wrapper.plain in ("nice", "stdbuf")
 
 
 def _readings(words: list[Word], shell: Shell) -> Iterator[str]:
@@ -325,7 +366,7 @@ def _in_wrapper(word: Word, before: list[Word], shell: Shell) -> bool:
     """Return whether *word* may be an option, or the value of one, of a wrapper before it."""
     if word.plain.startswith("-") or _DURATION.match(word.plain) or "=" in word.plain:
         return True
-    if before[-1].plain.rsplit("/", 1)[-1] in _TAKES_ONE:
+    if before[-1].plain.rsplit("/", 1)[-1] in _TAKES_ONE or before[-1].plain == "function":
         return True
     return before[-1].plain.startswith("-") and any(
         _looks_through(earlier.plain, shell) for earlier in before

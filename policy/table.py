@@ -52,7 +52,8 @@ _DENIES_ALL = RuleSet((), Effect.DENY, _NOBODY)
 def _links(parts: Iterable[Part]) -> dict[RuleSet, tuple[str, ...]]:
     links: dict[RuleSet, tuple[str, ...]] = {}
     for part in parts:
-        links[part.rules] = tuple(dict.fromkeys((*links.get(part.rules, ()), *part.links)))
+        rules = part.rules.interned
+        links[rules] = tuple(dict.fromkeys((*links.get(rules, ()), *part.links)))
     return links
 
 

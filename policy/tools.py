@@ -2,15 +2,15 @@
 
 Rules name tools, or match names by ``*``. Two names that the same rules match
 get the same rows, so one of each such class is enough: every name that is
-written, one for each glob and for each pair of globs that share a name, and
-one that no rule matches but by a glob for everything.
+written, and one of each set of globs that share a name nobody has written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policy.patterns.pattern import Pattern, freeze
+from policy.patterns.classes import classes
+from policy.patterns.pattern import Pattern
 from policy.ruleset import RuleSet
 
 __all__ = ["OTHER_TOOL", "representatives"]
@@ -18,30 +18,19 @@ __all__ = ["OTHER_TOOL", "representatives"]
 # Stands for every tool that no rule speaks of.
 OTHER_TOOL = "OtherTool"
 
-_GLOBS = 64  # globs whose pairs are all tried
-
 
 def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
     """Return names that stand for all tools, and whether they really stand for all."""
     names: dict[str, None] = {}
     globs: dict[str, Pattern] = {}
     for rules in sets:
-        names.update(dict.fromkeys(sorted({*rules.dialect.arguments, *rules.names})))
+        dialect = rules.dialect
+        written = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values(), *rules.names}
+        names.update(dict.fromkeys(sorted(written)))
         globs.update((glob, Pattern.text(glob)) for glob in rules.globs)
     patterns = list(globs.values())
-    for pattern in patterns:
-        names[_name(freeze(pattern, "x"))] = None
-    exact = len(patterns) <= _GLOBS
-    if exact:
-        for index, pattern in enumerate(patterns):
-            for other in patterns[index + 1 :]:
-                witness = (pattern & other).witness()
-                if witness is not None:
-                    names[_name(witness)] = None
-    names[OTHER_TOOL] = None
+    found, exact = classes(patterns, names)
+    if OTHER_TOOL not in names:
+        found[frozenset(i for i, glob in enumerate(patterns) if glob.matches(OTHER_TOOL))] = OTHER_TOOL
+    names.update(dict.fromkeys(found.values()))
     return list(names), exact
-
-
-def _name(text: str) -> str:
-    # `*` alone is every name: any will do, and this one is read as that.
-    return OTHER_TOOL if text in ("", "x") else text

@@ -68,6 +68,7 @@ class Scanner:
         targets: the files of redirections.
         opaque: whether there is something that is not understood.
         dangling: whether an operator has nothing before or behind it.
+        leading: whether a file is written to before the program is named.
     """
 
     def __init__(self, text: str, depth: int = 0, start: int = 0) -> None:
@@ -78,6 +79,7 @@ class Scanner:
         self.targets: list[Target] = []
         self.opaque = False
         self.dangling = False
+        self.leading = False
         self._variables: dict[str, str] = {}
         self._word = Word()
         self._raw: list[str] = []  # of the word, until it ends
@@ -124,7 +126,7 @@ class Scanner:
             else:
                 self._character(character)
         self._end_command()
-        self.dangling |= self._joined
+        self.dangling |= self._joined and not self.commands[-2]
 
     def _operator(self, operator: str) -> None:
         self._end_command()
@@ -251,6 +253,7 @@ class Scanner:
             self.commands[-1].append(word)
             return
         operator, self._awaiting = self._awaiting, None
+        self.leading |= not self.commands[-1] and operator[0] != "<"
         self._target(operator, word)
 
     def _target(self, operator: str, word: Word) -> None:

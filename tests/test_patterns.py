@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import attrs
 import brute_force
@@ -29,6 +30,8 @@ from policy.patterns.tokens import Gap, OneOf, Token
 SCALE = int(os.environ.get("POLICY_TEST_SCALE", "1"))
 
 ANY, PART, DEEP, ONE = Gap.ANY, Gap.PART, Gap.DEEP, Gap.ONE
+
+STARS: tuple[Token, ...] = ("a", "b", ANY)
 
 
 # Families: some random patterns each, and texts enough to tell them apart.
@@ -197,7 +200,7 @@ def test_a_pattern_contains_another_when_every_text_says_so(family: Family) -> N
 
 def test_a_star_pattern_contains_another_when_every_text_says_so_for_all_small_ones() -> None:
     family = FAMILIES[0]
-    raws = [raw for size in range(5) for raw in itertools.product(("a", "b", ANY), repeat=size)]
+    raws = [raw for size in range(5) for raw in itertools.product(STARS, repeat=size)]
     patterns = {family.pattern(raw): family.members(raw) for raw in raws}
     for (a, texts), (b, others) in itertools.product(patterns.items(), repeat=2):
         assert (a <= b) == (not texts & ~others), (a, b)
@@ -370,7 +373,7 @@ def test_star_patterns_are_equal_when_they_mean_the_same() -> None:
     family = FAMILIES[0]
     forms: dict[int, set[Pattern]] = {}
     for size in range(6):
-        for raw in itertools.product(("a", "b", ANY), repeat=size):
+        for raw in itertools.product(STARS, repeat=size):
             forms.setdefault(family.members(raw), set()).add(family.pattern(raw))
     assert all(len(patterns) == 1 for patterns in forms.values())
 
@@ -603,7 +606,7 @@ def test_a_search_finds_how_two_lists_decide_whenever_some_text_shows_it(family:
             found = search(
                 [family.kind.domain, *guides],
                 machines,
-                lambda first, wanted=wanted: first == wanted,
+                wanted.__eq__,
                 fresh=fresh_character(named(everyone)),
                 extra=set_characters(everyone),
             )
@@ -613,6 +616,10 @@ def test_a_search_finds_how_two_lists_decide_whenever_some_text_shows_it(family:
             else:
                 assert tuple(_decide(family, raws, found.text) for raws in lists) == wanted
                 assert POSSIBLE[family.kind](found.text)
+
+
+def _at_least(least: int, first: tuple[int, ...]) -> bool:
+    return first[0] >= least
 
 
 @families
@@ -626,7 +633,7 @@ def test_a_search_finds_a_text_whose_answer_is_at_least_so_late(family: Family) 
         found = search(
             [family.kind.domain, everyone[0].automaton],
             [Automaton([pattern.tokens for pattern in patterns], family.kind.separator)],
-            lambda first, least=least: first[0] >= least,
+            partial(_at_least, least),
             fresh=fresh_character(named(everyone)),
             extra=set_characters(everyone),
         )
@@ -649,7 +656,9 @@ def test_a_search_out_of_its_budget_says_so() -> None:
 def test_a_comparison_out_of_its_budget_raises_and_never_guesses() -> None:
     # The last twenty letters of a name, remembered as so many subsets.
     a, b = (path("/", PART, letter, *[ONE] * 20) for letter in "ab")
-    for claim in (lambda: a <= b, (a & b & path("/", PART, "c", *[ONE] * 20)).is_empty):
+    c = path("/", PART, "c", *[ONE] * 20)
+    claims: list[Callable[[], bool]] = [partial(a.__le__, b), (a & b & c).is_empty]
+    for claim in claims:
         with pytest.raises(OverflowError, match="budget"):
             claim()
 
@@ -743,7 +752,7 @@ def test_a_frozen_pattern_is_one_of_its_texts(family: Family) -> None:
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Count the states built and the nodes they hold."""
-    counted = {"states": 0, "nodes": 0, "largest": 0}
+    counted = {"states": 0, "nodes": 0, "largest": 0, "alive": 0, "most alive": 0}
 
     class Counted(automata.State):
         __slots__ = ()
@@ -755,6 +764,11 @@ def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
             counted["states"] += 1
             counted["nodes"] += len(nodes)
             counted["largest"] = max(counted["largest"], len(nodes))
+            counted["alive"] += 1
+            counted["most alive"] = max(counted["most alive"], counted["alive"])
+
+        def __del__(self) -> None:
+            counted["alive"] -= 1
 
     monkeypatch.setattr(automata, "State", Counted)
     return counted
@@ -767,7 +781,8 @@ def test_a_pattern_of_many_stars_costs_a_few_nodes_a_character(
     stars = 2_000
     for gap in (ANY, PART):
         work.update(states=0, nodes=0)
-        pattern = Pattern.of(kind, [gap, "a"] * stars + ["b"])
+        star: list[Token] = [gap, "a"]
+        pattern = Pattern.of(kind, [*star * stars, "b"])
         assert not pattern.matches("a" * 3 * stars)
         assert pattern.matches("a" * 3 * stars + "b")
         assert work["states"] <= 3 * stars
@@ -786,15 +801,15 @@ def test_a_star_before_a_word_that_repeats_itself_costs_at_most_pattern_times_te
 
 
 def test_a_pattern_of_many_depths_costs_a_few_nodes_a_character(work: dict[str, int]) -> None:
-    pattern = path(*[DEEP, "/a"] * 1_000, "/b")
+    deep: list[Token] = [DEEP, "/a"]
+    pattern = path(*deep * 1_000, "/b")
     assert not pattern.matches("/a" * 2_000)
     assert pattern.matches("/a" * 2_000 + "/b")
     assert work["nodes"] <= 20_000
 
 
 def test_stars_of_many_patterns_cost_what_the_patterns_cost(work: dict[str, int]) -> None:
-    patterns = [[ANY, f"{index:02}", ANY, "a", ANY, "b"] for index in range(100)]
-    automaton = Automaton(patterns)
+    automaton = Automaton([ANY, f"{index:02}", ANY, "a", ANY, "b"] for index in range(100))
     assert automaton.first("".join(f"{index:02}" for index in range(100)) + "ab") == 0
     assert work["largest"] <= 100 * 4 + 20
 
@@ -810,6 +825,16 @@ def test_what_is_remembered_is_bounded_by_its_size_and_not_by_its_count(
         held = sum(len(state._nodes) for state in automaton._states.values())
         assert held <= 20 * limits.CACHE_ENTRIES + work["largest"]
     assert automaton.first(text + "b") == 0
+
+
+def test_what_is_forgotten_gives_its_memory_back_at_once(
+    monkeypatch: pytest.MonkeyPatch, work: dict[str, int]
+) -> None:
+    monkeypatch.setattr(limits, "CACHE_ENTRIES", 10_000)
+    size = 2_000  # up to a thousand nodes a state: memory for 80 such states
+    assert not Pattern.text("*" + "ab" * (size // 2) + "c").matches("ab" * size)
+    assert work["states"] > size
+    assert work["most alive"] < size / 2
 
 
 def test_characters_behind_a_decision_are_not_remembered_without_bound(
@@ -849,7 +874,8 @@ def test_a_pattern_as_long_as_allowed_is_a_value_like_any_other(work: dict[str, 
     assert pattern <= Pattern.text("a*c")
     assert not Pattern.text("a*c") <= pattern
     assert (Pattern.text("a*b") & Pattern.exactly(long)).matches(long)
-    assert str(path(*[DEEP, "/", PART] * size)) == "/*" * size + "/**"
+    alternating: list[Token] = [DEEP, "/", PART]
+    assert str(path(*alternating * size)) == "/*" * size + "/**"
     assert path(*["a"] * size) == path("a" * size)
     assert Pattern.text("*a" * size).matches("a" * size)
     assert not Pattern.text("*a" * size).matches("a" * (size - 1))

@@ -14,6 +14,7 @@ so a pattern of many stars has small states, and few of them.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Collection, Iterable, Sequence
 from threading import Lock
 from typing import Any, Final
@@ -28,6 +29,9 @@ NO_MATCH: Final = 1 << 60
 
 # So many nodes of a state take the memory of one transition.
 _NODES_PER_ENTRY: Final = 8
+
+# Nodes of a state that is too large to be left to the garbage collector.
+_LARGE: Final = 100
 
 # Characters behind a decision that are remembered as changing nothing.
 _LOOPS: Final = 256
@@ -173,6 +177,7 @@ class Automaton:
 
     __slots__ = (
         "_flags",
+        "_heavy",
         "_nodes",
         "_patterns",
         "_remembered",
@@ -191,12 +196,20 @@ class Automaton:
         self.separator = separator
         self._patterns = [*flags, *patterns]
         self._flags = len(flags)
+        self._heavy = False
         self._nodes = 0
         self._root = self._node()
         self._root.indices = list(range(len(self._patterns)))
         self._root.first = 0 if len(self._patterns) > self._flags else NO_MATCH
         self._root.hopes = self._flags > 0
+
+    def __getattr__(self, name: str) -> State:
+        # Only what is not there yet comes here: the states, which are made for
+        # the first text. Many automata never see one.
+        if name != "start":
+            raise AttributeError(name)
         self._forget()
+        return self.start
 
     def first(self, text: str) -> int:
         """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
@@ -205,6 +218,7 @@ class Automaton:
             for character in text:
                 edges = edges[character]
         except KeyError:
+            edges = None  # or it would keep alive what the walk forgets
             return self.walk(text).first
         first: int = edges[""].first
         return first
@@ -214,9 +228,10 @@ class Automaton:
 
         Behind what no further text can change the walk ends early.
         """
+        state = self.start
         if self._remembered > limits.CACHE_ENTRIES:
             self._forget()
-        state = self.start
+            state = self.start
         for position, character in enumerate(text):
             state = state.after(character)
             if state.final:
@@ -254,6 +269,7 @@ class Automaton:
                 continue
             token = tokens[at]
             children: dict[Any, _Node]
+            edge: Any
             if isinstance(token, str):
                 children, edge, following = letters, token[offset], (at, offset + 1)
             else:
@@ -274,8 +290,8 @@ class Automaton:
                 inside = child.deepened = self._node(Gap.ANY)
                 inside.depth, inside.line = child.depth + 1, child.line
                 inside.first, inside.hopes = child.first, child.hopes
-        inside = node.deepened
-        if inside is not None:
+        if node.deepened is not None:
+            inside = node.deepened
             inside.accept, inside.flag = node.accept, node.flag
             inside.gaps, inside.sets, inside.letters = gaps, sets, letters
         # Letters last: to another thread, a node with letters is built.
@@ -292,7 +308,12 @@ class Automaton:
     def _forget(self) -> None:
         self._states: dict[frozenset[int], State] = {}
         self._remembered = 0
+        heavy, self._heavy = self._heavy, False
         self.start = self._state([self._root])
+        if heavy:
+            # States lead to one another in circles. A few large ones fill the
+            # memory long before the collector would look for them.
+            gc.collect()
 
     def _state(self, entered: list[_Node]) -> State:
         # Entering a node enters what its open gaps lead to: they may be empty.
@@ -311,6 +332,7 @@ class Automaton:
         if state is None:
             state = self._states[key] = State(self, needed, key)
             self._remembered += len(needed) // _NODES_PER_ENTRY
+            self._heavy = self._heavy or len(needed) > _LARGE
         return state
 
     def step(self, nodes: Sequence[_Node], character: str) -> State:

@@ -80,13 +80,11 @@ def listed(names: Sequence[str], most: int | None) -> list[str]:
     return [*(visible(name) for name in names[:most]), f"and {len(names) - most:,} more"]
 
 
-_PLURALS = {"fix": "fixes", "entry": "entries"}
-
-
 def count(number: int, noun: str) -> str:
     """Return a number and its noun: ``1 agent``, ``2 agents``, ``no agents``."""
-    plural = _PLURALS.get(noun, f"{noun}s")
-    return f"{number or 'no':,} {noun if number == 1 else plural}" if number else f"no {plural}"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun}s" if number else f"no {noun}s"
 
 
 _VERBS = {Effect.ALLOW: "allowed", Effect.ASK: "asked for", Effect.DENY: "denied"}

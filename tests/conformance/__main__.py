@@ -32,7 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run suites; return 0 if all passed, 1 after a failure, 2 where something is absent."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="default: all")
-    parser.add_argument("--cases", nargs="+", type=Path, metavar="FILE", help="files of the one suite")
+    parser.add_argument(
+        "--cases", nargs="+", type=Path, metavar="FILE", help="files of the one suite"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     names = options.suites or list(SUITES)

@@ -61,7 +61,7 @@ def _word(decision: Decision) -> str:
         return _REASONS.get(decision.reason.value, "deny")
     if decision.effect is Effect.ASK and decision.reason is Reason.CLASSIFIER:
         return "classifier"
-    return decision.effect.value
+    return str(decision.effect)
 
 
 def _project(case: Case) -> Project:
@@ -90,9 +90,12 @@ def _project(case: Case) -> Project:
         command_line=_source("cli", settings),
         flag=_source("settings_flag", settings),
         flag_folder=_flag_folder(settings.get("settings_flag")),
-        servers={name: tuple(tools) for name, tools in env["mcp"].items()} if "mcp" in env else None,
+        servers={name: tuple(tools) for name, tools in env["mcp"].items()}
+        if "mcp" in env
+        else None,
         interactive=(*env.get("requires_user_interaction", ()), *env.get("org_ask", ())),
         preapproved=tuple(env["preapproved"]) if "preapproved" in env else None,
+        links=env.get("symlinks") or {},
         active_skill=env.get("active_skill") or "",
     )
     (project,) = load(Memory(files), options)
@@ -129,6 +132,10 @@ def _agent(name: str, front: Mapping[str, Any]) -> dict[str, str]:
 def _front_matter(keys: Mapping[str, Any]) -> str:
     lines = ["---"]
     for key, value in keys.items():
-        raw = value["__raw__"] if isinstance(value, Mapping) and "__raw__" in value else json.dumps(value)
+        raw = (
+            value["__raw__"]
+            if isinstance(value, Mapping) and "__raw__" in value
+            else json.dumps(value)
+        )
         lines.append(f"{key}: {raw}")
     return "\n".join([*lines, "---", "", "Text.", ""])

@@ -74,7 +74,9 @@ def _entries(built: Session) -> dict[str, AgentEntry]:
     entries = {}
     for definition in (main_definition(built), *built.agents.values()):
         parts = [Part(rules, (definition.name,)) for rules in declared(definition, built, reading)]
-        entries[definition.name] = AgentEntry(definition.name, definition.place, Table(Ceiling.of(parts)))
+        entries[definition.name] = AgentEntry(
+            definition.name, definition.place, Table(Ceiling.of(parts))
+        )
     return dict(sorted(entries.items()))
 
 
@@ -117,7 +119,7 @@ class _Files:
                 self.settings.append(read_settings(source, role.scope))
             case "skill":
                 self.skills[role.scope] = read_skill(role.scope, source)
-            case "agent":
+            case _:
                 self._agent(source, role)
 
     def _agent(self, source: Source, role: Role) -> None:
@@ -131,19 +133,23 @@ class _Files:
         if definition.name == MAIN:
             self.findings.append(
                 Finding(
-                    "reserved-name", f"`{MAIN}` names the main conversation; the agent is left out",
-                    Severity.ERROR, definition.span,
-                )  # fmt: skip
+                    "reserved-name",
+                    f"`{MAIN}` names the main conversation; the agent is left out",
+                    Severity.ERROR,
+                    definition.span,
+                )
             )
             return
         earlier = self.definitions.get(definition.name)
         if earlier is not None and earlier.place is not None:
             self.findings.append(
                 Finding(
-                    "duplicate-agent", f"`{definition.name}` is defined at {earlier.place} already, which"
+                    "duplicate-agent",
+                    f"`{definition.name}` is defined at {earlier.place} already, which"
                     " counts here; which of them the host takes is not defined",
-                    Severity.WARNING, definition.span,
-                )  # fmt: skip
+                    Severity.WARNING,
+                    definition.span,
+                )
             )
             return
         self.definitions[definition.name] = definition

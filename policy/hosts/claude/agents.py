@@ -21,6 +21,7 @@ from policy.documents.yaml_nodes import read_yaml
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import FIELDS, MODES
+from policy.hosts.claude.salvage import salvage
 from policy.hosts.claude.tool_lists import read_list
 from policy.source import Place, Source, Span
 from policy.syntax import Declared, Presence
@@ -61,8 +62,14 @@ class Definitions:
     findings: tuple[Finding, ...] = ()
 
 
-def looks_like_agent(source: Source) -> bool:
-    """Return whether the file has the front matter of an agent, readable or not."""
+def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
+    """Return whether the file has the front matter of an agent, readable or not.
+
+    Args:
+        source: a Markdown file.
+        certainly: whether it must also have a key that little else has.
+
+    """
     try:
         front = split_front_matter(source)
     except PolicyError:
@@ -70,9 +77,15 @@ def looks_like_agent(source: Source) -> bool:
     if front is None:
         return False
     header = "\n" + front.header.text
-    return "\nname:" in header and "\ndescription:" in header
+    if "\nname:" not in header or "\ndescription:" not in header:
+        return False
+    return not certainly or any(f"\n{key}:" in header for key in _TELLING)
 
 
+_TELLING: Final = ("tools", "disallowedTools", "color", "permissionMode")
+
+
+_SALVAGED: Final = "the host reads what it cannot as plain text, key by key"
 _SKIPPED: Final = "the host leaves the file out, so there is no such agent"
 
 
@@ -87,15 +100,17 @@ def read_agent(source: Source, *, plugin: bool = False) -> Definitions:
         if late is None:
             return Definitions()
         return Definitions(None, (_error("bad-front-matter", late.message, late.span, late.help),))
+    findings: tuple[Finding, ...] = ()
     try:
         node = read_yaml(source, front.header.start, front.header.end)
     except PolicyError as error:
-        return Definitions(None, Finding.of(error, "bad-front-matter", consequence=_SKIPPED))
+        findings = Finding.of(error, "bad-front-matter", consequence=_SALVAGED)
+        node = salvage(front.header)
     if not isinstance(node, Mapping):
         return Definitions(
             None, (_error("bad-front-matter", "expected keys and values", front.opening, _SKIPPED),)
         )
-    return _Reader(node, front.opening, plugin).read()
+    return _Reader(node, front.opening, plugin, list(findings)).read()
 
 
 def _error(code: str, message: str, span: Span, help: str = "") -> Finding:
@@ -111,17 +126,27 @@ class _Reader:
 
     def read(self) -> Definitions:
         name = self.node.get("name")
-        if not isinstance(name, Scalar) or not isinstance(name.value, str) or not name.value.strip():
+        if (
+            not isinstance(name, Scalar)
+            or not isinstance(name.value, str)
+            or not name.value.strip()
+        ):
             span = name.span if name else self.opening
             return self._none("agent-missing-name", "the agent has no name", span)
         described = self.node.get("description")
         if not isinstance(described, Scalar) or described.value in (None, ""):
             return self._none(
-                "agent-missing-description", f"the agent {cite(name.value)} has no description", name.span
+                "agent-missing-description",
+                f"the agent {cite(name.value)} has no description",
+                name.span,
             )
-        if not self.plugin and (":" in name.value or name.value.startswith("-") or len(name.value) > 256):
+        if not self.plugin and (
+            ":" in name.value or name.value.startswith("-") or len(name.value) > 256
+        ):
             return self._none(
-                "agent-name-reserved", f"{cite(name.value)} cannot be the name of an agent", name.span
+                "agent-name-reserved",
+                f"{cite(name.value)} cannot be the name of an agent",
+                name.span,
             )
         tools, found = read_list(self.node.get("tools"), "tools")
         disallowed, more = read_list(self.node.get("disallowedTools"), "disallowedTools")
@@ -152,20 +177,25 @@ class _Reader:
             return None
         if self.plugin:
             self._warn(
-                "plugin-agent-field-ignored", "the host ignores `permissionMode` of agents in plugins",
+                "plugin-agent-field-ignored",
+                "the host ignores `permissionMode` of agents in plugins",
                 value.span,
-            )  # fmt: skip
+            )
             return None
         mode = value.value if isinstance(value, Scalar) else None
         if not isinstance(mode, str) or mode not in MODES:
             self._warn(
-                "unknown-mode", "expected a permission mode; the host ignores this one", value.span,
+                "unknown-mode",
+                "expected a permission mode; the host ignores this one",
+                value.span,
                 help="one of " + ", ".join(MODES),
-            )  # fmt: skip
+            )
             return None
         if mode == "bypassPermissions":
             self._warn(
-                "permission-mode-ignored", "the host ignores `bypassPermissions` of an agent", value.span
+                "permission-mode-ignored",
+                "the host ignores `bypassPermissions` of an agent",
+                value.span,
             )
         return mode
 
@@ -176,16 +206,21 @@ class _Reader:
             like_tools = _MISSPELT.get(_letters(entry.name))
             if like_tools:
                 self._warn(
-                    "misspelt-key", f"`{entry.name}` means nothing to the host, so the agent"
-                    f" {_CONSEQUENCES[like_tools]}", entry.key.span, help=f"write `{like_tools}`",
-                )  # fmt: skip
+                    "misspelt-key",
+                    f"`{entry.name}` means nothing to the host, so the agent"
+                    f" {_CONSEQUENCES[like_tools]}",
+                    entry.key.span,
+                    help=f"write `{like_tools}`",
+                )
                 continue
             near = difflib.get_close_matches(entry.name, sorted(FIELDS), 1, 0.8)
             if near:
                 self._warn(
-                    "misspelt-key", f"`{entry.name}` means nothing to the host", entry.key.span,
+                    "misspelt-key",
+                    f"`{entry.name}` means nothing to the host",
+                    entry.key.span,
                     help=f"did you mean `{near[0]}`?",
-                )  # fmt: skip
+                )
 
     def _traps(self) -> None:
         for key in ("tools", "disallowedTools"):

@@ -26,6 +26,13 @@ __all__ = ["Found", "Role", "discover"]
 
 FOLDER: Final = ".claude"
 _MANIFEST: Final = ".claude-plugin/plugin.json"
+# Folders of other hosts, whose agents have front matter of their own.
+_OTHERS: Final = frozenset(
+    ".agents .codex .continue .copilot .cursor .gemini .github .kiro .opencode .pikuri .windsurf"
+    " .zeph".split()
+)
+_STRAY: Final = "the host looks for agents in `.claude/agents` and in plugins"
+_ALONE: Final = "only its front matter says that it is an agent"
 _NAMES: Final = {"settings.json": "project", "settings.local.json": "local"}
 
 
@@ -141,11 +148,18 @@ class _Discovery:
     # --- files in other places -----------------------------------------------
 
     def _stray_agent(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-        if "agents" not in segments[:-1]:
+        if not _OTHERS.isdisjoint(segments) or segments[-1] == "SKILL.md":
             return
-        role = self._read(path, "agent", "", limits.AGENT_BYTES, "a folder `agents` without a plugin")
-        if role.source is not None and looks_like_agent(role.source):
-            yield "/".join(segments[: segments.index("agents")]), role
+        role = self._read(path, "agent", "", limits.AGENT_BYTES, _STRAY)
+        if role.source is None:
+            return
+        if "agents" in segments[:-1]:
+            if looks_like_agent(role.source):
+                yield "/".join(segments[: segments.index("agents")]), role
+        elif looks_like_agent(role.source, certainly=True) and not any(
+            name.startswith("commands") for name in segments[:-1]
+        ):
+            yield "", attrs.evolve(role, assumed=_ALONE)
 
     def _stray_settings(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
         try:

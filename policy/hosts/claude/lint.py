@@ -45,14 +45,17 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
     position = Position(main=False, mode="default", background=session.options.background)
     if has_no_tools(definition, session, position):
         yield Finding(
-            "zero-tools", f"no tool of `{definition.name}` exists, so the host refuses to start it",
-            Severity.ERROR, definition.tools.span,
-        )  # fmt: skip
+            "zero-tools",
+            f"no tool of `{definition.name}` exists, so the host refuses to start it",
+            Severity.ERROR,
+            definition.tools.span,
+        )
     if definition.memory and _lacks_editing(definition):
         yield _warn(
-            "memory-widens-tools", f"`memory` gives `{definition.name}` Read, Write and Edit as well",
+            "memory-widens-tools",
+            f"`memory` gives `{definition.name}` Read, Write and Edit as well",
             definition.span,
-        )  # fmt: skip
+        )
     if definition.mode and session.mode in _HANDED_DOWN and definition.mode != session.mode:
         yield _warn(
             "permission-mode-ignored",
@@ -72,9 +75,11 @@ def _tools(definition: Definition) -> Iterator[Finding]:
     tools = definition.tools
     if tools.presence in (Presence.NULL, Presence.EMPTY):
         yield _warn(
-            "empty-tools", f"the list of tools is empty, so `{definition.name}` has none", tools.span,
+            "empty-tools",
+            f"the list of tools is empty, so `{definition.name}` has none",
+            tools.span,
             help="leave the key out for every tool",
-        )  # fmt: skip
+        )
     for matcher in tools.matchers:
         text = "" if matcher.specifier is None else matcher.specifier.text.strip()
         if text not in ("", "*"):
@@ -88,9 +93,10 @@ def _tools(definition: Definition) -> Iterator[Finding]:
             else:
                 yield _warn(
                     "tools-specifier-not-a-filter",
-                    f"the host gives all of `{matcher.tool}`, not only `{matcher}`", matcher.span,
+                    f"the host gives all of `{matcher.tool}`, not only `{matcher}`",
+                    matcher.span,
                     help="deny the other calls in the settings, with `permissions.deny`",
-                )  # fmt: skip
+                )
         yield from _unknown(matcher)
 
 
@@ -101,15 +107,19 @@ def _unknown(matcher: Matcher) -> Iterator[Finding]:
     if name.startswith("mcp__") and ("*" not in name or name.endswith("__*") or name == "mcp__*"):
         return
     if "*" in name:
-        yield _warn("tools-glob-ignored", f"`{name}` matches no tool in a list of an agent", matcher.span)
+        yield _warn(
+            "tools-glob-ignored", f"`{name}` matches no tool in a list of an agent", matcher.span
+        )
         return
     near = difflib.get_close_matches(name, sorted(known.NAMES), 1) or [
         tool for tool in sorted(known.NAMES) if tool.casefold() == name.casefold()
     ]
     yield _warn(
-        "unknown-tool", f"there is no tool `{name}`, so the host leaves it out", matcher.span,
+        "unknown-tool",
+        f"there is no tool `{name}`, so the host leaves it out",
+        matcher.span,
         help=f"did you mean `{near[0]}`?" if near else "",
-    )  # fmt: skip
+    )
 
 
 def settings_findings(session: Session, files: list[Settings]) -> Iterator[Finding]:
@@ -127,16 +137,18 @@ def _negations(files: list[Settings]) -> Iterator[Finding]:
                 seen.add((rule.effect, tool))
             elif rule.effect is not Effect.ALLOW and (rule.effect, tool) not in seen:
                 yield _warn(
-                    "negation-ineffective", f"`{rule.text}` opens nothing: no rule stands before it",
+                    "negation-ineffective",
+                    f"`{rule.text}` opens nothing: no rule stands before it",
                     rule.span,
-                )  # fmt: skip
+                )
 
 
 def _shadowed(session: Session, files: list[Settings]) -> Iterator[Finding]:
     denied = [
-        line.entry for line in session.lines
+        line.entry
+        for line in session.lines
         if line.entry.tool == "Bash" and line.entry.effect is Effect.DENY and not line.entry.field
-    ]  # fmt: skip
+    ]
     patterns = [entry.pattern for entry in denied if entry.pattern is not None]
     spans = {(rule.text, rule.span.place): rule.span for each in files for rule in each.rules}
     if not patterns:
@@ -149,6 +161,7 @@ def _shadowed(session: Session, files: list[Settings]) -> Iterator[Finding]:
         fresh = fresh_character(named([*patterns, entry.pattern]))
         if automaton.first(freeze(entry.pattern, fresh)) != NO_MATCH and entry.place is not None:
             yield _warn(
-                "deny-shadowed-allow", f"`{entry.rule}` allows nothing: a rule of `deny` covers it",
+                "deny-shadowed-allow",
+                f"`{entry.rule}` allows nothing: a rule of `deny` covers it",
                 spans.get((entry.rule, entry.place)),
-            )  # fmt: skip
+            )

@@ -36,6 +36,7 @@ class Options:
         servers: tools of MCP servers, by server; None is not known, so all may be there.
         interactive: tools whose server wants the user asked each time.
         preapproved: hosts fetched from without asking; None is those of the version.
+        links: files that are links, and what each leads to, absolute.
         active_skill: the skill whose lists hold in this turn, or "".
     """
 
@@ -56,4 +57,5 @@ class Options:
     servers: Mapping[str, tuple[str, ...]] | None = attrs.field(default=None, hash=False)
     interactive: tuple[str, ...] = ()
     preapproved: tuple[str, ...] | None = None
+    links: Mapping[str, str] = attrs.field(factory=dict, hash=False)
     active_skill: str = ""

@@ -51,22 +51,33 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
 
     """
     glob = text.rstrip(" \t")
+    if "\\" in glob:
+        msg = "a backslash is no separator here, and escapes nothing"
+        raise notations.Unusable(msg)
     if glob.startswith("!"):
         msg = "the host subtracts it from the rules before it, which is not modelled"
         raise Negation(msg)
     if glob.startswith("//"):
-        return notations.paths("/" + glob.lstrip("/"), "", fold=True)
+        return _paths("/" + glob.lstrip("/"), "")
     if glob == "~" or glob in (".", "./"):
         msg = f"`{glob}` alone matches nothing; name what is below it"
         raise notations.Unusable(msg)
     if glob.startswith("~/"):
-        return notations.paths(glob[1:], anchors.home, fold=True)
+        return _paths(glob[1:], anchors.home)
     if glob.startswith("/"):
-        return notations.paths(glob, anchors.source, fold=True)
+        return _paths(glob, anchors.source)
     glob = glob.removeprefix("./")
-    if effect is not Effect.ALLOW and _FOLDER.match(glob):
-        glob = "**/" + glob
-    return notations.paths(glob, anchors.cwd, fold=True)
+    if _FOLDER.match(glob):
+        glob = ("/" if effect is Effect.ALLOW else "**/") + glob
+    return _paths(glob, anchors.cwd)
+
+
+def _paths(glob: str, anchor: str) -> tuple[Pattern, ...]:
+    # `src/**` is `src` and all below it; `**` alone names nothing by itself.
+    above = glob.removesuffix("/**")
+    if above != glob and above.strip("/*"):
+        glob = above if "/" in above else "/" + above
+    return notations.paths(glob, anchor, fold=True)
 
 
 # First segments of paths that people write from the root of the file system.

@@ -77,12 +77,14 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
     memory = known_agents.MEMORY_TOOLS if definition.memory else ()
     entries = [entry for entry in entries if entry.tool not in memory]
     available = _available(session, position)
-    for tool, rule, place in _listed(definition, position):
+    for tool, rule, place in _listed(definition):
         if tool in available or tool in memory:
-            entries += _types(definition, tool, rule, place, position)
+            types = _type_list(definition) if tool == "Agent" and position.main else None
+            entries += _types(types, Entry(tool, Effect.ALLOW, rule=rule, place=place), session)
         elif tool.startswith("mcp__"):
             entries += (
-                Entry(name, Effect.ALLOW, rule=rule, place=place) for name in _offered(tool, session)
+                Entry(name, Effect.ALLOW, rule=rule, place=place)
+                for name in _offered(tool, session)
             )
     entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
@@ -130,7 +132,7 @@ def _removed(definition: Definition) -> Iterator[_Tool]:
             yield name, rule, place
 
 
-def _listed(definition: Definition, position: Position) -> Iterator[_Tool]:
+def _listed(definition: Definition) -> Iterator[_Tool]:
     tools = definition.tools
     if tools.presence is Presence.ABSENT or _everything(tools):
         for name in sorted(known.NAMES):
@@ -144,16 +146,16 @@ def _listed(definition: Definition, position: Position) -> Iterator[_Tool]:
             yield glob or name, str(matcher), matcher.span.place
 
 
-def _types(
-    definition: Definition, tool: str, rule: str, place: Place | None, position: Position
-) -> Iterator[Entry]:
-    types = _type_list(definition) if tool == "Agent" and position.main else None
+def _types(types: tuple[str, ...] | None, entry: Entry, session: Session) -> Iterator[Entry]:
+    """Yield the tool, or of the tool that starts agents what its list of types comes to."""
     if types is None:
-        yield Entry(tool, Effect.ALLOW, rule=rule, place=place)
+        yield entry
         return
+    # Names are compared as written here, and a type that is not there is none.
     for name in types:
-        yield Entry(tool, Effect.ALLOW, agent_pattern(name), rule=rule, place=place)
-    yield Entry(tool, Effect.DENY, reason=Reason.DEFAULT, rule=rule, place=place)
+        if name in session.agents:
+            yield attrs.evolve(entry, pattern=agent_pattern(name))
+    yield attrs.evolve(entry, effect=Effect.DENY, reason=Reason.DEFAULT)
 
 
 def _type_list(definition: Definition) -> tuple[str, ...] | None:
@@ -180,7 +182,7 @@ def has_no_tools(definition: Definition, session: Session, position: Position) -
     if definition.memory:
         return False
     available = _available(session, position)
-    for tool, _, _ in _listed(definition, position):
+    for tool, _, _ in _listed(definition):
         if tool in available or (tool.startswith("mcp__") and any(_offered(tool, session))):
             return False
     return True
@@ -190,8 +192,11 @@ def has_no_tools(definition: Definition, session: Session, position: Position) -
 
 # What a command does to files is not what a list of tools is about, except to write them.
 _BESIDE: Final = (
-    known.REDIRECT_IN, known.OPERAND_READ, known.OPERAND_WRITE, known.OPERAND_REMOVE,
-)  # fmt: skip
+    known.REDIRECT_IN,
+    known.OPERAND_READ,
+    known.OPERAND_WRITE,
+    known.OPERAND_REMOVE,
+)
 
 
 def declared(definition: Definition, session: Session, dialect: Dialect) -> tuple[RuleSet, ...]:

@@ -95,15 +95,14 @@ class Enforced:
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""
         definition = self.session.agents.get(agent) or self._resolved(agent)
-        state = parent.state
-        assert isinstance(state, State)
+        state = parent.state if isinstance(parent.state, State) else State(self.session.mode)
         if agent == known.FORK:
             if state.fork:
                 raise SpawnDenied(agent, parent.name, "depth")
             return Link(agent, parent.table, parent.depth + 1, State(state.mode, fork=True))
-        mode = child_mode(
-            state.mode, definition.mode, bypass=known.takes_bypass(self.session.options.version)
-        )
+        session = self.session
+        bypass = known.takes_bypass(session.options.version) and not session.no_bypass
+        mode = child_mode(state.mode, definition.mode, bypass=bypass)
         depth = parent.depth + 1
         limit = depth_limit(self.session)
         if depth > limit:

@@ -55,7 +55,13 @@ class Lines:
 
 
 def read_rule(
-    text: str, span: Span, effect: Effect, anchors: Anchors, agents: Iterable[str] = ()
+    text: str,
+    span: Span,
+    effect: Effect,
+    anchors: Anchors,
+    agents: Iterable[str] = (),
+    *,
+    flag: bool = False,
 ) -> Lines:
     """Return what one rule comes to in the list of *effect*.
 
@@ -65,19 +71,21 @@ def read_rule(
         effect: of the list.
         anchors: of the scope.
         agents: names of the agents that can be started.
+        flag: whether it was given on the command line, where MCP tools have parameters.
 
     """
     try:
         matcher = parse_matcher(text, span)
     except PolicyError as error:
-        return Lines(
-            (),
-            Finding.of(
-                error, "malformed-rule", consequence="the host skips the rule; nothing it says is in force"
-            ),
-        )
-    return _Rule(text, matcher, span, effect, anchors, frozenset(agents)).read()
+        code = "unknown-tool" if _WORDS.fullmatch(text) else "malformed-rule"
+        return Lines((), Finding.of(error, code, consequence=_SKIPPED))
+    return _Rule(text, matcher, span, effect, anchors, frozenset(agents), flag).read()
 
+
+_SKIPPED: Final = "the host skips the rule; nothing it says is in force"
+
+# What the host shows a tool as, e.g. `Stop Task`, instead of its name.
+_WORDS: Final = re.compile(r"[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+")
 
 _LITERAL_SERVER: Final = re.compile(r"mcp__[^*]+?__")
 _PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
@@ -91,6 +99,7 @@ class _Rule:
     effect: Effect
     anchors: Anchors
     agents: frozenset[str]
+    flag: bool
 
     def read(self) -> Lines:
         tool = self.matcher.tool
@@ -101,10 +110,14 @@ class _Rule:
                 "empty-specifier", "has an empty specifier", f"write `{tool}` for every call"
             )
         if tool.startswith("mcp__") and content is not None:
+            parameter = _PARAMETER.fullmatch(content)
+            if self.flag and self.effect is Effect.DENY and parameter and "*" not in tool:
+                return self._parameter(tool, parameter[1], parameter[2].strip())
             return self._skipped(
-                "mcp-specifier", "has a specifier, which rules for MCP tools cannot have",
+                "mcp-specifier",
+                "has a specifier, which rules for MCP tools cannot have",
                 f"write `{tool}`",
-            )  # fmt: skip
+            )
         if "*" in tool:
             return self._glob(tool, content)
         if tool.startswith("mcp__"):
@@ -115,6 +128,8 @@ class _Rule:
         if content is None or (content.strip(" ") == "*" and content.startswith("*")):
             if name not in known.NAMES:
                 return self._unknown(tool)
+            if name == "Edit" and content is not None and self.effect is Effect.ALLOW:
+                return self._lines([name], notations.paths("**", self.anchors.cwd, fold=True))
             return self._whole(name)
         return self._specified(name, content)
 
@@ -141,7 +156,9 @@ class _Rule:
         # Nothing in the files says which tools a server offers.
         if self.effect is Effect.ALLOW:
             return Lines()
-        message = f"nothing here tells whether there is a tool `{tool}`, and the host does not check"
+        message = (
+            f"nothing here tells whether there is a tool `{tool}`, and the host does not check"
+        )
         return self._finding("unknown-tool-unreported", message, Severity.NOTE)
 
     def _unknown(self, tool: str) -> Lines:
@@ -164,13 +181,19 @@ class _Rule:
         return Lines(tuple(lines))
 
     def _entry(
-        self, tool: str, pattern: Pattern | None = None, field: str = "", reason: Reason = Reason.RULE
+        self,
+        tool: str,
+        pattern: Pattern | None = None,
+        field: str = "",
+        reason: Reason = Reason.RULE,
     ) -> Entry:
         return Entry(
             tool, self.effect, pattern, field, reason, rule=self.text, place=self.span.place
         )
 
-    def _lines(self, tools: Iterable[str], patterns: Iterable[Pattern], *, exact: bool = False) -> Lines:
+    def _lines(
+        self, tools: Iterable[str], patterns: Iterable[Pattern], *, exact: bool = False
+    ) -> Lines:
         found = tuple(patterns)
         return Lines(
             tuple(Line(self._entry(tool, pattern), exact) for tool in tools for pattern in found)
@@ -186,7 +209,8 @@ class _Rule:
                 f"speaks of `{parameter[1]}`, which is what `{tool}(...)` itself speaks of",
                 f"write `{tool}({parameter[2]})`",
             )
-        if parameter and parameter[1] in known.PARAMETERS.get(tool, ()):
+        is_prefix = tool in _DEAD and content.endswith(":*")
+        if parameter and not is_prefix and parameter[1] in known.PARAMETERS.get(tool, ()):
             return self._parameter(tool, parameter[1], parameter[2].strip())
         if tool in _DEAD:
             return self._skipped(
@@ -210,33 +234,39 @@ class _Rule:
         if tool not in known.NAMES:
             return self._unknown(tool)
         return self._skipped(
-            "specifier-not-accepted", f"has a specifier, which `{tool}` does not take", f"write `{tool}`"
+            "specifier-not-accepted",
+            f"has a specifier, which `{tool}` does not take",
+            f"write `{tool}`",
         )
 
     def _parameter(self, tool: str, name: str, value: str) -> Lines:
         if self.effect is Effect.ALLOW:
             return self._skipped(
-                "param-in-allow", f"allows by the parameter `{name}`, which only `deny` and `ask` can"
+                "param-in-allow",
+                f"allows by the parameter `{name}`, which only `deny` and `ask` can",
             )
-        if tool == "Skill" and name == "skill":
-            return self._skill(value, asks=True)
+        if tool == "Skill" and name == "skill" and self.effect is Effect.DENY:
+            return self._skill(value)
         return Lines((Line(self._entry(tool, notations.single(value), name)),))
 
     def _command(self, tool: str, content: str) -> Lines:
         text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
+        text = "*" if text.strip(" ") == "*" else text
         findings = Lines()
         if text == ":*":
             return self._skipped("empty-prefix", "has no command before `:*`", f"write `{tool}`")
         if text.endswith(":*") and "*" in text[:-2]:
             return self._skipped(
-                "prefix-with-star", "matches nothing: a star stands before `:*`",
+                "prefix-with-star",
+                "matches nothing: a star stands before `:*`",
                 f"write `{tool}({text[:-2]} *)`",
-            )  # fmt: skip
+            )
         if ":*" in text[:-2]:
             findings = self._finding(
-                "colon-star-not-at-end", f"`:*` is special at the end only; here `{tool}` commands"
+                "colon-star-not-at-end",
+                f"`:*` is special at the end only; here `{tool}` commands"
                 " must have a literal colon",
-            )  # fmt: skip
+            )
         if self.effect is Effect.ALLOW:
             findings += self._doubtful(text)
         tools = ("Bash", "Monitor") if tool == "Bash" else ("Monitor",)
@@ -283,27 +313,29 @@ class _Rule:
     def _host(self, content: str) -> Lines:
         if not content.startswith("domain:"):
             return self._skipped(
-                "unprefixed-webfetch-specifier", "names no domain",
+                "unprefixed-webfetch-specifier",
+                "names no domain",
                 f"write `WebFetch(domain:{content.removeprefix('https://').split('/')[0]})`",
-            )  # fmt: skip
+            )
         try:
             patterns = notations.hosts(content.removeprefix("domain:"))
         except notations.Unusable as unusable:
             return self._skipped("dead-host-rule", f"matches no host: {unusable}")
         return self._lines(["WebFetch"], patterns)
 
-    def _skill(self, content: str, *, asks: bool = False) -> Lines:
-        if self.effect is Effect.ASK and not asks:
+    def _skill(self, content: str) -> Lines:
+        if self.effect is Effect.ASK:
             return self._skipped(
-                "ask-ignored", "asks for nothing: skills are asked for by a parameter only",
+                "ask-ignored",
+                "asks for nothing: skills are asked for by a parameter only",
                 f"write `Skill(skill:{content})`",
-            )  # fmt: skip
+            )
         name, prefix = content, False
         for tail in (" *", ":*"):
             if content.endswith(tail):
                 name, prefix = content[: -len(tail)], True
         name = name.removeprefix("/")
-        if "*" in name and not asks:
+        if "*" in name:
             return self._skipped("dead-skill-rule", "has a star that names no skill")
         texts = [name, "/" + name]
         if self.effect is Effect.DENY:
@@ -319,9 +351,10 @@ class _Rule:
             )
         if self.effect is Effect.ASK:
             return self._skipped(
-                "ask-ignored", "asks for nothing: agents are asked for by a parameter only",
+                "ask-ignored",
+                "asks for nothing: agents are asked for by a parameter only",
                 f"write `Agent(subagent_type:{content})`",
-            )  # fmt: skip
+            )
         if content in self.agents:
             return self._lines(["Agent"], [agent_pattern(content)])
         found = self._finding(
@@ -354,7 +387,9 @@ _DEAD: Final = {
 }
 
 _EARLY_STAR: Final = re.compile(r"(?:git|gh|npm|docker|kubectl|aws|gcloud) \*(?: [^-*\s]\S*)+")
-_EXACT_ONLY: Final = re.compile(r"(?:watch|setsid|ionice|flock)\b|find\b.*-(?:exec|ok|delete|fprint)")
+_EXACT_ONLY: Final = re.compile(
+    r"(?:watch|setsid|ionice|flock)\b|find\b.*-(?:exec|ok|delete|fprint)"
+)
 
 
 def agent_pattern(name: str) -> Pattern:

@@ -59,6 +59,9 @@ def dialect(session: Session, mode: str) -> Dialect:
         cwd=session.cwd,
         home=session.home,
         fold=True,
+        links=tuple(
+            (link.casefold(), target.casefold()) for link, target in session.options.links.items()
+        ),
         asks=mode != "dontAsk",
     )
 
@@ -74,10 +77,11 @@ def rule_set(session: Session, mode: str) -> RuleSet:
 
 def _rule_set(session: Session, mode: str) -> RuleSet:
     entries = [*_denied(session), *_asked(session)]
+    entries += _shut(session)
     default, reason = Effect.ASK, Reason.DEFAULT
     if mode == "bypassPermissions":
         default = Effect.ALLOW
-        entries += _agents(session)
+        entries += _agents(session, mode)
     else:
         guards = Reason.CLASSIFIER if mode == "auto" else Reason.PROTECTED
         entries += _guards(session, mode, guards)
@@ -108,9 +112,7 @@ def _built_in(
 
 
 def _pick(lines: Iterable[Line], effect: Effect, *, exact: bool) -> Iterator[Entry]:
-    return (
-        line.entry for line in lines if line.entry.effect is effect and line.exact is exact
-    )
+    return (line.entry for line in lines if line.entry.effect is effect and line.exact is exact)
 
 
 def _denied(session: Session) -> Iterator[Entry]:
@@ -127,6 +129,17 @@ def _asked(session: Session) -> Iterator[Entry]:
 
 # What a plan changes only after it was agreed to, whatever rules allow.
 _NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*", known.REDIRECT_OUT)
+
+
+def _shut(session: Session) -> Iterator[Entry]:
+    """Yield what keeps reads in working folders, where the settings say so."""
+    if session.reads_inside:
+        for tool in known.READING:
+            for folder in session.folders:
+                yield _built_in(tool, Effect.ALLOW, _below(folder), why="working folder")
+            yield _built_in(
+                tool, Effect.DENY, reason=Reason.PROTECTED, why="outside reads are blocked"
+            )
 
 
 def _guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
@@ -171,8 +184,8 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
 
 # Interpreters and runners, which no rule with a star may hand to in `auto`.
 _RUNNERS: Final = frozenset(
-    "python python2 python3 node deno bun perl ruby php lua bash sh zsh fish ssh sudo doas su env"
-    " eval exec xargs npx bunx pnpx uvx tsx ts-node".split()
+    "python python2 python3 node deno perl ruby php lua bash sh zsh fish ssh sudo doas su env"
+    " eval exec xargs npx bunx pnpx tsx ts-node".split()
 )
 _SCRIPTS: Final = frozenset({"npm run", "yarn run", "pnpm run", "bun run"})
 
@@ -193,7 +206,11 @@ def _is_dropped(line: Line) -> bool:
     if text.startswith("*") or not words:
         return True
     program, star = words[0], len(words) > 1 and words[1] == "*"
-    if star and any(runner.startswith(program) for runner in _RUNNERS) and not text.startswith(program + " "):
+    if (
+        star
+        and any(runner.startswith(program) for runner in _RUNNERS)
+        and not text.startswith(program + " ")
+    ):
         return True
     return program in _RUNNERS or " ".join(words[:2]) in _SCRIPTS
 
@@ -212,11 +229,10 @@ def _defaults(session: Session, mode: str) -> Iterator[Entry]:
         for pattern in notations.hosts(name):
             yield _built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
     yield from _skills(session)
-    yield from _agents(session)
+    yield from _agents(session, mode)
     unasked = known.UNASKED - {"Agent"}
     if mode == "auto":
         unasked = unasked - _JUDGED
-        yield _built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER, why="mode auto")
     for tool in sorted(unasked):
         yield _built_in(tool, Effect.ALLOW, why="needs no permission")
 
@@ -235,9 +251,12 @@ def _skills(session: Session) -> Iterator[Entry]:
                 yield _built_in("Skill", Effect.ASK, Pattern.exactly(name), why="lists tools")
 
 
-def _agents(session: Session) -> Iterator[Entry]:
+def _agents(session: Session, mode: str) -> Iterator[Entry]:
+    effect, reason = Effect.ALLOW, Reason.DEFAULT
+    if mode == "auto":
+        effect, reason = Effect.ASK, Reason.CLASSIFIER
     for name in session.agents:
-        yield _built_in("Agent", Effect.ALLOW, agent_pattern(name), why="needs no permission")
+        yield _built_in("Agent", effect, agent_pattern(name), reason, why="needs no permission")
     yield _built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
 
 

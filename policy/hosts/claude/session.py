@@ -43,6 +43,8 @@ class Session:
         agents: by name, built-in ones among them.
         skills: by name.
         tools: the built-in tools that are offered; None is all.
+        no_bypass: whether no agent may go without permissions.
+        reads_inside: whether reads outside working folders are blocked.
         findings: what is wrong with the rules.
     """
 
@@ -53,6 +55,8 @@ class Session:
     agents: Mapping[str, Definition]
     skills: Mapping[str, Skill]
     tools: frozenset[str] | None
+    no_bypass: bool
+    reads_inside: bool
     findings: tuple[Finding, ...]
 
     @property
@@ -90,8 +94,12 @@ def session(
         for rule in each.rules:
             if managed_only and not _kept(each.scope, rule.effect):
                 continue
-            found = read_rule(rule.text, rule.span, rule.effect, anchors, agents)
-            lines += found if trusted or rule.effect is not Effect.ALLOW else Lines((), found.findings)
+            found = read_rule(
+                rule.text, rule.span, rule.effect, anchors, agents, flag=each.scope == "cli"
+            )
+            lines += (
+                found if trusted or rule.effect is not Effect.ALLOW else Lines((), found.findings)
+            )
         if trusted:
             folders += (_folder(name, cwd, home) for name in each.folders)
     lines += _skill_lines(options, skills, Anchors(cwd, home, cwd), agents)
@@ -109,6 +117,8 @@ def session(
         agents,
         skills,
         frozenset(offered[0]) if offered else None,
+        any(each.no_bypass for each in settings),
+        any(each.reads_inside for each in settings),
         tuple(finding for each in settings for finding in each.findings) + lines.findings,
     )
 
@@ -142,7 +152,10 @@ def _folder(name: str, cwd: str, home: str) -> str:
 
 
 def _skill_lines(
-    options: Options, skills: Mapping[str, Skill], anchors: Anchors, agents: Mapping[str, Definition]
+    options: Options,
+    skills: Mapping[str, Skill],
+    anchors: Anchors,
+    agents: Mapping[str, Definition],
 ) -> Lines:
     active = skills.get(options.active_skill)
     lines = Lines()

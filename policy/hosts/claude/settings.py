@@ -45,6 +45,7 @@ class Settings:
         folders: ``additionalDirectories``.
         tools: the built-in tools that are offered at all; None is all.
         managed_only: whether the rules of other files are left out.
+        reads_inside: whether reads outside working folders are blocked.
         no_bypass: whether no session may go without permissions.
         findings: what is wrong with the file.
         unreadable: whether nothing in it is in force.
@@ -57,6 +58,7 @@ class Settings:
     folders: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
     managed_only: bool = False
+    reads_inside: bool = False
     no_bypass: bool = False
     findings: tuple[Finding, ...] = ()
     unreadable: bool = False
@@ -64,16 +66,23 @@ class Settings:
 
 _LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
 _KEYS: Final = frozenset(
-    {*_LISTS, "additionalDirectories", "blockReadsOutsideWorkingDirectories", "defaultMode",
-     "disableAutoMode", "disableBypassPermissionsMode"}
-)  # fmt: skip
+    {
+        *_LISTS,
+        "additionalDirectories",
+        "blockReadsOutsideWorkingDirectories",
+        "defaultMode",
+        "disableAutoMode",
+        "disableBypassPermissionsMode",
+    }
+)
 
 
 def looks_like_settings(node: Node) -> bool:
     """Return whether a JSON document has the lists of a settings file."""
     permissions = node.get("permissions") if isinstance(node, Mapping) else None
-    return isinstance(permissions, Mapping) and any(
-        isinstance(permissions.get(name), Sequence) for name in _LISTS
+    return (
+        isinstance(permissions, Mapping)
+        and any(isinstance(permissions.get(name), Sequence) for name in _LISTS)
     ) or (isinstance(permissions, Mapping) and permissions.get("defaultMode") is not None)
 
 
@@ -83,15 +92,19 @@ def read_settings(source: Source, scope: str) -> Settings:
         node = read_json(source)
     except PolicyError as error:
         findings = Finding.of(
-            error, "invalid-json",
+            error,
+            "invalid-json",
             consequence="the host rejects the file: nothing in it is in force, deny rules included",
-        )  # fmt: skip
+        )
         return Settings(scope, findings=findings, unreadable=True)
     if not isinstance(node, Mapping):
         finding = Finding(
-            "invalid-settings", f"expected an object, found {describe(node)}", Severity.ERROR, node.span,
+            "invalid-settings",
+            f"expected an object, found {describe(node)}",
+            Severity.ERROR,
+            node.span,
             help="the host rejects the file: nothing in it is in force, deny rules included",
-        )  # fmt: skip
+        )
         return Settings(scope, findings=(finding,), unreadable=True)
     return _Reader(scope).read(node)
 
@@ -104,7 +117,11 @@ class _Reader:
     def read(self, node: Mapping) -> Settings:
         permissions = node.get("permissions")
         for pair in node.repeated():
-            self._warn("repeated-key", f"`{pair[0].name}` is given again below, which counts", pair[0].key.span)
+            self._warn(
+                "repeated-key",
+                f"`{pair[0].name}` is given again below, which counts",
+                pair[0].key.span,
+            )
         managed = node.get("allowManagedPermissionRulesOnly")
         tools = node.get("tools")
         settings = Settings(
@@ -123,23 +140,32 @@ class _Reader:
 
     def _permissions(self, node: Mapping, settings: Settings) -> Settings:
         for lost, _ in node.repeated():
-            self._warn("repeated-key", f"`{lost.name}` is given again below, which counts", lost.key.span)
+            self._warn(
+                "repeated-key", f"`{lost.name}` is given again below, which counts", lost.key.span
+            )
         for entry in node.entries:
             if entry.name not in _KEYS:
                 near = difflib.get_close_matches(entry.name, sorted(_KEYS), 1)
                 self._warn(
-                    "unknown-key", f"`{entry.name}` means nothing in `permissions`", entry.key.span,
-                    help=f"did you mean `{near[0]}`?" if near else "the lists are allow, ask and deny",
-                )  # fmt: skip
+                    "unknown-key",
+                    f"`{entry.name}` means nothing in `permissions`",
+                    entry.key.span,
+                    help=f"did you mean `{near[0]}`?"
+                    if near
+                    else "the lists are allow, ask and deny",
+                )
         rules: list[Written] = []
         for name, effect in _LISTS.items():
             listed = node.get(name)
             if listed is not None:
                 rules += (
-                    Written(text, effect, span) for text, span in self._strings(listed, f"permissions.{name}")
+                    Written(text, effect, span)
+                    for text, span in self._strings(listed, f"permissions.{name}")
                 )
         if len(rules) > limits.RULES:
-            self._warn("too-many-rules", f"only the first {limits.RULES:,} rules are read", node.span)
+            self._warn(
+                "too-many-rules", f"only the first {limits.RULES:,} rules are read", node.span
+            )
         mode, span = self._mode(node)
         folders = node.get("additionalDirectories")
         return attrs.evolve(
@@ -147,7 +173,10 @@ class _Reader:
             rules=tuple(rules[: limits.RULES]),
             mode=mode,
             mode_span=span,
-            folders=tuple(self._texts(folders, "permissions.additionalDirectories")) if folders else (),
+            folders=tuple(self._texts(folders, "permissions.additionalDirectories"))
+            if folders
+            else (),
+            reads_inside=_is_true(node.get("blockReadsOutsideWorkingDirectories")),
             no_bypass=self._switch(node, "disableBypassPermissionsMode"),
         )
 
@@ -160,15 +189,19 @@ class _Reader:
             mode = "default"
         if not isinstance(mode, str) or mode not in MODES:
             self._warn(
-                "unknown-mode", f"expected a mode, found {_shown(value)}; the host ignores it",
-                value.span, help="one of " + ", ".join(MODES),
-            )  # fmt: skip
+                "unknown-mode",
+                f"expected a mode, found {_shown(value)}; the host ignores it",
+                value.span,
+                help="one of " + ", ".join(MODES),
+            )
             return None, None
         if self.scope in ("project", "local") and mode in ("bypassPermissions", "auto"):
             self._warn(
-                "project-mode-ignored", f"the host ignores the mode `{mode}` of a project", value.span,
+                "project-mode-ignored",
+                f"the host ignores the mode `{mode}` of a project",
+                value.span,
                 help="it counts in the settings of the user, or as a flag",
-            )  # fmt: skip
+            )
             return None, None
         return mode, value.span
 
@@ -179,9 +212,11 @@ class _Reader:
         if isinstance(value, Scalar) and value.value == "disable":
             return True
         self._warn(
-            "switch-ignored", f'expected the string "disable" for `{name}`, found {_shown(value)}; the'
-            " host ignores it", value.span,
-        )  # fmt: skip
+            "switch-ignored",
+            f'expected the string "disable" for `{name}`, found {_shown(value)}; the'
+            " host ignores it",
+            value.span,
+        )
         return False
 
     def _strings(self, node: Node, name: str) -> Iterator[tuple[str, Span]]:
@@ -201,20 +236,29 @@ class _Reader:
         for entry in node.entries:
             if entry.name in _LISTS and isinstance(entry.value, Sequence):
                 self._warn(
-                    "misplaced-list", f"`{entry.name}` counts inside `permissions` only", entry.key.span,
+                    "misplaced-list",
+                    f"`{entry.name}` counts inside `permissions` only",
+                    entry.key.span,
                     help='write "permissions": {...} around it',
-                )  # fmt: skip
+                )
 
     def _wrong(self, name: str, wanted: str, node: Node) -> None:
         self.findings.append(
             Finding(
-                "wrong-type", f"expected {wanted} for {name}, found {describe(node)}", Severity.ERROR,
-                node.span, help="the host skips it; nothing it says is in force",
-            )  # fmt: skip
+                "wrong-type",
+                f"expected {wanted} for {name}, found {describe(node)}",
+                Severity.ERROR,
+                node.span,
+                help="the host skips it; nothing it says is in force",
+            )
         )
 
     def _warn(self, code: str, message: str, span: Span, help: str = "") -> None:
         self.findings.append(Finding(code, message, Severity.WARNING, span, help=help))
+
+
+def _is_true(node: Node | None) -> bool:
+    return isinstance(node, Scalar) and node.value is True
 
 
 def _shown(node: Node) -> str:

@@ -51,14 +51,20 @@ def read_list(node: Node | None, key: str) -> tuple[Declared, tuple[Finding, ...
 
 def _ill_typed(node: Node, key: str) -> Finding:
     return Finding(
-        "wrong-type", f"expected names of tools for `{key}`", Severity.ERROR, node.span,
+        "wrong-type",
+        f"expected names of tools for `{key}`",
+        Severity.ERROR,
+        node.span,
         help=f"write `{key}: Read, Grep` or a list",
-    )  # fmt: skip
+    )
 
 
 def _nonsense(text: str, span: Span) -> Finding:
     return Finding(
-        "unknown-tool", f"{cite(text)} is no tool, so the host leaves it out", Severity.WARNING, span
+        "unknown-tool",
+        f"{cite(text)} is no tool, so the host leaves it out",
+        Severity.WARNING,
+        span,
     )
 
 

@@ -6,7 +6,15 @@ from typing import Final
 
 from policy.dialect import Files, Program, Programs
 
-__all__ = ["EDITING_PROGRAMS", "EXACT_ONLY", "LOCALES", "PROGRAMS", "TRANSPARENT", "VARIABLES", "WRAPPERS"]
+__all__ = [
+    "EDITING_PROGRAMS",
+    "EXACT_ONLY",
+    "LOCALES",
+    "PROGRAMS",
+    "TRANSPARENT",
+    "VARIABLES",
+    "WRAPPERS",
+]
 
 WRAPPERS: Final = frozenset(
     "builtin chrt command doas env exec flock ionice nice nocorrect noglob nohup nsenter pkexec"
@@ -28,6 +36,7 @@ EXACT_ONLY: Final = (
     "watch *", "setsid *", "ionice *", "flock *",
     "find * -exec *", "find * -execdir *", "find * -ok *", "find * -okdir *", "find * -delete*",
     "find * -fprint*", "find * -fls *",
+    "source *", ". *", "alias", "alias *",
 )  # fmt: skip
 
 _READS: Final = Program(reads=Files.ALL)
@@ -96,11 +105,11 @@ PROGRAMS: Final[dict[str, Program]] = {
         _READS,
     ),
     **dict.fromkeys(
-        "printf whoami id uname free uptime cal true false which basename dirname tr seq"
-        " test [ [[ expr numfmt help locale arch nproc lsof pgrep ss netstat ifconfig tput groups"
-        " man sleep".split(),
+        "printf id uname free cal true false which basename dirname tr seq test [ [[ expr numfmt"
+        " help locale lsof pgrep ss netstat ifconfig tput man sleep".split(),
         _PLAIN,
     ),
+    **dict.fromkeys("arch groups nproc uptime whoami".split(), _NO_OPERAND),
     "echo": Program(piped=True),
     "pwd": _NO_OPERAND,
     "hostname": Program(most=0),
@@ -132,7 +141,7 @@ PROGRAMS: Final[dict[str, Program]] = {
     ),
     "awk": Program(harmless=False, reads=Files.REST),
     "cd": Program(reads=Files.ALL, moves=True, most=1),
-    "xargs": Program(runs=True, harmless=False),
+    "xargs": Program(runs=True),
     "node": Program(options=("-v", "--version"), needs=("-v", "--version"), most=0),
     "python": _VERSION,
     "python3": _VERSION,
@@ -154,15 +163,17 @@ PROGRAMS: Final[dict[str, Program]] = {
 EDITING_PROGRAMS: Final = Programs(
     {
         **PROGRAMS,
-        "touch": Program(writes=Files.ALL),
+        "touch": Program(direct=True, writes=Files.ALL),
         "mkdir": Program(writes=Files.ALL),
-        "rm": Program(writes=Files.ALL, removes=True),
-        "rmdir": Program(writes=Files.ALL, removes=True),
-        "mv": Program(reads=Files.BUT_LAST, writes=Files.ALL),
+        "rm": Program(direct=True, writes=Files.ALL, removes=True),
+        "rmdir": Program(direct=True, writes=Files.ALL, removes=True),
+        "mv": Program(direct=True, reads=Files.BUT_LAST, writes=Files.ALL),
         "cp": Program(
+            direct=True,
             reads=Files.BUT_LAST, writes=Files.LAST, unsafe=("-r", "-R", "-a", "--recursive")
         ),
         "sed": Program(
+            direct=True,
             options=("-n", "-E", "-r"), first=r"[\d,;$ ]*p|s/[^/]*/[^/]*/[gip\d]*",
             reads=Files.REST, writes=Files.REST, writes_if=("-i*", "--in-place*"), globs=False,
         ),

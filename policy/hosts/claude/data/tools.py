@@ -84,9 +84,7 @@ PARAMETERS: Final = {
     "Agent": frozenset(
         "description isolation mode model name prompt run_in_background subagent_type".split()
     ),
-    "Bash": frozenset(
-        "dangerouslyDisableSandbox description run_in_background timeout".split()
-    ),
+    "Bash": frozenset("dangerouslyDisableSandbox description run_in_background timeout".split()),
     "Monitor": frozenset("description persistent timeout_ms".split()),
     "Edit": frozenset("new_string old_string replace_all".split()),
     "Grep": frozenset("glob head_limit multiline output_mode pattern type".split()),

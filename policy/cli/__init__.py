@@ -1,0 +1,105 @@
+"""The command ``policy``: a thin layer over the package.
+
+Exit status: 0 is yes, 1 is no, 2 is a mistake of whoever asked, an input that
+was asked about and cannot be read, or an error of this program. Each verb is a
+module of its own, loaded when it is asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import policy
+
+__all__ = ["main"]
+
+# Verb -> module, what it does.
+_VERBS = {
+    "check": ("check", "decide calls, and explain"),
+    "audit": ("audit", "what every agent may do, through every chain"),
+    "diff": ("diff", "which decisions a change changes"),
+    "test": ("claims", "run the `test` and `never` statements of *.policy files"),
+    "fmt": ("fmt", "print *.policy files in their canonical form"),
+}
+
+_HELP = """\
+usage: policy VERB [ARGUMENTS]
+
+Compiles the tool policies of AI agents into decision tables, and tells what
+each agent may do, alone and through the agents that start it.
+
+verbs:
+{verbs}
+
+`policy VERB --help` tells more of each.
+
+options:
+  -h, --help   show this message
+  --version    show the version
+
+exit status:
+  0  yes: allowed, nothing widened, every test holds
+  1  no: denied or to be asked for, a failed test, `--fail-on`
+  2  bad usage, an input that cannot be read or parsed, or an internal error
+
+examples:
+  policy check --chain 'main>explore' 'Bash(git push)'
+  policy audit .
+  policy diff main..HEAD --fail-on widened
+"""
+
+_BROKEN_PIPE = 141  # as a shell reports a program that the signal ended
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = _run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads on. Keep Python from saying so when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return status
+
+
+def _run(given: list[str]) -> int:
+    verb = given[0] if given else "--help"
+    if verb in {"-h", "--help", "help"}:
+        print(_help(), end="", file=sys.stdout if given else sys.stderr)
+        return 0 if given else 2
+    if verb in {"-V", "--version"}:
+        print(f"policy {policy.__version__}")
+        return 0
+    if verb not in _VERBS:
+        return _unknown(verb)
+    module = import_module(f"policy.cli.{_VERBS[verb][0]}")
+    run = import_module("policy.cli.running").run
+    status: int = run(module, verb, given[1:])
+    return status
+
+
+def _help() -> str:
+    verbs = "\n".join(f"  {verb:<7} {does}" for verb, (_, does) in _VERBS.items())
+    return _HELP.format(verbs=verbs)
+
+
+def _unknown(verb: str) -> int:
+    from policy.mistakes import closest  # noqa: PLC0415  # what is needed only here
+    from policy.source import visible  # noqa: PLC0415
+
+    meant = closest(verb, list(_VERBS))
+    print(f"policy: error: there is no verb `{visible(verb)}`", file=sys.stderr)
+    print(f"  = help: {meant or 'one of ' + ', '.join(_VERBS)}", file=sys.stderr)
+    return 2

@@ -1,0 +1,75 @@
+"""``policy audit``: what every agent may do, through every chain."""
+
+from __future__ import annotations
+
+import argparse
+
+import attrs
+
+from policy.audit import Audit, ProjectAudit, audit
+from policy.cli.console import Console
+from policy.cli.inputs import is_unreadable, load
+from policy.cli.running import internal_error
+from policy.finding import Finding, Severity
+from policy.render.as_json import dumps
+from policy.render.audit_json import audit_json
+from policy.render.audit_markdown import audit_markdown
+from policy.render.audit_text import audit_text
+from policy.workspace import Workspace
+
+__all__ = ["FORMATS", "configure", "run"]
+
+FORMATS = ("text", "json", "markdown")
+
+_EPILOG = """\
+`attenuated` is what the files declare along a chain, `enforced` what the host
+does; an escalation is granted by the host alone, a dead letter by the files alone.
+
+exit status: 0 everything was read, whatever was found in it; 2 a file that may
+say something about agents cannot be read or parsed
+
+examples:
+  policy audit .
+  policy audit v1.2.0 --format json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "List what every agent may do, through every chain that can come about."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Print the audit, and return the exit status."""
+    found = load(options.path, console.progress)
+    audited = _audit(found.workspace, console)
+    match options.format:
+        case "json":
+            console.write(dumps(audit_json(audited)) + "\n")
+        case "markdown":
+            console.write(audit_markdown(audited, everything=options.all))
+        case _:
+            console.write(audit_text(audited, console.page, everything=options.all))
+    return 2 if any(map(is_unreadable, audited.findings)) else 0
+
+
+def _audit(workspace: Workspace, console: Console) -> Audit:
+    """Return the audit, project by project, so that one mistake hides no other project."""
+    projects: list[ProjectAudit] = []
+    problems: list[Finding] = []
+    for project in workspace.projects:
+        alone = attrs.evolve(workspace, projects=(project,))
+        try:
+            projects += audit(alone, progress=console.progress).projects
+        except Exception as error:  # noqa: BLE001  # reported, and the rest is printed
+            internal_error(error, console, project.title)
+            message = "this project could not be audited: an internal error"
+            problems.append(Finding("internal-error", message, Severity.ERROR, file=project.title))
+    return Audit(
+        workspace.label, tuple(projects), (*problems, *workspace.findings), workspace.unread
+    )

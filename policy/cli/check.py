@@ -1,0 +1,166 @@
+"""``policy check``: decide one call, or a stream of calls, and explain."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from policy.cli.asking import Asking
+from policy.cli.calls import Asked, chain_of, from_lines, from_options, from_word
+from policy.cli.console import Console
+from policy.cli.inputs import Input, is_unreadable, load, read
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.render.as_json import dumps
+from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
+from policy.render.excerpt import finding_report
+from policy.tree import open_tree
+
+__all__ = ["FORMATS", "configure", "run"]
+
+FORMATS = ("text", "json", "markdown")
+
+_EPILOG = """\
+A CALL is written as in a test of our notation: `Tool(argument)`, whose argument
+is taken literally, `Tool`, or `Tool({"argument": "value", ...})`.
+
+exit status: 0 every call is allowed, 1 one is denied or to be asked for,
+2 a call, or a policy that was asked about, cannot be read
+
+examples:
+  policy check --chain 'main>explore' 'Bash(git push origin)'
+  policy check team.policy 'Edit(src/app.py)' 'Read(/etc/passwd)'
+  policy check . --tool Bash --input '{"command": "git push"}' --format json
+  policy check . --calls calls.jsonl --format json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Decide one call, or a stream of calls, and say why."
+    parser.usage = "%(prog)s [options] [PATH] [CALL ...]"
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="PATH, CALL",
+        help="a folder, a file or a git revision (default: .), and calls",
+    )
+    parser.add_argument(
+        "--chain",
+        metavar="A>B>C",
+        help="who calls, from the root down (default: the one agent that starts chains)",
+    )
+    parser.add_argument(
+        "--reading",
+        choices=("attenuated", "enforced"),
+        default="attenuated",
+        help="what the files declare along the chain, or what the host does (default: attenuated)",
+    )
+    parser.add_argument("--tool", help="the tool of one call, with --input")
+    parser.add_argument("--input", metavar="JSON", help="its arguments: a JSON object")
+    parser.add_argument(
+        "--calls",
+        metavar="FILE",
+        help='calls, one JSON object a line: {"tool", "input"[, "chain"]}; - is standard input',
+    )
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Decide the calls, and return the exit status."""
+    found, words = _path_and_words(options, console)
+    asking = Asking(
+        found.workspace, chain_of(options.chain) if options.chain else (), options.reading
+    )
+    status = 0
+    for number, asked in enumerate(_asked(options, words)):
+        answer = asking.answer(asked)
+        _show(answer, options.format, found, console, first=number == 0)
+        status = max(status, _status(answer))
+    # Below what was asked about may be a rule that nobody could read.
+    for finding in asking.findings():
+        if is_unreadable(finding):
+            console.complain(finding_report(finding, console.errors))
+            status = 2
+    return status
+
+
+def _status(answer: Answer) -> int:
+    if answer.problem:
+        return 2
+    return 0 if answer.decision.effect is Effect.ALLOW else 1
+
+
+def _path_and_words(options: argparse.Namespace, console: Console) -> tuple[Input, list[str]]:
+    """Return what is asked about, and the words that are calls.
+
+    A path beats a revision beats a call.
+    """
+    words: list[str] = options.words
+    needs_calls = not (options.calls or options.tool)
+    if options.input is not None and not options.tool:
+        msg = "expected `--tool` with `--input`"
+        raise PolicyError(msg)
+    if options.calls and options.tool:
+        msg = "expected `--calls` or `--tool`, found both"
+        raise PolicyError(msg)
+    if words and (not needs_calls or len(words) > 1 or Path(words[0]).exists()):
+        try:
+            tree = open_tree(words[0])
+        except PolicyError:
+            if not needs_calls:
+                raise
+        else:
+            return read(tree, console.progress), _calls(words[1:], needed=needs_calls)
+    return load(".", console.progress), _calls(words, needed=needs_calls)
+
+
+def _calls(words: list[str], *, needed: bool) -> list[str]:
+    if needed and not words:
+        msg = "expected a call"
+        raise PolicyError(msg, help="write `policy check . 'Bash(git push)'`; see --help")
+    if words and not needed:
+        msg = "expected a path alone beside `--tool` or `--calls`, found two arguments"
+        raise PolicyError(msg)
+    return words
+
+
+def _asked(options: argparse.Namespace, words: list[str]) -> Iterator[Asked]:
+    if options.calls:
+        yield from _stream(options.calls)
+    elif options.tool:
+        yield from_options(options.tool, options.input)
+    else:
+        yield from map(from_word, words)
+
+
+def _stream(name: str) -> Iterator[Asked]:
+    if name == "-":
+        yield from from_lines(_decoded(sys.stdin.buffer), "standard input")
+        return
+    try:
+        with Path(name).open("rb") as lines:
+            yield from from_lines(_decoded(lines), name)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        msg = f"cannot be read: {reason}"
+        raise PolicyError(msg, file=name) from None
+
+
+def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
+    # What is not UTF-8 is not JSON either, and is said to be so line by line.
+    for line in lines:
+        yield line.decode("utf-8", "surrogateescape")
+
+
+def _show(answer: Answer, form: str, found: Input, console: Console, *, first: bool) -> None:
+    if form == "json":
+        console.line(dumps(answer_json(answer), indent=None))
+        return
+    if form == "markdown":
+        console.write("".join(f"{line}\n" for line in answer_markdown(answer)))
+        return
+    lines = answer_text(answer, found.spans(answer.decision.because), console.page)
+    console.line("\n".join(lines if first else ["", *lines]))

@@ -1,0 +1,84 @@
+"""``policy test``: run the ``test`` and ``never`` statements of our notation."""
+
+from __future__ import annotations
+
+import argparse
+
+from policy.claims import check
+from policy.cli.asking import dialect_of
+from policy.cli.console import Console
+from policy.cli.inputs import is_unreadable, load
+from policy.dialect import Dialect
+from policy.errors import PolicyError
+from policy.project import Project
+from policy.render.as_json import dumps
+from policy.render.claims_text import (
+    Tested,
+    claims_json,
+    claims_markdown,
+    claims_text,
+    tally,
+)
+from policy.render.excerpt import finding_report
+from policy.table import UNRESTRICTED
+
+__all__ = ["FORMATS", "configure", "run"]
+
+FORMATS = ("text", "json", "markdown")
+
+_EPILOG = """\
+exit status: 0 every claim holds, 1 one fails, 2 one could not be proven or a
+file cannot be parsed, or there is no claim at all
+
+examples:
+  policy test
+  policy test team.policy --verbose
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Run the `test` and `never` statements of *.policy files."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="show what holds as well")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Print what came of the claims, and return the exit status."""
+    found = load(options.path, console.progress)
+    tested = []
+    for project in found.workspace.projects:
+        console.progress(f"testing {project.title}")
+        if project.claims:
+            tested.append(Tested(project.title, tuple(check(project, _dialect(project)))))
+    match options.format:
+        case "json":
+            console.write(dumps(claims_json(tested)) + "\n")
+        case "markdown":
+            console.write(claims_markdown(tested))
+        case _ if tested:
+            console.write(claims_text(tested, console.page, verbose=options.verbose))
+    broken = False
+    for finding in found.workspace.findings:
+        # A file that cannot be parsed may hold claims that nobody has seen.
+        if finding.code == "unreadable-policy" or (
+            finding.code == "unreadable" and is_unreadable(finding)
+        ):
+            console.complain(finding_report(finding, console.errors))
+            broken = True
+    if not tested and not broken:
+        msg = "there is no `test` and no `never` statement to run"
+        raise PolicyError(msg, file=found.tree.label)
+    totals = tally(tested)
+    if totals[None] or broken:
+        return 2
+    return 1 if totals[False] else 0
+
+
+def _dialect(project: Project) -> Dialect:
+    reading = project.attenuated
+    tables = [reading.start(agent).table for agent in reading.agents[:1]]
+    return dialect_of(tables[0] if tables else UNRESTRICTED)

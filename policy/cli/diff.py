@@ -1,0 +1,192 @@
+"""``policy diff``: which decisions a change changes."""
+
+from __future__ import annotations
+
+import argparse
+
+import attrs
+
+from policy.audit import privileges
+from policy.chain import Chain, SpawnDenied
+from policy.cli.console import Console
+from policy.cli.inputs import Input, is_unreadable, load
+from policy.cli.revisions import sides
+from policy.diff import READINGS, Change, Diff, changed_files, diff_workspaces
+from policy.files import File
+from policy.project import Project
+from policy.render.as_json import dumps
+from policy.render.changes import Report
+from policy.render.diff_json import diff_json
+from policy.render.diff_markdown import diff_markdown
+from policy.render.diff_text import diff_text
+from policy.render.excerpt import finding_report
+from policy.render.privileges import Summary, summarise
+from policy.workspace import Workspace
+
+__all__ = ["FORMATS", "configure", "run"]
+
+FORMATS = ("text", "json", "markdown")
+
+_EPILOG = """\
+OLD and NEW are folders, files or git revisions; an existing path beats a
+revision. `policy diff X` compares the revision X with the working tree, `A..B`
+two revisions, `A...B` the revision B with where it left A.
+
+Every change comes with a call that is decided differently, and the rules that
+decide it before and after.
+
+exit status: 0 done, 1 what --fail-on names was found (what could not be
+compared exactly counts as widened), 2 a changed file cannot be read or parsed
+
+examples:
+  policy diff main..HEAD --fail-on widened
+  policy diff HEAD
+  policy diff before.policy after.policy --format markdown
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Tell which decisions differ between OLD and NEW, each with a witness."
+    parser.usage = "%(prog)s [options] OLD [NEW]"
+    parser.epilog = _EPILOG
+    parser.add_argument("old", metavar="OLD", help="a folder, a file, a git revision, or A..B")
+    parser.add_argument("new", metavar="NEW", nargs="?", help="the same (default: working tree)")
+    parser.add_argument(
+        "--fail-on",
+        choices=("widened", "any", "none"),
+        default="none",
+        help="exit 1 if there is such a change (default: none)",
+    )
+    parser.add_argument(
+        "--reading", choices=READINGS, help="compare this reading alone (default: both)"
+    )
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Print the changes, and return the exit status."""
+    names = sides(options.old, options.new)
+    old, new = (load(name, console.progress) for name in names)
+    before, after = _paired(old, new)
+    files = changed_files((old.tree, old.workspace), (new.tree, new.workspace))
+    diff = diff_workspaces(
+        before,
+        after,
+        readings=(options.reading,) if options.reading else READINGS,
+        files=files,
+        progress=console.progress,
+    )
+    report = Report(
+        old.tree.label,
+        new.tree.label,
+        diff,
+        _effects(diff, before, after),
+        _grants(diff, before, after),
+    )
+    match options.format:
+        case "json":
+            console.write(dumps(diff_json(report)) + "\n")
+        case "markdown":
+            console.write(diff_markdown(report, everything=options.all))
+        case _:
+            console.write(diff_text(report, console.page, everything=options.all))
+    return _status(diff, new, options.fail_on, console)
+
+
+def _status(diff: Diff, new: Input, fail_on: str, console: Console) -> int:
+    changed = {file.path for file in diff.files}
+    unreadable = [
+        finding
+        for finding in new.workspace.findings
+        if finding.place.file in changed and is_unreadable(finding)
+    ]
+    for finding in unreadable:
+        console.complain(finding_report(finding, console.errors))
+    if unreadable:
+        return 2
+    failed = {
+        "none": False,
+        "any": bool(diff.changes) or not diff.exact,
+        "widened": diff.widened > 0 or not diff.exact,
+    }
+    return int(failed[fail_on])
+
+
+def _paired(old: Input, new: Input) -> tuple[Workspace, Workspace]:
+    """Return the workspaces; of two files, that of the second under the name of the first."""
+    before, after = old.workspace, new.workspace
+    trees = (old.tree, new.tree)
+    if not all(isinstance(tree, File) for tree in trees):
+        return before, after
+    if len(before.projects) != 1 or len(after.projects) != 1:
+        return before, after
+    (one,), (other,) = before.projects, after.projects
+    if one.host != other.host:
+        return before, after
+    return before, attrs.evolve(after, projects=(attrs.evolve(other, root=one.root),))
+
+
+def _effects(diff: Diff, old: Workspace, new: Workspace) -> dict[str, str]:
+    """Return what may be said of each file that differs."""
+    projects = (*old.projects, *new.projects)
+    named = {
+        because.place.file
+        for change in diff.changes
+        for decision in (change.difference.before, change.difference.after)
+        for because in decision.because
+        if because.place is not None
+    }
+    changed = {change.project for change in diff.changes}
+    for change in diff.changes:
+        if change.what != "rule":
+            named |= _defining(change, projects)
+    restless = {
+        file.path for project in projects if project.title in changed for file in project.files
+    }
+    effects = {}
+    for file in diff.files:
+        if file.status != "read":
+            effects[file.path] = "unread" if file.status == "not read" else "error"
+        elif file.path in named:
+            effects[file.path] = "decisions"
+        else:
+            settled = diff.exact and file.path not in restless
+            effects[file.path] = "none" if settled else "unknown"
+    return effects
+
+
+def _defining(change: Change, projects: tuple[Project, ...]) -> set[str]:
+    """Return the files that define the agent that comes or goes."""
+    entries = (p.agents.get(change.chain[-1]) for p in projects if p.title == change.project)
+    return {entry.place.file for entry in entries if entry is not None and entry.place is not None}
+
+
+def _grants(diff: Diff, old: Workspace, new: Workspace) -> dict[int, Summary]:
+    """Return what agents may do that come, and could do that go."""
+    known: dict[str, Summary] = {}
+    grants = {}
+    for number, change in enumerate(diff.changes):
+        if change.what == "rule":
+            continue
+        side = new if change.what == "agent-added" else old
+        chain = _chain(change, side)
+        if chain is None:
+            continue
+        if chain.table.hash not in known:
+            known[chain.table.hash] = summarise(privileges(chain.table), change.chain[-1])
+        grants[number] = known[chain.table.hash]
+    return grants
+
+
+def _chain(change: Change, workspace: Workspace) -> Chain | None:
+    for project in workspace.projects:
+        if project.title == change.project:
+            try:
+                chain = Chain.start(change.chain[0], project.reading(change.readings[0]))
+                for name in change.chain[1:]:
+                    chain = chain.spawn(name)
+            except SpawnDenied:
+                return None
+            return chain
+    return None

@@ -1,0 +1,126 @@
+"""What the command is asked about: trees, chains and the text of places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import attrs
+
+from policy import limits
+from policy.decision import Because
+from policy.errors import PolicyError
+from policy.files import Problem, Tree
+from policy.finding import Finding
+from policy.render.excerpt import rule_span
+from policy.source import Source, Span
+from policy.tree import open_tree
+from policy.unread import kind_of_unread
+from policy.workspace import Workspace, load_tree
+
+__all__ = ["Input", "Watched", "is_unreadable", "load", "read", "unreadable"]
+
+
+@attrs.frozen
+class Watched(Tree):
+    """A tree that tells of each file as it is read."""
+
+    tree: Tree
+    told: Callable[[str], None]
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return self.tree.label
+
+    def paths(self) -> tuple[str, ...]:
+        """Return every path, sorted."""
+        self.told(f"looking at {self.label}")
+        return self.tree.paths()
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what is there and was not looked at."""
+        return self.tree.problems()
+
+    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
+        """Return the bytes at *path*."""
+        self.told(f"reading {path}")
+        return self.tree.read(path, limit)
+
+
+@attrs.frozen(slots=False)
+class Input:
+    """A tree and what was found in it."""
+
+    tree: Tree
+    workspace: Workspace
+    _sources: dict[str, Source | None] = attrs.field(factory=dict, init=False, repr=False)
+
+    def source(self, file: str) -> Source | None:
+        """Return the text of a file of the tree, or None."""
+        if file not in self._sources:
+            try:
+                self._sources[file] = self.tree.source(file)
+            except PolicyError:
+                self._sources[file] = None
+        return self._sources[file]
+
+    def spans(self, because: Iterable[Because]) -> dict[Because, Span]:
+        """Return where rules stand, of those whose file can still be read."""
+        found = {}
+        for one in because:
+            source = self.source(one.place.file) if one.place else None
+            span = rule_span(one, source) if source else None
+            if span is not None:
+                found[one] = span
+        return found
+
+
+def load(text: str, told: Callable[[str], None]) -> Input:
+    """Return what *text* names: a folder, a file or a revision.
+
+    Raises:
+        PolicyError: it names none of these.
+
+    """
+    return read(open_tree(text), told)
+
+
+def read(tree: Tree, told: Callable[[str], None]) -> Input:
+    """Return what is found in *tree*."""
+    return Input(tree, load_tree(Watched(tree, told)))
+
+
+# Findings that say: this file, or folder, was not understood at all.
+_UNREADABLE = frozenset(
+    {
+        "bad-front-matter",
+        "internal-error",
+        "invalid-json",
+        "invalid-settings",
+        "unreadable-file",
+        "unreadable-policy",
+    }
+)
+
+
+def unreadable(workspace: Workspace) -> tuple[Finding, ...]:
+    """Return the findings that make an answer about all of *workspace* incomplete.
+
+    A file that was read and says something that is not in force is no such
+    thing: what the host makes of it is known.
+    """
+    return tuple(finding for finding in workspace.findings if is_unreadable(finding))
+
+
+def is_unreadable(finding: Finding) -> bool:
+    """Return whether *finding* says that something was not understood at all."""
+    if finding.code != "unreadable":
+        return finding.code in _UNREADABLE
+    # A link or a submodule matters only where a policy may be behind it.
+    path = finding.file
+    return (
+        finding.message.startswith("cannot be read")
+        or path.endswith(".policy")
+        or kind_of_unread(path) is not None
+        or not {".claude", "agents"}.isdisjoint(path.split("/"))
+    )

@@ -1,0 +1,83 @@
+"""One run of a verb: its options, what goes wrong in it, and its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from typing import Protocol
+
+from policy.cli.console import Console
+from policy.errors import PolicyError
+from policy.source import visible
+
+__all__ = ["Verb", "internal_error", "run"]
+
+
+class Verb(Protocol):
+    """A module that does what a verb says."""
+
+    FORMATS: tuple[str, ...]
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Give *parser* its description and the arguments of the verb."""
+
+    def run(self, options: argparse.Namespace, console: Console) -> int:
+        """Do it and return the exit status."""
+
+
+def run(verb: Verb, name: str, arguments: list[str]) -> int:
+    """Run *verb*, called *name*, and return the exit status."""
+    options = _parser(verb, name).parse_intermixed_args(arguments)
+    console = Console.of(options.color)
+    try:
+        return verb.run(options, console)
+    except PolicyError as error:
+        console.error(error)
+        return 2
+    except (BrokenPipeError, KeyboardInterrupt):
+        console.quiet()
+        raise
+    except Exception as error:  # noqa: BLE001  # the last one who can say so
+        internal_error(error, console)
+        return 2
+
+
+def internal_error(error: Exception, console: Console, what: str = "") -> None:
+    """Report a mistake of this program; with its traceback where one was asked for."""
+    about = f" ({what})" if what else ""
+    console.complain(
+        [
+            (
+                f"policy: internal error{visible(about)}: {type(error).__name__}: "
+                f"{visible(str(error))[:300]}"
+            ),
+            "  = help: this is a mistake of this program; POLICY_DEBUG=1 shows where it is",
+        ]
+    )
+    if os.environ.get("POLICY_DEBUG") == "1":
+        traceback.print_exception(error, file=sys.stderr)
+
+
+def _parser(verb: Verb, name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"policy {name}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verb.configure(parser)
+    if verb.FORMATS:
+        parser.add_argument(
+            "--format",
+            choices=verb.FORMATS,
+            default=verb.FORMATS[0],
+            help=f"what to print (default: {verb.FORMATS[0]})",
+        )
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colour; by default on a terminal, unless NO_COLOR is set",
+    )
+    return parser

@@ -1,0 +1,70 @@
+"""What Zeph refuses, by its own kinds and in its own words."""
+
+from __future__ import annotations
+
+import enum
+
+from policy.errors import PolicyError
+from policy.source import Span
+
+__all__ = ["Kind", "ZephError"]
+
+
+class Kind(enum.Enum):
+    """The kinds of errors of Zeph that definitions, spawns and policies end in."""
+
+    PARSE = "Parse"
+    INVALID = "Invalid"
+    NOT_FOUND = "NotFound"
+    IO = "Io"
+    CONCURRENCY_LIMIT = "ConcurrencyLimit"
+    SESSION_SPAWN_LIMIT = "SessionSpawnLimit"
+    MAX_DEPTH_EXCEEDED = "MaxDepthExceeded"
+    DELEGATION_DENIED = "DelegationDenied"
+    SPAWN_DENIED = "SpawnDenied"
+    STILL_RUNNING = "StillRunning"
+    AMBIGUOUS_ID = "AmbiguousId"
+    PATHS = "String"  # the search path is refused with a bare text
+    # Of the policies of a session.
+    INVALID_GLOB = "InvalidGlob"
+    INVALID_REGEX = "InvalidRegex"
+    REGEX_TOO_LONG = "RegexTooLong"
+    TOO_MANY_RULES = "TooManyRules"
+    FILE_LOAD = "FileLoad"
+    FILE_TOO_LARGE = "FileTooLarge"
+    FILE_ESCAPES_ROOT = "FileEscapesRoot"
+    FILE_PARSE = "FileParse"
+    INVALID_PATTERN = "InvalidPattern"
+    DEAD_PATTERN = "DeadPattern"
+    ACCIDENTALLY_FULL = "AccidentallyFull"
+    UNQUALIFIED_ID = "UnqualifiedId"
+
+
+# How Zeph prints those whose text is not all of it.
+_TEXTS = {
+    Kind.PARSE: "parse error in {file}: {message}",
+    Kind.INVALID: "invalid definition: {message}",
+    Kind.NOT_FOUND: "agent not found: {message}",
+    Kind.IO: "I/O error at {file}: {message}",
+}
+
+
+class ZephError(PolicyError):
+    """A mistake as Zeph reports it, and where it is.
+
+    Attributes:
+        kind: of the error.
+
+    """
+
+    def __init__(
+        self, kind: Kind, message: str, span: Span | None = None, *, help: str = "", file: str = ""
+    ) -> None:
+        super().__init__(message, span, help=help, file=file)
+        self.kind = kind
+
+    @property
+    def upstream(self) -> str:
+        """The text that Zeph prints."""
+        text = _TEXTS.get(self.kind, "{message}")
+        return text.format(file=self.file or "<definition>", message=self.message)

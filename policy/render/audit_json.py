@@ -1,0 +1,86 @@
+"""The JSON shape of an audit."""
+
+from __future__ import annotations
+
+from policy.audit import AgentAudit, Audit, Position, Privilege, ProjectAudit
+from policy.render.as_json import (
+    Object,
+    because_json,
+    difference_json,
+    finding_json,
+    place_json,
+)
+
+__all__ = ["audit_json", "privilege_json"]
+
+
+def audit_json(audit: Audit) -> Object:
+    """Return the audit of a workspace."""
+    return {
+        "label": audit.label,
+        "projects": [_project(project) for project in audit.projects],
+        "findings": [finding_json(finding) for finding in audit.findings],
+        "unread": [{"path": file.path, "what": file.what} for file in audit.unread],
+        "exact": all(project.exact for project in audit.projects),
+    }
+
+
+def _project(audited: ProjectAudit) -> Object:
+    project = audited.project
+    return {
+        "project": project.title,
+        "host": project.host,
+        "profile": project.profile,
+        "root": project.root,
+        "starts": list(project.starts),
+        "agents": [_agent(agent) for agent in audited.agents],
+        "files": [
+            {"path": file.path, "role": file.role, "assumed": file.assumed or None}
+            for file in project.files
+        ],
+        "exact": audited.exact,
+    }
+
+
+def _agent(agent: AgentAudit) -> Object:
+    return {
+        "agent": agent.name,
+        **place_json(agent.place),
+        "attenuated": [_position(position) for position in agent.attenuated],
+        "enforced": [_position(position) for position in agent.enforced],
+        "escalations": [difference_json(one) for one in agent.escalations],
+        "dead_letters": [difference_json(one) for one in agent.dead_letters],
+        "spawns": {"attenuated": list(agent.spawns[0]), "enforced": list(agent.spawns[1])},
+        "exact": agent.exact,
+    }
+
+
+def _position(position: Position) -> Object:
+    return {
+        "chain": list(position.chain),
+        "confirm": list(position.confirm),
+        "privileges": [privilege_json(privilege) for privilege in position.privileges],
+    }
+
+
+def privilege_json(privilege: Privilege) -> Object:
+    """Return what is said of one tool."""
+    answer: Object = {
+        "tool": privilege.tool,
+        "effect": privilege.effect.value if privilege.effect else None,
+        "reason": privilege.reason.value if privilege.reason else None,
+        "rules": because_json(privilege.rules),
+        "otherwise": privilege.otherwise.value if privilege.otherwise else None,
+    }
+    if privilege.glob:
+        answer["glob"] = privilege.glob
+    if privilege.layers:
+        answer["layers"] = [
+            {
+                "links": list(layer.links),
+                "rules": because_json(layer.rules),
+                "otherwise": layer.otherwise.value if layer.otherwise else None,
+            }
+            for layer in privilege.layers
+        ]
+    return answer

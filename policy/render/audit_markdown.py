@@ -1,0 +1,109 @@
+"""The audit of a workspace as Markdown, e.g. for a comment or a wiki."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policy.audit import AgentAudit, Audit, ProjectAudit
+from policy.compare import Difference
+from policy.finding import Finding
+from policy.render.audit_text import audit_summary
+from policy.render.markdown import code, item, prose, table
+from policy.render.privileges import LABELS, summarise
+from policy.render.words import call_text, chain_text, explained
+from policy.workspace import Unread
+
+__all__ = ["audit_markdown"]
+
+_MOST = 50
+
+
+def audit_markdown(audit: Audit, *, everything: bool = False) -> str:
+    """Return *audit* as a document of its own."""
+    most = None if everything else _MOST
+    lines = [f"# Audit of {code(audit.label)}", "", prose(audit_summary(audit)), ""]
+    for project in audit.projects:
+        lines += _project(project)
+    lines += _findings(audit.findings, most)
+    lines += _unread(audit.unread, most)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _project(audited: ProjectAudit) -> list[str]:
+    project = audited.project
+    lines = [f"## {code(project.title)} ({prose(project.profile)})", ""]
+    lines += [
+        item(f"{code(file.path)} is assumed: {prose(file.assumed)}")
+        for file in project.files
+        if file.assumed
+    ]
+    if not audited.exact:
+        lines.append(item("**not exact**: there are more positions than are looked at"))
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for agent in audited.agents:
+        for row in _rows(agent):
+            rows.setdefault(tuple(row[1:]), []).append(row[0])
+    cells = [["<br>".join(names), *row] for row, names in rows.items()]
+    heads = ["chain", "reading", *LABELS]
+    lines += ["", *table(heads, cells), ""] if cells else [""]
+    for title, differences in (
+        ("Escalations", [(a, d) for a in audited.agents for d in a.escalations]),
+        ("Dead letters", [(a, d) for a in audited.agents for d in a.dead_letters]),
+    ):
+        if differences:
+            lines += [f"### {title}", "", *_differences(differences), ""]
+    return lines
+
+
+def _rows(agent: AgentAudit) -> Iterable[list[str]]:
+    """Yield the cells of each position, those of both readings once where they agree."""
+    declared = {p.chain: summarise(p.privileges) for p in agent.attenuated}
+    real = {p.chain: summarise(p.privileges) for p in agent.enforced}
+    for chain in {**declared, **real}:
+        both = declared.get(chain) == real.get(chain)
+        for reading, summary in (
+            ("attenuated", declared.get(chain)),
+            ("enforced", real.get(chain)),
+        ):
+            if summary is None or (both and reading == "enforced"):
+                continue
+            cells = {label: ", ".join(map(code, items)) for label, items in summary.lines.items()}
+            for tool, layers in summary.layered.items():
+                text = f"{code(tool)}: the strictest of {'; '.join(map(code, layers))}"
+                cells["otherwise"] = "<br>".join(filter(None, (cells.get("otherwise"), text)))
+            shown = "both" if both else reading
+            yield [code(chain_text(chain)), shown, *(cells.get(label, "") for label in LABELS)]
+
+
+def _differences(differences: Iterable[tuple[AgentAudit, Difference]]) -> list[str]:
+    return [
+        item(
+            f"{code(agent.name)}: {code(call_text(one.tool, one.call))}"
+            f" {one.before.effect} → **{one.after.effect}**"
+            f" (declared: {prose(explained(one.before))}; enforced: {prose(explained(one.after))})"
+        )
+        for agent, one in differences
+    ]
+
+
+def _findings(findings: tuple[Finding, ...], most: int | None) -> list[str]:
+    if not findings:
+        return []
+    lines = ["## Findings", ""]
+    for finding in findings[:most]:
+        place = code(str(finding.place) if finding.span else finding.file)
+        help_ = f" ({prose(finding.help)})" if finding.help else ""
+        told = f"**{finding.severity.value}** {place}: {prose(finding.message)}"
+        lines.append(item(f"{told} `{finding.code}`{help_}"))
+    return [*lines, *_more(len(findings), most), ""]
+
+
+def _unread(unread: tuple[Unread, ...], most: int | None) -> list[str]:
+    if not unread:
+        return []
+    lines = [item(f"{code(file.path)} ({prose(file.what)})") for file in unread[:most]]
+    return ["## Files that nobody reads", "", *lines, *_more(len(unread), most)]
+
+
+def _more(total: int, most: int | None) -> list[str]:
+    return [] if most is None or total <= most else [item(f"and {total - most} more")]

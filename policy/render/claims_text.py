@@ -1,0 +1,109 @@
+"""What came of the claims of policies, as a test runner tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from policy.claims import Verdict
+from policy.render.as_json import Object, place_json
+from policy.render.excerpt import excerpt
+from policy.render.layout import Ink, Page
+from policy.render.markdown import code, item, prose
+from policy.source import visible
+
+__all__ = ["Tested", "claims_json", "claims_markdown", "claims_text", "tally"]
+
+_WORDS = {True: "pass", False: "FAIL", None: "not proven"}
+_STYLES = {True: "good", False: "error", None: "warning"}
+_WIDTH = max(map(len, _WORDS.values())) + 2
+
+
+@attrs.frozen
+class Tested:
+    """A project and the verdicts on its claims."""
+
+    project: str
+    verdicts: tuple[Verdict, ...]
+
+
+def tally(tested: Iterable[Tested]) -> dict[bool | None, int]:
+    """Return how many claims hold, fail, and could not be decided."""
+    totals: dict[bool | None, int] = {True: 0, False: 0, None: 0}
+    for one in tested:
+        for verdict in one.verdicts:
+            totals[verdict.holds] += 1
+    return totals
+
+
+def claims_text(tested: Sequence[Tested], page: Page, *, verbose: bool = False) -> str:
+    """Return the claims that do not hold, and a summary; *verbose* shows those that do."""
+    lines: list[str] = []
+    for one in tested:
+        shown = [v for v in one.verdicts if verbose or not v.holds]
+        if shown:
+            lines += [page.paint(visible(one.project), "bold")]
+        for verdict in shown:
+            lines += _verdict(verdict, page)
+        lines += [""] if shown else []
+    lines += page.flow(_summary(tested), separator=", ")
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(verdict: Verdict, page: Page) -> list[str]:
+    word, style = _WORDS[verdict.holds], _STYLES[verdict.holds]
+    head = "  " + page.paint(word, style) + " " * (_WIDTH - len(word))
+    lines = page.prose(visible(verdict.claim), head)
+    if verdict.holds:
+        return lines
+    indent = " " * (2 + _WIDTH)
+    why = visible(verdict.why)
+    lines += page.prose(f"it is {why}" if verdict.holds is False else why, indent)
+    lines += page.prose(f"{verdict.span.place}", indent)
+    return lines + excerpt(verdict.span, page, style=style, indent=indent)
+
+
+def _summary(tested: Sequence[Tested]) -> list[Ink]:
+    totals = tally(tested)
+    parts = [Ink(f"{totals[True]} passed", "good" if totals[True] else "")]
+    if totals[False]:
+        parts.append(Ink(f"{totals[False]} failed", "error"))
+    if totals[None]:
+        parts.append(Ink(f"{totals[None]} not proven", "warning"))
+    return parts
+
+
+def claims_json(tested: Sequence[Tested]) -> Object:
+    """Return the JSON shape of the verdicts; ``holds`` is null where it is not proven."""
+    totals = tally(tested)
+    return {
+        "claims": [
+            {
+                "project": one.project,
+                "claim": verdict.claim,
+                "holds": verdict.holds,
+                "why": verdict.why,
+                **place_json(verdict.span.place),
+            }
+            for one in tested
+            for verdict in one.verdicts
+        ],
+        "passed": totals[True],
+        "failed": totals[False],
+        "not_proven": totals[None],
+    }
+
+
+def claims_markdown(tested: Sequence[Tested]) -> str:
+    """Return the claims that do not hold as Markdown."""
+    totals = tally(tested)
+    told = f"{totals[True]} passed, {totals[False]} failed, {totals[None]} not proven"
+    lines = [f"**{told}**", ""]
+    for one in tested:
+        for verdict in one.verdicts:
+            if not verdict.holds:
+                place = code(str(verdict.span.place))
+                told = f"**{_WORDS[verdict.holds]}** {code(verdict.claim)} at {place}"
+                lines.append(item(f"{told}: {prose(verdict.why)}"))
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,56 @@
+"""Findings, and files that nobody read, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from policy.finding import Finding
+from policy.render.excerpt import finding_report
+from policy.render.layout import Ink, Page
+from policy.render.words import count, listed
+from policy.source import visible
+from policy.workspace import Unread
+
+__all__ = ["findings_lines", "findings_summary", "unread_lines"]
+
+# Findings of one code, and files of one kind, before the rest is only counted.
+_MOST_ALIKE = 5
+_MOST_FILES = 4
+
+
+def findings_lines(findings: Iterable[Finding], page: Page, *, everything: bool) -> list[str]:
+    """Return the findings in their order; many of one code are cut short."""
+    found = list(findings)
+    totals = Counter(finding.code for finding in found)
+    seen: Counter[str] = Counter()
+    lines: list[str] = []
+    for finding in found:
+        seen[finding.code] += 1
+        left = totals[finding.code] - _MOST_ALIKE
+        if everything or seen[finding.code] <= _MOST_ALIKE or left == 1:
+            lines += finding_report(finding, page)
+        elif seen[finding.code] == _MOST_ALIKE + 1:
+            more = f"… {left} more [{finding.code}], shown with --all"
+            lines += page.prose(more, style="dim")
+    return lines
+
+
+def findings_summary(findings: Sequence[Finding]) -> str:
+    """Return how many findings there are, by severity."""
+    totals = Counter(finding.severity.value for finding in findings)
+    parts = [count(totals[word], word) for word in ("error", "warning", "note") if totals[word]]
+    return ", ".join(parts) or "no findings"
+
+
+def unread_lines(unread: Sequence[Unread], page: Page, *, everything: bool) -> list[str]:
+    """Return the files nobody read, by kind."""
+    kinds: dict[str, list[str]] = {}
+    for file in unread:
+        kinds.setdefault(file.what, []).append(file.path)
+    lines: list[str] = []
+    for what, paths in sorted(kinds.items()):
+        names = listed(paths, None if everything else _MOST_FILES)
+        head = f"  {visible(what)} ({len(paths)}): "
+        lines += page.flow([Ink(name) for name in names], head, indent=4)
+    return lines

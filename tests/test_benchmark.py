@@ -1,0 +1,104 @@
+"""The benchmark runs, and notices a decider that answers wrongly. Nothing here measures time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+import pytest
+from tests.benchmark import __main__ as program
+from tests.benchmark import deciders, peers, workload
+from tests.benchmark.figures import QUICK, agreement
+from tests.benchmark.peers import Decider, Peer
+from tests.benchmark.workload import Call, Rule
+
+Load = Callable[[Sequence[Rule]], Decider]
+
+
+def _allows_everything(rules: Sequence[Rule]) -> Decider:
+    return lambda tool, argument: True
+
+
+def _forgets_denials(rules: Sequence[Rule]) -> Decider:
+    return deciders.OURS["matched anew"]([rule for rule in rules if rule.allows])
+
+
+def test_a_quick_run_prints_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main(["--quick"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("agent-policy ")
+    assert any("agrees with the reference" in line for line in lines)
+    for name in ("decide, 10 rules", "chain of 8", "compound", "parse", "differences", "memory"):
+        assert any(name in line for line in lines), name
+
+
+def test_a_quick_run_as_json_has_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main(["--quick", "--json", "--peers"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["disagreements"] == []
+    names = [figure["name"] for figure in report["figures"]]
+    assert len(names) == len(set(names) - {"    the same call again"}) + names.count(
+        "    the same call again"
+    )
+    decide = next(figure for figure in report["figures"] if figure["name"] == "decide, 10 rules")
+    assert set(decide["values"]) == {"median_us", "p99_us"}
+
+
+def test_peers_that_are_not_installed_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = Peer("nobody", "no_such_engine", "no-such-engine", _allows_everything)
+    monkeypatch.setattr("tests.benchmark.figures.PEERS", (absent,))
+    monkeypatch.setattr(program, "figures", lambda scale: ())
+    assert program.main(["--quick", "--peers"]) == 0
+    assert f"nobody is not installed ({peers.INSTALL})" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("broken", [_allows_everything, _forgets_denials])
+def test_a_decider_that_answers_wrongly_is_named(
+    broken: Load, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(deciders.OURS, "broken", broken)
+    assert program.main(["--quick"]) == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert errors
+    assert all(line.startswith("broken allows ") for line in errors)
+
+
+def test_a_peer_that_answers_wrongly_is_named() -> None:
+    broken = Peer("broken", "json", "json", _allows_everything)
+    assert {wrong.decider for wrong in agreement(QUICK, [broken])} == {"broken"}
+
+
+def test_the_workload_is_always_the_same() -> None:
+    first = workload.workload(100, 50)
+    workload.workload.cache_clear()
+    assert workload.workload(100, 50) == first
+
+
+def test_the_workload_has_the_mix_it_claims() -> None:
+    work = workload.workload(1_000, 500)
+    share = {
+        "names": sum(rule.specifier is None and "*" not in rule.tool for rule in work.rules),
+        "globs": sum("*" in rule.tool for rule in work.rules),
+        "commands": sum(rule.tool == "Bash" for rule in work.rules),
+        "paths": sum(rule.tool in {"Read", "Edit", "Write"} for rule in work.rules),
+        "agents": sum(rule.tool == "Task" for rule in work.rules),
+        "denials": sum(not rule.allows for rule in work.rules),
+    }
+    assert share == {
+        "names": 300,
+        "globs": 100,
+        "commands": 350,
+        "paths": 150,
+        "agents": 100,
+        "denials": 200,
+    }
+    assert 0.4 < sum(work.allowed) / len(work.allowed) < 0.6
+
+
+def test_the_reference_lets_a_denial_win() -> None:
+    rules = [Rule(True, "Bash", "git *", "git *"), Rule(False, "Bash", "git push *", "git push *")]
+    assert workload.decide(rules, Call("Bash", "git log x"))
+    assert not workload.decide(rules, Call("Bash", "git push x"))
+    assert not workload.decide(rules, Call("Bash", "ls"))

@@ -1,0 +1,184 @@
+"""What is found of Claude Code in a tree, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policy.finding import Severity
+from policy.hosts.claude import Options, load
+from policy.project import Project
+from policy.tree import Folder, Memory
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+def projects(name: str) -> tuple[Project, ...]:
+    return load(Folder(FIXTURES / name))
+
+
+def project(name: str) -> Project:
+    (only,) = projects(name)
+    return only
+
+
+def codes(found: Project) -> set[str]:
+    return {finding.code for finding in found.findings}
+
+
+def lint(settings: str) -> dict[str, str]:
+    (found,) = load(Memory({".claude/settings.json": settings}))
+    return {f.code: f.span.text if f.span else "" for f in found.findings}
+
+
+def test_a_folder_with_settings_and_agents_is_a_project() -> None:
+    found = project("claude-settings-and-agents")
+
+    assert found.title == "claude-code"
+    assert found.profile == "claude-code@2.1.329"
+    assert found.starts == ("main",)
+    assert [(file.path, file.role, file.assumed) for file in found.files] == [
+        (".claude/agents/reader.md", "agent", ""),
+        (".claude/settings.json", "settings", ""),
+    ]
+
+
+def test_built_in_agents_are_in_every_project() -> None:
+    agents = project("claude-settings-and-agents").agents
+
+    assert {"general-purpose", "Explore", "Plan", "statusline-setup", "main"} <= agents.keys()
+    assert agents["Explore"].place is None
+
+
+def test_an_agent_keeps_the_place_of_its_definition() -> None:
+    place = project("claude-settings-and-agents").agents["reader"].place
+
+    assert str(place) == ".claude/agents/reader.md:2:7"
+
+
+def test_a_trailing_comma_puts_every_rule_out_of_force_and_is_an_error() -> None:
+    (finding,) = project("claude-trailing-comma").findings
+
+    assert finding.code == "invalid-json"
+    assert finding.severity is Severity.ERROR
+    assert "deny rules included" in finding.help
+    assert finding.place.line == 3
+
+
+def test_rules_that_do_nothing_are_found() -> None:
+    assert codes(project("claude-dead-file-rules")) == {
+        "allow-glob-ignored",
+        "dead-file-rule",
+        "looks-absolute",
+        "malformed-rule",
+        "unknown-tool",
+        "unprefixed-webfetch-specifier",
+    }
+
+
+def test_a_misspelt_list_of_tools_leaves_every_tool() -> None:
+    found = project("claude-misspelt-tools")
+    (finding,) = found.findings
+
+    assert finding.code == "misspelt-key"
+    assert "has every tool" in finding.message
+    assert finding.span is not None
+    assert finding.span.text == "allowed-tools"
+
+
+def test_agents_of_a_plugin_bear_its_name_and_no_mode() -> None:
+    found = project("claude-plugin")
+
+    assert {"kit:critic", "kit:helper"} <= found.agents.keys()
+    assert codes(found) == {"plugin-agent-field-ignored"}
+
+
+def test_agents_in_other_places_are_read_and_called_assumed() -> None:
+    found = project("claude-agents-without-a-plugin")
+
+    assert found.root == "library"
+    (file,) = found.files
+    assert file.path == "library/agents/tester.md"
+    assert file.assumed
+
+
+def test_settings_in_other_places_are_a_project_of_their_folder() -> None:
+    found = project("claude-settings-elsewhere")
+
+    assert found.root == "config"
+    assert found.files[0].assumed
+
+
+def test_front_matter_that_is_not_yaml_is_found_and_read_key_by_key() -> None:
+    found = project("claude-broken-front-matter")
+
+    assert codes(found) == {"bad-front-matter", "agent-missing-name"}
+    assert "quoter" in found.agents
+
+
+@pytest.mark.parametrize(
+    ("permissions", "code", "underlined"),
+    [
+        ('{"alow": []}', "unknown-key", '"alow"'),
+        ('{"deny": "Bash"}', "wrong-type", '"Bash"'),
+        ('{"deny": [1]}', "wrong-type", "1"),
+        ('{"defaultMode": "acceptedits"}', "unknown-mode", '"acceptedits"'),
+        ('{"defaultMode": "bypassPermissions"}', "project-mode-ignored", '"bypassPermissions"'),
+        ('{"disableBypassPermissionsMode": true}', "switch-ignored", "true"),
+        ('{"allow": ["Bash(:*)"]}', "empty-prefix", '"Bash(:*)"'),
+        ('{"deny": ["mcp__github__push(a:b)"]}', "mcp-specifier", '"mcp__github__push(a:b)"'),
+        ('{"deny": ["Bash(command:rm *)"]}', "primary-field-param", '"Bash(command:rm *)"'),
+        ('{"allow": ["Edit(!src/**)"]}', "negation-in-allow", '"Edit(!src/**)"'),
+        ('{"ask": ["Agent(Explore)"]}', "ask-ignored", '"Agent(Explore)"'),
+        (
+            '{"deny": ["Bash(rm *)"], "allow": ["Bash(rm -f *)"]}',
+            "deny-shadowed-allow",
+            '"Bash(rm -f *)"',
+        ),
+    ],
+)
+def test_a_defect_of_settings_is_underlined(permissions: str, code: str, underlined: str) -> None:
+    assert lint('{"permissions": ' + permissions + "}")[code] == underlined
+
+
+def test_an_agent_defined_twice_is_found_and_the_first_file_counts() -> None:
+    text = "---\nname: a\ndescription: d\ntools: {}\n---\n"
+    files = {
+        ".claude/agents/one.md": text.replace("{}", "Read"),
+        ".claude/agents/two.md": text.replace("{}", "Bash"),
+    }
+    (found,) = load(Memory(files))
+
+    assert codes(found) == {"duplicate-agent"}
+    assert str(found.agents["a"].place).startswith(".claude/agents/one.md")
+
+
+@pytest.mark.parametrize(
+    ("tools", "code"),
+    [
+        ("[]", "empty-tools"),
+        ("~", "empty-tools"),
+        ("5", "wrong-type"),
+        ("Reed", "zero-tools"),
+        ("Read, Web*", "tools-glob-ignored"),
+        ("Read, read", "unknown-tool"),
+        ("Bash(git *)", "tools-specifier-not-a-filter"),
+        ("Agent(worker)", "agent-type-list-ignored"),
+    ],
+)
+def test_a_defect_of_a_list_of_tools_is_found(tools: str, code: str) -> None:
+    text = f"---\nname: a\ndescription: d\ntools: {tools}\n---\n"
+    (found,) = load(Memory({".claude/agents/a.md": text}))
+
+    assert code in codes(found)
+
+
+def test_settings_of_the_user_are_given_by_options() -> None:
+    from policy.source import Source
+
+    user = Source("~/.claude/settings.json", '{"permissions": {"deny": ["Bash"]}}')
+    (found,) = load(Memory({}), Options(user=user, cwd="/srv/app"))
+
+    assert found.root == ""
+    assert not found.findings

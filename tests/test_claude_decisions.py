@@ -1,0 +1,221 @@
+"""What Claude Code decides, as it was observed of 2.1.329."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain, SpawnDenied
+from policy.decision import Decision, Reason
+from policy.effect import Effect
+from policy.hosts.claude import Options, load
+from policy.tree import Memory
+from tests.test_claude import project
+
+DENY, ASK, ALLOW = Effect.DENY, Effect.ASK, Effect.ALLOW
+
+
+def decide(command: str, mode: str = "default", **lists: list[str]) -> Decision:
+    return call("Bash", {"command": command}, mode, **lists)
+
+
+def call(tool: str, arguments: dict[str, object], mode: str = "default", **lists: list[str]) -> Decision:
+    text = json.dumps({"permissions": lists})
+    options = Options(mode=mode, cwd="/srv/app", home="/home/me")
+    (found,) = load(Memory({".claude/settings.json": text}), options)
+    return Chain.start("main", found.enforced).decide(tool, arguments)
+
+
+def read(path: str, **lists: list[str]) -> Effect:
+    return call("Read", {"file_path": path}, **lists).effect
+
+
+def edit(path: str, mode: str = "default", **lists: list[str]) -> Effect:
+    return call("Edit", {"file_path": path}, mode, **lists).effect
+
+
+# --- precedence ---------------------------------------------------------------
+
+
+def test_deny_decides_before_ask_and_ask_before_allow() -> None:
+    rules = {"allow": ["Bash(make *)"], "ask": ["Bash(make re*)"], "deny": ["Bash(make clean *)"]}
+
+    assert decide("make all", **rules).effect is ALLOW
+    assert decide("make release", **rules).effect is ASK
+    assert decide("make clean all", **rules).effect is DENY
+
+
+def test_an_exact_ask_decides_before_a_deny_with_a_star() -> None:
+    assert decide("aws s3 ls", deny=["Bash(aws *)"], ask=["Bash(aws s3 ls)"]).effect is ASK
+
+
+def test_a_bare_deny_takes_the_tool_away() -> None:
+    for rule in ("Bash", "Bash(*)", "B*"):
+        assert decide("ls", deny=[rule]).reason is Reason.UNAVAILABLE
+
+
+def test_a_decision_names_its_rule_and_the_place_of_it() -> None:
+    chain = Chain.start("main", project("claude-settings-and-agents").enforced)
+    (because,) = chain.decide("Bash", {"command": "make clean all"}).because
+
+    assert because.rule == "Bash(make clean *)"
+    assert str(because.place) == ".claude/settings.json:5:34"
+
+
+# --- commands -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command", ["ls -la", "cat a.txt | sort | head -3", "git log --oneline", "find . -name '*.py'"]
+)
+def test_commands_that_only_read_need_no_rule(command: str) -> None:
+    assert decide(command).effect is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat /etc/hosts", "find . -delete", "git -C x log", "sort -o out a", "ls > out", "ls &", "make"],
+)
+def test_commands_that_do_more_ask(command: str) -> None:
+    assert decide(command).effect is ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sudo rm x", "A=1 rm x", "/bin/rm x", "ls; rm x", "echo $(rm x)", "{ rm x; }", "'rm' x", "R=rm; $R x"],
+)
+def test_a_deny_sees_through_wrappers_and_spellings(command: str) -> None:
+    assert decide(command, allow=["Bash"], deny=["Bash(rm *)"]).effect is DENY
+
+
+@pytest.mark.parametrize(
+    "command", ["make test > out", "make $X", "make test && rm x", "FOO=1 make test", "(make test)"]
+)
+def test_an_allow_vouches_for_nothing_but_its_command(command: str) -> None:
+    assert decide(command, allow=["Bash(make *)"]).effect is ASK
+
+
+def test_a_deny_behind_a_shell_script_asks() -> None:
+    assert decide("bash -c 'rm x'", allow=["Bash"], deny=["Bash(rm *)"]).effect is ASK
+
+
+def test_a_rule_of_read_holds_for_what_commands_read() -> None:
+    rules = {"allow": ["Bash"], "deny": ["Read(.env)"]}
+
+    assert decide("cat conf/.env", **rules).effect is DENY
+    assert decide("wc -l < .env", **rules).effect is DENY
+    assert decide("touch .env", **rules).effect is ALLOW
+
+
+def test_no_rule_allows_to_remove_what_is_critical() -> None:
+    for command in ("rm -rf ~", "rm -rf /usr", "rm -rf *"):
+        assert decide(command, allow=["Bash"]).effect is ASK
+        assert decide(command, "dontAsk", allow=["Bash"]).effect is DENY
+
+
+# --- paths ----------------------------------------------------------------------
+
+
+def test_reads_in_the_working_folder_run_and_others_ask() -> None:
+    assert read("/srv/app/src/a.py") is ALLOW
+    assert read("/etc/hosts") is ASK
+
+
+def test_a_folder_of_one_segment_is_anchored_in_allow_and_not_in_deny() -> None:
+    assert edit("/srv/app/lib/src/a.py", allow=["Edit(src/**)"]) is ASK
+    assert edit("/srv/app/lib/src/a.py", allow=["Edit"], deny=["Edit(src/**)"]) is DENY
+
+
+def test_one_slash_is_the_folder_of_the_settings_and_two_are_the_root() -> None:
+    assert read("/etc/passwd", allow=["Read"], deny=["Read(/etc/passwd)"]) is ALLOW
+    assert read("/etc/passwd", allow=["Read"], deny=["Read(//etc/passwd)"]) is DENY
+
+
+def test_a_deny_of_read_also_denies_to_edit() -> None:
+    assert edit("/srv/app/.env", allow=["Edit"], deny=["Read(.env)"]) is DENY
+
+
+def test_no_rule_allows_to_edit_what_is_guarded() -> None:
+    assert edit("/srv/app/.git/config", allow=["Edit(**)"]) is ASK
+    assert edit("/srv/app/.git/config", "bypassPermissions") is ALLOW
+
+
+# --- modes and chains -------------------------------------------------------------
+
+
+def test_modes_change_what_no_rule_decides() -> None:
+    assert edit("/srv/app/a", "acceptEdits") is ALLOW
+    assert edit("/srv/app/a", "dontAsk") is DENY
+    assert edit("/srv/app/a", "plan", allow=["Edit"]) is ASK
+    assert decide("make", "bypassPermissions").effect is ALLOW
+    assert decide("make", "auto").reason is Reason.CLASSIFIER
+
+
+def test_the_host_drops_specifiers_and_the_attenuated_reading_keeps_them() -> None:
+    found = project("claude-specifier-in-agent")
+    git, push, ls = ({"command": text} for text in ("git log", "git push o", "ls"))
+    attenuated = Chain.start("main", found.attenuated).spawn("committer")
+
+    assert attenuated.decide("Bash", git).effect is ALLOW
+    assert attenuated.decide("Bash", push).effect is DENY
+    assert attenuated.decide("Bash", ls).reason is Reason.UNAVAILABLE
+    enforced = Chain.start("main", found.enforced).spawn("committer")
+    assert enforced.decide("Bash", git).reason is Reason.UNAVAILABLE
+    assert enforced.decide("Read", {"file_path": "a"}).effect is ALLOW
+
+
+def test_a_list_of_types_binds_at_every_level_of_the_attenuated_reading_only() -> None:
+    found = project("claude-specifier-in-agent")
+
+    Chain.start("main", found.enforced).spawn("runner").spawn("Explore")
+    with pytest.raises(SpawnDenied):
+        Chain.start("main", found.attenuated).spawn("runner").spawn("Explore")
+
+
+def test_pools_are_met_in_the_attenuated_reading_and_not_by_the_host() -> None:
+    found = project("claude-nested-pools")
+    touch = {"file_path": "a.py"}
+
+    enforced = Chain.start("main", found.enforced).spawn("lead").spawn("worker")
+    attenuated = Chain.start("main", found.attenuated).spawn("lead").spawn("worker")
+    assert enforced.decide("Edit", touch).effect is ASK
+    assert attenuated.decide("Edit", touch).reason is Reason.UNAVAILABLE
+
+
+def test_the_host_starts_no_agent_below_the_third_level() -> None:
+    chain = Chain.start("main", project("claude-nested-pools").enforced)
+    chain = chain.spawn("worker").spawn("worker").spawn("worker")
+
+    with pytest.raises(SpawnDenied) as denied:
+        chain.spawn("worker")
+    assert denied.value.reason == "unavailable"
+
+
+def test_a_child_may_edit_where_its_parent_may_not() -> None:
+    chain = Chain.start("main", project("claude-child-modes").enforced)
+
+    assert chain.decide("Edit", {"file_path": "a.py"}).effect is DENY
+    assert chain.spawn("editor").decide("Edit", {"file_path": "a.py"}).effect is ALLOW
+
+
+def test_an_agent_without_any_tool_is_not_started() -> None:
+    text = "---\nname: a\ndescription: d\ntools: Reed\n---\n"
+    (found,) = load(Memory({".claude/agents/a.md": text}))
+
+    with pytest.raises(SpawnDenied) as denied:
+        Chain.start("main", found.enforced).spawn("a")
+    assert denied.value.reason == "no-tools"
+
+
+def test_a_rule_against_an_agent_knows_every_spelling_the_host_resolves() -> None:
+    agent = "---\nname: code-reviewer\ndescription: d\n---\n"
+    files = {
+        ".claude/agents/c.md": agent,
+        ".claude/settings.json": '{"permissions": {"deny": ["Agent(code-reviewer)"]}}',
+    }
+    (found,) = load(Memory(files))
+    chain = Chain.start("main", found.enforced)
+
+    for name in ("code-reviewer", "Code Reviewer", "CODE_REVIEWER"):
+        assert chain.decide("Agent", {"subagent_type": name}).effect is DENY
