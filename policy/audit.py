@@ -24,7 +24,7 @@ from policy.reach import Reach, reach
 from policy.row import Row
 from policy.source import Place
 from policy.table import Table
-from policy.tools import OTHER_TOOL, representatives
+from policy.tools import OTHER_TOOL, glob_pattern, representatives
 from policy.workspace import Unread, Workspace
 
 __all__ = [
@@ -208,7 +208,7 @@ def privileges(table: Table) -> tuple[Privilege, ...]:
     tools, _ = representatives(sets)
     named = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
     aliases = set[str]().union(*(rules.dialect.aliases for rules in sets))
-    globs = {glob: Pattern.text(glob) for rules in sets for glob in rules.globs}
+    globs = {glob: glob_pattern(glob) for rules in sets for glob in rules.globs}
     return tuple(
         _privilege(tool, table.lookup(tool), "" if tool in named else _glob(tool, globs))
         for tool in tools

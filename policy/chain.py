@@ -100,7 +100,7 @@ def attenuate(parent: Table, child: Table) -> Table:
     return Table(use, delegate, child.bounds & handed_down)
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(slots=False, repr=False)
 class Chain:
     """The agents from the root to the one that calls.
 
@@ -174,6 +174,9 @@ class Chain:
         if decision.effect is Effect.ASK:
             link = attrs.evolve(link, confirm=decision.links or (last.name,))
         return Chain((*self.links, link), self.reading)
+
+    def __repr__(self) -> str:
+        return f"<Chain {self} {self.reading.name} {self.table!r}>"
 
     def __str__(self) -> str:
         return ">".join(self.names)

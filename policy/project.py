@@ -81,7 +81,7 @@ class Attenuated:
         return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(slots=False, repr=False)
 class Project:
     """One place where one host would be started.
 
@@ -113,6 +113,10 @@ class Project:
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""
         return {"attenuated": self.attenuated, "enforced": self.enforced}[name]
+
+    def __repr__(self) -> str:
+        agents = len(self.agents)
+        return f"<Project {self.title}: {agents} agent{'' if agents == 1 else 's'}>"
 
     @property
     def title(self) -> str:

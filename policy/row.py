@@ -183,7 +183,7 @@ class Row:
             return self.constant
         try:
             limit = self._first_parameter(call) if self._parameters else NO_MATCH
-            if not self._indices:
+            if not self._indices and not self._opens_files():
                 return self._at(limit)
             text = argument_text(self.argument, self.ruleset.dialect, call)
         except Unreadable as unreadable:
@@ -235,8 +235,6 @@ class Row:
             and self.default.effect is Effect.ALLOW
             and all(outcome is self.default for outcome in outcomes)
         )
-        if not command.parts and command.redirections:
-            outcomes.append(self.default if whole else self._unsure)
         for redirection in command.redirections:
             outcome = self._redirection(redirection)
             if not (whole and outcome.reason in _BY_DEFAULT):
@@ -278,8 +276,8 @@ class Row:
             if index != NO_MATCH and self._at(index).effect < granted.effect:
                 granted = min(granted, self._unsure, key=_strictness)
         is_default = granted is self.default
-        if part.harmless and is_default and granted.effect is not Effect.ALLOW and self.default.reason in _BY_DEFAULT:
-            return _HARMLESS
+        if part.harmless and is_default and granted.effect is not Effect.ALLOW:
+            return _HARMLESS if self.default.reason in _BY_DEFAULT else granted
         if granted.effect is Effect.ALLOW and not part.grantable:
             return granted if is_default and self.ruleset.dialect.shell.whole else self._unsure
         return granted

@@ -50,7 +50,7 @@ class Entry:
     place: Place | None = attrs.field(default=None, eq=False)
 
 
-@attrs.frozen(slots=False, eq=False)
+@attrs.frozen(slots=False, eq=False, repr=False)
 class RuleSet:
     """An ordered first-match list of entries with a default.
 
@@ -186,6 +186,11 @@ class RuleSet:
         return self is other or (
             self.canonical == other.canonical and self.dialect == other.dialect
         )
+
+    def __repr__(self) -> str:
+        rules = len(self.entries)
+        what = f"{rules} rule{'' if rules == 1 else 's'}, otherwise {self.default}"
+        return f"<RuleSet {self.dialect.name}: {what}>"
 
     @cached_property
     def _hash(self) -> int:

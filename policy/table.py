@@ -117,7 +117,7 @@ def _least(one: int | None, other: int | None) -> int | None:
     return min((n for n in (one, other) if n is not None), default=None)
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(slots=False, repr=False)
 class Table:
     """What an agent may use and delegate. ``&`` grants only what both grant.
 
@@ -217,6 +217,10 @@ class Table:
                 self._lookups.clear()
             self._lookups[tool] = lookup
         return lookup
+
+    def __repr__(self) -> str:
+        sets = len(self.use.parts)
+        return f"<Table {self.hash[:19]}… {sets} rule set{'' if sets == 1 else 's'}>"
 
     @cached_property
     def _lookups(self) -> dict[str, Lookup]:

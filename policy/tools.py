@@ -8,12 +8,13 @@ written, and one of each set of globs that share a name nobody has written.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from policy.patterns.classes import classes
 from policy.patterns.pattern import Pattern
 from policy.ruleset import RuleSet
 
-__all__ = ["OTHER_TOOL", "representatives"]
+__all__ = ["OTHER_TOOL", "glob_pattern", "representatives"]
 
 # Stands for every tool that no rule speaks of.
 OTHER_TOOL = "OtherTool"
@@ -22,15 +23,27 @@ OTHER_TOOL = "OtherTool"
 def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
     """Return names that stand for all tools, and whether they really stand for all."""
     names: dict[str, None] = {}
-    globs: dict[str, Pattern] = {}
+    globs: dict[str, None] = {}
     for rules in sets:
         dialect = rules.dialect
         written = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values(), *rules.names}
         names.update(dict.fromkeys(sorted(written)))
-        globs.update((glob, Pattern.text(glob)) for glob in rules.globs)
-    patterns = list(globs.values())
+        globs.update(dict.fromkeys(rules.globs))
+    further, exact = _further(frozenset(globs), frozenset(names))
+    return list(dict.fromkeys((*names, *further))), exact
+
+
+@lru_cache(maxsize=1024)  # most agents of a project share their globs
+def _further(globs: frozenset[str], names: frozenset[str]) -> tuple[tuple[str, ...], bool]:
+    """Return a name for each set of globs that share one which is not among *names*."""
+    patterns = [glob_pattern(glob) for glob in sorted(globs)]
     found, exact = classes(patterns, names)
     if OTHER_TOOL not in names:
         found[frozenset(i for i, glob in enumerate(patterns) if glob.matches(OTHER_TOOL))] = OTHER_TOOL
-    names.update(dict.fromkeys(found.values()))
-    return list(names), exact
+    return tuple(found.values()), exact
+
+
+@lru_cache(maxsize=4096)
+def glob_pattern(glob: str) -> Pattern:
+    """Return the pattern of a glob over tool names."""
+    return Pattern.text(glob)

@@ -27,7 +27,7 @@ class Unread:
     what: str
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(slots=False, repr=False)
 class Workspace:
     """The projects of one tree.
 
@@ -89,6 +89,11 @@ class Workspace:
         places = ", ".join(f"`{project.title}:{local}`" for project, local in candidates[:6])
         msg = f"`{name}` stands for {len(candidates)} agents"
         raise PolicyError(msg, help=f"name one of {places}", file=self.label)
+
+    def __repr__(self) -> str:
+        projects = ", ".join(project.title for project in self.projects[:4])
+        more = f" and {len(self.projects) - 4} more" if len(self.projects) > 4 else ""  # noqa: PLR2004
+        return f"<Workspace {self.label}: {projects or 'no projects'}{more}>"
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 
 import pytest
+
 from tests.benchmark import __main__ as program
 from tests.benchmark import deciders, peers, workload
 from tests.benchmark.figures import QUICK, agreement
@@ -32,14 +33,10 @@ def test_a_quick_run_prints_every_figure(capsys: pytest.CaptureFixture[str]) -> 
         assert any(name in line for line in lines), name
 
 
-def test_a_quick_run_as_json_has_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quick_run_as_json_has_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert program.main(["--quick", "--json", "--peers"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["disagreements"] == []
-    names = [figure["name"] for figure in report["figures"]]
-    assert len(names) == len(set(names) - {"    the same call again"}) + names.count(
-        "    the same call again"
-    )
     decide = next(figure for figure in report["figures"] if figure["name"] == "decide, 10 rules")
     assert set(decide["values"]) == {"median_us", "p99_us"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -114,12 +115,12 @@ HIDING = [
     "ls \r# ; rm x",
     "ls a\\ # ; rm x",
     "ls ''#; rm x",
-    "ls \"\"#; rm x",
+    'ls ""#; rm x',
     "ls a#b; rm x",
     "ls $# ; rm x",
     "ls ${#x} ; rm x",
     "r'm' x",
-    "r\"m\" x",
+    'r"m" x',
     "\\rm x",
     "'rm' x",
     "r\\m x",
@@ -317,7 +318,12 @@ def test_the_word_before_a_redirection_is_no_descriptor() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["cd /etc && cat <shadow", "cd ~; echo x >.bashrc", "echo x >.bashrc | cd ~", "pushd / && ls >x"]
+    [
+        "cd /etc && cat <shadow",
+        "cd ~; echo x >.bashrc",
+        "echo x >.bashrc | cd ~",
+        "pushd / && ls >x",
+    ]
     + ["builtin cd / && ls >x", "(cd /; ls >x)"],
 )
 def test_nobody_knows_the_file_behind_a_change_of_folder(text: str) -> None:
@@ -357,7 +363,9 @@ def test_a_command_without_parts_is_never_allowed(text: str) -> None:
 def test_what_is_no_blank_to_a_shell_separates_no_words(blank: str) -> None:
     command = read_command(f"ls{blank}-a", SHELL)
     assert [part.text for part in command.parts] == [f"ls{blank}-a"]
-    assert table("allow Bash(ls *)").decide("Bash", {"command": f"ls{blank}-a"}).effect is Effect.DENY
+    assert (
+        table("allow Bash(ls *)").decide("Bash", {"command": f"ls{blank}-a"}).effect is Effect.DENY
+    )
 
 
 _TEN = 10 * 1024 * 1024
@@ -421,13 +429,72 @@ def test_reading_ends_where_a_substitution_does() -> None:
 # --- against a real shell -------------------------------------------------------------
 
 _PROGRAMS = ["ls", "cat", "rm", "git"]
-_FRAGMENTS = [
-    *_PROGRAMS, *_PROGRAMS, " ", " ", " ", " ", ";", "&&", "||", "|", "&", "\n", "'", '"', "`",
-    "$(", ")", "(", "{ ", "; }", "#", "\\", "\\\n", "$x", "${x:-", "}", "$'", "<<E\n", "\nE\n", "<<<",
-    ">f", "2>&1", "<f", "&>f", ">&f", ">|f", "!", "if ", "; then ", "; fi", "for i in a; do ", "; done",
-    "x=rm", "x=1 ", "\r", "\t", "=", "[", "]", "*", "?", "~", "command ", "env ", "nohup ", "time ", "-p",
-    "a", "b", "\\'", '\\"', "$((1))", "case a in a) ", ";;", " esac", "\v", "\xa0",
+_WORDS = [
+    "a", "b", "-x", "'a b'", '"a b"', "'a;b'", '"a|b"', "a\\ b", "\\;", "'#'", "x#y", "''", '""', "a'b'\"c\"",
+    "$x", '"$x"', "${x}", "${x:-b}", "$'a'", "$'\\''", "$((1+1))", "a\\\nb", '"a\\\nb"', "\r", "a\rb", "\v", "\xa0",
+    "=", "x=1", "[", "~", "a{b,c}", "\\'", '\\"', "2", "a2", "!", "if", "done", "{", "}", "%", "\\\\",
+]  # fmt: skip
+_REDIRECTIONS = [
+    ">f",
+    "> f",
+    "2>&1",
+    "<f",
+    "&>f",
+    ">&f",
+    ">|f",
+    ">>f",
+    "1>f",
+    "<<<a",
+    "<<E\na\nE\n",
+    "a2>f",
 ]
+_AROUND = [
+    "$({})", '"$({})"', "`{}`", '"`{}`"', "<({})", "${{x:-$({})}}", "'{}'", '"{}"', "$'{}'", "\\$({})",
+]  # fmt: skip
+_GROUPS = [
+    "({})", "{{ {}; }}", "if {}; then ls; fi", "for i in a; do {}; done", "! {}", "ls() {{ {}; }}; ls",
+    "case a in a) {};; esac", "{} &", "# {}", "ls # {}", "ls a#{}", "ls \r# ; {}", "ls ''# ; {}",
+    "cat <<E\n{}\nE", "cat <<E\n$({})\nE", "cat <<'E'\n{}\nE\n{}", "x=rm; {}",
+]  # fmt: skip
+_BEFORE = [
+    "x=1 ",
+    "env ",
+    "env x=1 ",
+    "nohup ",
+    "command ",
+    "time ",
+    "'r'm ",
+    "\\rm ",
+    "r\\\nm ",
+    '"r\\\nm" ',
+    ">f ",
+]
+_JOINTS = ["; ", ";", " && ", " || ", " | ", "|&", "&", "\n", "\r\n", " ;; "]
+
+
+def _nasty(dice: random.Random, depth: int = 2) -> str:
+    """Return a command, mostly well formed, that uses what shells have to offer."""
+    chance = dice.random()
+    if depth and chance < 0.25:
+        form = dice.choice(_GROUPS)
+        return form.format(*(_nasty(dice, depth - 1) for _ in range(form.count("{}"))))
+    if depth and chance < 0.55:
+        return _nasty(dice, depth - 1) + dice.choice(_JOINTS) + _nasty(dice, depth - 1)
+    words = [dice.choice(_PROGRAMS)]
+    for _ in range(dice.randint(0, 3)):
+        if depth and dice.random() < 0.2:
+            words.append(dice.choice(_AROUND).format(_nasty(dice, depth - 1)))
+        else:
+            words.append(dice.choice(_WORDS if dice.random() < 0.8 else _REDIRECTIONS))
+    return (dice.choice(_BEFORE) if dice.random() < 0.2 else "") + " ".join(words)
+
+
+def _mangled(dice: random.Random, text: str) -> str:
+    """Return *text* with something put in, or taken out."""
+    position = dice.randrange(len(text) + 1)
+    if dice.random() < 0.3:
+        return text[:position] + text[position + 1 :]
+    return text[:position] + dice.choice("'\"`$(){}#\\\n;&|<> \t\r=") + text[position:]
 
 
 def _run(command: str, folder: Path, path: str) -> set[str]:
@@ -438,16 +505,17 @@ def _run(command: str, folder: Path, path: str) -> set[str]:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     (work / "f").write_text("")
-    subprocess.run(
-        [shutil.which("bash") or "bash", "-c", command],
-        cwd=work,
-        env={"PATH": path, "LOG": str(log)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=10,
-        check=False,
-    )
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            [shutil.which("bash") or "bash", "-c", command],
+            cwd=work,
+            env={"PATH": path, "LOG": str(log)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=3,
+            check=False,
+        )
     return {line for line in log.read_text("utf-8", "replace").split("\x1e") if line}
 
 
@@ -468,7 +536,9 @@ def test_whatever_a_shell_runs_is_a_part_or_nothing_is_granted(tmp_path: Path) -
     dice = random.Random(int(os.environ.get("SHELL_SEED", "7")))
     ran_something = vouched = 0
     for _ in range(int(os.environ.get("SHELL_COMMANDS", "300"))):
-        text = "".join(dice.choices(_FRAGMENTS, k=dice.randint(2, 12)))
+        text = _nasty(dice)
+        if dice.random() < 0.3:
+            text = _mangled(dice, text)
         ran = _run(text, tmp_path, str(stubs))
         command = read_command(text, SHELL)
         ran_something += bool(ran)
@@ -483,7 +553,11 @@ def test_whatever_a_shell_runs_is_a_part_or_nothing_is_granted(tmp_path: Path) -
 def _expanded(text: str) -> str:
     # A glob that stands for the one file of the folder, a `~`: what a rule sees
     # is the word as written, so that the program alone is compared.
-    return text.split(" ")[0] if any(c in text for c in "*?[~") or " f" in text else " ".join(text.split())
+    return (
+        text.split(" ")[0]
+        if any(c in text for c in "*?[~") or " f" in text
+        else " ".join(text.split())
+    )
 
 
 def test_shells_that_know_nothing_still_take_commands_apart() -> None:

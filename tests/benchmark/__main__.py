@@ -11,9 +11,11 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
+
+import policy
 from tests.benchmark.deciders import Disagreement
 from tests.benchmark.figures import (
     QUICK,
@@ -26,7 +28,7 @@ from tests.benchmark.figures import (
 )
 from tests.benchmark.peers import INSTALL
 
-import policy
+Say = Callable[[str], None]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,29 +78,24 @@ def _agreed(scale: Scale) -> str:
     return f"Every decider agrees with the reference on every call of {sizes} rules.\n"
 
 
-def _peers(scale: Scale, say: object, wrong: list[Disagreement]) -> Iterator[Figure]:
+def _peers(scale: Scale, say: Say, wrong: list[Disagreement]) -> Iterator[Figure]:
     there, missing = installed()
     for peer in missing:
         how = "measured where it is installed" if peer.optional else INSTALL
-        _call(say, f"{peer.name} is not installed ({how})")
+        say(f"{peer.name} is not installed ({how})")
     if there:
-        _call(say, "")
+        say("")
         yield from _shown(peer_figures(scale, there, wrong), say, "engine")
     if not wrong and there:
-        _call(say, "Every peer gave the reference's answer to every call it was measured on.")
+        say("Every peer gave the reference's answer to every call it was measured on.")
 
 
-def _call(say: object, line: str) -> None:
-    assert callable(say)
-    say(line)
-
-
-def _shown(measured: Iterable[Figure], say: object, title: str) -> Iterator[Figure]:
+def _shown(measured: Iterable[Figure], say: Say, title: str) -> Iterator[Figure]:
     """Yield *measured*, each as soon as it is there, and its line said."""
-    _call(say, _line(title, "measured", "target", "met"))
+    say(_line(title, "measured", "target", "met"))
     for figure in measured:
         met = {None: "", True: "yes", False: "no"}[figure.met]
-        _call(say, _line(figure.name, figure.shown, figure.target, met))
+        say(_line(figure.name, figure.shown, figure.target, met))
         yield figure
 
 
@@ -115,8 +112,12 @@ def _as_json(
         "cores": os.cpu_count(),
         "sizes": scale.sizes,
         "calls": scale.calls,
-        "figures": [attrs.asdict(figure) for title, rows in report if title == "figure" for figure in rows],
-        "peers": [attrs.asdict(figure) for title, rows in report if title == "peers" for figure in rows],
+        "figures": [
+            attrs.asdict(figure) for title, rows in report if title == "figure" for figure in rows
+        ],
+        "peers": [
+            attrs.asdict(figure) for title, rows in report if title == "peers" for figure in rows
+        ],
         "disagreements": [str(each) for each in wrong],
     }
     return json.dumps(content, indent=2, ensure_ascii=False)

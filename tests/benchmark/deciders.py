@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
-from tests.benchmark.peers import Decider
-from tests.benchmark.workload import Call, Compound, Rule, Workload, policy_text
 
 from policy.compile import compile_policy
 from policy.decision import Decision
@@ -18,10 +16,12 @@ from policy.source import Source
 from policy.syntax import Document
 from policy.table import Table
 from policy.workspace import Workspace, load_tree
+from tests.benchmark.peers import Decider
+from tests.benchmark.workload import Call, Compound, Rule, Workload, policy_text
 
 __all__ = [
-    "Disagreement",
     "OURS",
+    "Disagreement",
     "anew",
     "check",
     "check_compounds",
@@ -113,10 +113,14 @@ class Disagreement:
 
     def __str__(self) -> str:
         wrong, right = ("refuses", "allows") if self.expected else ("allows", "refuses")
-        return f"{self.decider} {wrong} {self.call}, which the reference {right} ({self.rules} rules)"
+        return (
+            f"{self.decider} {wrong} {self.call}, which the reference {right} ({self.rules} rules)"
+        )
 
 
-def check(name: str, decider: Decider, work: Workload, most: int | None = None) -> Iterator[Disagreement]:
+def check(
+    name: str, decider: Decider, work: Workload, most: int | None = None
+) -> Iterator[Disagreement]:
     """Yield the calls of *work*, the first *most* of them, that *decider* answers wrongly."""
     for call, expected in zip(work.calls[:most], work.allowed, strict=False):
         if decider(call.tool, call.argument) is not expected:

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import attrs
+
 from tests.benchmark.workload import Rule
 
 __all__ = ["INSTALL", "PEERS", "Decider", "Peer"]

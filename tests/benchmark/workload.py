@@ -2,9 +2,9 @@
 
 The mix of rules: 30 % exact tool names, 10 % globs over tool names, 35 % shell
 commands (62 % of them prefixes, 18 % exact, 13 % with an inner star, 7 % with a
-leading one), 15 % paths, 10 % agents; one in five denies, and deny wins. The
-mix of calls: 55 % are instances of a rule, 20 % one character away from one,
-25 % of the same families with no rule in mind.
+leading one), 15 % paths, 10 % agents; one in five denies, some of these a part of
+what another rule allows, and deny wins. The mix of calls: 55 % are instances of a
+rule, 20 % one character away from one, 25 % of the same families with no rule in mind.
 
 Every engine is given the same star patterns, in which ``*`` is any text. Where
 our notation says more than a star does (``Bash(ls *)`` matches a bare ``ls``),
@@ -13,6 +13,7 @@ no call is drawn that would show it.
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +30,7 @@ __all__ = [
     "compounds",
     "decide",
     "edited",
+    "fresh",
     "hosts",
     "more_calls",
     "policy_text",
@@ -227,8 +229,20 @@ def edited(rules: Iterable[Rule], edits: int) -> tuple[Rule, ...]:
     return tuple(after)
 
 
+def fresh(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return *rules* and one that was never there, so that nothing made of them is known yet."""
+    number = next(_numbers)
+    return (*rules, Rule(False, "Bash", f"fresh {number}", f"fresh {number}"))
+
+
+_numbers = itertools.count()
+
+
 def policy_text(
-    rules: Iterable[Rule], agents: Iterable[str] = ("main",), *, more: Mapping[str, str] | None = None
+    rules: Iterable[Rule],
+    agents: Iterable[str] = ("main",),
+    *,
+    more: Mapping[str, str] | None = None,
 ) -> str:
     """Return *rules* in our notation, as the policy of each of *agents*, a rule a line."""
     body = "".join(f"    {rule.effect} {rule}\n" for rule in rules)
@@ -251,13 +265,32 @@ class _Draw:
     def __init__(self, source: random.Random) -> None:
         self.random = source
         self.written: set[tuple[str, str | None]] = set()
+        self.open: dict[str, list[Rule]] = {}  # what allows anything that starts alike, by kind
 
     def rules(self, size: int) -> Iterator[Rule]:
         denying: list[int] = []
         for number in range(size):
             if number % 10 == 0:
                 denying = self.random.sample(range(number, number + 10), 2)
-            yield self.rule(_MIX[number % len(_MIX)], allows=number not in denying)
+            kind, allows = _MIX[number % len(_MIX)], number not in denying
+            rule = None if allows else self._exception(kind)
+            rule = rule or self.rule(kind, allows=allows)
+            if rule.allows and rule.argument is not None and rule.argument.endswith("*"):
+                self.open.setdefault(kind, []).append(rule)
+            yield rule
+
+    def _exception(self, kind: str) -> Rule | None:
+        """Return a denial of some of what a rule before it allows; of half of them, and if any does."""
+        if kind not in self.open or self.random.random() < 0.5:
+            return None
+        wider = self.random.choice(self.open[kind])
+        more = f"{self._noun()} *" if kind == "bash" else f"{self._noun()}/**"
+        specifier = str(wider.specifier).rstrip("*") + more
+        argument = specifier.replace("**", "*")
+        if (wider.tool, argument) in self.written:
+            return None
+        self.written.add((wider.tool, argument))
+        return Rule(False, wider.tool, specifier, argument)
 
     def rule(self, kind: str, *, allows: bool = True) -> Rule:
         """Return a rule that was not drawn before."""

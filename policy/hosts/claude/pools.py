@@ -19,8 +19,9 @@ from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import agents as known_agents
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.paths import Anchors
-from policy.hosts.claude.rules import agent_pattern, read_rule
+from policy.hosts.claude.rules import read_rule
 from policy.hosts.claude.session import Session
+from policy.hosts.claude.specifiers import agent_pattern
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry, RuleSet
 from policy.source import Place

@@ -13,9 +13,9 @@ from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import agents as known
 from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.pools import Position, declared, has_no_tools, pool
-from policy.hosts.claude.rules import agent_pattern
 from policy.hosts.claude.rulesets import dialect, rule_set
 from policy.hosts.claude.session import Session
+from policy.hosts.claude.specifiers import agent_pattern
 from policy.project import Attenuated
 from policy.ruleset import Entry, RuleSet
 from policy.table import Bounds, Ceiling, Part, Table

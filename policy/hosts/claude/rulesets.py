@@ -19,8 +19,9 @@ from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import GUARDED
 from policy.hosts.claude.data.web import PREAPPROVED
-from policy.hosts.claude.rules import Line, agent_pattern
+from policy.hosts.claude.lines import Line
 from policy.hosts.claude.session import Session
+from policy.hosts.claude.specifiers import agent_pattern
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap

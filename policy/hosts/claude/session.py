@@ -17,9 +17,10 @@ from policy.decision import Reason
 from policy.effect import Effect
 from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.lines import Line, Lines
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
-from policy.hosts.claude.rules import Line, Lines, read_rule
+from policy.hosts.claude.rules import read_rule
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 

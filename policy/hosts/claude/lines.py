@@ -1,0 +1,102 @@
+"""What one rule comes to: lines of a table, and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.finding import Finding, Severity
+from policy.hosts.claude.paths import Anchors
+from policy.patterns.pattern import Pattern
+from policy.ruleset import Entry
+from policy.source import Span
+from policy.syntax import Matcher
+
+__all__ = ["Line", "Lines", "RuleText"]
+
+
+@attrs.frozen
+class Line:
+    """What one rule says of one tool.
+
+    Attributes:
+        entry: the line of a table.
+        exact: whether the rule has no wildcard, which decides when it is asked.
+    """
+
+    entry: Entry
+    exact: bool = False
+
+
+@attrs.frozen
+class Lines:
+    """What came of one rule."""
+
+    lines: tuple[Line, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def __add__(self, other: Lines) -> Lines:
+        return Lines(self.lines + other.lines, self.findings + other.findings)
+
+
+@attrs.frozen
+class RuleText:
+    """A rule, and all that decides what it means.
+
+    Attributes:
+        text: as its file says it.
+        matcher: what it is.
+        span: where it stands.
+        effect: of its list.
+        anchors: of its scope.
+        agents: names of the agents that can be started.
+        flag: whether it was given on the command line.
+    """
+
+    text: str
+    matcher: Matcher
+    span: Span
+    effect: Effect
+    anchors: Anchors
+    agents: frozenset[str]
+    flag: bool
+
+    @property
+    def removal(self) -> Reason:
+        """Why a call is denied where the rule takes the whole tool away."""
+        return Reason.UNAVAILABLE if self.effect is Effect.DENY else Reason.RULE
+
+    def entry(
+        self,
+        tool: str,
+        pattern: Pattern | None = None,
+        field: str = "",
+        reason: Reason = Reason.RULE,
+    ) -> Entry:
+        """Return a line of a table."""
+        return Entry(
+            tool, self.effect, pattern, field, reason, rule=self.text, place=self.span.place
+        )
+
+    def lines(
+        self, tools: Iterable[str], patterns: Iterable[Pattern], *, exact: bool = False
+    ) -> Lines:
+        """Return a line for every tool and pattern."""
+        found = tuple(patterns)
+        return Lines(
+            tuple(Line(self.entry(tool, pattern), exact) for tool in tools for pattern in found)
+        )
+
+    def finding(
+        self, code: str, message: str, severity: Severity = Severity.WARNING, help: str = ""
+    ) -> Lines:
+        """Return a finding about the rule."""
+        return Lines((), (Finding(code, message, severity, self.span, help=help),))
+
+    def skipped(self, code: str, message: str, help: str = "") -> Lines:
+        """Return the finding that the rule has no effect."""
+        severity = Severity.WARNING if self.effect is Effect.ALLOW else Severity.ERROR
+        return self.finding(code, f"`{self.text}` {message}; it has no effect", severity, help)

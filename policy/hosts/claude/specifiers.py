@@ -1,0 +1,221 @@
+"""What stands between the parentheses of a rule, tool by tool.
+
+As Claude Code 2.1.329 was observed to read it. A specifier that no call can
+match gives no line and a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from policy.effect import Effect
+from policy.finding import Severity
+from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.lines import Line, Lines, RuleText
+from policy.hosts.claude.paths import Negation, looks_absolute, path_patterns
+from policy.patterns import notations
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import OneOf, Token
+
+__all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier"]
+
+PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
+
+
+def read_specifier(rule: RuleText, tool: str, content: str) -> Lines | None:
+    """Return what ``tool(content)`` comes to; None for a tool that has no specifiers."""
+    parameter = PARAMETER.fullmatch(content)
+    if parameter and parameter[1] == known.PRIMARY.get(tool):
+        return rule.skipped(
+            "primary-field-param",
+            f"speaks of `{parameter[1]}`, which is what `{tool}(...)` itself speaks of",
+            f"write `{tool}({parameter[2]})`",
+        )
+    is_prefix = tool in _DEAD and content.endswith(":*")
+    if parameter and not is_prefix and parameter[1] in known.PARAMETERS.get(tool, ()):
+        return read_parameter(rule, tool, parameter[1], parameter[2].strip())
+    if tool in _DEAD:
+        return rule.skipped(
+            "dead-file-rule",
+            f"is never consulted: files are governed by `{_DEAD[tool]}(...)` rules",
+            f"write `{_DEAD[tool]}({content})`",
+        )
+    if tool in ("Bash", "Monitor"):
+        return _command(rule, tool, content)
+    if tool == "PowerShell":
+        return rule.lines([tool], notations.commands(content), exact="*" not in content)
+    if tool in ("Read", "Edit"):
+        return _path(rule, tool, content)
+    reader = _READERS.get(tool)
+    return reader(rule, content) if reader else None
+
+
+def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> Lines:
+    """Return what ``tool(name:value)`` comes to."""
+    if rule.effect is Effect.ALLOW:
+        return rule.skipped(
+            "param-in-allow",
+            f"allows by the parameter `{name}`, which only `deny` and `ask` can",
+        )
+    if tool == "Skill" and name == "skill" and rule.effect is Effect.DENY:
+        return _skill(rule, value)
+    return Lines((Line(rule.entry(tool, notations.single(value), name)),))
+
+
+def _command(rule: RuleText, tool: str, content: str) -> Lines:
+    text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
+    text = "*" if text.strip(" ") == "*" else text
+    findings = Lines()
+    if text == ":*":
+        return rule.skipped("empty-prefix", "has no command before `:*`", f"write `{tool}`")
+    if text.endswith(":*") and "*" in text[:-2]:
+        return rule.skipped(
+            "prefix-with-star",
+            "matches nothing: a star stands before `:*`",
+            f"write `{tool}({text[:-2]} *)`",
+        )
+    if ":*" in text[:-2]:
+        findings = rule.finding(
+            "colon-star-not-at-end",
+            f"`:*` is special at the end only; here `{tool}` commands must have a literal colon",
+        )
+    if rule.effect is Effect.ALLOW:
+        findings += _doubtful(rule, text)
+    tools = ("Bash", "Monitor") if tool == "Bash" else ("Monitor",)
+    return rule.lines(tools, notations.commands(text), exact="*" not in text) + findings
+
+
+def _doubtful(rule: RuleText, text: str) -> Lines:
+    if _EARLY_STAR.match(text):
+        return rule.finding(
+            "wildcard-before-subcommand",
+            "a star before the subcommand also stands for options that run other programs",
+        )
+    if _EXACT_ONLY.match(text) and "*" in text:
+        return rule.finding(
+            "exec-wrapper-not-approvable",
+            "the host allows a command that runs another by an exact rule only",
+        )
+    return Lines()
+
+
+def _path(rule: RuleText, tool: str, content: str) -> Lines:
+    try:
+        patterns = path_patterns(content, rule.anchors, rule.effect)
+    except Negation as error:
+        if rule.effect is Effect.ALLOW:
+            return rule.skipped("negation-in-allow", "is a negation, which `allow` has not")
+        return rule.finding(
+            "negation-not-modelled", f"{error}; what it opens counts as closed", Severity.NOTE
+        )
+    except notations.Unusable as unusable:
+        return rule.skipped("dead-path-rule", f"matches no file: {unusable}")
+    findings = Lines()
+    if content.startswith("/") and looks_absolute(content):
+        findings = rule.finding(
+            "looks-absolute",
+            "a path with one slash is relative to the folder of the settings",
+            help=f"write `{tool}(/{content})` for the root of the file system",
+        )
+    return rule.lines(_governed(rule, tool), patterns) + findings
+
+
+def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
+    if tool == "Read":
+        return known.READING + (("Edit", "Write") if rule.effect is Effect.DENY else ())
+    return known.EDITING + (known.READING if rule.effect is Effect.ALLOW else ())
+
+
+def _host(rule: RuleText, content: str) -> Lines:
+    if not content.startswith("domain:"):
+        return rule.skipped(
+            "unprefixed-webfetch-specifier",
+            "names no domain",
+            f"write `WebFetch(domain:{content.removeprefix('https://').split('/')[0]})`",
+        )
+    try:
+        patterns = notations.hosts(content.removeprefix("domain:"))
+    except notations.Unusable as unusable:
+        return rule.skipped("dead-host-rule", f"matches no host: {unusable}")
+    return rule.lines(["WebFetch"], patterns)
+
+
+def _skill(rule: RuleText, content: str) -> Lines:
+    if rule.effect is Effect.ASK:
+        return rule.skipped(
+            "ask-ignored",
+            "asks for nothing: skills are asked for by a parameter only",
+            f"write `Skill(skill:{content})`",
+        )
+    name, prefix = content, False
+    for tail in (" *", ":*"):
+        if content.endswith(tail):
+            name, prefix = content[: -len(tail)], True
+    name = name.removeprefix("/")
+    if "*" in name:
+        return rule.skipped("dead-skill-rule", "has a star that names no skill")
+    texts = [name, "/" + name]
+    if rule.effect is Effect.DENY:
+        texts.append("*:" + name)
+    if prefix:
+        texts += [text + "*" for text in (name, "/" + name)]
+    return rule.lines(["Skill"], map(Pattern.text, texts))
+
+
+def _agent(rule: RuleText, content: str) -> Lines:
+    if rule.effect is Effect.ALLOW:
+        return rule.finding(
+            "agent-allow-ignored", "starting an agent needs no permission", Severity.NOTE
+        )
+    if rule.effect is Effect.ASK:
+        return rule.skipped(
+            "ask-ignored",
+            "asks for nothing: agents are asked for by a parameter only",
+            f"write `Agent(subagent_type:{content})`",
+        )
+    if content in rule.agents:
+        return rule.lines(["Agent"], [agent_pattern(content)])
+    found = rule.finding(
+        "unknown-agent", f"there is no agent `{content}`", help="names are matched exactly"
+    )
+    return Lines((Line(rule.entry("Agent", Pattern.exactly(content))),)) + found
+
+
+_READERS: Final = {"WebFetch": _host, "Skill": _skill, "Agent": _agent}
+
+_DEAD: Final = {
+    "Write": "Edit",
+    "NotebookEdit": "Edit",
+    "MultiEdit": "Edit",
+    "Update": "Edit",
+    "Glob": "Read",
+    "Grep": "Read",
+    "LS": "Read",
+    "View": "Read",
+    "LSP": "Read",
+}
+
+_EARLY_STAR: Final = re.compile(r"(?:git|gh|npm|docker|kubectl|aws|gcloud) \*(?: [^-*\s]\S*)+")
+_EXACT_ONLY: Final = re.compile(
+    r"(?:watch|setsid|ionice|flock)\b|find\b.*-(?:exec|ok|delete|fprint)"
+)
+
+
+def agent_pattern(name: str) -> Pattern:
+    """Return the names of a call that the host resolves to the agent *name*."""
+    return Pattern.of(Kind.TEXT, _spellings(name))
+
+
+_BETWEEN: Final = OneOf(frozenset("-_ "))
+
+
+def _spellings(name: str) -> Iterator[Token]:
+    for character in name:
+        if character in "-_ ":
+            yield _BETWEEN
+        elif len(character.lower()) == len(character.upper()) == 1:
+            yield OneOf(frozenset({character.lower(), character.upper()}))
+        else:
+            yield character
