@@ -45,16 +45,55 @@ def argument_text(argument: Argument, dialect: Dialect, call: Mapping[str, objec
         Unreadable: there is no such text.
 
     """
-    text = _raw(argument, call)
+    text = _READERS.get(argument.kind, _raw)(argument, call)
     if len(text) > limits.CALL_CHARACTERS:
         raise Unreadable(Reason.TOO_LONG)
     match argument.kind:
-        case ArgumentKind.TEXT | ArgumentKind.COMMAND:
-            return text
         case ArgumentKind.PATH:
             return canonical_path(text, dialect)
         case ArgumentKind.URL:
             return _host(text)
+        case _:
+            return text
+
+
+def _lenient(argument: Argument, call: Mapping[str, object]) -> str:
+    value = call.get(argument.fields[0])
+    return value if isinstance(value, str) else argument.absent or ""
+
+
+def _files(argument: Argument, call: Mapping[str, object]) -> str:
+    # `{"file_path": …}`, or `{"files": [{"path": …}, …]}`.
+    one, several = argument.fields
+    value, listed = call.get(one), call.get(several)
+    if isinstance(value, str):
+        return value
+    if not isinstance(listed, (list, tuple)):
+        return argument.absent or ""
+    paths = [item.get("path") for item in listed if isinstance(item, Mapping)]
+    return "\n".join(path for path in paths if isinstance(path, str))
+
+
+def _joined(argument: Argument, call: Mapping[str, object]) -> str:
+    values = [call.get(field) for field in argument.fields]
+    return " ".join(value if isinstance(value, str) else "" for value in values)
+
+
+def _json(_: Argument, call: Mapping[str, object]) -> str:
+    try:
+        return json.dumps(
+            call, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+    except (TypeError, ValueError, RecursionError):
+        raise Unreadable from None
+
+
+_READERS: Final = {
+    ArgumentKind.LENIENT: _lenient,
+    ArgumentKind.FILES: _files,
+    ArgumentKind.JOINED: _joined,
+    ArgumentKind.JSON: _json,
+}
 
 
 def _raw(argument: Argument, call: Mapping[str, object]) -> str:

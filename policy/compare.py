@@ -13,6 +13,7 @@ Where a side is a meet of several lists, a line is chosen for each of them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
@@ -257,9 +258,11 @@ class _Pair:
                 continue
             difference = self._confirmed(text, combination)
             if difference is None:
-                # The search and the table disagree, e.g. on a command that a
-                # host reads in a second way. Say that this is not settled.
-                self.exact = False
+                # The search and the table disagree, since a host knows more of
+                # commands than rules say, e.g. that `ls` only reads. Of one
+                # text that settles it; of many it may hold for this one alone.
+                patterns = [self._pattern(v, n) for v, n in combination.items()]
+                self.exact &= any(p is not None and p.exact for p in patterns)
                 continue
             seen.add(self._effects(combination))
             yield difference
@@ -390,4 +393,20 @@ def witness_call(kind: ArgumentKind, fields: Sequence[str], text: str) -> Call:
         text = f"https://{text}/"
     elif kind is ArgumentKind.PATH:
         text = text or "/"
+    elif kind is ArgumentKind.JOINED:
+        # Only the first and the last blank are certain to stand between arguments.
+        first, _, rest = text.partition(" ")
+        middle, _, last = rest.rpartition(" ")
+        return dict(zip(fields, (first, middle, last), strict=True))
+    elif kind is ArgumentKind.JSON:
+        return _object(text)
     return {fields[0] if fields else "argument": text}
+
+
+def _object(text: str) -> Call:
+    """Return the arguments that *text* is the JSON of; none where it is of no call."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

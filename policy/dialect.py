@@ -23,6 +23,10 @@ class ArgumentKind(enum.Enum):
     COMMAND = "command"  # a shell command, decided part by part
     PATH = "path"  # a file name, made absolute and canonical
     URL = "url"  # the host name of a URL
+    LENIENT = "lenient"  # as it stands; what is no text counts as none at all
+    FILES = "files"  # a text, or else the paths in a list of mappings, a line each
+    JOINED = "joined"  # several arguments with a blank between them
+    JSON = "json"  # all arguments, as JSON
 
     __hash__ = object.__hash__
 
@@ -198,6 +202,10 @@ class Dialect:
         fold: whether the case of paths is ignored.
         links: names of files that are links, canonical, and what each leads to.
         asks: whether there is anybody to ask; if not, what would ask denies.
+        loose: whether the name of a tool ends before its first parenthesis, and neither
+            its case counts nor the blanks around it. An alias may be of any case.
+        fold_names: whether a rule that names one tool ignores the case of its letters;
+            one with a pattern over names does not.
 
     """
 
@@ -211,11 +219,25 @@ class Dialect:
     fold: bool = False
     links: tuple[tuple[str, str], ...] = ()
     asks: bool = True
+    loose: bool = False
+    fold_names: bool = False
 
     def canonical(self, tool: str) -> str:
         """Return the canonical name of *tool*."""
+        if self.loose and tool not in self.aliases:
+            tool = tool.partition("(")[0].strip().lower()
         return self.aliases.get(tool, tool)
+
+    def key(self, tool: str) -> str:
+        """Return what rules that name *tool* are found by."""
+        name = self.canonical(tool)
+        return _lowered(name) if self.fold_names else name
 
     def argument(self, tool: str) -> Argument:
         """Return what a specifier of *tool* speaks of."""
-        return self.arguments.get(self.canonical(tool), self.other)
+        return self.arguments.get(self.key(tool), self.other)
+
+
+def _lowered(name: str) -> str:
+    # Hosts that fold names fold the letters of ASCII.
+    return name.lower() if name.isascii() else "".join(c.lower() if c.isascii() else c for c in name)

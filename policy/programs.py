@@ -191,6 +191,10 @@ def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
 _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")
 
 
+def _is_devious(word: Word, program: Program) -> bool:
+    return not word.known or (program.confined and bool(_INDIRECT.search(word.plain)))
+
+
 def _opened(
     program: Program, rest: list[Word], options: list[Word], operands: list[Word], shell: Shell
 ) -> tuple[Opened, ...]:
@@ -200,13 +204,9 @@ def _opened(
             continue
         if program.writes_if and tool == shell.writes and not _has(options, program.writes_if):
             continue
-        for word in _chosen(files, rest, operands):
-            if word.plain == "-":
-                continue
-            if word.known:
-                opened.append(Opened(word.plain, tool))
-            if not word.known or (_INDIRECT.search(word.plain) and program.confined):
-                opened.append(Opened(None, tool))
+        chosen = [word for word in _chosen(files, rest, operands) if word.plain != "-"]
+        opened += (Opened(word.plain, tool) for word in chosen if word.known)
+        opened += (Opened(None, tool) for word in chosen if _is_devious(word, program))
     if program.removes and shell.removes:
         for word in operands:
             opened.append(_removed(word, shell.removes))

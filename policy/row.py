@@ -61,11 +61,15 @@ _KINDS = {
     ArgumentKind.COMMAND: Kind.TEXT,
     ArgumentKind.PATH: Kind.PATH,
     ArgumentKind.URL: Kind.HOST,
+    ArgumentKind.LENIENT: Kind.TEXT,
+    ArgumentKind.FILES: Kind.TEXT,
+    ArgumentKind.JOINED: Kind.TEXT,
+    ArgumentKind.JSON: Kind.TEXT,
 }
 
 
 # Arguments that patterns are matched with as they stand.
-_AS_WRITTEN = frozenset({ArgumentKind.TEXT, ArgumentKind.COMMAND})
+_AS_WRITTEN = frozenset({ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.LENIENT})
 
 
 class Row:

@@ -17,8 +17,9 @@ import attrs
 from policy.decision import Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
+from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import Gap, Token
+from policy.patterns.tokens import Gap, Run, Token
 from policy.row import Row, RowEntry
 from policy.source import Place
 
@@ -30,7 +31,7 @@ class Entry:
     """One line of a rule set.
 
     Attributes:
-        tool: a tool name, or a glob over names.
+        tool: a tool name, or a glob over names (`policy.patterns.notations.names`).
         effect: what it says.
         pattern: what its argument must be; None is any call.
         field: the parameter that *pattern* speaks of; "" is the argument that
@@ -69,44 +70,52 @@ class RuleSet:
     def names(self) -> frozenset[str]:
         """The tool names that entries give literally, canonical."""
         return frozenset(
-            self.dialect.canonical(entry.tool) for entry in self.entries if "*" not in entry.tool
+            self.dialect.key(entry.tool) for entry in self.entries if not is_glob(entry.tool)
         )
 
     @cached_property
     def globs(self) -> tuple[str, ...]:
         """The globs over tool names that entries use."""
-        return tuple(dict.fromkeys(entry.tool for entry in self.entries if "*" in entry.tool))
+        return tuple(dict.fromkeys(entry.tool for entry in self.entries if is_glob(entry.tool)))
 
     @cached_property
     def _by_name(self) -> dict[str, list[tuple[int, Entry]]]:
         by_name: dict[str, list[tuple[int, Entry]]] = {}
         for index, entry in enumerate(self.entries):
-            if "*" not in entry.tool:
-                by_name.setdefault(self.dialect.canonical(entry.tool), []).append((index, entry))
+            if not is_glob(entry.tool):
+                by_name.setdefault(self.dialect.key(entry.tool), []).append((index, entry))
         return by_name
 
     @cached_property
-    def _by_prefix(self) -> dict[str, list[tuple[int, Entry, str, Pattern]]]:
-        # Of each glob over names: the text in front of its first star, and behind its last.
-        by_prefix: dict[str, list[tuple[int, Entry, str, Pattern]]] = {}
+    def _by_ends(self) -> dict[str, dict[str, list[tuple[int, Entry, Pattern | None]]]]:
+        # Globs over names by the text in front of their first star and behind
+        # their last; without a pattern where these are all there is to match.
+        by_ends: dict[str, dict[str, list[tuple[int, Entry, Pattern | None]]]] = {}
         for index, entry in enumerate(self.entries):
             before, star, rest = entry.tool.partition("*")
-            if star:
-                suffix = rest.rpartition("*")[2]
-                found = (index, entry, suffix, Pattern.text(entry.tool))
-                by_prefix.setdefault(before, []).append(found)
-        return by_prefix
+            if entry.tool.startswith("="):
+                found = (index, entry, names(entry.tool))
+                by_ends.setdefault("", {}).setdefault("", []).append(found)
+            elif star:
+                _, more, behind = rest.rpartition("*")
+                glob = Pattern.text(entry.tool) if more else None
+                by_ends.setdefault(before, {}).setdefault(behind, []).append((index, entry, glob))
+        return by_ends
 
     @cached_property
-    def _longest_prefix(self) -> int:
-        return max(map(len, self._by_prefix), default=-1)
+    def _longest_glob(self) -> int:
+        return max(map(len, self.globs), default=-1)
 
     def _globbing(self, name: str) -> Iterator[tuple[int, Entry]]:
-        """Yield the entries whose glob matches *name*; few are tried."""
-        for end in range(min(len(name), self._longest_prefix) + 1):
-            for index, entry, suffix, glob in self._by_prefix.get(name[:end], ()):
-                if name.endswith(suffix) and glob.matches(name):
-                    yield index, entry
+        """Yield the entries whose glob matches *name*, however many do not."""
+        for end in range(min(len(name), self._longest_glob) + 1):
+            by_suffix = self._by_ends.get(name[:end])
+            if by_suffix is None:
+                continue
+            for start in range(max(end, len(name) - self._longest_glob), len(name) + 1):
+                for index, entry, glob in by_suffix.get(name[start:], ()):
+                    if glob is None or glob.matches(name):
+                        yield index, entry
 
     @cached_property
     def _rows(self) -> dict[str, Row]:
@@ -124,7 +133,7 @@ class RuleSet:
 
     def _matching(self, name: str) -> Iterator[RowEntry]:
         spelled = [name, *(alias for alias, real in self.dialect.aliases.items() if real == name)]
-        matching = dict(self._by_name.get(name, ()))
+        matching = dict(self._by_name.get(self.dialect.key(name), ()))
         for spelling in spelled:
             matching.update(self._globbing(spelling))
         return (
@@ -144,7 +153,7 @@ class RuleSet:
         seen: set[tuple[object, ...]] = set()
         whole: set[str] = set()
         for entry in self.entries:
-            tool = self.dialect.canonical(entry.tool)
+            tool = self.dialect.key(entry.tool)
             if tool in whole or "*" in whole:
                 continue
             key = (tool, entry.field, _pattern_key(entry.pattern))
@@ -189,7 +198,7 @@ class RuleSet:
 
     def __repr__(self) -> str:
         rules = len(self.entries)
-        what = f"{rules} rule{'' if rules == 1 else 's'}, otherwise {self.default}"
+        what = f"{rules} line{'' if rules == 1 else 's'}, otherwise {self.default}"
         return f"<RuleSet {self.dialect.name}: {what}>"
 
     @cached_property
@@ -217,6 +226,8 @@ def _token_key(token: Token) -> object:
         return token
     if isinstance(token, Gap):
         return (token.value,)
+    if isinstance(token, Run):
+        return ("but", "".join(sorted(token.excluded)))
     return ("not" if token.negated else "one of", "".join(sorted(token.characters)))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from policy.patterns.classes import classes
+from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern
 from policy.ruleset import RuleSet
 
@@ -46,4 +47,4 @@ def _further(globs: frozenset[str], names: frozenset[str]) -> tuple[tuple[str, .
 @lru_cache(maxsize=4096)
 def glob_pattern(glob: str) -> Pattern:
     """Return the pattern of a glob over tool names."""
-    return Pattern.text(glob)
+    return names(glob)

@@ -92,7 +92,7 @@ class Workspace:
 
     def __repr__(self) -> str:
         projects = ", ".join(project.title for project in self.projects[:4])
-        more = f" and {len(self.projects) - 4} more" if len(self.projects) > 4 else ""  # noqa: PLR2004
+        more = f" and {len(self.projects) - 4} more" if len(self.projects) > 4 else ""
         return f"<Workspace {self.label}: {projects or 'no projects'}{more}>"
 
     @cached_property

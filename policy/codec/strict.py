@@ -19,7 +19,7 @@ from cattrs.gen import make_dict_structure_fn
 
 from policy.dialect import Program, Programs
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import Gap, OneOf, Run, Token
 from policy.source import visible
 from policy.table import TRUST, Bounds
 
@@ -180,6 +180,8 @@ def _read_token(value: object) -> Token:
             return gap
         if key in {"one of", "none of"} and type(text) is str and text:
             return OneOf(frozenset(text), negated=key == "none of")
+        if key == "run without" and type(text) is str:
+            return Run(frozenset(text))
     msg = f"expected a part of a pattern, found {cited(value)}"
     raise Wrong(msg)
 

@@ -13,7 +13,7 @@ import attrs
 from policy.codec.shape import VERSION, Line, Origin, Rules
 from policy.dialect import Program
 from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import Gap, Token
+from policy.patterns.tokens import Gap, Run, Token
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
 
@@ -107,4 +107,6 @@ def _token(token: Token) -> object:
         return token
     if isinstance(token, Gap):
         return {"gap": token.value}
+    if isinstance(token, Run):
+        return {"run without": "".join(sorted(token.excluded))}
     return {"none of" if token.negated else "one of": "".join(sorted(token.characters))}

@@ -20,7 +20,7 @@ from threading import Lock
 from typing import Any, Final
 
 from policy import limits
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import Gap, OneOf, Run, Token
 
 __all__ = ["NO_MATCH", "Automaton", "State"]
 
@@ -69,7 +69,7 @@ class _Node:
         "sets",
     )
 
-    def __init__(self, number: int, loop: Gap | None = None) -> None:
+    def __init__(self, number: int, loop: Gap | Run | None = None) -> None:
         self.number = number
         self.loop = loop
         self.depth = 0
@@ -78,7 +78,7 @@ class _Node:
         self.indices: list[int] = []  # the patterns that end at or below this node
         self.position = (0, 0)  # token and character of it that come next in each of them
         self.letters: dict[str, _Node] | None = None  # None: not built yet
-        self.gaps: dict[Gap, _Node] = _NONE
+        self.gaps: dict[Gap | Run, _Node] = _NONE
         self.sets: dict[OneOf, _Node] = _NONE
         self.accept = NO_MATCH
         self.flag = False  # a flag ends here
@@ -90,13 +90,17 @@ class _Node:
 _NONE: dict[Any, _Node] = {}
 
 
+def _loops(edge: object) -> bool:
+    return edge in _LOOPING or isinstance(edge, Run)
+
+
 def _needed(nodes: Collection[_Node]) -> tuple[_Node, ...]:
     # What can still follow an earlier node of a line can also follow a later one
     # that loops: the loop takes whatever would have led there. A loop within a
     # part does so for the nodes of its part only.
     loops: dict[int, int] = {}
     for node in nodes:
-        if node.loop is not None:
+        if node.loop in _LOOPING:
             stretch = node.line if node.loop is Gap.ANY else -node.part
             loops[stretch] = max(loops.get(stretch, 0), node.depth)
     return tuple(
@@ -242,7 +246,7 @@ class Automaton:
                 break
         return state
 
-    def _node(self, loop: Gap | None = None) -> _Node:
+    def _node(self, loop: Gap | Run | None = None) -> _Node:
         self._nodes += 1
         return _Node(self._nodes, loop)
 
@@ -254,7 +258,7 @@ class Automaton:
 
     def _build_below(self, node: _Node) -> None:
         letters: dict[str, _Node] = {}
-        gaps: dict[Gap, _Node] = {}
+        gaps: dict[Gap | Run, _Node] = {}
         sets: dict[OneOf, _Node] = {}
         for index in node.indices:
             tokens = self._patterns[index]
@@ -273,17 +277,21 @@ class Automaton:
             if isinstance(token, str):
                 children, edge, following = letters, token[offset], (at, offset + 1)
             else:
-                children = gaps if isinstance(token, Gap) else sets
+                children = gaps if isinstance(token, (Gap, Run)) else sets
                 edge, following = token, (at + 1, 0)
             child = children.get(edge)
             if child is None:
-                child = children[edge] = self._node(edge if edge in _LOOPING else None)
+                child = children[edge] = self._node(edge if _loops(edge) else None)
                 child.position = following
             child.indices.append(index)
         opens = node.loop is Gap.ANY or node.deepened is not None
         for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
             self._place(node, child)
-            closed = not opens and edge not in (self.separator, Gap.ANY, Gap.DEEP)
+            closed = not (opens or isinstance(edge, Run)) and edge not in (
+                self.separator,
+                Gap.ANY,
+                Gap.DEEP,
+            )
             if child.line == node.line and closed:
                 child.part = node.part
             if edge is Gap.DEEP:
@@ -344,6 +352,8 @@ class Automaton:
             if child is not None:
                 entered.append(child)
             if node.loop is Gap.ANY or (node.loop is Gap.PART and not between):
+                entered.append(node)
+            elif isinstance(node.loop, Run) and character not in node.loop.excluded:
                 entered.append(node)
             if between:
                 if node.deepened is not None:

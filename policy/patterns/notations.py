@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from policy import limits
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import Gap, OneOf, Run, Token
 
-__all__ = ["Unusable", "commands", "hosts", "paths", "single"]
+__all__ = ["Unusable", "commands", "hosts", "is_glob", "names", "paths", "single", "slashed"]
 
 
 class Unusable(ValueError):
@@ -156,6 +156,62 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
         msg = f"`[{body}]` stands for no character"
         raise Unusable(msg)
     return OneOf(frozenset(characters - {"/"}), negated), end + 1
+
+
+# What separates the parts of a path wherever it was written.
+_SLASHES = frozenset("/\\")
+
+
+def slashed(text: str) -> Pattern:
+    """Return what a glob over plain text matches in which ``/`` separates parts.
+
+    ``ls:*`` is every text that starts with ``ls``. Else ``*`` is any text
+    without a slash, ``**`` any text on one line with the ``/`` behind it, if
+    any, and ``?`` one character but a slash. A slash may be of either kind in
+    the text, so a backslash in the glob matches nothing.
+
+    >>> slashed("src/**/*.rs").matches("src/main.rs")
+    True
+    """
+    _bounded(text)
+    if text.endswith(":*"):
+        return Pattern.of(Kind.TEXT, [text[:-2], Gap.ANY])
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        character = text[position]
+        position += 1
+        if character == "*" and text.startswith("*", position):
+            tokens.append(Run(frozenset("\n")))
+            position += 2 if text.startswith("/", position + 1) else 1
+        elif character == "*":
+            tokens.append(Run(_SLASHES))
+        elif character == "?":
+            tokens.append(OneOf(_SLASHES, negated=True))
+        elif character == "/":
+            tokens.append(OneOf(_SLASHES))
+        elif character == "\\":
+            msg = "no text has a backslash once its slashes are all of one kind"
+            raise Unusable(msg)
+        else:
+            tokens.append(character)
+    return Pattern.of(Kind.TEXT, tokens)
+
+
+def is_glob(tool: str) -> bool:
+    """Return whether the tool of a rule stands for a set of names."""
+    return "*" in tool or tool.startswith("=")
+
+
+def names(tool: str) -> Pattern:
+    """Return the names of tools that *tool* stands for.
+
+    ``mcp__*`` has ``*`` for any text; behind ``=`` stands a glob as `slashed`
+    reads it, or one name.
+    """
+    if tool.startswith("="):
+        return slashed(tool[1:])
+    return Pattern.text(tool)
 
 
 def _bounded(text: str) -> None:

@@ -23,7 +23,7 @@ from policy import limits
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, HOSTS, PATHS, Domain
 from policy.patterns.search import Found, fresh_character, search
-from policy.patterns.tokens import Gap, OneOf, Token, canonical
+from policy.patterns.tokens import Gap, OneOf, Run, Token, canonical
 
 __all__ = ["Kind", "Meet", "Pattern", "freeze", "is_stars", "maximal", "named"]
 
@@ -124,6 +124,8 @@ def _shown(token: Token) -> str:
         return token
     if isinstance(token, Gap):
         return _GAPS[token]
+    if isinstance(token, Run):
+        return "**" if token.excluded <= {"\n"} else "*"
     return f"[{'!' if token.negated else ''}{''.join(sorted(token.characters))}]"
 
 
@@ -145,7 +147,7 @@ def freeze(pattern: Pattern, fresh: str) -> str:
         else ("" if token is Gap.DEEP else fresh)
         if isinstance(token, Gap)
         else min(token.characters)
-        if not token.negated
+        if isinstance(token, OneOf) and not token.negated
         else fresh
         for token in pattern.tokens
     )
@@ -276,13 +278,13 @@ def set_characters(patterns: Iterable[Pattern]) -> frozenset[str]:
             token.characters
             for pattern in patterns
             for token in pattern.tokens
-            if isinstance(token, OneOf)
+            if isinstance(token, (OneOf, Run))
         )
     )
 
 
 # What may stand for "any text" in a witness, the most natural first.
-_WORDS = ("x", "", "a", "file", "x1", "zz")
+_WORDS = ("x", "", "a", "file", "x1", "zz", "/x", "--x")
 
 
 def readable(text: str) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""What patterns are made of: literal text and four kinds of gap."""
+"""What patterns are made of: literal text, four kinds of gap, sets, and runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import groupby
 
 import attrs
 
-__all__ = ["Gap", "OneOf", "Token", "canonical"]
+__all__ = ["Gap", "OneOf", "Run", "Token", "canonical"]
 
 
 class Gap(enum.Enum):
@@ -34,7 +34,19 @@ class OneOf:
     negated: bool = False
 
 
-Token = str | Gap | OneOf
+@attrs.frozen
+class Run:
+    """Any text without some characters, where no one character separates parts."""
+
+    excluded: frozenset[str]
+
+    @property
+    def characters(self) -> frozenset[str]:
+        """The characters that it names."""
+        return self.excluded
+
+
+Token = str | Gap | OneOf | Run
 
 
 def canonical(tokens: Iterable[Token], separator: str) -> tuple[Token, ...]:
@@ -45,7 +57,7 @@ def canonical(tokens: Iterable[Token], separator: str) -> tuple[Token, ...]:
     result: list[Token] = []
     for token in _joined(tokens):
         last = result[-1] if result else None
-        if token is last and token in _IDEMPOTENT:
+        if (token is last and token in _IDEMPOTENT) or (isinstance(token, Run) and token == last):
             continue
         if token is Gap.ONE and (last is Gap.PART or (last is Gap.ANY and not separator)):
             # `*?` is `?*`, unless the star takes separators and the `?` does not.

@@ -14,6 +14,7 @@ import attrs
 from policy.compare import Comparison
 from policy.decision import Decision
 from policy.files import Memory
+from policy.table import Table
 from policy.workspace import load_tree
 from tests.benchmark import workload as workloads
 from tests.benchmark.clock import Cost, cost_of_each, seconds

@@ -15,7 +15,7 @@ from policy.ruleset import Entry
 from policy.source import Span
 from policy.syntax import Matcher
 
-__all__ = ["Line", "Lines", "RuleText"]
+__all__ = ["Line", "Lines", "RuleText", "Scope"]
 
 
 @attrs.frozen
@@ -43,6 +43,21 @@ class Lines:
 
 
 @attrs.frozen
+class Scope:
+    """What a rule means beside what it says, the same for all of one file.
+
+    Attributes:
+        anchors: the folders that its paths are relative to.
+        agents: names of the agents that can be started.
+        flag: whether it was given on the command line, where MCP tools have parameters.
+    """
+
+    anchors: Anchors
+    agents: frozenset[str] = frozenset()
+    flag: bool = False
+
+
+@attrs.frozen
 class RuleText:
     """A rule, and all that decides what it means.
 
@@ -51,18 +66,14 @@ class RuleText:
         matcher: what it is.
         span: where it stands.
         effect: of its list.
-        anchors: of its scope.
-        agents: names of the agents that can be started.
-        flag: whether it was given on the command line.
+        scope: of its file.
     """
 
     text: str
     matcher: Matcher
     span: Span
     effect: Effect
-    anchors: Anchors
-    agents: frozenset[str]
-    flag: bool
+    scope: Scope
 
     @property
     def removal(self) -> Reason:

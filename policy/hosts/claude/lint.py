@@ -59,7 +59,7 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
     if definition.mode and session.mode in _HANDED_DOWN and definition.mode != session.mode:
         yield _warn(
             "permission-mode-ignored",
-            f"in a session of mode `{session.mode}` the host ignores the mode of `{definition.name}`",
+            f"in a session of mode `{session.mode}` the host ignores that of `{definition.name}`",
             definition.span,
         )
 

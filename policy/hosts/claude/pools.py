@@ -7,7 +7,7 @@ tools. The *declared* one is what the lists say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import attrs
@@ -18,6 +18,7 @@ from policy.effect import Effect
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import agents as known_agents
 from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.lines import Scope
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
 from policy.hosts.claude.session import Session
@@ -203,25 +204,24 @@ _BESIDE: Final = (
 def declared(definition: Definition, session: Session, dialect: Dialect) -> tuple[RuleSet, ...]:
     """Return what the two lists of an agent declare, call by call."""
     anchors = Anchors(session.cwd, session.home, session.cwd)
+    scope = Scope(anchors, frozenset(session.agents))
     sets = []
     tools = definition.tools
     if tools.presence is not Presence.ABSENT and not _everything(tools):
-        entries = list(_declared(tools, Effect.ALLOW, anchors, session.agents))
+        entries = list(_declared(tools, Effect.ALLOW, scope))
         entries += (Entry(name, Effect.ALLOW, rule="a command") for name in _BESIDE)
         if any(entry.tool in ("Edit", "Write") and entry.pattern is None for entry in entries):
             entries.append(Entry(known.REDIRECT_OUT, Effect.ALLOW, rule="a command"))
         sets.append(RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE))
     if definition.disallowed.presence is Presence.LISTED:
-        entries = list(_declared(definition.disallowed, Effect.DENY, anchors, session.agents))
+        entries = list(_declared(definition.disallowed, Effect.DENY, scope))
         sets.append(RuleSet(tuple(entries), Effect.ALLOW, dialect))
     elif definition.disallowed.presence is Presence.ILL_TYPED:
         sets.append(RuleSet((), Effect.DENY, dialect, Reason.UNAVAILABLE))
     return tuple(sets)
 
 
-def _declared(
-    listed: Declared, effect: Effect, anchors: Anchors, agents: Iterable[str]
-) -> Iterator[Entry]:
+def _declared(listed: Declared, effect: Effect, scope: Scope) -> Iterator[Entry]:
     for matcher in listed.matchers:
         name, place = _name(matcher), matcher.span.place
         text = "" if matcher.specifier is None else matcher.specifier.text.strip()
@@ -233,7 +233,7 @@ def _declared(
             reason = Reason.UNAVAILABLE if effect is Effect.DENY else Reason.RULE
             yield Entry(_tool_glob(name) or name, effect, None, "", reason, str(matcher), place)
         else:
-            lines = read_rule(str(matcher), matcher.span, effect, anchors, agents).lines
+            lines = read_rule(str(matcher), matcher.span, effect, scope).lines
             if not lines and effect is Effect.DENY:
                 # What cannot be told apart call by call is denied as a whole.
                 yield Entry(name, effect, rule=str(matcher), place=place)

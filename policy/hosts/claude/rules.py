@@ -8,15 +8,13 @@ the host skips or never matches gives no line and a finding.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.lines import Line, Lines, RuleText
-from policy.hosts.claude.paths import Anchors
+from policy.hosts.claude.lines import Line, Lines, RuleText, Scope
 from policy.hosts.claude.specifiers import PARAMETER, read_parameter, read_specifier
 from policy.parse import parse_matcher
 from policy.patterns import notations
@@ -25,24 +23,14 @@ from policy.source import Span
 __all__ = ["read_rule"]
 
 
-def read_rule(
-    text: str,
-    span: Span,
-    effect: Effect,
-    anchors: Anchors,
-    agents: Iterable[str] = (),
-    *,
-    flag: bool = False,
-) -> Lines:
+def read_rule(text: str, span: Span, effect: Effect, scope: Scope) -> Lines:
     """Return what one rule comes to in the list of *effect*.
 
     Args:
         text: the rule as its file says it.
         span: where it stands.
         effect: of the list.
-        anchors: of the scope.
-        agents: names of the agents that can be started.
-        flag: whether it was given on the command line, where MCP tools have parameters.
+        scope: of the file.
 
     """
     try:
@@ -50,7 +38,7 @@ def read_rule(
     except PolicyError as error:
         code = "unknown-tool" if _WORDS.fullmatch(text) else "malformed-rule"
         return Lines((), Finding.of(error, code, consequence=_SKIPPED))
-    return _read(RuleText(text, matcher, span, effect, anchors, frozenset(agents), flag))
+    return _read(RuleText(text, matcher, span, effect, scope))
 
 
 _SKIPPED: Final = "the host skips the rule; nothing it says is in force"
@@ -70,26 +58,23 @@ def _read(rule: RuleText) -> Lines:
             "empty-specifier", "has an empty specifier", f"write `{tool}` for every call"
         )
     if tool.startswith("mcp__") and content is not None:
-        parameter = PARAMETER.fullmatch(content)
-        if rule.flag and rule.effect is Effect.DENY and parameter and "*" not in tool:
-            return read_parameter(rule, tool, parameter[1], parameter[2].strip())
-        return rule.skipped(
-            "mcp-specifier",
-            "has a specifier, which rules for MCP tools cannot have",
-            f"write `{tool}`",
-        )
+        return _call_of_server(rule, tool, content)
     if "*" in tool:
         return _glob(rule, tool, content)
     if tool.startswith("mcp__"):
         return _server(rule, tool)
     if not tool[:1].isupper():
         return _unknown(rule, tool)
+    return _built_in(rule, tool, content)
+
+
+def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:
     name = known.ALIASES.get(tool, tool)
     if content is None or (content.strip(" ") == "*" and content.startswith("*")):
         if name not in known.NAMES:
             return _unknown(rule, tool)
         if name == "Edit" and content is not None and rule.effect is Effect.ALLOW:
-            return rule.lines([name], notations.paths("**", rule.anchors.cwd, fold=True))
+            return rule.lines([name], notations.paths("**", rule.scope.anchors.cwd, fold=True))
         return _whole(rule, name)
     found = read_specifier(rule, name, content)
     if found is not None:
@@ -100,6 +85,17 @@ def _read(rule: RuleText) -> Lines:
         "specifier-not-accepted",
         f"has a specifier, which `{name}` does not take",
         f"write `{name}`",
+    )
+
+
+def _call_of_server(rule: RuleText, tool: str, content: str) -> Lines:
+    parameter = PARAMETER.fullmatch(content)
+    if rule.scope.flag and rule.effect is Effect.DENY and parameter and "*" not in tool:
+        return read_parameter(rule, tool, parameter[1], parameter[2].strip())
+    return rule.skipped(
+        "mcp-specifier",
+        "has a specifier, which rules for MCP tools cannot have",
+        f"write `{tool}`",
     )
 
 

@@ -83,6 +83,8 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     if mode == "bypassPermissions":
         default = Effect.ALLOW
         entries += _agents(session, mode)
+        # Which removals it refuses there in every mode is not modelled.
+        entries.append(_built_in("PowerShell", Effect.ASK, reason=Reason.PROTECTED))
     else:
         guards = Reason.CLASSIFIER if mode == "auto" else Reason.PROTECTED
         entries += _guards(session, mode, guards)

@@ -17,7 +17,7 @@ from policy.decision import Reason
 from policy.effect import Effect
 from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
-from policy.hosts.claude.lines import Line, Lines
+from policy.hosts.claude.lines import Line, Lines, Scope
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
@@ -91,13 +91,12 @@ def session(
     folders = [cwd]
     for each in settings:
         anchors = Anchors(cwd, home, _source(each.scope, options, cwd, home))
+        scope = Scope(anchors, frozenset(agents), flag=each.scope == "cli")
         trusted = options.trusted or not _needs_trust(each.scope, options)
         for rule in each.rules:
             if managed_only and not _kept(each.scope, rule.effect):
                 continue
-            found = read_rule(
-                rule.text, rule.span, rule.effect, anchors, agents, flag=each.scope == "cli"
-            )
+            found = read_rule(rule.text, rule.span, rule.effect, scope)
             lines += (
                 found if trusted or rule.effect is not Effect.ALLOW else Lines((), found.findings)
             )
@@ -159,6 +158,7 @@ def _skill_lines(
     agents: Mapping[str, Definition],
 ) -> Lines:
     active = skills.get(options.active_skill)
+    scope = Scope(anchors, frozenset(agents))
     lines = Lines()
     if active is None:
         return lines
@@ -167,10 +167,10 @@ def _skill_lines(
             text = str(matcher)
             if effect is Effect.DENY:
                 # Its tools stay, and calls of them are denied.
-                found = read_rule(text, matcher.span, effect, anchors, agents)
+                found = read_rule(text, matcher.span, effect, scope)
                 lines += Lines(tuple(_as_rule(line) for line in found.lines), found.findings)
             else:
-                lines += read_rule(text, matcher.span, effect, anchors, agents)
+                lines += read_rule(text, matcher.span, effect, scope)
     return lines
 
 

@@ -17,7 +17,7 @@ from policy.hosts.claude.lines import Line, Lines, RuleText
 from policy.hosts.claude.paths import Negation, looks_absolute, path_patterns
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import OneOf, Token
+from policy.patterns.tokens import Gap, OneOf, Token
 
 __all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier"]
 
@@ -45,7 +45,7 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> Lines | None:
     if tool in ("Bash", "Monitor"):
         return _command(rule, tool, content)
     if tool == "PowerShell":
-        return rule.lines([tool], notations.commands(content), exact="*" not in content)
+        return _power_shell(rule, content)
     if tool in ("Read", "Edit"):
         return _path(rule, tool, content)
     reader = _READERS.get(tool)
@@ -101,9 +101,29 @@ def _doubtful(rule: RuleText, text: str) -> Lines:
     return Lines()
 
 
+def _power_shell(rule: RuleText, content: str) -> Lines:
+    # Its commands are not taken apart here: a rule that denies or asks holds
+    # wherever its text stands, in any case, and one that allows vouches for none.
+    if rule.effect is Effect.ALLOW:
+        return rule.finding(
+            "powershell-not-modelled",
+            "rules that allow PowerShell commands are not modelled; they count as asked for",
+            Severity.NOTE,
+        )
+    tokens: list[Token] = [Gap.ANY]
+    for character in content.removesuffix(":*").rstrip(" *"):
+        if character == "*":
+            tokens.append(Gap.ANY)
+        elif len(character.lower()) == len(character.upper()) == 1:
+            tokens.append(OneOf(frozenset({character.lower(), character.upper()})))
+        else:
+            tokens.append(character)
+    return rule.lines(["PowerShell"], [Pattern.of(Kind.TEXT, [*tokens, Gap.ANY])])
+
+
 def _path(rule: RuleText, tool: str, content: str) -> Lines:
     try:
-        patterns = path_patterns(content, rule.anchors, rule.effect)
+        patterns = path_patterns(content, rule.scope.anchors, rule.effect)
     except Negation as error:
         if rule.effect is Effect.ALLOW:
             return rule.skipped("negation-in-allow", "is a negation, which `allow` has not")
@@ -175,7 +195,7 @@ def _agent(rule: RuleText, content: str) -> Lines:
             "asks for nothing: agents are asked for by a parameter only",
             f"write `Agent(subagent_type:{content})`",
         )
-    if content in rule.agents:
+    if content in rule.scope.agents:
         return rule.lines(["Agent"], [agent_pattern(content)])
     found = rule.finding(
         "unknown-agent", f"there is no agent `{content}`", help="names are matched exactly"

@@ -30,12 +30,14 @@ def read_list(node: Node | None, key: str) -> tuple[Declared, tuple[Finding, ...
             items = [node]
         case Sequence(items=()):
             return Declared(Presence.EMPTY, span=node.span), ()
-        case Sequence():
+        case Sequence() if all(map(_is_text, node.items)):
             items = [item for item in node.items if isinstance(item, Scalar)]
-            if len(items) < len(node.items) or not all(isinstance(i.value, str) for i in items):
-                return Declared(Presence.ILL_TYPED, span=node.span), (_ill_typed(node, key),)
-        case Mapping() | Scalar():
+        case Sequence() | Mapping() | Scalar():
             return Declared(Presence.ILL_TYPED, span=node.span), (_ill_typed(node, key),)
+    return _listed(node, items)
+
+
+def _listed(node: Node, items: list[Scalar]) -> tuple[Declared, tuple[Finding, ...]]:
     matchers: list[Matcher] = []
     findings: list[Finding] = []
     for item in items:
@@ -47,6 +49,10 @@ def read_list(node: Node | None, key: str) -> tuple[Declared, tuple[Finding, ...
                 findings.append(_nonsense(text, span))
     presence = Presence.LISTED if matchers or findings else Presence.EMPTY
     return Declared(presence, tuple(matchers), span=node.span), tuple(findings)
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.value, str)
 
 
 def _ill_typed(node: Node, key: str) -> Finding:

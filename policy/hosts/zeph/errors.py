@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 
-from policy.errors import PolicyError
+from policy.errors import PolicyError, PolicyErrors
 from policy.source import Span
 
-__all__ = ["Kind", "ZephError"]
+__all__ = ["Kind", "ZephError", "ZephErrors"]
 
 
 class Kind(enum.Enum):
@@ -68,3 +69,13 @@ class ZephError(PolicyError):
         """The text that Zeph prints."""
         text = _TEXTS.get(self.kind, "{message}")
         return text.format(file=self.file or "<definition>", message=self.message)
+
+
+class ZephErrors(ZephError, PolicyErrors):
+    """Every independent mistake of one definition; the kind is that of the first."""
+
+    def __init__(self, errors: Iterable[ZephError]) -> None:
+        PolicyErrors.__init__(self, errors)
+        self.kind = next(error.kind for error in self.errors if isinstance(error, ZephError))
+
+    __str__ = PolicyErrors.__str__

@@ -23,9 +23,9 @@ WRAPPERS: Final = frozenset(
 TRANSPARENT: Final = frozenset("builtin command nice noglob nohup stdbuf time timeout".split())
 
 VARIABLES: Final = frozenset(
-    "ANTHROPIC_API_KEY BLOCKSIZE BLOCK_SIZE CGO_ENABLED CHARSET CI CLICOLOR CLICOLOR_FORCE COLORTERM"
-    " COLUMNS FORCE_COLOR GIT_TERMINAL_PROMPT GO111MODULE GOARCH GOEXPERIMENT GOOS GREP_COLOR"
-    " GREP_COLORS LANGUAGE LC_TIME LINES LSCOLORS LS_COLORS NODE_ENV NO_COLOR"
+    "ANTHROPIC_API_KEY BLOCKSIZE BLOCK_SIZE CGO_ENABLED CHARSET CI CLICOLOR CLICOLOR_FORCE"
+    " COLORTERM COLUMNS FORCE_COLOR GIT_TERMINAL_PROMPT GO111MODULE GOARCH GOEXPERIMENT GOOS"
+    " GREP_COLOR GREP_COLORS LANGUAGE LC_TIME LINES LSCOLORS LS_COLORS NODE_ENV NO_COLOR"
     " PYTEST_DISABLE_PLUGIN_AUTOLOAD PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED RUST_BACKTRACE"
     " RUST_LOG TERM TIME_STYLE TZ".split()
 )
@@ -52,7 +52,8 @@ _ASKS: Final = Program(harmless=False)
 _VERSION: Final = Program(harmless=True, options=("--version",), needs=("--version",), most=0)
 _COUNTED: Final = Program(reads=Files.ALL, values=frozenset({"-n", "-c"}))
 _GIT: Final = Program(
-    unsafe=("--output*", "--ext-diff", "--textconv", "--exec*", "--upload-pack*", "--open-files-in-pager*", "-O"),
+    unsafe=("--output*", "--ext-diff", "--textconv", "--exec*", "--upload-pack*",
+            "--open-files-in-pager*", "-O"),
     globs=False, stays=True,
 )  # fmt: skip
 
@@ -133,7 +134,9 @@ PROGRAMS: Final[dict[str, Program]] = {
     ),
     "fd": Program(reads=Files.REST, unsafe=("-x", "-X", "--exec*", "-l")),
     "fdfind": Program(reads=Files.REST, unsafe=("-x", "-X", "--exec*", "-l")),
-    "jq": Program(reads=Files.REST, unsafe=("-f", "--from-file*", "--rawfile", "--slurpfile", "-L")),
+    "jq": Program(
+        reads=Files.REST, unsafe=("-f", "--from-file*", "--rawfile", "--slurpfile", "-L")
+    ),
     "sed": Program(
         needs=("-n", "--quiet", "--silent"), options=("-n", "-E", "-r", "--quiet", "--silent"),
         first=r"[\d,;$ ]*p", reads=Files.REST, writes=Files.REST,

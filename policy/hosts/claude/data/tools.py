@@ -41,8 +41,8 @@ ALIASES: Final = {"Task": "Agent"}
 UNASKED: Final = frozenset(
     "Agent CronCreate CronDelete CronList EnterPlanMode EnterWorktree ExitWorktree ListAgents"
     " ListMcpResourcesTool ReadMcpResourceTool ReportFindings ScheduleWakeup SendMessage Skill"
-    " SubagentHandback TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite"
-    " ToolSearch WaitForMcpServers PushNotification EndConversation".split()
+    " SubagentHandback TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead"
+    " TodoWrite ToolSearch WaitForMcpServers PushNotification EndConversation".split()
 )
 
 # Tools that ask whatever the rules and the mode are.

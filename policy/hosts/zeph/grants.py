@@ -1,0 +1,62 @@
+"""Grants: they end what a policy allows, and never widen it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection
+
+import attrs
+
+from policy.effect import Effect
+from policy.hosts.zeph.errors import Kind, ZephError
+
+__all__ = ["GrantState", "PermissionGrants", "check_secret"]
+
+
+class GrantState(enum.Enum):
+    """What became of a grant."""
+
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class PermissionGrants:
+    """The grants of a run, in the order they were given. Names are compared as written."""
+
+    records: tuple[tuple[str, GrantState], ...] = ()
+
+    def check(self, tool: str) -> Effect:
+        """Return whether a call of *tool* goes on: there is no grant for it, or one in force.
+
+        One that ended denies the tool until another one is given.
+        """
+        states = [state for name, state in self.records if name == tool]
+        return Effect.ALLOW if not states or states[-1] is GrantState.ACTIVE else Effect.DENY
+
+
+def check_secret(
+    name: str,
+    listed: Collection[str],
+    approved: Collection[str],
+    *,
+    background: bool = False,
+) -> None:
+    """Refuse a secret that the definition does not list, or that nobody approved.
+
+    Raises:
+        ZephError: of kind ``Invalid``.
+
+    """
+    if name not in listed:
+        message = f"secret '{name}' is not in permissions.secrets"
+        raise ZephError(Kind.INVALID, message)
+    if background:
+        message = f"secret '{name}' is denied to an agent in the background"
+        raise ZephError(Kind.INVALID, message)
+    if name not in approved:
+        message = f"no active grant for secret '{name}'"
+        raise ZephError(Kind.INVALID, message)
