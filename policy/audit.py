@@ -24,6 +24,7 @@ from policy.reach import Reach, reach
 from policy.row import Row
 from policy.source import Place
 from policy.table import Table
+from policy.telling import internal_tools, told
 from policy.tools import OTHER_TOOL, glob_pattern, representatives
 from policy.workspace import Unread, Workspace
 
@@ -175,7 +176,7 @@ class _Auditor:
             attenuated=tuple(map(self._position, declared.chains.get(name, ()))),
             enforced=tuple(map(self._position, real.chains.get(name, ()))),
             escalations=tuple(d for d in unique.values() if d.widened),
-            dead_letters=tuple(d for d in unique.values() if not d.widened),
+            dead_letters=tuple(d for d in unique.values() if _is_dead_letter(d)),
             spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
             exact=all(comparison.exact for comparison in compared),
         )
@@ -191,7 +192,9 @@ class _Auditor:
                 continue  # the spawn itself is the escalation, told of the agent that spawns
             key = (declared.table.use.sets, real.table.use.sets)
             if key not in self._compared:
-                self._compared[key] = declared.table.differences(real.table)
+                found = declared.table.differences(real.table)
+                differences = told(found.differences, declared.table, real.table)
+                self._compared[key] = Comparison(differences, found.exact)
             yield self._compared[key]
 
     def _position(self, chain: Chain) -> Position:
@@ -202,18 +205,27 @@ class _Auditor:
         return Position(chain.names, confirm, self._privileges[key])
 
 
+def _is_dead_letter(difference: Difference) -> bool:
+    """Return whether the host refuses what a file says, rather than what nobody says."""
+    written = any(because.place is not None for because in difference.before.because)
+    return written and not difference.widened
+
+
 def privileges(table: Table) -> tuple[Privilege, ...]:
     """Return what *table* says of each tool that it can tell apart."""
     sets = [part.rules for part in table.use.parts]
     tools, _ = representatives(sets)
     named = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
     aliases = set[str]().union(*(rules.dialect.aliases for rules in sets))
+    internal = internal_tools(rules.dialect for rules in sets)
+    inner = frozenset[str]().union(*(rules.dialect.shell.inner for rules in sets))
     globs = {glob: glob_pattern(glob) for rules in sets for glob in rules.globs}
     return tuple(
         _privilege(tool, table.lookup(tool), "" if tool in named else _glob(tool, globs))
         for tool in tools
+        if tool not in internal
         # An alias is told under its real name, unless it has none that all links share.
-        if tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets)
+        and (tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets))
     )
 
 
@@ -233,13 +245,14 @@ def _privilege(tool: str, lookup: Lookup, glob: str) -> Privilege:
     ]
     if lookup.floor is not Effect.ALLOW:
         layers.append(Layer((), (), lookup.floor))
+    layers = [layer for layer in layers if layer.rules or layer.otherwise is not Effect.ALLOW]
     rules = dict.fromkeys(because for layer in layers for because in layer.rules)
     otherwise = [layer.otherwise for layer in layers if layer.otherwise is not None]
     return Privilege(
         tool,
         None,
         tuple(sorted(rules, key=lambda because: because.effect)),
-        min(otherwise, default=None),
+        min(otherwise, default=None if rules else Effect.ALLOW),
         glob=glob,
         layers=tuple(layers) if len(layers) > 1 else (),
     )

@@ -22,7 +22,7 @@ import attrs
 
 from policy import limits
 from policy.decision import Decision
-from policy.dialect import ArgumentKind
+from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.automaton import NO_MATCH
@@ -163,8 +163,9 @@ class _Pair:
         self.parameters = parameters
         self.exact = True
         rows = [_rows(before), _rows(after)]
-        self.argument = (rows[0] or rows[1])[0].argument
-        self.domain = _domain(self.argument.kind, (rows[0] or rows[1])[0])
+        row = (rows[0] or rows[1])[0]
+        self.argument, self.dialect = row.argument, row.ruleset.dialect
+        self.domain = _domain(self.argument.kind, row)
         by_key: dict[object, View] = {}
         views = [
             [by_key.setdefault((view := View.of(row, parameters)).key, view) for row in side]
@@ -361,7 +362,7 @@ class _Pair:
         shown: Difference | None = None
         wanted: tuple[Decision, Decision] | None = None
         for candidate in (text, *readable(text)):
-            call = witness_call(self.argument.kind, self.argument.fields, candidate)
+            call = witness_call(self.dialect, self.argument, candidate)
             call.update(self.parameters)
             before, after = (lookup.decide_anew(call) for lookup in self.lookups)
             if before.effect is after.effect:
@@ -387,26 +388,21 @@ def _domain(kind: ArgumentKind, row: Row) -> Domain:
     return COMMANDS if kind is ArgumentKind.COMMAND else row.kind.domain
 
 
-def witness_call(kind: ArgumentKind, fields: Sequence[str], text: str) -> Call:
+def witness_call(dialect: Dialect, argument: Argument, text: str) -> Call:
     """Return a call whose argument is read as *text*."""
-    if kind is ArgumentKind.URL:
+    if argument.kind is ArgumentKind.URL:
         text = f"https://{text}/"
-    elif kind is ArgumentKind.PATH:
-        text = text or "/"
-    elif kind is ArgumentKind.JOINED:
-        # Only the first and the last blank are certain to stand between arguments.
-        first, _, rest = text.partition(" ")
-        middle, _, last = rest.rpartition(" ")
-        return dict(zip(fields, (first, middle, last), strict=True))
-    elif kind is ArgumentKind.JSON:
-        return _object(text)
-    return {fields[0] if fields else "argument": text}
+    elif argument.kind is ArgumentKind.PATH:
+        text = _as_typed(dialect, text)
+    return {argument.fields[0] if argument.fields else "argument": text}
 
 
-def _object(text: str) -> Call:
-    """Return the arguments that *text* is the JSON of; none where it is of no call."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+def _as_typed(dialect: Dialect, path: str) -> str:
+    """Return a canonical path as people write it: from the folder they are in, or from home."""
+    if path == dialect.cwd:
+        return "."
+    if path.startswith(dialect.cwd + "/"):
+        return path[len(dialect.cwd) + 1 :]
+    if path == dialect.home or path.startswith(dialect.home + "/"):
+        return "~" + path[len(dialect.home) :]
+    return path or "/"

@@ -165,6 +165,8 @@ class Shell:
         reads: the tool that reading a file named as an operand is a call of, or "".
         writes: the same for writing one.
         removes: the same for removing one.
+        inner: those of these tools that nobody calls: they are only there to
+            carry what file rules say of commands.
         locales: variables whose assignment is harmless with a locale that all know.
         whole: whether a rule for any command grants what cannot be taken apart too,
             and what nothing but a default would ask for of the files it opens.
@@ -181,6 +183,7 @@ class Shell:
     reads: str = ""
     writes: str = ""
     removes: str = ""
+    inner: frozenset[str] = frozenset()
     locales: frozenset[str] = frozenset()
     whole: bool = False
     control: bool = False

@@ -8,6 +8,7 @@ nothing. Chains whose tables changed alike are told once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 
 import attrs
 
@@ -19,6 +20,7 @@ from policy.errors import PolicyError
 from policy.project import Project
 from policy.reach import reach
 from policy.table import Table
+from policy.telling import told
 from policy.tree import Tree
 from policy.workspace import Workspace
 
@@ -243,7 +245,7 @@ class _Projects:
             return
         comparison = self._compare(before.table, after.table)
         self.exact &= comparison.exact
-        for difference in _once(comparison.differences, (before.table, after.table)):
+        for difference in told(comparison.differences, before.table, after.table):
             yield "rule", difference, comparison.exact
 
     def _chain(self, project: Project | None, names: tuple[str, ...]) -> Chain | None:
@@ -279,18 +281,9 @@ class _Projects:
         return comparison
 
 
-def _once(differences: Iterable[Difference], tables: Iterable[Table]) -> Iterator[Difference]:
-    """Yield each difference once, under the name that all rule sets have for its tool."""
-    dialects = [part.rules.dialect for table in tables for part in table.use.parts]
-    seen: dict[object, Difference] = {}
-    for difference in differences:
-        names = {dialect.canonical(difference.tool) for dialect in dialects}
-        name = names.pop() if len(names) == 1 else difference.tool
-        before, after = difference.before, difference.after
-        key = (name, str(difference.call), before, after)
-        if key not in seen or difference.tool == name:
-            seen[key] = difference
-    yield from seen.values()
+def _letters(name: str) -> str:
+    # Hosts that look an agent up by its letters and digits find it by these.
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def changed_files(

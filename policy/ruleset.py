@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import groupby
 from weakref import WeakValueDictionary
 
 import attrs
@@ -149,30 +150,28 @@ class RuleSet:
     @cached_property
     def canonical(self) -> tuple[object, ...]:
         """Return what equality and the content hash cover."""
-        runs: list[tuple[Effect, Reason, set[tuple[object, ...]]]] = []
+        runs: list[tuple[str, str, set[tuple[object, ...]]]] = []
         seen: set[tuple[object, ...]] = set()
-        whole: set[str] = set()
-        for entry in self.entries:
-            tool = self.dialect.key(entry.tool)
-            if tool in whole or "*" in whole:
-                continue
-            key = (tool, entry.field, _pattern_key(entry.pattern))
-            if key in seen:
-                continue
-            seen.add(key)
-            if entry.pattern is None:
-                whole.add(tool)
-            if not runs or runs[-1][:2] != (entry.effect, entry.reason):
-                runs.append((entry.effect, entry.reason, set()))
-            runs[-1][2].add(key)
-        return (
-            tuple(
-                (effect.value, reason.value, tuple(sorted(keys, key=_text)))
-                for effect, reason, keys in runs
-            ),
-            self.default.value,
-            self.default_reason.value,
-        )
+        whole: set[str] = set()  # tools of which every call is decided by then
+        for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
+            keys = {
+                (self.dialect.key(entry.tool), entry.field, _pattern_key(entry.pattern))
+                for entry in entries
+            } - seen
+            seen |= keys
+            kept = {key for key in keys if key[0] not in whole and "*" not in whole}
+            wholly = {key[0] for key in kept if not key[2]}
+            whole |= wholly
+            # Beside an entry for every call of a tool its neighbours add nothing.
+            kept = {key for key in kept if not key[2] or key[0] not in wholly}
+            if "*" in wholly:
+                kept = {key for key in kept if key[0] == "*" and not key[2]}
+            if kept and runs and runs[-1][:2] == (effect.value, reason.value):
+                runs[-1][2].update(kept)
+            elif kept:
+                runs.append((effect.value, reason.value, kept))
+        ordered = tuple((effect, why, tuple(sorted(kept, key=_text))) for effect, why, kept in runs)
+        return ordered, self.default.value, self.default_reason.value
 
     @cached_property
     def canonical_text(self) -> str:

@@ -34,6 +34,10 @@ examples:
 """
 
 
+# Internal errors that are reported one by one; they tend to be the same one.
+_MOST_REPORTS = 3
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.description = "List what every agent may do, through every chain that can come about."
@@ -67,7 +71,8 @@ def _audit(workspace: Workspace, console: Console) -> Audit:
         try:
             projects += audit(alone, progress=console.progress).projects
         except Exception as error:  # noqa: BLE001  # reported, and the rest is printed
-            internal_error(error, console, project.title)
+            if len(problems) < _MOST_REPORTS:
+                internal_error(error, console, project.title)
             message = "this project could not be audited: an internal error"
             problems.append(Finding("internal-error", message, Severity.ERROR, file=project.title))
     return Audit(

@@ -59,8 +59,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.write(dumps(claims_json(tested)) + "\n")
         case "markdown":
             console.write(claims_markdown(tested))
-        case _ if tested:
-            console.write(claims_text(tested, console.page, verbose=options.verbose))
+        case _:
+            if tested:
+                console.write(claims_text(tested, console.page, verbose=options.verbose))
     broken = False
     for finding in found.workspace.findings:
         # A file that cannot be parsed may hold claims that nobody has seen.

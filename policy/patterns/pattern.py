@@ -23,7 +23,7 @@ from policy import limits
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, HOSTS, PATHS, Domain
 from policy.patterns.search import Found, fresh_character, search
-from policy.patterns.tokens import Gap, OneOf, Run, Token, canonical
+from policy.patterns.tokens import Gap, OneOf, Run, Token, canonical, plainness
 
 __all__ = ["Kind", "Meet", "Pattern", "freeze", "is_stars", "maximal", "named"]
 
@@ -146,7 +146,7 @@ def freeze(pattern: Pattern, fresh: str) -> str:
         if isinstance(token, str)
         else ("" if token is Gap.DEEP else fresh)
         if isinstance(token, Gap)
-        else min(token.characters)
+        else min(token.characters, key=plainness)
         if isinstance(token, OneOf) and not token.negated
         else fresh
         for token in pattern.tokens

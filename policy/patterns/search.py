@@ -27,6 +27,7 @@ import attrs
 from policy import limits
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import Domain
+from policy.patterns.tokens import plainness
 
 __all__ = ["Found", "fresh_character", "search"]
 
@@ -92,7 +93,7 @@ def search(
         ):
             return Found(_text(came_from, here))
         letters = everywhere.union(*(state.letters() for state in states[:count]))
-        for letter in sorted(letters):
+        for letter in sorted(letters, key=plainness):
             following = tuple(state.after(letter) for state in states)
             if not all(state.alive for state in following[:count]):
                 continue

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import attrs
 
-__all__ = ["Gap", "OneOf", "Run", "Token", "canonical"]
+__all__ = ["Gap", "OneOf", "Run", "Token", "canonical", "plainness"]
 
 
 class Gap(enum.Enum):
@@ -47,6 +47,11 @@ class Run:
 
 
 Token = str | Gap | OneOf | Run
+
+
+def plainness(letter: str) -> tuple[bool, bool, str]:
+    """Return a key that puts the letters people type first."""
+    return letter.isupper(), letter.isspace(), letter
 
 
 def canonical(tokens: Iterable[Token], separator: str) -> tuple[Token, ...]:

@@ -7,22 +7,22 @@ from collections.abc import Iterable
 import attrs
 
 from policy.audit import AgentAudit, Position
-from policy.compare import Difference
-from policy.render.excerpt import because_line
 from policy.render.layout import Ink, Page
-from policy.render.privileges import LABELS, Summary, summarise
-from policy.render.words import call_text, explained, listed
+from policy.render.privileges import LABELS, Summary, side_by_side, summarise
+from policy.render.words import listed
 from policy.source import visible
 
-__all__ = ["COLUMN", "agent_blocks", "difference_lines"]
+__all__ = ["agent_blocks"]
 
 # Where what a label says begins, counted from the label.
-COLUMN = 15
+_COLUMN = 15
 
-_READING = 12  # the column for `attenuated` and `enforced`
+_READING = 13  # the column for `attenuated` and `enforced`
 
 # Names, rules and witnesses of one list that are shown unless all are wanted.
 _MOST = 12
+
+_FEW = 3
 
 
 @attrs.frozen
@@ -36,7 +36,7 @@ class _Group:
 def agent_blocks(agents: Iterable[AgentAudit], page: Page, *, everything: bool) -> list[str]:
     """Return what each agent may do; agents with the same privileges share a block."""
     everyone = list(agents)
-    names = {agent.name for agent in everyone}
+    names = {name for agent in everyone for spawned in agent.spawns for name in spawned}
     groups: dict[tuple[str, ...], _Group] = {}
     idle: list[str] = []
     for agent in everyone:
@@ -63,7 +63,8 @@ def agent_blocks(agents: Iterable[AgentAudit], page: Page, *, everything: bool) 
 def _heading(members: list[AgentAudit], page: Page, *, everything: bool) -> list[str]:
     names = [Ink(name, "bold") for name in listed([m.name for m in members], _most(everything))]
     if len(members) > 1:
-        return page.flow([*names, Ink(f"({len(members)} agents)", "dim")], "  ", indent=4)
+        names[-1] = Ink(f"{names[-1].text} ({len(members)} agents)", "bold")
+        return page.flow(names, "  ", indent=4)
     place = members[0].place
     return page.flow(
         [*names, Ink(f" {place}" if place else " built in", "dim")], "  ", separator=" "
@@ -85,6 +86,7 @@ class _Block:
         self.names = names
         self.page = page
         self.most = _most(everything)
+        self.everything = everything
 
     def lines(self) -> list[str]:
         """Return the block."""
@@ -92,17 +94,6 @@ class _Block:
         for positions in self._positions():
             lines += self._position(*positions)
         lines += self._spawns()
-        for title, style, differences in (
-            ("escalation", "error", self.agent.escalations),
-            ("dead letter", "warning", self.agent.dead_letters),
-        ):
-            most = len(differences) if self.most is None else self.most
-            for difference in differences[:most]:
-                lines += difference_lines(self._label(title, style), difference, self.page)
-            if len(differences) > most:
-                lines.append(
-                    self._label("", style) + f"and {len(differences) - most} more of these"
-                )
         if not self.agent.exact:
             lines += self.page.prose(
                 "the two readings could not be compared exactly",
@@ -111,7 +102,7 @@ class _Block:
         return lines
 
     def _label(self, text: str, style: str = "") -> str:
-        return "    " + self.page.paint(text, style) + " " * (COLUMN - len(text))
+        return "    " + self.page.paint(text, style) + " " * (_COLUMN - len(text))
 
     def _positions(self) -> list[tuple[Position | None, Position | None]]:
         """Return the positions of both readings, those of one chain together."""
@@ -124,12 +115,17 @@ class _Block:
         if position is None:
             return []
         lines = self._chain(position, "" if declared and real else _only(declared))
-        summaries = [
-            summarise(p.privileges, self.agent.name) for p in (declared, real) if p is not None
-        ]
-        if len(summaries) == 1 or summaries[0] == summaries[1]:
-            return lines + self._summary(summaries[0])
-        return lines + self._both(summaries[0], summaries[1])
+        agent = self.agent.name
+        if declared is None or real is None:
+            summary = summarise(position.privileges, agent, everything=self.everything)
+            return lines + self._summary(summary)
+        common, ours, theirs = side_by_side(
+            declared.privileges, real.privileges, agent, everything=self.everything
+        )
+        lines += self._summary(common)
+        if ours or theirs:
+            lines += self._apart("attenuated", ours) + self._apart("enforced", theirs)
+        return lines
 
     def _chain(self, position: Position, note: str) -> list[str]:
         text = " > ".join([*map(visible, position.chain[:-1]), self.shown])
@@ -149,33 +145,29 @@ class _Block:
                 lines += self.page.flow(items, self._label(label, label))
         return lines + self._layered(summary)
 
-    def _layered(self, summary: Summary, reading: str = "") -> list[str]:
+    def _layered(self, summary: Summary) -> list[str]:
         lines: list[str] = []
         for tool, layers in summary.layered.items():
-            note = f" ({reading})" if reading else ""
-            lines += self.page.prose(f"{tool}{note}: the strictest of", self._label("depends"))
+            lines += self.page.prose(f"{tool}: the strictest of", self._label("depends"))
             for layer in layers:
                 lines += self.page.prose(layer, self._label("") + "- ")
         return lines
 
-    def _both(self, declared: Summary, real: Summary) -> list[str]:
-        """Return two summaries line by line, doubled where they differ."""
+    def _apart(self, reading: str, summary: Summary) -> list[str]:
+        """Return one reading of the tools in which two readings differ."""
         lines: list[str] = []
+        head = self._label(reading)
         for label in LABELS:
-            sides = declared.lines.get(label, ()), real.lines.get(label, ())
-            if sides[0] == sides[1]:
-                if sides[0]:
-                    lines += self.page.flow(sides[0], self._label(label, label))
-                continue
-            for reading, items in zip(("attenuated", "enforced"), sides, strict=True):
-                other = sides[1] if items is sides[0] else sides[0]
-                head = self._label(label if reading == "attenuated" else "", label)
-                head += self.page.paint(reading.ljust(_READING), "dim")
-                pieces = [Ink(item, "" if item in other else "bold") for item in items]
-                lines += self.page.flow(pieces or [Ink("nothing", "dim")], head)
-        if declared.layered == real.layered:
-            return lines + self._layered(declared)
-        return lines + self._layered(declared, "attenuated") + self._layered(real, "enforced")
+            if items := summary.lines.get(label):
+                painted = self.page.paint(label.ljust(_READING), label)
+                lines += self.page.flow(items, head + painted + " ")
+                head = self._label("")
+        for tool, layers in summary.layered.items():
+            lines += self.page.prose(f"{tool}: the strictest of", head)
+            head = self._label("")
+            for layer in layers:
+                lines += self.page.prose(layer, head + "- ")
+        return lines or self.page.flow([Ink("nothing", "dim")], head)
 
     def _spawns(self) -> list[str]:
         declared, real = self.agent.spawns
@@ -192,29 +184,10 @@ class _Block:
             head += self.page.paint(reading.ljust(_READING), "dim")
         if not agents:
             return self.page.flow([Ink("nobody", "dim")], head)
-        if len(agents) > 1 and set(agents) == self.names:
-            return self.page.prose(f"every agent, itself included ({len(agents)})", head)
+        if len(agents) > _FEW and set(agents) == self.names:
+            return self.page.prose(f"every agent that can be started ({len(agents)})", head)
         return self.page.flow(listed(agents, self.most), head)
 
 
 def _only(declared: Position | None) -> str:
     return "attenuated only" if declared else "enforced only"
-
-
-def difference_lines(head: str, difference: Difference, page: Page) -> list[str]:
-    """Return what the host does of a call instead of what is declared, and why."""
-    before, after = difference.before, difference.after
-    pieces = [
-        Ink(call_text(difference.tool, difference.call)),
-        Ink(before.effect.value, before.effect.value),
-        Ink("->"),
-        Ink(after.effect.value, after.effect.value),
-    ]
-    margin = " " * (4 + COLUMN)
-    lines = page.flow(pieces, head, separator=" ")
-    for title, decision in (("declared: ", before), ("enforced: ", after)):
-        if not decision.because:
-            lines += page.prose(explained(decision), margin + title)
-        for because in decision.because[:2]:
-            lines += because_line(because, page, margin + title)
-    return lines

@@ -9,6 +9,7 @@ from policy.project import ReadFile
 from policy.render.agents_text import agent_blocks
 from policy.render.findings_text import findings_lines, findings_summary, unread_lines
 from policy.render.layout import Ink, Page
+from policy.render.readings_text import differences_lines
 from policy.render.spawns_text import spawn_graph
 from policy.render.words import count, listed
 from policy.source import visible
@@ -70,6 +71,7 @@ def _project(audited: ProjectAudit, page: Page, *, everything: bool) -> list[str
         )
     graph = spawn_graph(audited, page, everything=everything)
     lines += ["", *graph] if graph else []
+    lines += differences_lines(audited.agents, page, everything=everything)
     return lines + agent_blocks(audited.agents, page, everything=everything)
 
 

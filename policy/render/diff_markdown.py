@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from policy.decision import Decision
-from policy.diff import Change
-from policy.render.changes import FILES, Report, headline, summary, verdict
+from policy.render.changes import FILES, Report, Told, headline, summary, told, verdict
 from policy.render.markdown import code, item, prose, table
 from policy.render.privileges import Summary
 from policy.render.words import chain_text, count, explained
@@ -13,52 +12,58 @@ __all__ = ["diff_markdown"]
 
 _MOST_CHANGES = 50
 _MOST_FILES = 20
+_MOST_CALLS = 8
 
 
 def diff_markdown(report: Report, *, everything: bool = False) -> str:
     """Return *report* as Markdown; *everything* leaves no list short."""
     lines = [f"**{prose(summary(report))}**", ""]
-    numbered = list(enumerate(report.diff.changes))
     for title in ("widened", "narrowed"):
-        changes = [(n, change) for n, change in numbered if change.direction == title]
-        if not changes:
+        groups = told(report, title)
+        total = report.diff.widened if title == "widened" else report.diff.narrowed
+        if not total:
             continue
-        most = len(changes) if everything else _MOST_CHANGES
-        rows = [_row(change, report.grants.get(n), everything=everything) for n, change in changes]
-        lines += [f"### {title.capitalize()} ({len(changes)})", ""]
-        lines += table(("call", "chain", "effect", "before", "after"), rows[:most])
-        if len(changes) > most:
-            lines += ["", f"and {len(changes) - most} more"]
+        most = len(groups) if everything else _MOST_CHANGES
+        rows = [_row(group, everything=everything) for group in groups[:most]]
+        lines += [f"### {title.capitalize()} ({total})", ""]
+        lines += table(("call", "chain", "effect", "before", "after"), rows)
+        if rest := sum(group.members for group in groups[most:]):
+            lines += ["", f"and {rest} more"]
         lines.append("")
-    for effect, told in FILES.items():
+    for effect, what in FILES.items():
         files = report.files(effect)
         if not files or effect == "decisions":
             continue
         most = len(files) if everything else _MOST_FILES
-        lines += [f"{prose(told.capitalize())}:", ""]
+        lines += [f"{prose(what.capitalize())}:", ""]
         lines += [item(f"{code(file.path)} ({prose(file.what)})") for file in files[:most]]
         lines += [item(f"and {len(files) - most} more")] if len(files) > most else []
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _row(change: Change, grants: Summary | None, *, everything: bool) -> list[str]:
-    chain = code(chain_text(change.chain))
+def _row(group: Told, *, everything: bool) -> list[str]:
+    change = group.lead
+    first, *rest = group.in_order
+    chain = code(chain_text(first))
     if everything:
-        chain = "<br>".join([chain, *(code(chain_text(also)) for also in change.also)])
-    elif change.also:
-        chain += f"<br>and {count(len(change.also), 'more chain')}"
-    if len(change.readings) == 1:
-        chain += f"<br>{change.readings[0]} only"
+        chain = "<br>".join([chain, *(code(chain_text(also)) for also in rest)])
+    elif rest:
+        chain += f"<br>and {count(len(rest), 'more chain')}"
+    if len(group.readings) == 1:
+        chain += f"<br>{next(iter(group.readings))} only"
     decisions = verdict(change)
     if decisions is None:
-        may = _grants(grants)
-        sides = ["", may] if change.widened else [may, ""]
-        return [prose(headline(change)), chain, "", *sides]
+        may = _grants(group.grants)
+        return [prose(headline(group)), chain, "", *(["", may] if change.widened else [may, ""])]
     before, after = decisions
     agent = change.chain[-1]
     effect = f"{before.effect} → **{after.effect}**"
-    return [code(headline(change)), chain, effect, _why(before, agent), _why(after, agent)]
+    calls = list(group.calls)
+    most = len(calls) if everything else _MOST_CALLS
+    cell = "<br>".join(map(code, calls[:most]))
+    cell += f"<br>and {len(calls) - most} more" if len(calls) > most else ""
+    return [cell, chain, effect, _why(before, agent), _why(after, agent)]
 
 
 def _why(decision: Decision, agent: str) -> str:

@@ -120,12 +120,14 @@ class Page:
             lines, line, taken = [head.rstrip()], " " * margin, margin
         inks = [piece if isinstance(piece, Ink) else Ink(piece) for piece in pieces]
         tail = width(separator.rstrip())
-        for number, ink in enumerate(inks):
+        for number, piece in enumerate(inks):
+            ink = piece
             last = number == len(inks) - 1
             needed = width(ink.text) + (0 if last else tail)
             if not empty and taken + width(separator) + needed > self.width:
                 lines.append(line + separator.rstrip())
                 line, taken, empty = " " * margin, margin, True
+                ink = attrs.evolve(ink, text=ink.text.lstrip(" "))
             elif not empty:
                 line, taken = line + separator, taken + width(separator)
             chunks = _broken(ink.text, self.width - taken, self.width - margin, 0 if last else tail)

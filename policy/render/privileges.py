@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 import attrs
 
 from policy.audit import Layer, Privilege
-from policy.decision import Reason
+from policy.decision import Because, Reason
 from policy.effect import Effect
 from policy.source import visible
 from policy.tools import OTHER_TOOL
 
-__all__ = ["LABELS", "Summary", "summarise"]
+__all__ = ["LABELS", "Summary", "side_by_side", "summarise"]
 
 # The lines of a summary, in the order they are shown.
 LABELS = ("allow", "ask", "deny", "not available", "otherwise")
+
+# Names that rules of a host itself have in common are told up to so many.
+_MOST_NAMES = 8
+
+# A rule that no file holds: what it is for, and why the host has it.
+_BUILT_IN = re.compile(r"(\S+) \((.+)\)")
 
 
 @attrs.frozen
@@ -31,50 +38,150 @@ class Summary:
     lines: dict[str, tuple[str, ...]]
     layered: dict[str, tuple[str, ...]]
 
+    def __bool__(self) -> bool:
+        return bool(self.lines or self.layered)
 
-def summarise(privileges: Iterable[Privilege], agent: str = "") -> Summary:
+
+def summarise(
+    privileges: Iterable[Privilege], agent: str = "", *, everything: bool = False
+) -> Summary:
     """Return *privileges* by effect; rules of *agent* itself are told as such."""
-    found = list(privileges)
-    other = next((p for p in found if p.tool == OTHER_TOOL), None)
+    by_tool = {privilege.tool: privilege for privilege in privileges}
+    other = by_tool.pop(OTHER_TOOL, None)
+    told = [p for p in by_tool.values() if other is None or _is_told(p, other)]
+    return _summary(told, other, agent, everything=everything)
+
+
+def side_by_side(
+    declared: Iterable[Privilege],
+    real: Iterable[Privilege],
+    agent: str = "",
+    *,
+    everything: bool = False,
+) -> tuple[Summary, Summary, Summary]:
+    """Return what two readings have in common, and what each has of the tools they differ in."""
+    sides = [{p.tool: p for p in side} for side in (declared, real)]
+    others = [side.pop(OTHER_TOOL, None) for side in sides]
+    common: list[Privilege] = []
+    apart: tuple[list[Privilege], list[Privilege]] = ([], [])
+    for tool in dict.fromkeys((*sides[0], *sides[1])):
+        pair = [
+            side.get(tool) or attrs.evolve(other or _NOTHING, tool=tool)
+            for side, other in zip(sides, others, strict=True)
+        ]
+        if _key(pair[0]) != _key(pair[1]):
+            apart[0].append(pair[0])
+            apart[1].append(pair[1])
+        elif any(_is_told(p, o or _NOTHING) for p, o in zip(pair, others, strict=True)):
+            # The one that says why, where the host itself has the rule.
+            common.append(pair[0] if _reason(pair[0].rules) else pair[1])
+    same = _key(others[0] or _NOTHING) == _key(others[1] or _NOTHING)
+    shared = _summary(common, others[1] if same else None, agent, everything=everything)
+    if not same:
+        labels = [_label(other or _NOTHING) for other in others]
+        rest = f"anything else: {labels[0]} attenuated, {labels[1]} enforced"
+        lines = {**shared.lines, "otherwise": (*shared.lines.get("otherwise", ()), rest)}
+        shared = attrs.evolve(shared, lines=lines)
+    return (
+        shared,
+        _summary(apart[0], None, agent, everything=everything),
+        _summary(apart[1], None, agent, everything=everything),
+    )
+
+
+_NOTHING = Privilege(OTHER_TOOL, Effect.DENY, reason=Reason.UNAVAILABLE)
+
+
+def _is_told(privilege: Privilege, other: Privilege) -> bool:
+    """Return whether more is to be said of a tool than of any other tool."""
+    if _key(privilege) != _key(other):
+        return True
+    return _is_written(privilege) and privilege.rules != other.rules
+
+
+def _is_written(privilege: Privilege) -> bool:
+    return any(because.place for because in privilege.rules)
+
+
+def _key(privilege: Privilege) -> object:
+    """Return what makes two tools alike to a reader."""
+    if privilege.effect is not None:
+        return _label(privilege)
+    rules = frozenset((because.effect, because.rule) for because in privilege.rules)
+    layers = frozenset(
+        (frozenset((b.effect, b.rule) for b in layer.rules), layer.otherwise)
+        for layer in privilege.layers
+    )
+    return rules, privilege.otherwise, layers
+
+
+def _summary(
+    privileges: Iterable[Privilege], other: Privilege | None, agent: str, *, everything: bool
+) -> Summary:
     lines: dict[str, dict[str, None]] = {label: {} for label in LABELS}
+    built_in: dict[tuple[str, str], dict[str, None]] = {}
     layered: dict[str, tuple[str, ...]] = {}
-    rest: dict[str, None] = {}
-    for privilege in found:
-        if privilege is other or _is_like(privilege, other):
-            continue
+    rest: dict[str, list[str]] = {}
+    for privilege in privileges:
         name = visible(privilege.glob or privilege.tool)
         if privilege.effect is not None:
-            lines[_label(privilege)][name] = None
+            label, why = _label(privilege), _reason(privilege.rules)
+            if why or not _is_written(privilege):
+                built_in.setdefault((label, why), {})[name] = None
+            else:
+                lines[label][name] = None
         elif privilege.layers:
             layered[name] = tuple(_layer(layer, agent) for layer in privilege.layers)
-        else:
-            for because in privilege.rules:
+            continue
+        for because in privilege.rules if privilege.effect is None else ():
+            if why := _reason([because]):
+                built_in.setdefault((because.effect.value, why), {})[name] = None
+            else:
                 lines[because.effect.value][visible(because.rule)] = None
-            if privilege.otherwise is not None and privilege.otherwise is not _effect(other):
-                rest[f"{name}: {privilege.otherwise}"] = None
-    if other is not None:
-        what = "not available" if other.reason is Reason.UNAVAILABLE else str(other.effect)
-        rest[f"anything else: {what}" if rest else what] = None
+        if privilege.otherwise is not None and _differs(privilege.otherwise, other):
+            rest.setdefault(privilege.otherwise.value, []).append(name)
+    for (label, why), names in built_in.items():
+        if why or (len(names) > _MOST_NAMES and not everything):
+            lines[label][_named(list(names), why, everything=everything)] = None
+        else:
+            lines[label] |= names
     shown = {label: tuple(sorted(items, key=_simple_first)) for label, items in lines.items()}
-    shown["otherwise"] = tuple(rest)
+    shown["otherwise"] = _rest(rest, other, everything=everything)
     return Summary({label: items for label, items in shown.items() if items}, layered)
+
+
+def _rest(
+    rest: Mapping[str, list[str]], other: Privilege | None, *, everything: bool
+) -> tuple[str, ...]:
+    parts = [
+        f"{_named(names, '', everything=everything)}: {effect}" for effect, names in rest.items()
+    ]
+    if other is not None:
+        parts.append(f"anything else: {_label(other)}" if parts else _label(other))
+    return tuple(parts)
+
+
+def _differs(otherwise: Effect, other: Privilege | None) -> bool:
+    return other is None or other.effect is not otherwise or other.reason is Reason.UNAVAILABLE
+
+
+def _reason(rules: Iterable[Because]) -> str:
+    """Return why a host itself has a rule that no file holds, or ""."""
+    for because in rules:
+        found = None if because.place else _BUILT_IN.fullmatch(because.rule)
+        return visible(found[2]) if found else ""
+    return ""
+
+
+def _named(names: list[str], why: str, *, everything: bool) -> str:
+    """Return tools that the host itself treats alike; many of them by their number."""
+    if len(names) > _MOST_NAMES and not everything:
+        return f"{len(names)} tools ({why or 'of the host'})"
+    return f"{'/'.join(names)} ({why})" if why else ", ".join(names)
 
 
 def _simple_first(item: str) -> tuple[bool, str]:
     return "(" in item, item
-
-
-def _is_like(privilege: Privilege, other: Privilege | None) -> bool:
-    """Return whether what is said of any other tool is said of this one too."""
-    return other is not None and (privilege.effect, privilege.reason, privilege.rules) == (
-        other.effect,
-        other.reason,
-        other.rules,
-    )
-
-
-def _effect(other: Privilege | None) -> Effect | None:
-    return other.effect if other is not None else None
 
 
 def _label(privilege: Privilege) -> str:

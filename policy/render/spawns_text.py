@@ -16,6 +16,7 @@ __all__ = ["spawn_graph"]
 
 _MOST_LINES = 40
 _MOST_NAMES = 8
+_FEW = 3
 
 
 def spawn_graph(audited: ProjectAudit, page: Page, *, everything: bool) -> list[str]:
@@ -46,6 +47,7 @@ class _Graph:
                 target: _only(target in declared, target in real)
                 for target in dict.fromkeys((*agent.spawns[0], *agent.spawns[1]))
             }
+        self.targets = {name for edges in self.edges.values() for name in edges} - set(starts)
         self.parent: dict[str, str] = {}
         waiting = deque([""])
         while waiting:
@@ -94,8 +96,8 @@ class _Drawing:
     def _back(self, name: str) -> list[str]:
         """Return the agents that *name* starts and that are opened up elsewhere."""
         edges = self.graph.edges.get(name, {})
-        if len(edges) > 1 and edges.keys() == self.graph.agents.keys():
-            return [f"every agent ({len(edges)})"]
+        if len(edges) > _FEW and self.graph.targets == edges.keys():
+            return [f"every agent here ({len(edges)})"]
         above = self.graph.above(name)
         back = []
         for target, note in edges.items():

@@ -29,6 +29,7 @@ _PRIMARY = frozenset(
         "agent",
         "argument",
         "command",
+        "filePath",
         "file_path",
         "notebook_path",
         "path",
@@ -46,13 +47,41 @@ def call_text(tool: str, call: Mapping[str, object]) -> str:
         return visible(tool)
     if len(call) == 1:
         ((field, value),) = call.items()
-        if field in _PRIMARY and isinstance(value, str) and value:
-            return f"{visible(tool)}({visible(value)})"
+        if isinstance(value, str) and value:
+            for mark, does in _FILES.items():
+                if tool.endswith(mark):
+                    return f"{visible(tool.removesuffix(mark))} {does} {visible(_path(value))}"
+            if field in _PATHS:
+                value = _path(value)
+            if field in _PRIMARY:
+                return f"{visible(tool)}({visible(value)})"
     try:
         arguments = json.dumps(call, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         arguments = "{…}"
     return f"{visible(tool)} {visible(arguments)}"
+
+
+# What a command does to a file, by the end of the name that its host has for it.
+_FILES = {
+    ":read": "reading",
+    ":write": "writing",
+    ":remove": "removing",
+    "<": "reading from",
+    ">": "writing to",
+}
+
+_PATHS = frozenset({"filePath", "file_path", "notebook_path", "path"})
+
+
+def _path(path: str) -> str:
+    """Return *path* as people write it, relative to where the agent works."""
+    for anchor, shown in (("/@project", ""), ("/@home", "~/")):
+        if path == anchor:
+            return shown or "."
+        if path.startswith(f"{anchor}/"):
+            return shown + path.removeprefix(f"{anchor}/")
+    return path
 
 
 def chain_text(chain: Iterable[str]) -> str:
@@ -103,8 +132,8 @@ _WHY: dict[Reason, dict[Effect | None, str]] = {
         Effect.DENY: "a rule of {who} denies it",
     },
     Reason.DEFAULT: {
-        Effect.ALLOW: "{who} allows what no rule speaks of",
-        Effect.ASK: "{who} asks for what no rule speaks of",
+        Effect.ALLOW: "no rule of {who} speaks of it, so it is allowed",
+        Effect.ASK: "no rule of {who} speaks of it, so it is asked for",
         Effect.DENY: "nothing in {who} grants it",
     },
     Reason.UNRESTRICTED: {None: "no policy speaks of it"},

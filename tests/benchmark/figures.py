@@ -110,7 +110,7 @@ def figures(scale: Scale) -> Iterator[Figure]:
     """Yield every figure of our own."""
     yield from _decide(scale)
     yield from _kinds(scale)
-    yield _compound(scale)
+    yield from _compound(scale)
     yield from _chains(scale)
     yield from _compile(scale)
     yield from _settings(scale)
@@ -207,13 +207,15 @@ def _kinds(scale: Scale) -> Iterator[Figure]:
     yield _cost("    the same call again", scale.cost(table.decide, asked), 0.3)
 
 
-def _compound(scale: Scale) -> Figure:
+def _compound(scale: Scale) -> Iterator[Figure]:
     work = scale.workload(scale.largest)
     commands = workloads.compounds(work, max(20, scale.calls // 5))
     decide = anew(table_of(work.rules))
-    asked = [("Bash", {"command": command.text}) for command in commands]
     name = f"compound shell command, {scale.largest:,} rules"
-    return _cost(name, scale.cost(decide, asked), 40)
+    for parts, target in ((None, 40), (2, None)):
+        chosen = [each.text for each in commands if parts in (None, len(each.calls))]
+        cost = scale.cost(decide, [("Bash", {"command": text}) for text in chosen])
+        yield _cost(name if parts is None else f"    of {parts} commands", cost, target)
 
 
 # --- chains -----------------------------------------------------------------
@@ -298,7 +300,7 @@ def _differences(scale: Scale) -> Iterator[Figure]:
 
         def tables(rules: Sequence[Rule] = rules, edits: int = edits) -> tuple[Table, Table]:
             whole = workloads.fresh(rules)
-            one, two = table_of(whole), table_of((*workloads.edited(rules, edits), whole[-1]))
+            one, two = table_of(whole), table_of((*workloads.edited(rules, edits), *whole[-2:]))
             _ = one.hash, two.hash
             return one, two
 

@@ -230,9 +230,9 @@ def edited(rules: Iterable[Rule], edits: int) -> tuple[Rule, ...]:
 
 
 def fresh(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Return *rules* and one that was never there, so that nothing made of them is known yet."""
-    number = next(_numbers)
-    return (*rules, Rule(False, "Bash", f"fresh {number}", f"fresh {number}"))
+    """Return *rules* and two that were never there, so that nothing made of them is known yet."""
+    command, names = f"fresh {next(_numbers)}", f"fresh_{next(_numbers)}_*"
+    return (*rules, Rule(False, "Bash", command, command), Rule(False, names))
 
 
 _numbers = itertools.count()

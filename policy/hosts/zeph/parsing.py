@@ -115,10 +115,13 @@ def _tools(fields: Fields, profile: Profile) -> tuple[ToolPolicy, tuple[str, ...
     fields.known("allow", "deny", "except")
     allow, deny = fields.optional_texts("allow"), fields.optional_texts("deny")
     disallowed = fields.texts("except")
+    if profile is Profile.ISSUE_970 and (allow is not None or deny is not None):
+        # An empty list says nothing there, so that it need not be told from none.
+        return Both(allow or (), deny or ()), disallowed
     if allow is not None and deny is not None:
-        if profile is not Profile.ISSUE_970 and fields.node is not None:
-            entry = fields.node.entry("deny")
-            fields.spans["tools.conflict"] = entry.key.span if entry else fields.node.span
+        entry = fields.entry("deny")
+        if entry is not None:
+            fields.spans["tools.conflict"] = entry.key.span
         return Both(allow, deny), disallowed
     if allow is not None:
         return AllowList(allow), disallowed

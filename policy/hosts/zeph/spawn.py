@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
 import attrs
 
@@ -24,13 +24,17 @@ from policy.hosts.zeph.skills import check_globs
 from policy.hosts.zeph.trust import TrustLevel
 
 __all__ = [
+    "TOP",
     "Effective",
-    "check_resume",
-    "check_spawn",
+    "SubAgentManager",
     "find_transcript",
     "memory_grants",
     "propagate",
 ]
+
+
+# What the session itself hands down: no constraint.
+TOP: Final = SpawnContext()
 
 
 @attrs.frozen
@@ -71,78 +75,75 @@ class Effective:
                 return None
 
 
-def check_spawn(
-    name: str,
-    definitions: Mapping[str, SubAgentDef],
-    context: SpawnContext = SpawnContext(),
-    config: AgentsConfig = AgentsConfig(),
-    usage: Usage = Usage(),
-    *,
-    parent: SubAgentDef | None = None,
-) -> Effective:
-    """Return what the agent *name* is started with.
+@attrs.frozen(slots=False)
+class SubAgentManager:
+    """A session that starts agents.
 
-    Args:
-        name: of the agent.
-        definitions: the agents there are.
-        context: what whoever starts it hands to it.
-        config: how the session is set up.
-        usage: what the session has spent.
-        parent: the agent that starts it; what it may start counts (issue 970).
-
-    Raises:
-        ZephError: the first check that fails.
+    Attributes:
+        definitions: the agents there are, by name.
+        config: how it is set up.
+        usage: what it has spent.
 
     """
-    _check_delegation(name, context, config)
-    _check_budget(usage, config)
-    if context.spawn_depth >= config.max_spawn_depth:
-        message = (
-            f"max spawn depth exceeded (depth: {context.spawn_depth},"
-            f" max: {config.max_spawn_depth})"
-        )
-        raise ZephError(Kind.MAX_DEPTH_EXCEEDED, message)
-    if parent is not None and parent.allowed_spawns is not None:
-        _check_allowed(name, parent)
-    definition = _find(name, definitions)
-    effective = _with_defaults(definition, context, config)
-    _check_concurrency(usage.active + usage.reserved, config)
-    effective = _with_memory(effective, config)
-    if (
-        definition.permissions.worktree
-        and config.worktree_manager
-        and config.bg_isolation != "none"
-    ):
-        disallowed = (*effective.disallowed, WORKING_DIRECTORY)
-        effective = attrs.evolve(effective, disallowed=disallowed)
-    check_globs(definition.skills, definition)
-    return effective
 
+    definitions: Mapping[str, SubAgentDef] = attrs.field(hash=False)
+    config: AgentsConfig = AgentsConfig()
+    usage: Usage = Usage()
 
-def check_resume(
-    name: str,
-    definitions: Mapping[str, SubAgentDef],
-    context: SpawnContext | None = None,
-    config: AgentsConfig = AgentsConfig(),
-    usage: Usage = Usage(),
-) -> Effective:
-    """Return what the agent *name* goes on with.
+    def check_spawn(
+        self, name: str, context: SpawnContext = TOP, *, parent: SubAgentDef | None = None
+    ) -> Effective:
+        """Return what the agent *name* is started with.
 
-    As when it is started, but: somebody asked for it, its depth starts again,
-    places that are reserved do not count, and it has neither the tools of its
-    memory nor a worktree.
+        Args:
+            name: of the agent.
+            context: what whoever starts it hands to it.
+            parent: the agent that starts it; what it may start counts (issue 970).
 
-    Raises:
-        ZephError: the first check that fails.
+        Raises:
+            ZephError: the first check that fails.
 
-    """
-    _check_delegation(name, SpawnContext(origin=Origin.EXPLICIT), config)
-    _check_budget(usage, config)
-    definition = _find(name, definitions)
-    effective = _with_defaults(definition, context or SpawnContext(), config)
-    _check_concurrency(usage.active, config)
-    check_globs(definition.skills, definition)
-    return effective
+        """
+        config = self.config
+        _check_delegation(name, context.origin, config)
+        _check_budget(self.usage, config)
+        _check_depth(context.spawn_depth, config)
+        if parent is not None and parent.allowed_spawns is not None:
+            _check_allowed(name, parent)
+        definition = self._find(name)
+        effective = _with_defaults(definition, context, config)
+        _check_concurrency(self.usage.active + self.usage.reserved, config)
+        effective = _with_memory(effective, config)
+        isolated = config.worktree_manager and config.bg_isolation != "none"
+        if definition.permissions.worktree and isolated:
+            disallowed = (*effective.disallowed, WORKING_DIRECTORY)
+            effective = attrs.evolve(effective, disallowed=disallowed)
+        check_globs(definition.skills, definition)
+        return effective
+
+    def check_resume(self, name: str, context: SpawnContext | None = None) -> Effective:
+        """Return what the agent *name* goes on with.
+
+        As when it is started, but: somebody asked for it, its depth starts
+        again, places that are reserved do not count, and it has neither the
+        tools of its memory nor a worktree.
+
+        Raises:
+            ZephError: the first check that fails.
+
+        """
+        _check_delegation(name, Origin.EXPLICIT, self.config)
+        _check_budget(self.usage, self.config)
+        definition = self._find(name)
+        effective = _with_defaults(definition, context or TOP, self.config)
+        _check_concurrency(self.usage.active, self.config)
+        check_globs(definition.skills, definition)
+        return effective
+
+    def _find(self, name: str) -> SubAgentDef:
+        if name not in self.definitions:
+            raise ZephError(Kind.NOT_FOUND, name)
+        return self.definitions[name]
 
 
 def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = ()) -> str:
@@ -163,8 +164,8 @@ def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = 
     return found[0]
 
 
-def _check_delegation(name: str, context: SpawnContext, config: AgentsConfig) -> None:
-    mode, origin = config.effective_delegation_mode, context.origin
+def _check_delegation(name: str, origin: Origin, config: AgentsConfig) -> None:
+    mode = config.effective_delegation_mode
     asked = mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is Origin.EXPLICIT
     if mode is not DelegationMode.PROACTIVE and not asked:
         message = (
@@ -184,6 +185,12 @@ def _check_budget(usage: Usage, config: AgentsConfig) -> None:
         raise ZephError(Kind.SESSION_SPAWN_LIMIT, message)
 
 
+def _check_depth(depth: int, config: AgentsConfig) -> None:
+    if depth >= config.max_spawn_depth:
+        message = f"max spawn depth exceeded (depth: {depth}, max: {config.max_spawn_depth})"
+        raise ZephError(Kind.MAX_DEPTH_EXCEEDED, message)
+
+
 def _check_concurrency(busy: int, config: AgentsConfig) -> None:
     if busy >= config.max_concurrent:
         message = f"concurrency limit reached (active: {busy}, max: {config.max_concurrent})"
@@ -195,12 +202,6 @@ def _check_allowed(name: str, parent: SubAgentDef) -> None:
         message = f"agent '{parent.name}' may not start agent '{name}'"
         span = parent.span("allowed_spawns")
         raise ZephError(Kind.SPAWN_DENIED, message, span, help="list it in `allowed_spawns`")
-
-
-def _find(name: str, definitions: Mapping[str, SubAgentDef]) -> SubAgentDef:
-    if name not in definitions:
-        raise ZephError(Kind.NOT_FOUND, name)
-    return definitions[name]
 
 
 def _with_defaults(

@@ -1,0 +1,402 @@
+"""Definitions from disk: where they are looked for, which of them count, what is left out.
+
+Folders are read in the order of their priority, the files of one by name, and
+the first definition of a name counts. A file that cannot be read fails the
+whole if somebody named it on the command line; elsewhere it is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
+from typing import Final
+
+import attrs
+
+from policy.documents.text import decode
+from policy.errors import PolicyError
+from policy.finding import Finding, Severity
+from policy.hosts.zeph.definition import Hooks, PermissionMode, Profile, SubAgentDef
+from policy.hosts.zeph.errors import Kind, ZephError
+from policy.hosts.zeph.parsing import check_size, parse
+from policy.source import Source
+
+__all__ = [
+    "MOST_FILES",
+    "PROJECT",
+    "Loaded",
+    "Loader",
+    "load",
+    "load_all",
+    "load_all_with_sources",
+    "load_definitions",
+    "resolve_paths",
+    "scope_label",
+    "with_scope",
+]
+
+# Where the definitions of a project are, from its folder.
+PROJECT: Final = ".zeph/agents"
+
+# Where those of a user are, from the home folder; and where the gate looks for them.
+USER: Final = ".config/zeph/agents"
+_GATED: Final = ".zeph/agents"
+
+# Files of one folder, before any of them is read.
+MOST_FILES: Final = 100
+
+_SKIPPED: Final = "Zeph leaves the file out, so there is no such agent"
+
+Named = str | PurePath
+
+
+@attrs.frozen
+class Loaded:
+    """What came of a load.
+
+    Attributes:
+        definitions: those that count, in the order they were found.
+        findings: what is the matter with the files.
+        absent: folders that are not there.
+
+    """
+
+    definitions: tuple[SubAgentDef, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    absent: tuple[str, ...] = ()
+
+    def by_name(self) -> dict[str, SubAgentDef]:
+        """Return the definitions by the names they are started by."""
+        return {definition.name: definition for definition in self.definitions}
+
+
+def scope_label(
+    path: Named,
+    cli: Iterable[Named] = (),
+    user_dir: Named | None = None,
+    extra_dirs: Iterable[Named] = (),
+) -> str:
+    """Return the scope a file is of, by the start of its path as written."""
+    scopes = [
+        *(("cli", folder) for folder in cli),
+        ("project", PROJECT),
+        *((("user", user_dir),) if user_dir not in (None, "") else ()),
+        *(("extra", folder) for folder in extra_dirs),
+    ]
+    for scope, folder in scopes:
+        if folder is not None and PurePath(path).is_relative_to(PurePath(folder)):
+            return scope
+    return "unknown"
+
+
+def resolve_paths(
+    cli: Sequence[Named] = (),
+    user_dir: Named | None = None,
+    extra_dirs: Sequence[Named] = (),
+    *,
+    folder: Path = Path(),
+    home: Path | None = None,
+) -> tuple[Path, ...]:
+    """Return where definitions are looked for, the first counting most.
+
+    Args:
+        cli: paths given on the command line.
+        user_dir: the folder of the user; "" is none, None the usual one.
+        extra_dirs: more folders.
+        folder: the working folder.
+        home: the home folder; None is that of whoever asks.
+
+    Raises:
+        ZephError: a path of the command line does not exist.
+
+    """
+    paths = []
+    for given in cli:
+        if not (folder / given).exists():
+            raise ZephError(Kind.PATHS, f"--agents path does not exist: {given}")
+        paths.append(Path(given))
+    paths.append(Path(PROJECT))
+    if user_dir is None:
+        paths.append((home or Path.home()) / USER)
+    elif user_dir != "":
+        paths.append(Path(user_dir))
+    paths += map(Path, extra_dirs)
+    # A folder that is there twice counts where it is first, also by another name.
+    unique = {os.path.realpath(folder / path): path for path in reversed(paths)}
+    return tuple(path for path in dict.fromkeys(paths) if path in unique.values())
+
+
+def with_scope(
+    definition: SubAgentDef, scope: str | None, *, strict: bool = False
+) -> tuple[SubAgentDef, tuple[Finding, ...]]:
+    """Return *definition* as its scope leaves it, and what the scope takes away.
+
+    Args:
+        definition: as written.
+        scope: its label, or None where it was read by itself.
+        strict: whether hooks are left to projects and the command line alone,
+            as documented; Zeph takes them from nobody but users.
+
+    """
+    hooks = definition.hooks
+    kept = scope in (("cli", "project", None) if strict else ("cli", "project", None, "extra", "unknown"))
+    if kept or not len(hooks):
+        return definition, ()
+    finding = Finding(
+        "hooks-stripped",
+        f"the hooks of `{definition.name}` are not in force: its file is of the scope `{scope}`",
+        Severity.WARNING,
+        definition.span("hooks"),
+        help="move the file to `.zeph/agents`",
+    )
+    return attrs.evolve(definition, hooks=Hooks()), (finding,)
+
+
+# --- reading ----------------------------------------------------------------------
+
+
+def load(
+    path: Named,
+    boundary: Named | None = None,
+    *,
+    folder: Path = Path(),
+    profile: Profile = Profile.ZEPH,
+    scope: str | None = None,
+) -> SubAgentDef:
+    """Return the definition in one file.
+
+    Args:
+        path: of the file.
+        boundary: a folder that it must really be in; None is no bound.
+        folder: the working folder.
+        profile: which Zeph reads it.
+        scope: for the label of its source.
+
+    Raises:
+        ZephError: of kind ``Parse`` where it cannot be read, or as `parse`.
+
+    """
+    name = str(path)
+    try:
+        real = (folder / path).resolve(strict=True)
+    except OSError as error:
+        message = f"cannot resolve path: {error.strerror}"
+        raise ZephError(Kind.PARSE, message, file=name) from None
+    if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
+        message = f"definition file escapes allowed directory boundary ({boundary})"
+        raise ZephError(Kind.PARSE, message, file=name)
+    try:
+        check_size(real.stat().st_size, name)
+        data = real.read_bytes()
+    except OSError as error:
+        raise ZephError(Kind.PARSE, f"cannot read file: {error.strerror}", file=name) from None
+    check_size(len(data), name)
+    definition = parse_file(name, data, profile)
+    label = PurePath(path).name
+    return attrs.evolve(
+        definition, source=f"{scope}/{label}" if scope else label, file_path=real
+    )
+
+
+def parse_file(name: str, data: bytes, profile: Profile) -> SubAgentDef:
+    """Return the definition that the bytes of a file are.
+
+    Raises:
+        ZephError: as `parse`, and of kind ``Parse`` where they are no UTF-8.
+
+    """
+    try:
+        source = decode(name, data)
+    except PolicyError as error:
+        raise ZephError(
+            Kind.PARSE, error.message, error.span, help=error.help, file=error.file
+        ) from None
+    return parse(source, profile)
+
+
+@attrs.define
+class Loader:
+    """Takes definitions one after the other; the first of a name counts.
+
+    Attributes:
+        profile: which Zeph reads them.
+        strict: see `with_scope`.
+
+    """
+
+    profile: Profile = Profile.ZEPH
+    strict: bool = False
+    definitions: dict[str, SubAgentDef] = attrs.field(factory=dict)
+    findings: list[Finding] = attrs.field(factory=list)
+    absent: list[str] = attrs.field(factory=list)
+    _unread: dict[str, ZephError] = attrs.field(factory=dict)
+
+    def take(self, definition: SubAgentDef, scope: str | None) -> None:
+        """Add *definition*, unless its name is taken."""
+        earlier = self.definitions.get(definition.name)
+        if earlier is not None:
+            self.findings.append(_shadowed(definition, earlier))
+            return
+        lost = self._unread.get(definition.name)
+        if lost is not None:
+            self.findings.append(_exposed(definition, lost))
+        kept, findings = with_scope(definition, scope, strict=self.strict)
+        self.findings += findings
+        self.definitions[definition.name] = kept
+
+    def skip(self, error: ZephError, source: Source | None = None) -> None:
+        """Leave a file out, and remember which agent it may have been to define."""
+        self.findings += Finding.of(error, "unreadable-definition", consequence=_SKIPPED)
+        text = source or (error.span.source if error.span else None)
+        name = _meant(text) if text else None
+        self._unread.setdefault(name or PurePath(error.file).stem, error)
+
+    def cut(self, folder: str, names: Sequence[str]) -> Sequence[str]:
+        """Return the files of one folder that are looked at: the first hundred."""
+        if len(names) > MOST_FILES:
+            left = len(names) - MOST_FILES
+            message = f"{left} of the {len(names)} files are left out, from `{names[MOST_FILES]}` on"
+            self.findings.append(
+                Finding("too-many-definitions", message, Severity.ERROR, file=folder)
+            )
+        return names[:MOST_FILES]
+
+    @property
+    def loaded(self) -> Loaded:
+        """What came of it."""
+        return Loaded(tuple(self.definitions.values()), tuple(self.findings), tuple(self.absent))
+
+
+_NAME: Final = re.compile(r"(?m)^name[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)")
+
+
+def _meant(source: Source) -> str | None:
+    """Return the name that a file gives, as far as lines tell."""
+    found = _NAME.search(source.text)
+    return found[1] if found else None
+
+
+def _shadowed(definition: SubAgentDef, earlier: SubAgentDef) -> Finding:
+    span = earlier.span("name")
+    at = f" at {span.place}" if span else ""
+    return Finding(
+        "shadowed-definition",
+        f"`{definition.name}` is defined{at} already, and that is the one that counts",
+        Severity.WARNING,
+        definition.span("name"),
+    )
+
+
+def _exposed(definition: SubAgentDef, error: ZephError) -> Finding:
+    span = definition.span("name")
+    return Finding(
+        "exposed-definition",
+        f"a file that cannot be read lets another definition of `{definition.name}` take over"
+        + (f", at {span.place}" if span else ""),
+        Severity.ERROR,
+        error.span,
+        file=error.file,
+        help="mend or remove the file",
+    )
+
+
+def load_all(
+    paths: Iterable[Named], *, folder: Path = Path(), profile: Profile = Profile.ZEPH
+) -> Loaded:
+    """Return the definitions of *paths*, files or folders; none counts as of a user.
+
+    Raises:
+        ZephError: a file that was named cannot be read.
+
+    """
+    return load_all_with_sources(paths, (), "", (), folder=folder, profile=profile)
+
+
+def load_all_with_sources(
+    ordered_paths: Iterable[Named],
+    cli_agents: Sequence[Named] = (),
+    config_user_dir: Named | None = None,
+    extra_dirs: Sequence[Named] = (),
+    *,
+    folder: Path = Path(),
+    profile: Profile = Profile.ZEPH,
+    strict: bool = False,
+) -> Loaded:
+    """Return the definitions of *ordered_paths*, each as the scope of its path has it.
+
+    Args:
+        ordered_paths: files and folders, the first counting most.
+        cli_agents: those that the command line names.
+        config_user_dir: the folder of the user.
+        extra_dirs: more folders.
+        folder: the working folder.
+        profile: which Zeph reads them.
+        strict: whether hooks are left to projects and the command line alone,
+            and a linked folder must be in the working folder.
+
+    Raises:
+        ZephError: a file that the command line names cannot be read.
+
+    """
+    loader = Loader(profile, strict)
+    for given in ordered_paths:
+        path = folder / given
+        if path.is_file():
+            loader.take(load(given, folder=folder, profile=profile, scope="cli"), "cli")
+        elif not path.is_dir():
+            loader.absent.append(str(given))
+        else:
+            scope = scope_label(given, cli_agents, config_user_dir, extra_dirs)
+            _load_folder(loader, Path(given), scope, folder)
+    return loader.loaded
+
+
+def _load_folder(loader: Loader, given: Path, scope: str, folder: Path) -> None:
+    names = sorted(
+        entry.name for entry in (folder / given).iterdir() if entry.suffix == ".md"
+    )
+    boundary: Path | None = None if scope == "cli" else given
+    if loader.strict and scope == "project":
+        boundary = folder
+    for name in loader.cut(str(given), names):
+        path = given / name
+        if (folder / path).is_dir():
+            continue
+        try:
+            definition = load(path, boundary, folder=folder, profile=loader.profile, scope=scope)
+        except ZephError as error:
+            if scope == "cli":
+                raise
+            loader.skip(error)
+        else:
+            loader.take(definition, scope)
+
+
+def load_definitions(
+    paths: Sequence[Named], *, folder: Path = Path(), home: Path | None = None
+) -> Loaded:
+    """Return the definitions of *paths*, refused as a whole if a user's could go unasked.
+
+    That is the way in that has a gate; `load_all_with_sources`, which Zeph goes
+    by, has none. It knows the folder of a user by another name than the loader.
+
+    Raises:
+        ZephError: of kind ``Invalid``, where ``~/.zeph/agents`` is among the
+            paths and any definition has another mode than ``default``.
+
+    """
+    gated = os.path.realpath((home or Path.home()) / _GATED)
+    loaded = load_all(paths, folder=folder)
+    if gated not in {os.path.realpath(folder / path) for path in paths}:
+        return loaded
+    for definition in loaded.definitions:
+        if definition.permissions.permission_mode is not PermissionMode.DEFAULT:
+            message = (
+                f"sub-agent '{definition.name}': non-default permission_mode is not allowed for"
+                " user-level definitions (~/.zeph/agents/)"
+            )
+            span = definition.span("permissions.permission_mode")
+            raise ZephError(Kind.INVALID, message, span)
+    return loaded

@@ -1,0 +1,178 @@
+"""Definitions to disk: text that reads back as the same definition, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import attrs
+
+from policy.documents.node import plain
+from policy.hosts.zeph.definition import (
+    AllowList,
+    Both,
+    DenyList,
+    HookDef,
+    HookMatcher,
+    Permissions,
+    SubAgentDef,
+    Value,
+)
+from policy.hosts.zeph.errors import Kind, ZephError
+from policy.hosts.zeph.parsing import validate_name
+
+__all__ = ["as_zeph_saves", "delete_file", "header", "save_atomic", "serialize_to_markdown"]
+
+
+def serialize_to_markdown(definition: SubAgentDef) -> str:
+    """Return the file of *definition*; parsed, it is that definition again."""
+    lines = [f"{key}: {_written(value)}" for key, value in header(definition).items()]
+    body = f"\n{definition.system_prompt}\n" if definition.system_prompt else ""
+    return "\n".join(["---", *lines, "---", body])
+
+
+def header(definition: SubAgentDef) -> dict[str, object]:
+    """Return the keys of the header, without those that say what holds anyway."""
+    found: dict[str, object] = {"name": definition.name, "description": definition.description}
+    if definition.model is not None:
+        found["model"] = definition.model
+    parts = {
+        "tools": dict(_tools(definition)),
+        "permissions": _permissions(definition.permissions),
+        "skills": {
+            key: list(globs)
+            for key, globs in attrs.asdict(definition.skills, recurse=False).items()
+            if globs
+        },
+        "hooks": _hooks(definition),
+    }
+    found.update((key, value) for key, value in parts.items() if value)
+    if definition.memory is not None:
+        found["memory"] = definition.memory.value
+    if definition.allowed_spawns is not None:
+        found["allowed_spawns"] = list(definition.allowed_spawns)
+    return found
+
+
+def _tools(definition: SubAgentDef) -> Iterator[tuple[str, list[str]]]:
+    match definition.tools:
+        case AllowList(tools=tools):
+            yield "allow", list(tools)
+        case DenyList(tools=tools):
+            yield "deny", list(tools)
+        case Both(allow=allow, deny=deny):
+            yield "allow", list(allow)
+            yield "deny", list(deny)
+    if definition.disallowed_tools:
+        yield "except", list(definition.disallowed_tools)
+
+
+def _permissions(permissions: Permissions) -> dict[str, object]:
+    usual = attrs.asdict(Permissions(), recurse=False)
+    said = attrs.asdict(permissions, recurse=False)
+    return {key: _plain(value) for key, value in said.items() if value != usual[key]}
+
+
+def _hooks(definition: SubAgentDef) -> dict[str, object]:
+    events = {
+        "PreToolUse": definition.hooks.pre_tool_use,
+        "PostToolUse": definition.hooks.post_tool_use,
+    }
+    return {event: list(map(_matcher, matchers)) for event, matchers in events.items() if matchers}
+
+
+def _matcher(matcher: HookMatcher) -> dict[str, object]:
+    return {"matcher": matcher.matcher, "hooks": list(map(_hook, matcher.hooks))}
+
+
+def _hook(hook: HookDef) -> dict[str, object]:
+    found: dict[str, object] = {"type": hook.kind}
+    if hook.kind == "command":
+        found["command"] = hook.command
+    else:
+        found |= {"server": hook.server, "tool": hook.tool}
+        if hook.arguments is not None:
+            found["args"] = plain(hook.arguments)
+    if hook.timeout_secs != HookDef("").timeout_secs:
+        found["timeout_secs"] = hook.timeout_secs
+    if hook.fail_closed:
+        found["fail_closed"] = True
+    if hook.condition is not None:
+        found["if"] = hook.condition
+    return found
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return getattr(value, "value", value)
+
+
+def _written(value: object) -> str:
+    """Return *value* as JSON, which every reader of YAML reads alike."""
+    text = json.dumps(value, ensure_ascii=False)
+    # What JSON leaves as it is and YAML does not take.
+    return "".join(c if c.isprintable() or c == " " else json.dumps(c)[1:-1] for c in text)
+
+
+def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
+    """Return what is left of *definition* when Zeph itself saves it and reads it again.
+
+    It never writes the length of the history, and leaves out all permissions
+    where a worktree is the only one that was said.
+    """
+    usual = Permissions()
+    said = attrs.evolve(
+        definition.permissions, max_history_messages=usual.max_history_messages
+    )
+    if attrs.evolve(said, worktree=usual.worktree) == usual:
+        said = usual
+    return attrs.evolve(definition, permissions=said)
+
+
+def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
+    """Write *definition* to ``<folder>/<name>.md``, whole or not at all; return the file.
+
+    Raises:
+        ZephError: of kind ``Invalid`` for a name that is none, of kind ``Io``
+            where it cannot be written.
+
+    """
+    validate_name(definition.name)
+    target = Path(folder) / f"{definition.name}.md"
+    written: str | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, written = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
+        with open(handle, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123
+            stream.write(serialize_to_markdown(definition))
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(written).replace(target)
+    except OSError as error:
+        if written is not None:
+            with contextlib.suppress(OSError):
+                Path(written).unlink()
+        raise _failed(target, error) from None
+    return target
+
+
+def delete_file(path: str | Path) -> None:
+    """Remove the file of a definition.
+
+    Raises:
+        ZephError: of kind ``Io``, where there is none or it cannot be removed.
+
+    """
+    try:
+        Path(path).unlink()
+    except OSError as error:
+        raise _failed(Path(path), error) from None
+
+
+def _failed(path: Path, error: OSError) -> ZephError:
+    return ZephError(Kind.IO, str(error.strerror or error).lower(), file=str(path))

@@ -1,0 +1,53 @@
+"""Differences as they are told: each once, and of tools that a call can name.
+
+A shell command that opens a file is decided by what its host says of that file,
+under a name of the host's own (`policy.dialect.Shell`). Where the same rules
+make the same difference for a tool that agents call, telling it of that tool
+is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policy.compare import Difference
+from policy.decision import Because
+from policy.dialect import Dialect
+from policy.table import Table
+
+__all__ = ["internal_tools", "told"]
+
+
+def internal_tools(dialects: Iterable[Dialect]) -> frozenset[str]:
+    """Return the names that no call has: those of what shell commands do to files."""
+    names: set[str] = set()
+    for dialect in dialects:
+        shell = dialect.shell
+        names |= {shell.output, shell.input, shell.reads, shell.writes, shell.removes}
+    return frozenset(name for name in names if not name.isidentifier() and name)
+
+
+def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference, ...]:
+    """Return the differences of *tables* that are worth telling, each once."""
+    dialects = {part.rules.dialect for table in tables for part in table.use.parts}
+    internal = internal_tools(dialects)
+    once: dict[object, Difference] = {}
+    for difference in differences:
+        # Under the name that all have for the tool, where they have one.
+        names = {dialect.canonical(difference.tool) for dialect in dialects}
+        name = names.pop() if len(names) == 1 else difference.tool
+        key = (name, str(difference.call), difference.before, difference.after)
+        if key not in once or difference.tool == name:
+            once[key] = difference
+    known = {_signature(d) for d in once.values() if d.tool not in internal}
+    return tuple(d for d in once.values() if d.tool not in internal or _signature(d) not in known)
+
+
+def _signature(difference: Difference) -> object:
+    before, after = difference.before, difference.after
+    return before.effect, after.effect, _written(before.because), _written(after.because)
+
+
+def _written(because: Iterable[Because]) -> tuple[object, ...]:
+    """Return the places of the rules that somebody wrote."""
+    return tuple(one.place for one in because if one.place is not None)
