@@ -21,7 +21,7 @@ from itertools import product
 import attrs
 
 from policy import limits
-from policy.decision import Decision
+from policy.decision import Decision, Reason
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
@@ -44,6 +44,12 @@ from policy.view import View, counterparts
 __all__ = ["Comparison", "Difference", "compare", "witness_call"]
 
 Call = dict[str, object]
+
+# What a host name can hold: hardly a rule names all of it.
+_HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
+
+# Reasons of a decision that no rule gave: the call could not be read.
+_UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 Decide = Callable[[Call], Decision]
 
 # Combinations of parameters that are told apart, and of deciding lines that
@@ -184,8 +190,11 @@ class _Pair:
 
     @cached_property
     def fresh(self) -> str:
-        """A character that no pattern names."""
-        return fresh_character(named(self.patterns))
+        """A character that no pattern names, and that a call can hold."""
+        letters = named(self.patterns)
+        if self.argument.kind is ArgumentKind.URL:
+            return next((c for c in _HOST_LETTERS if c not in letters), fresh_character(letters))
+        return fresh_character(letters)
 
     @cached_property
     def extra(self) -> frozenset[str]:
@@ -361,11 +370,14 @@ class _Pair:
             return None
         shown: Difference | None = None
         wanted: tuple[Decision, Decision] | None = None
-        for candidate in (text, *readable(text)):
+        # A fresh character is in no host name, but a word may stand for it.
+        for candidate in (text, *readable(text), text.replace(self.fresh, "q7z")):
+            if candidate != text and not self._decided(candidate, chosen):
+                continue
             call = witness_call(self.dialect, self.argument, candidate)
             call.update(self.parameters)
             before, after = (lookup.decide_anew(call) for lookup in self.lookups)
-            if before.effect is after.effect:
+            if before.effect is after.effect or {before.reason, after.reason} & _UNREAD:
                 continue
             if wanted is None or candidate == text:
                 wanted = (before, after)

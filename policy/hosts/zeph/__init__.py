@@ -1,0 +1,86 @@
+"""Zeph: definitions of agents, what chains of them may do, and the gates of a session.
+
+Three profiles: `zeph` is what exists, `issue-970` what its issue of that
+number asks for, `zeph-spec` what its specification says of chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+
+from policy.finding import Finding
+from policy.hosts.zeph.definition import Profile, SubAgentDef
+from policy.hosts.zeph.discovery import Found, discover, read
+from policy.hosts.zeph.findings import definition_findings
+from policy.hosts.zeph.options import Options, Session
+from policy.hosts.zeph.readings import MAIN, Declared, Enforced
+from policy.project import AgentEntry, Project, ReadFile
+from policy.tree import Tree
+
+__all__ = ["HOST", "MAIN", "FrontEnd", "Options", "Profile", "Session", "load", "project"]
+
+HOST: Final = "zeph"
+
+
+def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
+    """Return a project for each folder of *tree* that has definitions of Zeph."""
+    options = options or Options()
+    return tuple(_project(tree, found, options) for found in discover(tree))
+
+
+@attrs.frozen
+class FrontEnd:
+    """Reads definitions by *options*, e.g. of another profile."""
+
+    options: Options
+
+    def load(self, tree: Tree) -> tuple[Project, ...]:
+        """Return every project below *tree*."""
+        return load(tree, self.options)
+
+
+def _project(tree: Tree, found: Found, options: Options) -> Project:
+    loader, files = read(tree, found, options)
+    return project(
+        loader.definitions, options, root=found.root, files=files, findings=loader.findings
+    )
+
+
+def project(
+    definitions: Mapping[str, SubAgentDef],
+    options: Options | None = None,
+    *,
+    root: str = "",
+    files: tuple[ReadFile, ...] = (),
+    findings: Iterable[Finding] = (),
+) -> Project:
+    """Return the project that *definitions* are, by name, wherever they come from."""
+    options = options or Options()
+    attenuated = Declared.of(definitions, options)
+    noted = [*findings]
+    for definition in definitions.values():
+        scope, slash, _ = (definition.source or "").partition("/")
+        noted += definition_findings(definition, options, scope if slash else None)
+    entries = {name: _entry(definitions[name], attenuated) for name in sorted(definitions)}
+    entries.setdefault(MAIN, AgentEntry(MAIN, None, attenuated.root))
+    return Project(
+        host=HOST,
+        profile=options.profile.value,
+        root=root,
+        agents=dict(sorted(entries.items())),
+        starts=(MAIN,),
+        attenuated=attenuated,
+        enforced=Enforced(definitions, options),
+        files=files,
+        findings=tuple(sorted(dict.fromkeys(noted), key=lambda finding: finding.place)),
+    )
+
+
+def _entry(definition: SubAgentDef, reading: Declared) -> AgentEntry:
+    span = definition.span("name")
+    return AgentEntry(
+        definition.name, span.place if span else None, reading.tables[definition.name]
+    )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import attrs
 
+from policy.documents.node import Node
 from policy.source import Source, Span
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "SkillFilter",
     "SubAgentDef",
     "ToolPolicy",
-    "Value",
     "default_template",
 ]
 
@@ -119,10 +119,6 @@ class SkillFilter:
     exclude: tuple[str, ...] = ()
 
 
-# A value of a document, as it can be compared and hashed.
-Value = str | int | float | bool | None | tuple["Value", ...]
-
-
 @attrs.frozen
 class HookDef:
     """What a hook does. It is never run here.
@@ -132,7 +128,7 @@ class HookDef:
         command: the command of the first kind.
         server: the server of the second.
         tool: and the tool there.
-        args: and its arguments, as pairs.
+        arguments: and what it is called with, as written, or None.
         timeout_secs: how long it may take.
         fail_closed: what its author wants of a failure; Zeph goes on all the same.
         condition: ``if``, or None.
@@ -143,7 +139,7 @@ class HookDef:
     command: str = ""
     server: str = ""
     tool: str = ""
-    args: tuple[tuple[str, Value], ...] = ()
+    arguments: Node | None = None
     timeout_secs: int = 30
     fail_closed: bool = False
     condition: str | None = None

@@ -12,7 +12,6 @@ from typing import TypeVar
 import attrs
 
 from policy.documents.node import Entry, Mapping, Node, Scalar, Sequence, describe
-from policy.hosts.zeph.definition import Value
 from policy.hosts.zeph.errors import Kind, ZephError
 from policy.source import Span
 
@@ -199,14 +198,3 @@ _SPELT = {
     "secrets": _ELSEWHERE,
     "allowed_spawns": "this Zeph has no such key, so an agent with it is not loaded at all",
 }
-
-
-def frozen(node: Node) -> Value:
-    """Return a value of a document as a tuple of tuples."""
-    match node:
-        case Scalar(value=value):
-            return value
-        case Sequence(items=items):
-            return tuple(frozen(item) for item in items)
-        case Mapping(entries=entries):
-            return tuple((entry.name, frozen(entry.value)) for entry in entries)

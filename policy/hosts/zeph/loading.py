@@ -60,12 +60,14 @@ class Loaded:
         definitions: those that count, in the order they were found.
         findings: what is the matter with the files.
         absent: folders that are not there.
+        errors: why files were left out.
 
     """
 
     definitions: tuple[SubAgentDef, ...] = ()
     findings: tuple[Finding, ...] = ()
     absent: tuple[str, ...] = ()
+    errors: tuple[ZephError, ...] = ()
 
     def by_name(self) -> dict[str, SubAgentDef]:
         """Return the definitions by the names they are started by."""
@@ -79,7 +81,7 @@ def scope_label(
     extra_dirs: Iterable[Named] = (),
 ) -> str:
     """Return the scope a file is of, by the start of its path as written."""
-    scopes = [
+    scopes: list[tuple[str, Named | None]] = [
         *(("cli", folder) for folder in cli),
         ("project", PROJECT),
         *((("user", user_dir),) if user_dir not in (None, "") else ()),
@@ -128,6 +130,9 @@ def resolve_paths(
     return tuple(path for path in dict.fromkeys(paths) if path in unique.values())
 
 
+_STRICTLY_STRIPPED: Final = ("user", "extra", "unknown")
+
+
 def with_scope(
     definition: SubAgentDef, scope: str | None, *, strict: bool = False
 ) -> tuple[SubAgentDef, tuple[Finding, ...]]:
@@ -140,9 +145,8 @@ def with_scope(
             as documented; Zeph takes them from nobody but users.
 
     """
-    hooks = definition.hooks
-    kept = scope in (("cli", "project", None) if strict else ("cli", "project", None, "extra", "unknown"))
-    if kept or not len(hooks):
+    stripped = _STRICTLY_STRIPPED if strict else ("user",)
+    if scope not in stripped or not len(definition.hooks):
         return definition, ()
     finding = Finding(
         "hooks-stripped",
@@ -231,6 +235,7 @@ class Loader:
     definitions: dict[str, SubAgentDef] = attrs.field(factory=dict)
     findings: list[Finding] = attrs.field(factory=list)
     absent: list[str] = attrs.field(factory=list)
+    errors: list[ZephError] = attrs.field(factory=list)
     _unread: dict[str, ZephError] = attrs.field(factory=dict)
 
     def take(self, definition: SubAgentDef, scope: str | None) -> None:
@@ -248,6 +253,7 @@ class Loader:
 
     def skip(self, error: ZephError, source: Source | None = None) -> None:
         """Leave a file out, and remember which agent it may have been to define."""
+        self.errors.append(error)
         self.findings += Finding.of(error, "unreadable-definition", consequence=_SKIPPED)
         text = source or (error.span.source if error.span else None)
         name = _meant(text) if text else None
@@ -257,7 +263,7 @@ class Loader:
         """Return the files of one folder that are looked at: the first hundred."""
         if len(names) > MOST_FILES:
             left = len(names) - MOST_FILES
-            message = f"{left} of the {len(names)} files are left out, from `{names[MOST_FILES]}` on"
+            message = f"{left} of {len(names)} files are left out, from `{names[MOST_FILES]}` on"
             self.findings.append(
                 Finding("too-many-definitions", message, Severity.ERROR, file=folder)
             )
@@ -266,7 +272,12 @@ class Loader:
     @property
     def loaded(self) -> Loaded:
         """What came of it."""
-        return Loaded(tuple(self.definitions.values()), tuple(self.findings), tuple(self.absent))
+        return Loaded(
+            tuple(self.definitions.values()),
+            tuple(self.findings),
+            tuple(self.absent),
+            tuple(self.errors),
+        )
 
 
 _NAME: Final = re.compile(r"(?m)^name[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)")
@@ -314,7 +325,7 @@ def load_all(
     return load_all_with_sources(paths, (), "", (), folder=folder, profile=profile)
 
 
-def load_all_with_sources(
+def load_all_with_sources(  # noqa: PLR0913  # the four of Zeph, and how they are read
     ordered_paths: Iterable[Named],
     cli_agents: Sequence[Named] = (),
     config_user_dir: Named | None = None,

@@ -27,7 +27,7 @@ from policy.hosts.zeph.definition import (
     ToolPolicy,
 )
 from policy.hosts.zeph.errors import Kind, ZephError, ZephErrors
-from policy.hosts.zeph.fields import U32, U64, Fields, frozen
+from policy.hosts.zeph.fields import U32, U64, Fields
 from policy.hosts.zeph.framing import Framed, frame
 from policy.hosts.zeph.toml_nodes import read_toml
 from policy.source import Source, Span
@@ -182,7 +182,7 @@ def _hook(fields: Fields) -> HookDef:
         fields.text("command") if is_command else "",
         fields.text("server") if is_tool else "",
         fields.text("tool") if is_tool else "",
-        tuple((entry.name, frozen(entry.value)) for entry in args.entries) if args else (),
+        args,
         fields.number("timeout_secs", 30, U64),
         fields.truth("fail_closed", default=False),
         fields.optional("if"),

@@ -161,6 +161,17 @@ class Enforced:
         after = State(context, effective.allowlist, trust, agent)
         return Link(agent, self._table(effective, trust), 0, after)
 
+    def resume(self, agent: str, context: SpawnContext | None = None) -> Link:
+        """Return *agent* as it goes on after it ended, with what is handed to it then.
+
+        Raises:
+            ZephError: Zeph refuses it.
+
+        """
+        effective = self.manager.check_resume(agent, context)
+        after = State(context or SpawnContext(), effective.allowlist, effective.trust, agent)
+        return Link(agent, self._table(effective, effective.trust), 1, after)
+
     def _table(self, effective: Effective, trust: TrustLevel | None) -> Table:
         session = self.options.session
         sets = session_rules(session, RAW)

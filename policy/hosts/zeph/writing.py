@@ -12,20 +12,32 @@ from pathlib import Path
 import attrs
 
 from policy.documents.node import plain
+from policy.finding import Finding, Severity
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
     DenyList,
     HookDef,
     HookMatcher,
+    InheritAll,
     Permissions,
+    Profile,
     SubAgentDef,
-    Value,
 )
 from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.parsing import validate_name
+from policy.hosts.zeph.parsing import parse, validate_name
 
-__all__ = ["as_zeph_saves", "delete_file", "header", "save_atomic", "serialize_to_markdown"]
+__all__ = [
+    "as_derived",
+    "as_zeph_saves",
+    "delete_file",
+    "from_derived",
+    "from_dict",
+    "header",
+    "save_atomic",
+    "serialize_to_markdown",
+    "to_dict",
+]
 
 
 def serialize_to_markdown(definition: SubAgentDef) -> str:
@@ -67,6 +79,8 @@ def _tools(definition: SubAgentDef) -> Iterator[tuple[str, list[str]]]:
         case Both(allow=allow, deny=deny):
             yield "allow", list(allow)
             yield "deny", list(deny)
+        case InheritAll():
+            pass
     if definition.disallowed_tools:
         yield "except", list(definition.disallowed_tools)
 
@@ -116,7 +130,72 @@ def _written(value: object) -> str:
     """Return *value* as JSON, which every reader of YAML reads alike."""
     text = json.dumps(value, ensure_ascii=False)
     # What JSON leaves as it is and YAML does not take.
-    return "".join(c if c.isprintable() or c == " " else json.dumps(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() or c == " " else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def as_derived(definition: SubAgentDef) -> str:
+    """Return *definition* as Zeph's derived writer has it: no reader takes that for a file.
+
+    The denied tools stand beside the lists, and the lists are tagged.
+    """
+    keys = header(definition)
+    tools = definition.tools
+    listed: object = "InheritAll"
+    if not isinstance(tools, InheritAll):
+        listed = {type(tools).__name__: dict(_tools(definition))}
+    keys |= {"tools": listed, "disallowed_tools": list(definition.disallowed_tools)}
+    lines = (f"{key}: {_written(value)}" for key, value in keys.items())
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def from_derived(values: Mapping[str, object]) -> tuple[SubAgentDef, Finding]:
+    """Return the definition of keys as the derived writer has them, and a finding that says so.
+
+    Raises:
+        ZephError: they are no definition either way.
+
+    """
+    keys = dict(values)
+    tools = keys.pop("tools", {})
+    lists: dict[str, object] = {}
+    if isinstance(tools, Mapping):
+        for tag, key in (("AllowList", "allow"), ("DenyList", "deny")):
+            if tag in tools:
+                lists[key] = tools[tag]
+        lists = lists or dict(tools)
+    lists["except"] = keys.pop("disallowed_tools", [])
+    definition = from_dict({**keys, "tools": lists})
+    finding = Finding(
+        "flat-disallowed-tools",
+        f"`disallowed_tools` of `{definition.name}` is no key of a definition, so that Zeph does"
+        " not load the file",
+        Severity.ERROR,
+        help="write `tools.except`",
+    )
+    return definition, finding
+
+
+def to_dict(definition: SubAgentDef) -> dict[str, object]:
+    """Return the keys of the header, and the text below it as ``system_prompt``."""
+    return {**header(definition), "system_prompt": definition.system_prompt}
+
+
+def from_dict(values: Mapping[str, object]) -> SubAgentDef:
+    """Return the definition of `to_dict`.
+
+    Raises:
+        ZephError: it is none.
+
+    """
+    keys = {key: value for key, value in values.items() if key != "system_prompt"}
+    text = "\n".join(f"{_written(key)}: {_written(value)}" for key, value in keys.items())
+    profile = Profile.ISSUE_970 if "allowed_spawns" in keys else Profile.ZEPH
+    return parse(f"---\n{text}\n---\n{values.get('system_prompt', '')}", profile)
 
 
 def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:

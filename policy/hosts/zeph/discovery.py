@@ -1,0 +1,96 @@
+"""Where definitions of Zeph are in a tree of files, and what is read of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from policy.errors import PolicyError
+from policy.finding import Finding, Severity
+from policy.hosts.zeph.errors import Kind, ZephError
+from policy.hosts.zeph.loading import PROJECT, USER, Loader, parse_file
+from policy.hosts.zeph.options import Options
+from policy.hosts.zeph.parsing import DEFINITION_BYTES, TOO_LARGE
+from policy.project import ReadFile
+from policy.tree import Tree
+
+__all__ = ["Found", "discover", "read"]
+
+# The scopes of the folders, the first counting most.
+_SCOPES: Final = {PROJECT: "project", USER: "user"}
+_FOLDERS: Final = re.compile(rf"(?:(.*)/)?({'|'.join(map(re.escape, _SCOPES))})/(.+)")
+
+
+@attrs.frozen
+class Found:
+    """A folder in which Zeph would be started.
+
+    Attributes:
+        root: relative to the tree.
+        files: by folder of definitions, the names in it.
+
+    """
+
+    root: str
+    files: dict[str, list[str]] = attrs.field(factory=dict)
+
+
+def discover(tree: Tree) -> tuple[Found, ...]:
+    """Return every folder below *tree* that has definitions."""
+    found: dict[str, Found] = {}
+    for path in tree.paths():
+        parts = _FOLDERS.fullmatch(path)
+        if parts:
+            root = parts[1] or ""
+            files = found.setdefault(root, Found(root)).files
+            files.setdefault(parts[2], []).append(parts[3])
+    return tuple(each for each in found.values() if any(map(_definitions, each.files.values())))
+
+
+def _definitions(names: list[str]) -> list[str]:
+    return [name for name in names if name.endswith(".md") and "/" not in name]
+
+
+def read(tree: Tree, found: Found, options: Options) -> tuple[Loader, tuple[ReadFile, ...]]:
+    """Return what the definitions of one folder come to, and the files that were read."""
+    loader = Loader(options.profile)
+    files: list[ReadFile] = []
+    for folder, scope in _SCOPES.items():
+        names = found.files.get(folder, [])
+        prefix = f"{found.root}/{folder}" if found.root else folder
+        loader.findings += _passed_over(prefix, names)
+        for name in loader.cut(prefix, sorted(_definitions(names))):
+            path = f"{prefix}/{name}"
+            files.append(ReadFile(path, "agent"))
+            try:
+                definition = parse_file(path, _bytes(tree, path), options.profile)
+            except ZephError as error:
+                loader.skip(error)
+            else:
+                loader.take(attrs.evolve(definition, source=f"{scope}/{name}"), scope)
+    return loader, tuple(files)
+
+
+def _bytes(tree: Tree, path: str) -> bytes:
+    try:
+        return tree.read(path, DEFINITION_BYTES)
+    except PolicyError as error:
+        message = TOO_LARGE if "bytes" in error.message else error.message
+        raise ZephError(Kind.PARSE, message, file=path) from None
+
+
+def _passed_over(prefix: str, names: list[str]) -> Iterator[Finding]:
+    for name in names:
+        if name.endswith(".md") and "/" in name:
+            why = "it is in a folder below"
+        elif name.lower().endswith((".md", ".markdown")) and not name.endswith(".md"):
+            why = "its name does not end in `.md`"
+        else:
+            continue
+        yield Finding(
+            "definition-not-read", f"Zeph does not read the file: {why}", Severity.WARNING,
+            file=f"{prefix}/{name}", help=f"move it to `{prefix}`, as `.md`",
+        )  # fmt: skip
