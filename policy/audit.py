@@ -218,7 +218,6 @@ def privileges(table: Table) -> tuple[Privilege, ...]:
     named = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
     aliases = set[str]().union(*(rules.dialect.aliases for rules in sets))
     internal = internal_tools(rules.dialect for rules in sets)
-    inner = frozenset[str]().union(*(rules.dialect.shell.inner for rules in sets))
     globs = {glob: glob_pattern(glob) for rules in sets for glob in rules.globs}
     return tuple(
         _privilege(tool, table.lookup(tool), "" if tool in named else _glob(tool, globs))

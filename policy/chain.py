@@ -72,7 +72,11 @@ class Link:
 
 
 class Reading(Protocol):
-    """How chains of one project come about."""
+    """How chains of one project come about.
+
+    One whose host starts agents by other calls than `SPAWN_TOOL` has a method
+    `spawn_call` as well: agent -> the tool and the arguments that start it.
+    """
 
     @property
     def name(self) -> str:
@@ -146,7 +150,9 @@ class Chain:
 
     def spawning(self, agent: str) -> Decision:
         """Return what the call that would start *agent* gets."""
-        return self.table.decide(SPAWN_TOOL, {"subagent_type": agent})
+        call = getattr(self.reading, "spawn_call", None)
+        tool, arguments = call(agent) if call else (SPAWN_TOOL, {"subagent_type": agent})
+        return self.table.decide(tool, arguments)
 
     def spawn(self, agent: str) -> Chain:
         """Return the narrower chain in which the last agent started *agent*.

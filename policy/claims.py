@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import attrs
 
 from policy.chain import Chain, SpawnDenied
+from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
@@ -45,6 +46,7 @@ class Verdict:
         holds: True, False, or None where it could not be decided.
         why: what was found instead, with its reasons.
         span: where the claim is written.
+        decision: what the call got, where there was one.
 
     """
 
@@ -52,6 +54,7 @@ class Verdict:
     holds: bool | None
     why: str
     span: Span = attrs.field(repr=False)
+    decision: Decision | None = None
 
 
 def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]:
@@ -101,14 +104,7 @@ def check(project: Project, dialect: Dialect) -> Iterator[Verdict]:
 
 
 def _test(project: Project, test: Test, dialect: Dialect) -> Iterator[Verdict]:
-    chain: Chain | None = None
-    denied = ""
-    try:
-        chain = Chain.start(test.chain[0], project.attenuated)
-        for agent in test.chain[1:]:
-            chain = chain.spawn(agent)
-    except SpawnDenied as error:
-        denied = str(error)
+    chain, denied = _chain(project, test.chain)
     shown = " > ".join(test.chain)
     for grant in test.body:
         if not isinstance(grant, Grant):
@@ -126,7 +122,18 @@ def _test(project: Project, test: Test, dialect: Dialect) -> Iterator[Verdict]:
                 yield Verdict(claim, None, f"{error.message}; {error.help}", matcher.span)
                 continue
             holds = decision.effect is grant.effect
-            yield Verdict(claim, holds, str(decision), matcher.span)
+            yield Verdict(claim, holds, str(decision), matcher.span, decision)
+
+
+def _chain(project: Project, names: tuple[str, ...]) -> tuple[Chain | None, str]:
+    """Return the chain, or None and why there is no such chain."""
+    try:
+        chain = Chain.start(names[0], project.attenuated)
+        for agent in names[1:]:
+            chain = chain.spawn(agent)
+    except SpawnDenied as error:
+        return None, str(error)
+    return chain, ""
 
 
 def _never(never: NeverStatement) -> Iterator[Verdict]:

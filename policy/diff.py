@@ -246,7 +246,22 @@ class _Projects:
         comparison = self._compare(before.table, after.table)
         self.exact &= comparison.exact
         for difference in told(comparison.differences, before.table, after.table):
-            yield "rule", difference, comparison.exact
+            if not self._is_of_new_agent(difference):
+                yield "rule", difference, comparison.exact
+
+    def _is_of_new_agent(self, difference: Difference) -> bool:
+        """Return whether it only says that an agent which came or went can be started.
+
+        Such an agent is a change of its own, told with what it may do.
+        """
+        name = difference.call.get("subagent_type")
+        return isinstance(name, str) and _letters(name) in self._changing
+
+    @cached_property
+    def _changing(self) -> frozenset[str]:
+        """The agents that are on one side only."""
+        agents = [set(p.reading(self.reading).agents) if p else set() for p in self.sides]
+        return frozenset(_letters(name) for name in agents[0] ^ agents[1])
 
     def _chain(self, project: Project | None, names: tuple[str, ...]) -> Chain | None:
         if project is None:

@@ -186,16 +186,12 @@ class Table:
             return Comparison()
         sets = [part.rules for part in (*self.use.parts, *other.use.parts)]
         tools, exact = representatives(sets)
-        inner = frozenset[str]().union(*(rules.dialect.shell.inner for rules in sets))
         found: list[Difference] = []
         for tool in tools:
             comparison = compare(tool, self.lookup(tool), other.lookup(tool))
             found += comparison.differences
             exact &= comparison.exact
-        # What only carries file rules to commands follows from what they say of
-        # tools; it is told where nothing else is.
-        called = [difference for difference in found if difference.tool not in inner]
-        return Comparison(tuple(called or found), exact)
+        return Comparison(tuple(found), exact)
 
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.

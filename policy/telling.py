@@ -20,11 +20,7 @@ __all__ = ["internal_tools", "told"]
 
 def internal_tools(dialects: Iterable[Dialect]) -> frozenset[str]:
     """Return the names that no call has: those of what shell commands do to files."""
-    names: set[str] = set()
-    for dialect in dialects:
-        shell = dialect.shell
-        names |= {shell.output, shell.input, shell.reads, shell.writes, shell.removes}
-    return frozenset(name for name in names if not name.isidentifier() and name)
+    return frozenset[str]().union(*(dialect.shell.inner for dialect in dialects))
 
 
 def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference, ...]:

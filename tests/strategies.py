@@ -37,7 +37,7 @@ __all__ = [
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 settings.register_profile(
-    "default", max_examples=100, deadline=None, derandomize=True, suppress_health_check=_QUIET
+    "default", max_examples=40, deadline=None, derandomize=True, suppress_health_check=_QUIET
 )
 settings.register_profile(
     "thorough", max_examples=5_000, deadline=None, suppress_health_check=_QUIET

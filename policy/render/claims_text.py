@@ -11,6 +11,7 @@ from policy.render.as_json import Object, place_json
 from policy.render.excerpt import excerpt
 from policy.render.layout import Ink, Page
 from policy.render.markdown import code, item, prose
+from policy.render.words import explained, rule_text
 from policy.source import visible
 
 __all__ = ["Tested", "claims_json", "claims_markdown", "claims_text", "tally"]
@@ -58,10 +59,18 @@ def _verdict(verdict: Verdict, page: Page) -> list[str]:
     if verdict.holds:
         return lines
     indent = " " * (2 + _WIDTH)
-    why = visible(verdict.why)
-    lines += page.prose(f"it is {why}" if verdict.holds is False else why, indent)
+    lines += page.prose(_why(verdict), indent)
     lines += page.prose(f"{verdict.span.place}", indent)
     return lines + excerpt(verdict.span, page, style=style, indent=indent)
+
+
+def _why(verdict: Verdict) -> str:
+    """Return what came out instead, and why."""
+    decision = verdict.decision
+    if decision is None:
+        return visible(verdict.why)
+    because = [f"{rule_text(one)} at {one.place}" for one in decision.because]
+    return f"it is {decision.effect}: {'; '.join(because) or explained(decision)}"
 
 
 def _summary(tested: Sequence[Tested]) -> list[Ink]:

@@ -21,7 +21,9 @@ def excerpt(span: Span, page: Page, *, style: str = "error", indent: str = "") -
     number, column = span.source.line_and_column(span.start)
     text = span.source.line(number)
     gutter = " " * len(str(number))
-    room = max(page.width - len(indent) - len(gutter) - 3, _LEAST)
+    room = page.width - len(indent) - len(gutter) - 3
+    if room < _LEAST:
+        indent, room = "", max(page.width - len(gutter) - 3, _LEAST)
     before = _shown(text[: column - 1])
     marked = _shown(text[column - 1 : column - 1 + max(span.end - span.start, 0)])
     after = _shown(text[column - 1 + max(span.end - span.start, 0) :])

@@ -122,18 +122,22 @@ def _permitted(scopes: list[Scope], facts: Facts, profile: Profile) -> Passage:
     if Effect.DENY in effects:
         return Passage(Effect.DENY, GateReason.DENIED)
     asking = [s for s, effect in zip(scopes, effects, strict=True) if effect is Effect.ASK]
-    if asking and facts.request_hook is not None and profile.since(6, 9):
-        if facts.request_hook is Effect.DENY:
-            return Passage(Effect.DENY, GateReason.REQUEST_HOOK)
-        if facts.request_hook is Effect.ALLOW:
-            asking = []
-            if not facts.needs_confirmation:
-                return Passage(Effect.ALLOW, GateReason.REQUEST_HOOK)
+    hook = facts.request_hook if asking and profile.since(6, 9) else None
+    if hook is Effect.DENY:
+        return Passage(Effect.DENY, GateReason.REQUEST_HOOK)
+    if hook is Effect.ALLOW and all(scope.provider not in _NOBODY for scope in asking):
+        # It answers for a person that is there; it puts nobody in the place of one.
+        if not facts.needs_confirmation:
+            return Passage(Effect.ALLOW, GateReason.REQUEST_HOOK)
+        asking = []
     if facts.needs_confirmation and scopes[0] not in asking:
         asking.insert(0, scopes[0])  # what the tool wants goes to the outermost
     if not asking:
         return Passage(Effect.ALLOW, GateReason.ALLOWED)
     return _confirmed(asking)
+
+
+_NOBODY = frozenset({Provider.NONE, Provider.UNAVAILABLE})
 
 
 def _confirmed(asking: list[Scope]) -> Passage:

@@ -1,0 +1,211 @@
+"""How chains of A3S come about: as declared, and as the host has them.
+
+A chain has two links at most. The second is an agent, or ``script:name``, the
+calls that a script tool makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+import attrs
+
+from policy.chain import Link, SpawnDenied
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.hosts.a3s.confirmation import Provider, settled
+from policy.hosts.a3s.definitions import AgentDefinition
+from policy.hosts.a3s.delegation import bound_of, own_provider
+from policy.hosts.a3s.names import MODES, SPAWNING, dialect
+from policy.hosts.a3s.scripts import ScriptToolSpec
+from policy.hosts.a3s.session_file import SessionSettings
+from policy.patterns.notations import slashed
+from policy.project import Attenuated
+from policy.ruleset import Entry, RuleSet
+from policy.table import Bounds, Ceiling, Part, Table
+
+__all__ = ["MAIN", "SCRIPT", "Declared", "Enforced", "World", "declared_reading"]
+
+MAIN: Final = "main"
+SCRIPT: Final = "script:"
+
+
+@attrs.frozen(slots=False)
+class World:
+    """What one project has: a session, agents and scripts.
+
+    Attributes:
+        session: what bounds it.
+        agents: by name, those that the host ships among them.
+        scripts: by name.
+
+    """
+
+    session: SessionSettings
+    agents: Mapping[str, AgentDefinition] = attrs.field(factory=dict, eq=False)
+    scripts: Mapping[str, ScriptToolSpec] = attrs.field(factory=dict, eq=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every link there can be."""
+        return (MAIN, *self.agents, *(f"{SCRIPT}{name}" for name in self.scripts))
+
+    @cached_property
+    def own_rules(self) -> tuple[RuleSet, ...]:
+        """What the session may do, before anybody confirms."""
+        session = self.session
+        found = [p.rules for p in (session.permissions, session.style) if p is not None]
+        return tuple(found) or (RuleSet((), Effect.ASK, dialect(session.profile)),)
+
+    def script_rules(self, name: str) -> RuleSet:
+        """Return the list of a script: exact names, and nothing else."""
+        spec = self.scripts[name]
+        tools = spec.effective_tools(self.session.profile) or ()
+        place = spec.list_span.place if spec.list_span else None
+        entries = tuple(
+            Entry(f"={tool}", Effect.ALLOW, rule=tool, place=place)
+            for tool in tools
+            if _listable(tool)
+        )
+        modes = tuple(
+            Entry("=search", Effect.ALLOW, slashed(f"{mode} :*"), rule=mode, place=place)
+            for mode in tools
+            if mode in MODES and self.session.profile.one_search
+        )
+        return RuleSet(
+            entries + modes, Effect.DENY, dialect(self.session.profile), Reason.UNAVAILABLE
+        )
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the call that starts an agent, or is a call of a script."""
+        if agent.startswith(SCRIPT):
+            return agent.removeprefix(SCRIPT), {}
+        return "task", {"tasks": [{"agent": agent}]}
+
+
+def _listable(name: str) -> bool:
+    # `*` and `Bash(ls:*)` are names that no tool has.
+    return bool(name) and not set(name) & set("*?()\\ ")
+
+
+def no_spawning(world: World) -> RuleSet:
+    """Return the rule set of what an agent that was started does not have."""
+    entries = tuple(
+        Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule="no recursion")
+        for tool in SPAWNING
+    )
+    return RuleSet(entries, Effect.ALLOW, dialect(world.session.profile))
+
+
+@attrs.frozen(slots=False)
+class Declared(Attenuated):
+    """The attenuated reading, whose agents are started by the host's own call."""
+
+    world: World = attrs.field(kw_only=True, eq=False)
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the call that starts *agent*."""
+        return self.world.spawn_call(agent)
+
+
+def declared_reading(world: World) -> Declared:
+    """Return the reading in which every link is bound by all that the files say."""
+    return Declared(declared_tables(world), world=world)
+
+
+def declared_tables(world: World) -> dict[str, Table]:
+    """Return what every link declares, with nothing above it."""
+    own = Ceiling.of(Part(rules, (MAIN,)) for rules in world.own_rules)
+    handed_on = own if world.session.permissions or world.session.style else Ceiling()
+    tables = {MAIN: Table(own, handed_on, Bounds(depth=1))}
+    for name, agent in world.agents.items():
+        sets = (*agent.declared, no_spawning(world))
+        tables[name] = Table(Ceiling.of(Part(rules, (name,)) for rules in sets))
+    for name in world.scripts:
+        link = f"{SCRIPT}{name}"
+        tables[link] = Table.of(world.script_rules(name), link=link)
+    return tables
+
+
+@attrs.frozen(slots=False)
+class Enforced:
+    """What the host really does, confirmations that nobody is asked for included."""
+
+    world: World
+    name: str = "enforced"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return self.world.names
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the call that starts *agent*."""
+        return self.world.spawn_call(agent)
+
+    def start(self, agent: str) -> Link:
+        """Return the first link."""
+        if agent != MAIN:
+            return Link(agent, self._table(self._child(agent, None, Provider.NONE)))
+        provider = self.world.session.provider
+        sets = [answered(rules, provider) for rules in self.world.own_rules]
+        return Link(MAIN, self._table([(rules, MAIN) for rules in sets]))
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*, which is the session itself."""
+        if agent not in self.world.names or agent == MAIN:
+            raise KeyError(agent)
+        if parent.depth:
+            raise SpawnDenied(agent, parent.name, "depth")
+        session = self.world.session
+        return Link(agent, self._table(self._child(agent, session, session.provider)), 1)
+
+    def _child(
+        self, link: str, above: SessionSettings | None, provider: Provider
+    ) -> list[tuple[RuleSet, str]]:
+        parent = [] if above is None else [answered(r, provider) for r in self.world.own_rules]
+        bounds = [(rules, MAIN) for rules in parent]
+        if link.startswith(SCRIPT):
+            listed = (self.world.script_rules(link.removeprefix(SCRIPT)), link)
+            governed = self.world.session.profile.governs_inner_calls
+            return [*bounds, listed] if governed else [listed]
+        agent = self.world.agents[link]
+        pool = (no_spawning(self.world), link)
+        if agent.tool_free:
+            none = RuleSet((), Effect.DENY, pool[0].dialect, Reason.UNAVAILABLE)
+            return [(none, link)]
+        has_parent = above is not None and bool(above.permissions or above.style)
+        outer, own = bound_of(above.permissions if above else None, agent)
+        confirms = own_provider(agent, provider)
+        found = [pool]
+        if has_parent and (outer is not None or (own is None and self._inherits)):
+            found += bounds
+        if own is not None:
+            found.append((answered(own.rules, confirms), link))
+        if len(found) == 1:
+            nobody = RuleSet((), Effect.ASK, pool[0].dialect)
+            found.append((answered(nobody, confirms), link))
+        return found
+
+    @property
+    def _inherits(self) -> bool:
+        return self.world.session.profile.children_are_checked
+
+    @staticmethod
+    def _table(sets: list[tuple[RuleSet, str]]) -> Table:
+        return Table(Ceiling.of(Part(rules, (link,)) for rules, link in sets))
+
+
+def answered(rules: RuleSet, provider: Provider) -> RuleSet:
+    """Return *rules* with what an ask comes to in place of it."""
+    effect = settled(provider)
+    if effect is Effect.ASK:
+        return rules
+    entries = tuple(
+        attrs.evolve(entry, effect=effect) if entry.effect is Effect.ASK else entry
+        for entry in rules.entries
+    )
+    default = effect if rules.default is Effect.ASK else rules.default
+    return attrs.evolve(rules, entries=entries, default=default)

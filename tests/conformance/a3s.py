@@ -1,0 +1,336 @@
+"""A3S Code: each kind of case through the part of the front end that decides it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from policy.effect import Effect
+from policy.hosts.a3s import (
+    AgentDefinition,
+    AgentRegistry,
+    ConfirmationInheritance,
+    ConfirmationPolicy,
+    Facts,
+    Guardrail,
+    Mode,
+    PermissionManager,
+    PermissionPolicy,
+    Profile,
+    Provider,
+    Scope,
+    ScriptToolLimits,
+    ScriptToolSpec,
+    Session,
+    TimeoutAction,
+    built_in_agents,
+    check_program,
+    child_visible,
+    delegate,
+    evaluate,
+    inner_call,
+    load_agent_dir,
+    mcp_needs_confirmation,
+    program_tools,
+    read_agent,
+    register,
+    skill_policy,
+    verifier_preflight,
+)
+from policy.hosts.a3s.errors import A3sError
+from policy.hosts.a3s.names import SHIPPED, Lane
+from policy.source import Source
+from policy.tree import Memory
+from tests.conformance.suite import Case
+
+__all__ = ["decide"]
+
+Given = Mapping[str, Any]
+
+
+def decide(case: Case) -> tuple[str, str]:
+    """Return what *case* must get and what it gets."""
+    kind = case["definition"]["type"].removeprefix("a3s.")
+    try:
+        got = str(_KINDS.get(kind, _of_projected)(case, _profile(case.get("profile"))))
+    except A3sError as error:
+        got = f"error:{error.kind.value}"
+    return str(case["expected"]), got
+
+
+def _profile(text: str | None) -> Profile:
+    """Return the newest version of a range."""
+    if not text or text == "any":
+        return Profile()
+    if found := re.fullmatch(r"a3s\s*(\d+)\.x", text):
+        return Profile((int(found[1]), 999, 0))
+    if found := re.fullmatch(r"a3s\s*<\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?", text):
+        major, minor, patch = (int(number or 0) for number in found.groups())
+        if patch:
+            return Profile((major, minor, patch - 1))
+        return Profile((major, minor - 1, 999)) if minor else Profile((major - 1, 999, 0))
+    if found := re.fullmatch(r"a3s\s*(?:==?|@)?\s*(\d+(?:\.\d+){0,2})", text):
+        return Profile.of(found[1])
+    return Profile()
+
+
+def _policy(given: Given | None, profile: Profile) -> PermissionPolicy | None:
+    if given is None:
+        return None
+    return PermissionPolicy.of(
+        deny=given.get("deny", ()),
+        allow=given.get("allow", ()),
+        ask=given.get("ask", ()),
+        default=Effect(given.get("default_decision", "ask")),
+        enabled=given.get("enabled", True),
+        profile=profile,
+    )
+
+
+def _certain(given: Given | None, profile: Profile) -> PermissionPolicy:
+    policy = _policy(given, profile)
+    assert policy is not None
+    return policy
+
+
+def _provider(text: str | None) -> Provider:
+    return Provider.NONE if text is None else Provider(text)
+
+
+def _call(query: Given) -> tuple[str, Given]:
+    return query["tool"], query.get("args") or {}
+
+
+def _shown(policy: PermissionPolicy, query: Given) -> Effect:
+    if query["stage"] == "visibility":
+        return _effect(policy.visible(query["tool"]))
+    return policy.check(*_call(query)).effect
+
+
+def _effect(passes: bool) -> Effect:
+    return Effect.ALLOW if passes else Effect.DENY
+
+
+def _of_policy(case: Case, profile: Profile) -> Effect:
+    return _shown(_certain(case["definition"], profile), case["query"])
+
+
+def _of_manager(case: Case, profile: Profile) -> Effect:
+    given = case["definition"]
+    manager = PermissionManager(
+        _certain(given["global"], profile), _policy(given.get("session"), profile)
+    )
+    return manager.check(*_call(case["query"])).effect
+
+
+def _of_agent(agent: AgentDefinition, case: Case, profile: Profile) -> Effect:
+    query = case["query"]
+    if query["stage"] == "gate":
+        return _delegated(agent, case, profile)
+    return _shown(agent.permissions, query)
+
+
+def _of_file(case: Case, profile: Profile) -> Effect:
+    given = case["definition"]
+    name = f"agent.{given['format']}"
+    agent = read_agent(Source(name, given["text"]), profile)
+    return _of_agent(agent, case, profile)
+
+
+def _of_builtin(case: Case, profile: Profile) -> Effect:
+    registry = AgentRegistry(built_in_agents(profile))
+    return _of_agent(registry.find(case["definition"]["name"]), case, profile)
+
+
+def _of_projected(case: Case, profile: Profile) -> Effect:
+    given = case["definition"]
+    name = given.get("name") or given.get("agent") or given.get("projected")
+    AgentRegistry(built_in_agents(profile)).project(AgentDefinition(str(name), ""))
+    return Effect.ALLOW
+
+
+def _child(given: Given, profile: Profile) -> AgentDefinition:
+    said = given.get("confirmation_inheritance")
+    return AgentDefinition(
+        given.get("name") or given.get("who", "child"),
+        "",
+        _policy(given.get("policy"), profile) or PermissionPolicy(profile=profile),
+        tool_free=bool(given.get("tool_free")),
+        confirmation=ConfirmationInheritance(said) if said else None,
+    )
+
+
+def _of_delegation(case: Case, profile: Profile) -> Effect:
+    if len(case["chain"]) < 2:
+        return _of_projected(case, profile)
+    return _delegated(_child(case["chain"][1], profile), case, profile)
+
+
+def _delegated(agent: AgentDefinition, case: Case, profile: Profile) -> Effect:
+    parent, query = case["chain"][0], case["query"]
+    if query["stage"] == "visibility":
+        return _of_visibility(case, profile)
+    if query["stage"] == "spawn" or len(case["chain"]) > 2:
+        return Effect.DENY  # an agent that was started starts none
+    return delegate(
+        _policy(parent.get("policy"), profile),
+        _provider(parent.get("confirmation")),
+        agent,
+        *_call(query),
+        needs_confirmation=bool(query.get("tool_requires_confirmation")),
+        only_permissions=query["stage"] == "permission",
+    ).effect
+
+
+def _of_visibility(case: Case, profile: Profile) -> Effect:
+    parent, child = case["chain"]
+    hides = parent.get("hides")
+    hidden = (hides,) if isinstance(hides, str) else tuple(hides or ())
+    return _effect(
+        child_visible(
+            case["query"]["tool"],
+            _policy(parent.get("policy"), profile),
+            _child(child, profile),
+            hidden=hidden,
+        )
+    )
+
+
+def _of_directory(case: Case, profile: Profile) -> Effect:
+    query, files = case["query"], case["definition"].get("files") or {}
+    directory = load_agent_dir(Memory(files))
+    if query["stage"] == "load":
+        return Effect.ALLOW
+    if query["stage"] in {"register", "registration"}:
+        register(directory, SHIPPED)
+        return Effect.ALLOW  # a clash is a warning, and what the host has stays
+    (spec,) = (s for s in directory.scripts if s.name == query["script"])
+    return inner_call(
+        spec, *_call(query), number=query.get("nth_call", 1), profile=profile
+    )
+
+
+def _of_script(case: Case, profile: Profile) -> Effect:
+    given, query = case["definition"], case["query"]
+    limits = given.get("limits") or {}
+    listed = given.get("allowed_tools")
+    spec = ScriptToolSpec(
+        given.get("name", "x"),
+        "",
+        "x.js",
+        None if listed is None and "allowed_tools" in given else tuple(listed or ()),
+        ScriptToolLimits(
+            limits.get("timeoutMs"), limits.get("maxToolCalls"), limits.get("maxOutputBytes")
+        ),
+    )
+    session = None
+    if "session_policy" in given:
+        session = Session(
+            _policy(given["session_policy"], profile), _provider(given.get("confirmation"))
+        )
+    return inner_call(
+        spec, *_call(query), session=session, number=query.get("nth_call", 1), profile=profile
+    )
+
+
+def _of_program(case: Case, profile: Profile) -> Effect:
+    given, query = case["definition"], case["query"]
+    args = given.get("args") or {}
+    if query["stage"] == "script_source":
+        check_program(args)
+        return Effect.ALLOW
+    registered = given.get("registered", sorted(SHIPPED))
+    spec = ScriptToolSpec("program", "", "x.js", program_tools(args, registered, profile))
+    return inner_call(spec, *_call(query), number=query.get("nth_call", 1), profile=profile)
+
+
+def _of_gate(case: Case, profile: Profile) -> Effect:
+    given, query = case["definition"], case["query"]
+    said, hook = given.get("permission"), given.get("permission_request_hook")
+    active = given.get("active_skill_allowed_tools")
+    facts = Facts(
+        pre_tool_block=given.get("pre_tool_hook"),
+        request_hook=Effect(hook) if hook else None,
+        active_skills=None if active is None else tuple(active),
+        needs_confirmation=bool(query.get("tool_requires_confirmation")),
+        budget_denied=given.get("budget") == "deny",
+        host_direct=query.get("origin") == "host_direct",
+    )
+    scope = Scope("session", Effect(said) if said else None, _provider(given.get("confirmation")))
+    return evaluate(query["tool"], [scope], facts, profile).effect
+
+
+def _of_skill(case: Case, profile: Profile) -> Effect:
+    policy = skill_policy(case["definition"].get("allowed_tools"), profile)
+    said = [policy.check(*_call(case["query"])).effect]
+    for link in case["chain"]:
+        above = _policy(link.get("policy"), profile)
+        said += [above.check(*_call(case["query"])).effect] if above else []
+    return min(said)
+
+
+def _of_mcp(case: Case, profile: Profile) -> Effect:
+    given = case["definition"]
+    needs = mcp_needs_confirmation(given.get("annotations"), given.get("meta"))
+    said = given.get("session_permission")
+    scope = Scope("session", Effect(said) if said else None, _provider(given.get("confirmation")))
+    facts = Facts(needs_confirmation=needs)
+    return evaluate(case["query"]["tool"], [scope], facts, profile).effect
+
+
+def _of_guardrail(case: Case, profile: Profile) -> Effect:
+    given = case["definition"]
+    guardrail = Guardrail(
+        Mode.of(given.get("mode", "default")),
+        given.get("workspace"),
+        given.get("symlinks") or {},
+        profile,
+    )
+    return guardrail.check(*_call(case["query"]))
+
+
+def _of_confirmation(case: Case, profile: Profile) -> Effect:
+    given = case["definition"]
+    actions = {"reject": TimeoutAction.REJECT, "autoapprove": TimeoutAction.AUTO_APPROVE}
+    action = str(given.get("timeout_action", "reject")).replace("_", "").lower()
+    policy = ConfirmationPolicy(
+        bool(given.get("enabled")),
+        timeout_action=actions[action],
+        yolo_lanes=frozenset(Lane(lane.lower()) for lane in given.get("yolo_lanes") or ()),
+    )
+    return policy.request(
+        case["query"]["tool"],
+        profile,
+        timed_out=bool(given.get("timed_out")),
+        duplicate_id=bool(given.get("duplicate_tool_id")),
+    )
+
+
+def _of_verifier(case: Case, profile: Profile) -> Effect:
+    query = case["query"]
+    return verifier_preflight(
+        *_call(query),
+        nested=bool(query.get("nested") or case["definition"].get("nested")),
+        read_only=bool(query.get("read_only") or case["definition"].get("read_only")),
+    )
+
+
+_KINDS: dict[str, Callable[[Case, Profile], Effect]] = {
+    "policy": _of_policy,
+    "manager": _of_manager,
+    "agent_file": _of_file,
+    "builtin_agent": _of_builtin,
+    "projected_agent": _of_projected,
+    "delegation": _of_delegation,
+    "delegation_visibility": _of_visibility,
+    "agent_dir": _of_directory,
+    "script_tool": _of_script,
+    "program": _of_program,
+    "gate": _of_gate,
+    "skill": _of_skill,
+    "mcp_tool": _of_mcp,
+    "guardrail": _of_guardrail,
+    "confirmation": _of_confirmation,
+    "verifier_turn": _of_verifier,
+}

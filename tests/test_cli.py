@@ -1,0 +1,402 @@
+"""The command as people use it: what it prints, and how it exits."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import policy
+from policy.cli import main
+from policy.cli.console import Console
+from tests.conftest import FIXTURES
+
+COMMAND = FIXTURES / "command"
+
+
+@pytest.fixture(autouse=True)
+def in_the_fixtures(monkeypatch):
+    monkeypatch.chdir(COMMAND)
+    monkeypatch.delenv("POLICY_DEBUG", raising=False)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command; return its status, what it printed and what it complained of."""
+
+    def running(*arguments):
+        try:
+            status = main(arguments)
+        except SystemExit as stop:  # argparse
+            status = stop.code
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return running
+
+
+def git(*arguments, cwd):
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+        cwd=cwd, check=True, capture_output=True,
+    )  # fmt: skip
+
+
+# --- what is printed, pinned ------------------------------------------------------
+
+PRINTED = {
+    "check-ask": ["check", "team", "Bash(git push origin)"],
+    "check-allow-and-deny": ["check", "team", "Read(a)", "Bash(git push --force x)", "Bash"],
+    "check-deep-chain": ["check", "team", "--chain", "main>worker>worker", "Edit(src/app.py)"],
+    "check-spawn-denied": ["check", "team", "--chain", "main>explore>worker", "Read(a)"],
+    "check-markdown": ["check", "team", "Bash(git push x)", "--format", "markdown"],
+    "check-json": ["check", "team", "Bash(git push x)", "--format", "json"],
+    "audit": ["audit", "team"],
+    "audit-malformed": ["audit", "malformed"],
+    "audit-unread": ["audit", "unread"],
+    "audit-hostile-names": ["audit", "hostile"],
+    "audit-markdown": ["audit", "team", "--format", "markdown"],
+    "audit-claude-code": ["audit", "claude"],
+    "diff": ["diff", "team", "team-changed"],
+    "diff-back": ["diff", "team-changed", "team", "--all"],
+    "diff-of-nothing": ["diff", "team", "team"],
+    "diff-unread": ["diff", "unread-before", "unread"],
+    "diff-malformed": ["diff", "team", "malformed-team"],
+    "diff-markdown": ["diff", "team", "team-changed", "--format", "markdown"],
+    "test": ["test", "claims"],
+    "test-verbose": ["test", "claims", "-v"],
+    "test-markdown": ["test", "claims", "--format", "markdown"],
+    "fmt-diff": ["fmt", "--diff", "loose"],
+    "fmt-malformed": ["fmt", "--check", "malformed"],
+    "no-such-agent": ["check", "team", "--chain", "main>exlpore", "Read(a)"],
+    "several-starts": ["check", "two-roots", "Read(a)"],
+    "no-such-path": ["audit", "nowhere"],
+    "no-such-verb": ["aduit"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_what_is_printed(name, run, text) -> None:
+    status, out, err = run(*PRINTED[name])
+    assert f"$ policy {' '.join(PRINTED[name])}\n{out}--- stderr\n{err}--- exit {status}\n" == text
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_no_line_is_wider_than_the_terminal(name, columns, capsys, monkeypatch) -> None:
+    if "markdown" in name or "json" in name or name.startswith("fmt-diff"):
+        return
+    monkeypatch.setattr("policy.cli.console._WIDTH", columns)
+    main(PRINTED[name])
+    printed = capsys.readouterr()
+    from policy.render.layout import width
+
+    for line in (printed.out + printed.err).splitlines():
+        assert width(line) <= columns or line.startswith("policy: error"), line
+
+
+# --- exit statuses --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["check", "team", "Read(a)"], 0),
+        (["check", "team", "Read(a)", "Grep(x)"], 0),
+        (["check", "team", "Edit(src/a)"], 1),
+        (["check", "team", "Read(a)", "Write(a)"], 1),
+        (["check", "team", "--chain", "main>explore>main", "Read(a)"], 1),
+        (["check", "team"], 2),
+        (["check", "team", "Bash(("], 2),
+        (["check", "team", "--chain", "main>", "Read(a)"], 2),
+        (["check", "team", "--chain", "nobody", "Read(a)"], 2),
+        (["check", "team", "--tool", "Read", "--input", "{"], 2),
+        (["check", "team", "--tool", "Read", "--input", "[]"], 2),
+        (["check", "team", "--tool", "Read", "--input", '{"file_path": "a"}'], 0),
+        (["check", "team", "--calls", "/nowhere"], 2),
+        (["check", "malformed/broken.policy", "Read(a)"], 2),
+        (["check", "malformed", "--chain", "main", "Read(a)"], 0),
+        (["audit", "team"], 0),
+        (["audit", "malformed"], 2),
+        (["diff", "team", "team-changed"], 0),
+        (["diff", "team", "team-changed", "--fail-on", "widened"], 1),
+        (["diff", "team-changed", "team", "--fail-on", "any"], 1),
+        (["diff", "team", "team", "--fail-on", "any"], 0),
+        (["diff", "team", "malformed-team"], 2),
+        (["diff", "malformed-team", "team"], 0),
+        (["diff", "team"], 2),
+        (["diff", "no-such-revision"], 2),
+        (["test", "claims"], 2),
+        (["test", "claims-that-hold"], 0),
+        (["test", "claims-that-fail"], 1),
+        (["test", "team"], 2),
+        (["test", "malformed"], 2),
+        (["fmt", "--check", "team"], 0),
+        (["fmt", "--check", "loose"], 1),
+        (["fmt", "--check", "malformed"], 2),
+        (["fmt", "nowhere.policy"], 2),
+        (["--version"], 0),
+        (["--help"], 0),
+        (["audit", "--help"], 0),
+        (["audit", "--nonsense"], 2),
+        ([], 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
+)  # fmt: skip
+def test_exit_status(arguments, status, run) -> None:
+    assert run(*arguments)[0] == status
+
+
+# --- check ------------------------------------------------------------------------
+
+
+def test_a_stream_of_calls_answers_line_by_line(run, monkeypatch) -> None:
+    lines = [
+        '{"tool": "Bash", "input": {"command": "git diff x"}}',
+        "",
+        '{"tool": "Read", "input": {"file_path": "a"}, "chain": ["main", "explore"]}',
+        '{"tool": "Bash", "input": {"command": "ls"}, "chain": "main>explore"}',
+        '{"tool": "Bash", "input": {"command": "ls"}, "chain": ["main", "nobody"]}',
+        '{"tool": 1}',
+        '{"tool": "Bash", "input": {"command": "a", "command": "git diff x"}}',
+        "[" * 100_000,
+        "nonsense",
+    ]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
+    status, out, _ = run("check", "team", "--calls", "-", "--format", "json")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert [a["effect"] for a in answers] == ["allow", "allow", *["deny"] * 6]
+    assert [a["reason"] for a in answers[2:4]] == ["default", "malformed-call"]
+    assert [bool(a.get("error")) for a in answers] == [False, False, False, *[True] * 5]
+    assert status == 2
+
+
+def test_the_shape_of_an_answer(run) -> None:
+    _, out, _ = run("check", "team", "--format", "json", "Bash(git push x)")
+    answer = json.loads(out)
+    assert answer["chain"] == ["main"]
+    assert answer["call"] == {"tool": "Bash", "input": {"command": "git push x"}}
+    assert (answer["effect"], answer["reason"], answer["reading"]) == ("ask", "rule", "attenuated")
+    assert answer["because"] == [
+        {
+            "rule": "Bash(git push *)", "effect": "ask", "link": "main",
+            "file": "team.policy", "line": 5, "column": 29,
+        }
+    ]  # fmt: skip
+    assert answer["table"].startswith("sha256:")
+    assert answer["profile"] == "policy@1"
+
+
+def test_a_denied_spawn_has_the_shape_of_an_answer(run) -> None:
+    arguments = ["check", "team", "--chain", "main>explore>worker", "Read(a)", "--format", "json"]
+    status, out, _ = run(*arguments)
+    answer = json.loads(out)
+    assert status == 1
+    assert (answer["effect"], answer["reason"]) == ("deny", "default")
+    assert answer["denied_agent"] == "worker"
+    assert answer["message"] == "`explore` may not start `worker`: nothing grants it"
+    assert answer["chain"] == ["main", "explore", "worker"]
+    assert answer["because"] == []
+    assert answer["table"].startswith("sha256:")
+
+
+def test_who_must_confirm_a_start_is_told(run) -> None:
+    _, out, _ = run("check", "team", "--chain", "main>worker", "Read(a)", "--format", "json")
+    assert json.loads(out)["confirm"] == [{"agent": "worker", "by": ["main"]}]
+
+
+def test_all_arguments_of_a_call_can_be_given_as_json(run) -> None:
+    _, out, _ = run("check", "team", "--format", "json", 'Bash({"command": "git push x"})')
+    assert json.loads(out)["call"] == {"tool": "Bash", "input": {"command": "git push x"}}
+
+
+# --- diff ---------------------------------------------------------------------------
+
+
+def test_the_shape_of_a_diff(run) -> None:
+    _, out, _ = run("diff", "team", "team-changed", "--format", "json")
+    diff = json.loads(out)
+    assert diff["exact"] is True
+    assert diff["widened"] + diff["narrowed"] == len(diff["changes"])
+    directions = [change["direction"] for change in diff["changes"]]
+    assert directions == sorted(directions, reverse=True), "widened comes first"
+    for change in diff["changes"]:
+        assert {
+            "chain",
+            "direction",
+            "tool",
+            "from",
+            "to",
+            "witness",
+            "because",
+            "exact",
+        } <= change.keys()
+    assert diff["files"] == [
+        {"path": "team.policy", "what": "policy", "status": "read", "effect": "decisions"}
+    ]
+
+
+def test_every_witness_of_a_change_is_confirmed(run) -> None:
+    _, out, _ = run("diff", "team", "team-changed", "--format", "json")
+    sides = policy.load("team"), policy.load("team-changed")
+    changes = [change for change in json.loads(out)["changes"] if change["what"] == "rule"]
+    assert changes
+    for change in changes:
+        witness = change["witness"]
+        for reading in change["reading"]:
+            for chain in (change["chain"], *change["also"]):
+                found = [
+                    side.chain(*chain, reading=reading).decide(witness["tool"], witness["input"])
+                    for side in sides
+                ]
+                assert [d.effect.value for d in found] == [change["from"], change["to"]]
+
+
+def test_a_change_of_comments_has_no_effect_and_says_so(run, tmp_path) -> None:
+    text = (COMMAND / "team" / "team.policy").read_text()
+    (tmp_path / "team.policy").write_text("# changed\n" + text)
+    status, out, _ = run("diff", "team", str(tmp_path), "--fail-on", "any")
+    assert status == 0
+    assert "changed without effect" in out
+    assert "no call is decided differently" in out
+
+
+def test_no_effect_is_never_said_of_an_unread_file(run) -> None:
+    _, out, _ = run("diff", "unread-before", "unread")
+    assert "changed and not read" in out
+    assert "no call is decided differently" not in out
+    assert "without effect" not in out
+
+
+def test_two_files_of_different_names_are_compared(run) -> None:
+    status, out, _ = run("diff", "team/team.policy", "team-renamed.policy", "--format", "json")
+    assert status == 0
+    assert json.loads(out)["changes"] == []
+
+
+def test_revisions_are_compared(run, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q", "-b", "main", cwd=tmp_path)
+    for folder in ("team", "team-changed"):
+        text = (COMMAND / folder / "team.policy").read_text()
+        (tmp_path / "team.policy").write_text(text)
+        git("add", ".", cwd=tmp_path)
+        git("commit", "-q", "-m", folder, cwd=tmp_path)
+        git("tag", folder, cwd=tmp_path)
+    expected = run("diff", "team..team-changed", "--format", "json")
+    assert json.loads(expected[1])["widened"] > 0
+    assert run("diff", "team...HEAD", "--format", "json")[0] == 0
+    same = json.loads(run("diff", "team", "--format", "json")[1])
+    assert same["changes"] == json.loads(expected[1])["changes"], "the working tree is the tag"
+    assert run("diff", "HEAD", "--fail-on", "any")[0] == 0
+    (tmp_path / "team").mkdir()
+    status, _, err = run("diff", "team")
+    assert status == 2, "an existing path beats a revision"
+    assert "refs/heads/team" in err
+
+
+# --- fmt ----------------------------------------------------------------------------
+
+
+def test_fmt_writes_in_place_and_keeps_the_mode(run, tmp_path) -> None:
+    file = tmp_path / "a.policy"
+    file.write_text("agent   main {\n  allow Read,Grep\n}\n")
+    file.chmod(0o640)
+    link = tmp_path / "link.policy"
+    link.symlink_to(file)
+    status, out, err = run("fmt", str(tmp_path))
+    assert (status, out) == (0, f"changed {file}\n")
+    assert "1 file changed, 1 in all" in err
+    assert file.read_text() == "agent main {\n    allow     Read, Grep\n}\n"
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["a.policy", "link.policy"]
+
+
+def test_fmt_leaves_a_malformed_file_alone(run, tmp_path) -> None:
+    file = tmp_path / "a.policy"
+    file.write_text("agnt main {}\n")
+    status, _, err = run("fmt", str(file))
+    assert status == 2
+    assert "^^^^" in err
+    assert file.read_text() == "agnt main {}\n"
+
+
+def test_fmt_reads_standard_input(run, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"root  a\nagent a {}\n")))
+    assert run("fmt", "-") == (0, "root a\n\nagent a {}\n", "")
+
+
+# --- whatever happens -----------------------------------------------------------------
+
+
+def test_an_internal_error_is_short_and_hides_no_other_project(run, monkeypatch) -> None:
+    import policy.cli.audit as verb
+
+    def fail(workspace, **_):
+        if workspace.projects[0].title.endswith("a.policy"):
+            raise RuntimeError("out\x1b[31m of order")
+        return real(workspace)
+
+    real = verb.audit
+    monkeypatch.setattr(verb, "audit", fail)
+    status, out, err = run("audit", "two-roots")
+    assert status == 2
+    assert "boss" in out
+    assert "internal error" in err
+    assert "Traceback" not in err
+    assert "\x1b" not in err
+
+
+def test_debugging_shows_the_traceback(run, monkeypatch) -> None:
+    import policy.cli.check as verb
+
+    monkeypatch.setenv("POLICY_DEBUG", "1")
+    monkeypatch.setattr(verb, "Asking", lambda *_: 1 / 0)
+    status, _, err = run("check", "team", "Read(a)")
+    assert status == 2
+    assert "Traceback" in err
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(FIXTURES.parent)}
+    calls = tmp_path / "calls.jsonl"
+    calls.write_text('{"tool": "Read", "input": {"file_path": "a"}}\n' * 5000)
+    command = [sys.executable, "-m", "policy", "check", "team", "--calls", str(calls)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_checking_needs_neither_audit_nor_diff_nor_cattrs() -> None:
+    script = (
+        "import sys; from policy.cli import main; main(['check', 'team', 'Read(a)']);"
+        "print([m for m in ('policy.audit', 'policy.diff', 'cattrs', 'policy.codec')"
+        " if m in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(FIXTURES.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_colour_is_for_terminals_and_can_be_forced_and_refused(run, monkeypatch) -> None:
+    assert "\x1b" not in run("check", "team", "Read(a)")[1]
+    assert "\x1b[32m" in run("check", "team", "Read(a)", "--color", "always")[1]
+    monkeypatch.setattr("policy.cli.console._is_terminal", lambda _: True)
+    assert Console.of().page.colour
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not Console.of().page.colour
+    assert Console.of("always").page.colour

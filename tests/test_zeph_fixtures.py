@@ -1,0 +1,95 @@
+"""The traps of Zeph: ``fixtures/zeph-*``, what each decides and what is found in it.
+
+``requests.yaml`` are decisions, ``findings.yaml`` is every finding in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+import policy
+from policy.audit import audit
+from policy.hosts import zeph
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+FOLDERS = sorted(FIXTURES.glob("zeph-*"))
+
+
+def _requests() -> Iterator[object]:
+    for folder in FOLDERS:
+        file = folder / "requests.yaml"
+        requests = yaml.safe_load(file.read_text()) if file.exists() else []
+        for number, request in enumerate(requests, 1):
+            yield pytest.param(folder, request, id=f"{folder.name}-{number}")
+
+
+@pytest.mark.parametrize(("folder", "request_"), list(_requests()))
+def test_a_request_gets_what_its_fixture_says(folder: Path, request_: dict) -> None:
+    workspace = policy.load(folder, front_ends=[zeph])
+    reading = request_.get("reading", "attenuated")
+    try:
+        chain = workspace.chain(*request_["chain"], reading=reading)
+    except policy.SpawnDenied as denied:
+        assert (request_["effect"], request_.get("denied")) == ("deny", denied.agent), str(denied)
+        return
+    assert "denied" not in request_, f"{chain} came about"
+    decision = chain.decide(request_["request"], request_["input"])
+    assert str(decision.effect) == request_["effect"], str(decision)
+    if "reason" in request_:
+        assert decision.reason.value == request_["reason"], str(decision)
+    if "because" in request_:
+        places = [f"{b.place.file}:{b.place.line}" for b in decision.because if b.place]
+        assert places == request_["because"], str(decision)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_findings_of_a_fixture_are_those_it_lists(folder: Path) -> None:
+    workspace = policy.load(folder, front_ends=[zeph])
+    found = []
+    for finding in workspace.findings:
+        line = {"code": finding.code, "severity": finding.severity.value, "place": str(finding.place)}
+        if finding.span and (text := finding.span.text.split("\n")[0]):
+            line["text"] = text
+        found.append(line)
+    assert found == yaml.safe_load((folder / "findings.yaml").read_text())
+
+
+# Codes that no folder can show, and the test that does.
+ELSEWHERE = {
+    "too-many-definitions": "test_zeph_loading",
+    "empty-allow-grants-all": "test_zeph_issue_970",
+    "bypass-without-effect": "test_zeph_spawn",
+    "hooks-kept": "test_zeph_loading",
+    "trust-exempts-from-deny": "test_zeph_session",
+    "dead-scope-pattern": "test_zeph_session",
+    "flat-disallowed-tools": "test_zeph_writing",
+    "rule-is-no-glob": "test_zeph_session",
+}
+
+
+def test_every_code_has_a_fixture() -> None:
+    shown = {
+        finding["code"]
+        for folder in FOLDERS
+        for finding in yaml.safe_load((folder / "findings.yaml").read_text())
+    }
+    sources = sorted(Path(zeph.__file__).parent.glob("*.py"))
+    text = "\n".join(source.read_text() for source in sources)
+    tests = "\n".join(file.read_text() for file in Path(__file__).parent.glob("test_zeph_*.py"))
+    for code in shown:
+        assert f'"{code}"' in text, code
+    for code, module in ELSEWHERE.items():
+        assert code not in shown
+        assert code in (Path(__file__).parent / f"{module}.py").read_text()
+        assert code in tests
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_an_audit_of_a_fixture_is_exact_and_shows_no_file_unread(folder: Path) -> None:
+    whole = audit(policy.load(folder, front_ends=[zeph]))
+    assert all(project.exact for project in whole.projects)
+    assert all(agent.exact for project in whole.projects for agent in project.agents)
