@@ -23,7 +23,7 @@ from policy.project import Project
 from policy.reach import Reach, reach
 from policy.row import Row
 from policy.source import Place
-from policy.table import Table
+from policy.table import Bounds, Table
 from policy.telling import internal_tools, told
 from policy.tools import OTHER_TOOL, glob_pattern, representatives
 from policy.workspace import Unread, Workspace
@@ -109,6 +109,7 @@ class AgentAudit:
         dead_letters: what the chain declares and the host refuses.
         spawns: the agents it can start, as declared and as enforced.
         exact: whether the two readings were compared exactly.
+        bounds: the limits that its own definition states.
 
     """
 
@@ -120,6 +121,7 @@ class AgentAudit:
     dead_letters: tuple[Difference, ...]
     spawns: tuple[tuple[str, ...], tuple[str, ...]]
     exact: bool = True
+    bounds: Bounds = Bounds()
 
 
 @attrs.frozen
@@ -179,6 +181,7 @@ class _Auditor:
             dead_letters=tuple(d for d in unique.values() if _is_dead_letter(d)),
             spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
             exact=all(comparison.exact for comparison in compared),
+            bounds=entry.declared.bounds if entry else Bounds(),
         )
 
     def _readings(self, chains: tuple[Chain, ...]) -> Iterator[Comparison]:

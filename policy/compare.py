@@ -13,7 +13,6 @@ Where a side is a meet of several lists, a line is chosen for each of them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
@@ -28,6 +27,7 @@ from policy.lookup import Lookup
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.classes import classes
 from policy.patterns.domains import COMMANDS, Domain
+from policy.patterns.members import members
 from policy.patterns.pattern import (
     Pattern,
     freeze,
@@ -36,7 +36,6 @@ from policy.patterns.pattern import (
     readable,
     set_characters,
 )
-from policy.patterns.members import members
 from policy.patterns.search import fresh_character, search
 from policy.row import Row
 from policy.view import View, counterparts

@@ -1,146 +1,183 @@
-"""Tables as JSON: one text a table, and nothing is taken on trust."""
+"""Tables as JSON: byte for byte there and back, and nothing else gets in."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import pickle
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import policy
 from policy.codec import table_from_json, table_to_json
-from policy.compile import compile_policy
-from policy.hosts.notation import SEMANTICS, policies
-from policy.parse import parse_notation
-from policy.source import Source
-from policy.table import NOTHING, UNRESTRICTED, Table
-from tests.strategies import tables
-
-TEXT = """
-agent lead {
-    allow     Read(src/[a-c]*.py), Bash(git *), WebFetch(domain:*.example.com), Task(explore, "a b")
-    ask       Bash(git push *), Task(model:opus*)
-    deny      mcp__*, Read(.env)
-    delegate  Read
-    trust     verified
-    limit     depth 2, turns 20
-}
-"""
+from policy.errors import PolicyError
+from policy.hosts import FRONT_ENDS
+from policy.table import NOTHING, UNRESTRICTED, Bounds, Table
+from policy.tree import Folder
+from tests.conftest import FIXTURES
+from tests.strategies import calls, tables
 
 
-def _lead() -> Table:
-    (lead,) = policies(parse_notation(Source("team.policy", TEXT)))
-    return compile_policy(lead, SEMANTICS)
+def same(one: Table, other: Table) -> None:
+    """Assert that two tables are alike in all that they decide and explain."""
+    assert one == other
+    assert one.hash == other.hash
+    for ceiling, twin in ((one.use, other.use), (one.delegated, other.delegated)):
+        assert [part.links for part in ceiling.parts] == [part.links for part in twin.parts]
+        for part, match in zip(ceiling.parts, twin.parts, strict=True):
+            lines = [(e, e.rule, e.place) for e in part.rules.entries]
+            assert lines == [(e, e.rule, e.place) for e in match.rules.entries]
 
 
-@given(tables)
-def test_a_table_survives_the_round_trip_byte_for_byte(table: Table) -> None:
+@given(tables(), calls())
+def test_a_table_survives_the_round_trip_byte_for_byte(table, call) -> None:
     text = table_to_json(table)
-    again = table_from_json(text)
-    assert again == table
-    assert again.hash == table.hash
-    assert table_to_json(again) == text
+    read = table_from_json(text)
+    same(table, read)
+    assert table_to_json(read) == text
+    assert read.decide(*call) == table.decide(*call)
 
 
-@pytest.mark.parametrize("table", [UNRESTRICTED, NOTHING, _lead()], ids=["top", "bottom", "lead"])
-def test_known_tables_survive_the_round_trip(table: Table) -> None:
+@given(tables(), tables())
+def test_a_chain_survives_the_round_trip(one, other) -> None:
+    table = one & other
+    text = table_to_json(table)
+    same(table, table_from_json(text))
+    assert table_to_json(table_from_json(text)) == text
+
+
+@pytest.mark.parametrize(
+    "table", [UNRESTRICTED, NOTHING, Table(bounds=Bounds(depth=2, turns=9, trust="verified"))]
+)
+def test_the_simplest_tables_survive(table) -> None:
     assert table_from_json(table_to_json(table)) == table
 
 
-def test_what_is_read_back_decides_and_explains_alike() -> None:
-    table = _lead()
-    again = table_from_json(table_to_json(table))
-    for tool, call in (
-        ("Bash", {"command": "git push origin"}),
-        ("Bash", {"command": "git status && rm -rf /"}),
-        ("Read", {"file_path": "src/apple.py"}),
-        ("Task", {"subagent_type": "explore", "model": "opus-5"}),
-        ("mcp__x__y", {}),
-    ):
-        assert again.decide(tool, call) == table.decide(tool, call)
+@pytest.mark.parametrize("front_end", FRONT_ENDS, ids=lambda module: module.__name__)
+def test_every_table_of_the_fixtures_survives(front_end) -> None:
+    seen = set()
+    for project in front_end.load(Folder(FIXTURES)):
+        for reading in (project.attenuated, project.enforced):
+            for agent in reading.agents:
+                table = reading.start(agent).table
+                if table.hash in seen:
+                    continue
+                seen.add(table.hash)
+                text = table_to_json(table)
+                same(table, table_from_json(text))
+                assert table_to_json(table_from_json(text)) == text
+    assert seen
 
 
-def test_the_tables_of_a_host_survive_the_round_trip() -> None:
-    folder = {
-        ".claude/settings.json": '{"permissions": {"allow": ["Bash(npm test:*)"], "deny": ["Read(.env)"]}}',
-        ".claude/agents/a.md": "---\nname: a\ndescription: d\ntools: Read, Bash(git *)\n---\n",
-    }
-    from policy.files import Memory
-    from policy.workspace import load_tree
-
-    for reading in ("attenuated", "enforced"):
-        table = load_tree(Memory(folder)).chain("main", "a", reading=reading).table
-        text = table_to_json(table)
-        assert table_from_json(text) == table
-        assert table_to_json(table_from_json(text)) == text
+# --- hostile input ---------------------------------------------------------------
 
 
-def _changed(change: Any) -> str:
-    document = json.loads(table_to_json(_lead()))
-    change(document)
-    return json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n"
+def team() -> str:
+    return table_to_json(policy.load(FIXTURES / "command" / "team").chain("main", "reviewer").table)
 
 
-def _widen(document: dict) -> None:
-    document["rules"][0]["default"] = "allow"
+def changed(change) -> str:
+    value = json.loads(team())
+    change(value)
+    return json.dumps(value)
 
 
-def _drop(document: dict) -> None:
-    del document["rules"][0]["entries"][0]
-    del document["sources"]["rules"][0][0]
+def entry(value):
+    """Return the first line with a pattern."""
+    return next(e for rules in value["rules"] for e in rules["entries"] if "pattern" in e)
 
 
-def _move(document: dict) -> None:
-    document["sources"]["rules"][0][0]["place"]["line"] = 99
+def put(path, new):
+    def change(value):
+        *way, last = path
+        for key in way:
+            value = value[key]
+        value[last] = new
+
+    return change
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        _widen,
-        _drop,
-        _move,
-        lambda d: d.update(hash="sha256:" + "0" * 64),
-        lambda d: d["sources"].update(hash="sha256:" + "0" * 64),
-        lambda d: d.update(version=2),
-        lambda d: d.update(version=True),
-        lambda d: d.update(more=1),
-        lambda d: d.pop("rules"),
-        lambda d: d.update(use="all"),
-        lambda d: d.update(use=[]),
-        lambda d: d.update(use=[0, 0]),
-        lambda d: d["rules"][0].update(dialect=7),
-        lambda d: d["rules"][0].update(dialect=-1),
-        lambda d: d["rules"][0].update(dialect=True),
-        lambda d: d["sources"].update(use=["lead"]),
-        lambda d: d["rules"][0]["entries"][0].update(effect="grant"),
-        lambda d: d["rules"][0]["entries"][0].update(effect=None),
-        lambda d: d["rules"][0]["entries"][0].update(alow=1),
-        lambda d: d["rules"][0]["entries"][0].update(pattern={"kind": "text", "tokens": "*"}),
-        lambda d: d["rules"][0]["entries"][0].update(
-            pattern={"kind": "text", "tokens": ["a", "b"]}
-        ),
-        lambda d: d["bounds"].update(trust="absolute"),
-        lambda d: d["bounds"].update(depth="2"),
-        lambda d: d.update(delegate=False),
-    ],
-)
-def test_a_changed_text_is_refused(change: Any) -> None:
-    with pytest.raises(policy.PolicyError):
-        table_from_json(_changed(change))
+HOSTILE = {
+    "nothing": "",
+    "no-object": "[]",
+    "text": '"table"',
+    "no-version": "{}",
+    "another-version": changed(put(["version"], 2)),
+    "version-that-is-true": changed(put(["version"], True)),
+    "version-that-is-a-float": changed(put(["version"], 1.0)),
+    "unknown-key": changed(put(["code"], "import os")),
+    "missing-key": changed(lambda value: value.pop("use")),
+    "key-twice": '{"version": 1, "version": 1}',
+    "not-a-number": '{"version": NaN}',
+    "nested-too-deep": "[" * 100_000,
+    "nested-too-deep-inside": '{"version": 1, "rules": ' + "[" * 900 + "]" * 900 + "}",
+    "number-of-a-million-digits": '{"version": ' + "1" * 1_000_000 + "}",
+    "a-pickle": pickle.dumps({"version": 1}).decode("latin-1"),
+    "effect-that-is-a-number": changed(lambda v: entry(v).update(effect=2)),
+    "effect-that-is-unknown": changed(lambda v: entry(v).update(effect="permit")),
+    "effect-that-is-null": changed(lambda v: entry(v).update(effect=None)),
+    "effect-changed": changed(lambda v: entry(v).update(effect="allow")),
+    "tool-that-is-a-list": changed(lambda v: entry(v).update(tool=["Bash"])),
+    "unknown-key-in-a-line": changed(lambda v: entry(v).update(alow=True)),
+    "pattern-of-unknown-kind": changed(lambda v: entry(v)["pattern"].update(kind="regex")),
+    "pattern-with-unknown-gap": changed(lambda v: entry(v)["pattern"].update(tokens=[{"gap": "x"}])),
+    "pattern-not-canonical": changed(lambda v: entry(v)["pattern"].update(tokens=["a", "b"])),
+    "pattern-with-empty-text": changed(lambda v: entry(v)["pattern"].update(tokens=[""])),
+    "entries-that-are-text": changed(put(["rules", 0, "entries"], "allow")),
+    "default-missing": changed(lambda v: v["rules"][0].pop("default")),
+    "default-changed": changed(put(["rules", 0, "default"], "allow")),
+    "dialect-out-of-range": changed(put(["rules", 0, "dialect"], 99)),
+    "dialect-below-range": changed(put(["rules", 0, "dialect"], -1)),
+    "part-out-of-range": changed(put(["use"], [7, 0])),
+    "part-left-out": changed(put(["use"], [])),
+    "links-left-out": changed(put(["sources", "use"], [])),
+    "sources-left-out": changed(put(["sources", "rules"], [])),
+    "source-moved": changed(put(["sources", "rules", 0, 0, "rule"], "Harmless")),
+    "place-of-wrong-type": changed(put(["sources", "rules", 0, 0, "place", "line"], "4")),
+    "trust-unknown": changed(put(["bounds"], {"trust": "absolute"})),
+    "depth-that-is-true": changed(put(["bounds"], {"depth": True})),
+    "bounds-changed": changed(put(["bounds"], {"depth": 5})),
+    "hash-changed": changed(put(["hash"], "sha256:" + "0" * 64)),
+    "hash-that-is-null": changed(put(["hash"], None)),
+    "hidden-characters": changed(put(["\u202eversion\x1b[2J"], 1)),
+    "expression-that-is-none": changed(
+        put(["dialects", 0, "shell", "programs"], {"x": {"first": "("}})
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "null", "[]", "{", "{}", "[" * 100_000, '{"agent-policy": NaN}', "\x80\x04K\x01."],
-)
-def test_what_is_no_table_is_refused(text: str) -> None:
-    with pytest.raises(policy.PolicyError):
-        table_from_json(text)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_refused(name) -> None:
+    with pytest.raises(PolicyError) as refused:
+        table_from_json(HOSTILE[name])
+    assert "\x1b" not in str(refused.value)
+    assert "\u202e" not in str(refused.value)
+    assert len(refused.value.message) < 500
 
 
-def test_a_text_that_is_laid_out_otherwise_is_refused() -> None:
-    text = table_to_json(_lead())
-    with pytest.raises(policy.PolicyError):
-        table_from_json(json.dumps(json.loads(text), indent=1))
+def test_why_text_is_refused(text) -> None:
+    told = []
+    for name, hostile in HOSTILE.items():
+        with pytest.raises(PolicyError) as refused:
+            table_from_json(hostile)
+        message = refused.value.message
+        told.append(f"{name}: {message.split('sha256:')[0]}\n")
+    assert "".join(told) == text
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: (
+    st.lists(inner) | st.dictionaries(st.sampled_from(
+        ["version", "hash", "dialects", "rules", "use", "delegate", "bounds", "sources", "kind"]
+    ), inner)
+), max_leaves=12))  # fmt: skip
+def test_no_json_gets_through_or_breaks_the_reader(value) -> None:
+    if isinstance(value, dict):
+        value["version"] = 1
+    with pytest.raises(PolicyError):
+        table_from_json(json.dumps(value))
+
+
+def test_equal_tables_give_equal_text() -> None:
+    assert team() == team()
+    assert team().endswith("}\n")

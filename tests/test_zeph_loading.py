@@ -89,7 +89,7 @@ def test_a_linked_folder_is_its_own_bound_unless_asked_for(tmp_path: Path) -> No
     (elsewhere / "x.md").write_text(_text("x"))
     (work / ".zeph/agents").symlink_to(elsewhere)
 
-    loaded = load_all_with_sources([".zeph/agents"], user := [], None, user, folder=work)
+    loaded = load_all_with_sources([".zeph/agents"], folder=work)
     assert [d.source for d in loaded.definitions] == ["project/x.md"]
     strict = load_all_with_sources([".zeph/agents"], folder=work, strict=True)
     assert strict.definitions == ()

@@ -157,7 +157,7 @@ def test_every_mistake_of_types_is_told_at_once() -> None:
 def test_what_closes_the_header_is_the_first_line_that_starts_so() -> None:
     assert parse(f"---\n{HEAD}----\nbody\n---\nmore").system_prompt == "-\nbody\n---\nmore"
     assert parse(f"---\n{HEAD}---").system_prompt == ""
-    assert parse(f"---\r\nname: a\r\ndescription: b\r\n---\r\nx\r\n").system_prompt == "x"
+    assert parse("---\r\nname: a\r\ndescription: b\r\n---\r\nx\r\n").system_prompt == "x"
 
 
 def test_plain_words_are_text_where_text_is_wanted() -> None:
@@ -170,9 +170,9 @@ def test_plain_words_are_text_where_text_is_wanted() -> None:
 def test_toml_has_the_same_fields_with_their_places() -> None:
     definition = parse(
         "+++\r\nname = \"a\"\r\ndescription = 'b'\r\n[tools]\r\nallow = [\"Read\", \"Bash(x *)\"]\r\n"
-        "except = [\r\n  \"write\",\r\n]\r\n[permissions]\r\npermission_mode = \"plan\"\r\n"
-        "[[hooks.PreToolUse]]\r\nmatcher = \"bash\"\r\n[[hooks.PreToolUse.hooks]]\r\n"
-        "type = \"command\"\r\ncommand = \"x\"\r\n+++\r\nPrompt.\r\n"
+        'except = [\r\n  "write",\r\n]\r\n[permissions]\r\npermission_mode = "plan"\r\n'
+        '[[hooks.PreToolUse]]\r\nmatcher = "bash"\r\n[[hooks.PreToolUse.hooks]]\r\n'
+        'type = "command"\r\ncommand = "x"\r\n+++\r\nPrompt.\r\n'
     )
 
     assert definition.tools == AllowList(("Read", "Bash(x *)"))

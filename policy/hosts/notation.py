@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from policy import limits
-from policy.claims import Claim, ChainTest, Never
+from policy.claims import ChainTest, Claim, Never
 from policy.compile import compile_policy
 from policy.dialect import Argument, ArgumentKind, Dialect, Shell
 from policy.effect import Effect

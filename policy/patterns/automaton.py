@@ -351,9 +351,7 @@ class Automaton:
             child = (node.letters or _NONE).get(character)
             if child is not None:
                 entered.append(child)
-            if node.loop is Gap.ANY or (node.loop is Gap.PART and not between):
-                entered.append(node)
-            elif isinstance(node.loop, Run) and character not in node.loop.excluded:
+            if node.loop is Gap.ANY or (node.loop is Gap.PART and not between) or (isinstance(node.loop, Run) and character not in node.loop.excluded):
                 entered.append(node)
             if between:
                 if node.deepened is not None:

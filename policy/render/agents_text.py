@@ -8,7 +8,7 @@ import attrs
 
 from policy.audit import AgentAudit, Position
 from policy.render.layout import Ink, Page
-from policy.render.privileges import LABELS, Summary, side_by_side, summarise
+from policy.render.privileges import LABELS, Summary, rule_parts, side_by_side, summarise
 from policy.render.words import listed
 from policy.source import visible
 
@@ -93,7 +93,7 @@ class _Block:
         lines: list[str] = []
         for positions in self._positions():
             lines += self._position(*positions)
-        lines += self._spawns()
+        lines += [*self._limits(), *self._spawns()]
         if not self.agent.exact:
             lines += self.page.prose(
                 "the two readings could not be compared exactly",
@@ -132,7 +132,10 @@ class _Block:
         notes = [note] if note else []
         if position.confirm:
             confirmed = ["it" if n == self.agent.name else visible(n) for n in position.confirm]
-            notes.append(f"once the start of {' and '.join(confirmed)} is confirmed")
+            starts = (
+                "its start" if confirmed == ["it"] else f"the start of {' and '.join(confirmed)}"
+            )
+            notes.append(f"once {starts} is confirmed")
         if notes:
             text += f" ({', '.join(notes)})"
         return self.page.prose(text, self._label("chain"))
@@ -150,7 +153,7 @@ class _Block:
         for tool, layers in summary.layered.items():
             lines += self.page.prose(f"{tool}: the strictest of", self._label("depends"))
             for layer in layers:
-                lines += self.page.prose(layer, self._label("") + "- ")
+                lines += self.page.flow(rule_parts(layer), self._label("") + "- ", separator=" ")
         return lines
 
     def _apart(self, reading: str, summary: Summary) -> list[str]:
@@ -166,8 +169,21 @@ class _Block:
             lines += self.page.prose(f"{tool}: the strictest of", head)
             head = self._label("")
             for layer in layers:
-                lines += self.page.prose(layer, head + "- ")
+                lines += self.page.flow(rule_parts(layer), head + "- ", separator=" ")
         return lines or self.page.flow([Ink("nothing", "dim")], head)
+
+    def _limits(self) -> list[str]:
+        bounds = self.agent.bounds
+        limits = [
+            f"{name} {limit}"
+            for name, limit in (
+                ("depth", bounds.depth),
+                ("turns", bounds.turns),
+                ("trust", bounds.trust),
+            )
+            if limit is not None
+        ]
+        return self.page.flow(limits, self._label("limits")) if limits else []
 
     def _spawns(self) -> list[str]:
         declared, real = self.agent.spawns

@@ -51,6 +51,11 @@ def _agent(agent: AgentAudit) -> Object:
         "escalations": [difference_json(one) for one in agent.escalations],
         "dead_letters": [difference_json(one) for one in agent.dead_letters],
         "spawns": {"attenuated": list(agent.spawns[0]), "enforced": list(agent.spawns[1])},
+        "bounds": {
+            "depth": agent.bounds.depth,
+            "turns": agent.bounds.turns,
+            "trust": agent.bounds.trust,
+        },
         "exact": agent.exact,
     }
 

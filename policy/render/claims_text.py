@@ -114,5 +114,5 @@ def claims_markdown(tested: Sequence[Tested]) -> str:
             if not verdict.holds:
                 place = code(str(verdict.span.place))
                 told = f"**{_WORDS[verdict.holds]}** {code(verdict.claim)} at {place}"
-                lines.append(item(f"{told}: {prose(verdict.why)}"))
+                lines.append(item(f"{told}: {prose(_why(verdict))}"))
     return "\n".join(lines).rstrip() + "\n"

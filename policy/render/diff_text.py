@@ -6,7 +6,7 @@ from policy.decision import Decision
 from policy.render.changes import FILES, Report, Told, headline, summary, told, verdict
 from policy.render.excerpt import because_line
 from policy.render.layout import Ink, Page, width
-from policy.render.privileges import LABELS, Summary
+from policy.render.privileges import LABELS, Summary, rule_parts
 from policy.render.words import chain_text, count, explained, listed
 from policy.source import visible
 
@@ -66,7 +66,8 @@ def _grants(grants: Summary, word: str, page: Page) -> list[str]:
         lines += page.prose(f"{tool}: the strictest of", f"{_label(word)}{'depends':<{_LABEL}}")
         word = ""
         for layer in layers:
-            lines += page.prose(layer, _label("") + " " * _LABEL + "- ")
+            head = _label("") + " " * _LABEL + "- "
+            lines += page.flow(rule_parts(layer), head, separator=" ")
     return lines
 
 

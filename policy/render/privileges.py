@@ -13,7 +13,7 @@ from policy.effect import Effect
 from policy.source import visible
 from policy.tools import OTHER_TOOL
 
-__all__ = ["LABELS", "Summary", "side_by_side", "summarise"]
+__all__ = ["LABELS", "Summary", "rule_parts", "side_by_side", "summarise"]
 
 # The lines of a summary, in the order they are shown.
 LABELS = ("allow", "ask", "deny", "not available", "otherwise")
@@ -90,6 +90,11 @@ def side_by_side(
 
 
 _NOTHING = Privilege(OTHER_TOOL, Effect.DENY, reason=Reason.UNAVAILABLE)
+
+
+def rule_parts(layer: str) -> list[str]:
+    """Return what a layer says, cut where a line may be broken: between its rules."""
+    return re.split(r"(?<=[,;]) ", layer)
 
 
 def _is_told(privilege: Privilege, other: Privilege) -> bool:

@@ -206,9 +206,7 @@ def _of_directory(case: Case, profile: Profile) -> Effect:
         register(directory, SHIPPED)
         return Effect.ALLOW  # a clash is a warning, and what the host has stays
     (spec,) = (s for s in directory.scripts if s.name == query["script"])
-    return inner_call(
-        spec, *_call(query), number=query.get("nth_call", 1), profile=profile
-    )
+    return inner_call(spec, *_call(query), number=query.get("nth_call", 1), profile=profile)
 
 
 def _of_script(case: Case, profile: Profile) -> Effect:

@@ -15,6 +15,7 @@ from policy.hosts.a3s.delegation import child_visible, delegate
 from policy.hosts.a3s.errors import A3sError
 from policy.hosts.a3s.gate import Facts, Scope, evaluate, evaluate_call
 from policy.hosts.a3s.guardrail import Guardrail, Mode
+from policy.hosts.a3s.loading import HOST, Options, load
 from policy.hosts.a3s.neighbours import check_task, mcp_needs_confirmation, verifier_preflight
 from policy.hosts.a3s.permissions import PermissionManager, PermissionPolicy
 from policy.hosts.a3s.program import check_program, program_tools
@@ -23,6 +24,7 @@ from policy.hosts.a3s.skills import skill_policy
 from policy.hosts.a3s.versions import Profile
 
 __all__ = [
+    "HOST",
     "A3sError",
     "AgentDefinition",
     "AgentDir",
@@ -32,6 +34,7 @@ __all__ = [
     "Facts",
     "Guardrail",
     "Mode",
+    "Options",
     "PermissionManager",
     "PermissionPolicy",
     "Profile",
@@ -49,6 +52,7 @@ __all__ = [
     "evaluate",
     "evaluate_call",
     "inner_call",
+    "load",
     "load_agent_dir",
     "mcp_needs_confirmation",
     "program_tools",

@@ -219,7 +219,9 @@ class _Tool:
             return ()
         for item in node.items:
             if not isinstance(item, Scalar) or not isinstance(item.value, str):
-                self.fail(f"expected a string in `allowed_tools`, found {describe(item)}", item.span)
+                self.fail(
+                    f"expected a string in `allowed_tools`, found {describe(item)}", item.span
+                )
         return tuple(str(item.value) for item in node.items if isinstance(item, Scalar))
 
     def _limits(self, node: Node | None) -> ScriptToolLimits:
@@ -235,7 +237,9 @@ class _Tool:
         if value is None or (isinstance(value, Scalar) and value.value is None):
             return None
         if not isinstance(value, Scalar) or type(value.value) is not int or value.value < 0:
-            self.fail(f"expected an unsigned number at `{key}`, found {describe(value)}", value.span)
+            self.fail(
+                f"expected an unsigned number at `{key}`, found {describe(value)}", value.span
+            )
             return None
         if not 1 <= value.value <= largest:
             msg = f"tool {self.stem} limit {key}={value.value} is out of range [1, {largest}]"

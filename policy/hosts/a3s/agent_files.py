@@ -10,6 +10,7 @@ from typing import Final
 
 from policy.documents.node import Mapping, Node, Scalar, Sequence
 from policy.documents.yaml_nodes import read_yaml
+from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.a3s.agents_data import kind_of, policy_of
 from policy.hosts.a3s.definitions import AgentDefinition, ConfirmationInheritance, Listed
@@ -18,7 +19,6 @@ from policy.hosts.a3s.permissions import PermissionPolicy
 from policy.hosts.a3s.reading_nodes import Fields, first_of, permissions
 from policy.hosts.a3s.rules import PermissionRule
 from policy.hosts.a3s.versions import NEWEST, Profile
-from policy.effect import Effect
 from policy.source import Source, Span
 from policy.syntax import Presence
 
@@ -150,8 +150,7 @@ def _confirmation(fields: Fields) -> ConfirmationInheritance | None:
     except ValueError:
         node = fields.node.get("confirmation_inheritance")
         raise fields.error(
-            f"unknown variant `{said}`, expected `auto_approve`, `deny_on_ask` or"
-            " `inherit_parent`",
+            f"unknown variant `{said}`, expected `auto_approve`, `deny_on_ask` or `inherit_parent`",
             node.span if node else None,
         ) from None
 

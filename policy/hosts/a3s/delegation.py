@@ -20,6 +20,7 @@ from policy.hosts.a3s.versions import Profile
 
 __all__ = ["bound_of", "child_visible", "delegate", "own_provider"]
 
+
 def own_provider(agent: AgentDefinition, parent: Provider) -> Provider:
     """Return who confirms what the agent itself asks for."""
     if agent.tool_free:
@@ -44,7 +45,7 @@ def bound_of(
     return parent, own
 
 
-def delegate(  # noqa: PLR0913  # a parent, who confirms for it, an agent and a call
+def delegate(  # a parent, who confirms for it, an agent and a call
     parent: PermissionPolicy | None,
     confirmation: Provider,
     agent: AgentDefinition,

@@ -135,7 +135,9 @@ def _inside(args: Mapping[str, Any], guardrail: Guardrail) -> bool:
     paths = [args[key] for key in _PATH_KEYS if isinstance(args.get(key), str)]
     files = args.get("files")
     if isinstance(files, (list, tuple)):
-        paths += [f["path"] for f in files if isinstance(f, Mapping) and isinstance(f.get("path"), str)]
+        paths += [
+            f["path"] for f in files if isinstance(f, Mapping) and isinstance(f.get("path"), str)
+        ]
     return all(_stays(path, guardrail) for path in paths)
 
 
@@ -176,5 +178,3 @@ def _git(args: Mapping[str, Any]) -> Risk:
             return Risk.ROUTINE  # they list
         return Risk.BOUNDED
     return Risk.HIGH
-
-

@@ -141,8 +141,7 @@ class PermissionPolicy:
             lane = lane_rule(rule.text)
             if lane is Lane.QUERY:
                 allow += [
-                    Entry(f"={tool}", Effect.ALLOW, rule=rule.text, place=place)
-                    for tool in QUERIES
+                    Entry(f"={tool}", Effect.ALLOW, rule=rule.text, place=place) for tool in QUERIES
                 ]
             elif lane is Lane.EXECUTE:
                 execute = Entry("*", Effect.ALLOW, rule=rule.text, place=place)

@@ -17,7 +17,7 @@ from policy.decision import Reason
 from policy.effect import Effect
 from policy.hosts.a3s.confirmation import Provider, settled
 from policy.hosts.a3s.definitions import AgentDefinition
-from policy.hosts.a3s.delegation import bound_of, own_provider
+from policy.hosts.a3s.delegation import own_provider
 from policy.hosts.a3s.names import MODES, SPAWNING, dialect
 from policy.hosts.a3s.scripts import ScriptToolSpec
 from policy.hosts.a3s.session_file import SessionSettings
@@ -177,10 +177,12 @@ class Enforced:
             none = RuleSet((), Effect.DENY, pool[0].dialect, Reason.UNAVAILABLE)
             return [(none, link)]
         has_parent = above is not None and bool(above.permissions or above.style)
-        outer, own = bound_of(above.permissions if above else None, agent)
+        own = agent.permissions if agent.has_permissions else None
+        profile = self.world.session.profile
+        bounded = profile.children_are_checked if own is None else profile.parent_bounds
         confirms = own_provider(agent, provider)
         found = [pool]
-        if has_parent and (outer is not None or (own is None and self._inherits)):
+        if has_parent and bounded:
             found += bounds
         if own is not None:
             found.append((answered(own.rules, confirms), link))
@@ -188,10 +190,6 @@ class Enforced:
             nobody = RuleSet((), Effect.ASK, pool[0].dialect)
             found.append((answered(nobody, confirms), link))
         return found
-
-    @property
-    def _inherits(self) -> bool:
-        return self.world.session.profile.children_are_checked
 
     @staticmethod
     def _table(sets: list[tuple[RuleSet, str]]) -> Table:

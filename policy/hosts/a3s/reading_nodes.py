@@ -112,9 +112,7 @@ def permissions(fields: Fields, profile: Profile) -> PermissionPolicy:
             node.span if node else None,
         )
     enabled = fields.node.get("enabled") is None or fields.truth("enabled")
-    return PermissionPolicy(
-        *lists, Effect.ASK if said is None else effects[said], enabled, profile
-    )
+    return PermissionPolicy(*lists, Effect.ASK if said is None else effects[said], enabled, profile)
 
 
 def _rules(fields: Fields, key: str, profile: Profile) -> tuple[PermissionRule, ...]:

@@ -140,5 +140,3 @@ def lane_rule(text: str) -> Lane | None:
     if kind != "lane":
         return None
     return next((lane for lane in Lane if lane.value == name), None)
-
-

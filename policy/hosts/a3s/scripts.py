@@ -117,7 +117,11 @@ def admits(
     """Return whether the list of a script admits a call. It never grants by itself."""
     if tool in excluded(profile):
         return False
-    if allowed is not None and tool not in allowed and not _mode_listed(allowed, tool, args, profile):
+    if (
+        allowed is not None
+        and tool not in allowed
+        and not _mode_listed(allowed, tool, args, profile)
+    ):
         return False
     if tool == "task":
         tasks = args.get("tasks")
@@ -148,7 +152,7 @@ class Session:
     facts: Facts = Facts()
 
 
-def inner_call(  # noqa: PLR0913  # a call has a script, a tool, arguments, a number, a session, a version
+def inner_call(  # a call has a script, a tool, arguments, a number, a session, a version
     spec: ScriptToolSpec,
     tool: str,
     args: Mapping[str, Any],
@@ -174,9 +178,7 @@ def inner_call(  # noqa: PLR0913  # a call has a script, a tool, arguments, a nu
     """
     limit = spec.limits.effective(spec.allowed_tools or ())[1]
     if number > limit:
-        raise A3sError(
-            Kind.TOO_MANY_CALLS, f"PTC script exceeded maxToolCalls={limit}", spec.span
-        )
+        raise A3sError(Kind.TOO_MANY_CALLS, f"PTC script exceeded maxToolCalls={limit}", spec.span)
     if not admits(spec.allowed_tools, tool, args, profile):
         return Effect.DENY
     if session is None or not profile.governs_inner_calls:

@@ -79,7 +79,9 @@ _EXPANDED: Final = re.compile(r"[$`]|^[^\"]*[*?\[\]{}~][^\"]*$")
 
 
 def _unquoted(word: str) -> str:
-    return re.sub(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)", lambda m: m[1] or m[2] or m[3] or "", word)
+    return re.sub(
+        r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)", lambda m: m[1] or m[2] or m[3] or "", word
+    )
 
 
 # --- what must never happen ------------------------------------------------------
@@ -91,7 +93,9 @@ _WRAPPERS: Final = frozenset(
 )
 _FORK_BOMB: Final = re.compile(r"(\S+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&?[^}]*\}")
 _SUBSTITUTED: Final = re.compile(r"\$\(([^()]*)\)|`([^`]*)`")
-_EVERYTHING: Final = frozenset({"/", "/*", "~", "~/", "~/*", "$HOME", "${HOME}", "*", ".", "./", "..", "$HOME/", "./*"})
+_EVERYTHING: Final = frozenset(
+    {"/", "/*", "~", "~/", "~/*", "$HOME", "${HOME}", "*", ".", "./", "..", "$HOME/", "./*"}
+)
 
 
 def _command_words(words: tuple[str, ...]) -> tuple[str, ...]:

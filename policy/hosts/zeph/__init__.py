@@ -12,6 +12,7 @@ from typing import Final
 import attrs
 
 from policy.finding import Finding
+from policy.hosts.zeph.context import AgentsConfig, SpawnContext
 from policy.hosts.zeph.definition import Profile, SubAgentDef
 from policy.hosts.zeph.discovery import Found, discover, read
 from policy.hosts.zeph.findings import definition_findings
@@ -20,7 +21,21 @@ from policy.hosts.zeph.readings import MAIN, Declared, Enforced
 from policy.project import AgentEntry, Project, ReadFile
 from policy.tree import Tree
 
-__all__ = ["HOST", "MAIN", "FrontEnd", "Options", "Profile", "Session", "load", "project"]
+__all__ = [
+    "HOST",
+    "MAIN",
+    "AgentsConfig",
+    "Declared",
+    "Enforced",
+    "FrontEnd",
+    "Options",
+    "Profile",
+    "Session",
+    "SpawnContext",
+    "SubAgentDef",
+    "load",
+    "project",
+]
 
 HOST: Final = "zeph"
 

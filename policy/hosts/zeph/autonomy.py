@@ -17,6 +17,7 @@ from policy.chain import SPAWN_TOOL
 from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
+from policy.finding import Finding, Severity
 from policy.hosts.zeph.dialects import RAW
 from policy.hosts.zeph.globs import Unusable, glob
 from policy.hosts.zeph.names import READ_ONLY, normalize
@@ -101,17 +102,18 @@ class PermissionPolicy:
             if gated and rules:
                 yield Entry(tool, Effect.ASK, rule=f"{tool}: no rule matches")
 
-    @property
-    def skipped(self) -> tuple[tuple[str, str, str], ...]:
-        """The rules that are no globs and match nothing: tool, glob and what is wrong."""
-        found = []
+    def findings(self) -> Iterator[Finding]:
+        """Yield the rules that are no globs, which are passed over."""
         for tool, rules in self.rules.items():
-            for text, _ in rules:
+            for text, effect in rules:
                 try:
                     glob(text, ignore_case=True)
                 except Unusable as unusable:
-                    found.append((tool, text, str(unusable)))
-        return tuple(found)
+                    yield Finding(
+                        "rule-is-no-glob",
+                        f"the rule `{text}` of `{tool}` is passed over: {unusable}",
+                        Severity.ERROR if effect is Effect.DENY else Severity.WARNING,
+                    )
 
     def is_fully_denied(self, tool: str) -> bool:
         """Return whether *tool* has rules and all of them deny."""

@@ -8,10 +8,11 @@ is a choice that the readings make (`Forward`).
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import attrs
 
+from policy.finding import Finding
 from policy.hosts.zeph.definition import MemoryScope, PermissionMode
 from policy.hosts.zeph.trust import TrustLevel
 
@@ -99,9 +100,11 @@ class SpawnContext:
         role = f" ({self.orchestrator_role})" if self.orchestrator_role else ""
         return " ".join((self.orchestrator_name + role).split())[:128]
 
-    def lost_isolation(self, child: SpawnContext) -> frozenset[str]:
-        """Return the protections that are in force here and not in *child*."""
-        return self.content_isolation - child.content_isolation
+    def weakened(self, child: SpawnContext) -> Iterator[Finding]:
+        """Yield the protections that are in force here and not in *child*."""
+        for name in sorted(self.content_isolation - child.content_isolation):
+            to = f" of {child.identity}" if child.identity else ""
+            yield Finding("isolation-weakened", f"`{name}` is not in force for the agents{to}")
 
     def then(
         self, own: SpawnContext, *, allowlist: frozenset[str] | None, forward: Forward

@@ -1,0 +1,246 @@
+"""Every project of A3S below a tree, with all that is the matter with its files.
+
+A folder with ``.a3s/`` is a project, and so is an agent directory. Both may
+have an ``a3s.session.yaml`` (`policy.hosts.a3s.session_file`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import attrs
+
+from policy import limits
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.finding import Finding
+from policy.hosts.a3s.agent_dir import AgentDir, load_agent_dir
+from policy.hosts.a3s.agent_files import header_of, read_agent
+from policy.hosts.a3s.agent_lint import (
+    agent_findings,
+    directory_findings,
+    header_findings,
+    session_findings,
+)
+from policy.hosts.a3s.codes import finding
+from policy.hosts.a3s.definitions import AgentDefinition, built_in_agents
+from policy.hosts.a3s.permissions import PermissionPolicy
+from policy.hosts.a3s.reading import MAIN, Enforced, World, declared_reading
+from policy.hosts.a3s.scripts import ScriptToolSpec
+from policy.hosts.a3s.session_file import SESSION_FILE, SessionSettings, read_session
+from policy.hosts.a3s.versions import NEWEST, Profile
+from policy.project import AgentEntry, Project, ReadFile
+from policy.source import Source
+from policy.tree import Tree
+
+__all__ = ["HOST", "Options", "load"]
+
+HOST: Final = "a3s"
+_FOLDER: Final = ".a3s/"
+
+# Where agents are looked for; a later definition of a name replaces an earlier one.
+_AGENTS: Final = (".claude/agents/", ".a3s/agents/")
+_SUFFIXES: Final = (".yaml", ".yml", ".md")
+_KIND: Final = re.compile(r"\A\s*---\s*\n(?:.*\n)*?kind\s*:")
+
+
+@attrs.frozen
+class Options:
+    """How sessions are made, where no file says so.
+
+    Attributes:
+        profile: the version; a file that states one beats it.
+        session: an ``a3s.session.yaml`` that holds where a project has none.
+
+    """
+
+    profile: Profile = NEWEST
+    session: Source | None = None
+
+
+def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
+    """Return every project of A3S below *tree*, in the order of their folders."""
+    options = options or Options()
+    return tuple(_Loader(tree, root, options).run() for root in _roots(tree))
+
+
+def _roots(tree: Tree) -> list[str]:
+    roots = set()
+    for path in tree.paths():
+        before, found, _ = f"/{path}".partition(f"/{_FOLDER}")
+        if found:
+            roots.add(before.removeprefix("/"))
+        if path == SESSION_FILE or path.endswith(f"/{SESSION_FILE}"):
+            roots.add(path.rpartition("/")[0])
+    return sorted(roots | _directories(tree))
+
+
+def _directories(tree: Tree) -> set[str]:
+    """Return the folders that are agent directories, readable or not."""
+    paths = set(tree.paths())
+    found = set()
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        parent, _, inner = folder.rpartition("/")
+        if name == "agent.acl":
+            found.add(folder)
+        elif name.endswith(".md") and inner in {"tools", "schedules"}:
+            beside = f"{parent}/instructions.md" if parent else "instructions.md"
+            if beside in paths and (inner == "schedules" or _has_kind(tree, path)):
+                found.add(parent)
+    return found
+
+
+def _has_kind(tree: Tree, path: str) -> bool:
+    try:
+        return bool(_KIND.match(tree.source(path, limits.AGENT_BYTES).text))
+    except PolicyError:
+        return False
+
+
+@attrs.define
+class _Loader:
+    """One project."""
+
+    tree: Tree
+    root: str
+    options: Options
+    files: list[ReadFile] = attrs.field(factory=list)
+    findings: list[Finding] = attrs.field(factory=list)
+
+    def run(self) -> Project:
+        """Return the project."""
+        session = self._session()
+        agents = self._agents(session.profile)
+        directory = self._directory(session.profile)
+        scripts: dict[str, ScriptToolSpec] = {}
+        if directory is not None:
+            scripts = {script.name: script for script in directory.scripts}
+        world = World(session, agents, scripts)
+        reading = declared_reading(world)
+        spans = {name: agent.span for name, agent in agents.items()}
+        spans.update({f"script:{name}": script.span for name, script in scripts.items()})
+        entries = {
+            name: AgentEntry(name, span.place if (span := spans.get(name)) else None, table)
+            for name, table in sorted(reading.tables.items())
+        }
+        return Project(
+            host=HOST,
+            profile=str(session.profile),
+            root=self.root,
+            agents=entries,
+            starts=(MAIN,),
+            attenuated=reading,
+            enforced=Enforced(world),
+            files=tuple(self.files),
+            findings=tuple(sorted(dict.fromkeys(self.findings), key=lambda found: found.place)),
+        )
+
+    def _path(self, name: str) -> str:
+        return f"{self.root}/{name}" if self.root else name
+
+    def _session(self) -> SessionSettings:
+        path = self._path(SESSION_FILE)
+        source = self.options.session
+        try:
+            if path in self.tree.paths():
+                self.files.append(ReadFile(path, "session"))
+                source = self.tree.source(path)
+            if source is None:
+                return SessionSettings(self.options.profile)
+            session = read_session(source)
+        except PolicyError as error:
+            self.findings += Finding.of(
+                error, "a3s-bad-session", consequence="nothing is granted until it can be read"
+            )
+            # A session that cannot be read denies: a rule of it might have.
+            nothing = PermissionPolicy(default_decision=Effect.DENY, profile=self.options.profile)
+            return SessionSettings(self.options.profile, nothing)
+        self.findings += session_findings(session)
+        return session
+
+    def _agents(self, profile: Profile) -> dict[str, AgentDefinition]:
+        agents = built_in_agents(profile)
+        unread: list[tuple[Source, PolicyError]] = []
+        for path in self._agent_paths():
+            self.files.append(ReadFile(path, "agent"))
+            try:
+                source: Source = self.tree.source(path, limits.AGENT_BYTES)
+            except PolicyError as error:
+                self._skipped(error)
+                continue
+            try:
+                agent = read_agent(source, profile)
+                if path.endswith(".md"):
+                    self.findings += header_findings(source, header_of(source)[1])
+            except PolicyError as error:
+                self._skipped(error)
+                unread.append((source, error))
+                continue
+            self._add(agents, agent)
+        for source, error in unread:
+            self._exposed(agents, source, error)
+        return agents
+
+    def _agent_paths(self) -> Iterable[str]:
+        if not any(path.startswith(self._path(_FOLDER)) for path in self.tree.paths()):
+            return
+        for folder in _AGENTS:
+            for path in self.tree.paths():
+                if path.startswith(self._path(folder)) and path.endswith(_SUFFIXES):
+                    yield path
+
+    def _skipped(self, error: PolicyError) -> None:
+        self.findings += Finding.of(
+            error, "a3s-agent-skipped", consequence="the host skips the file and goes on"
+        )
+
+    def _add(self, agents: dict[str, AgentDefinition], agent: AgentDefinition) -> None:
+        self.findings += agent_findings(agent)
+        if agent.name == MAIN or agent.name.startswith("script:"):
+            msg = f"`{agent.name}` names no agent in chains; it is left out"
+            self.findings.append(finding("a3s-reserved-name", msg, agent.span))
+            return
+        earlier = agents.get(agent.name)
+        if earlier is not None:
+            by = agent.span.place if agent.span else agent.name
+            msg = f"`{agent.name}` is replaced by the definition at {by}"
+            help_ = "" if earlier.span else "the host ships an agent of this name"
+            span = earlier.span or agent.span
+            self.findings.append(finding("a3s-agent-overridden", msg, span, help=help_))
+        agents[agent.name] = agent
+
+    def _exposed(
+        self, agents: dict[str, AgentDefinition], source: Source, error: PolicyError
+    ) -> None:
+        named = re.search(r"^name\s*:\s*['\"]?([^'\"\n#]+?)['\"]?\s*$", source.text, re.MULTILINE)
+        exposed = agents.get(named[1]) if named else None
+        if named is None or exposed is None:
+            return
+        where = f"the one at {exposed.span.place}" if exposed.span else "the one the host ships"
+        msg = f"`{exposed.name}` is {where}, since this file cannot be read: {error.message}"
+        span = source.span(*named.span(1))
+        self.findings.append(finding("a3s-exposed-definition", msg, span))
+
+    def _directory(self, profile: Profile) -> AgentDir | None:
+        if self.root not in _directories(self.tree):
+            return None
+        try:
+            directory = load_agent_dir(self.tree, self.root)
+        except PolicyError as error:
+            prefix = self._path("")
+            inside = ("instructions.md", "agent.acl", "tools/", "schedules/")
+            self.files += [
+                ReadFile(path, "agent directory")
+                for path in self.tree.paths()
+                if path.startswith(tuple(prefix + name for name in inside))
+            ]
+            self.findings += Finding.of(
+                error, "a3s-bad-directory", consequence="nothing of the directory is in force"
+            )
+            return None
+        self.files += [ReadFile(path, "agent directory") for path in directory.files]
+        self.findings += directory_findings(directory, profile)
+        return directory

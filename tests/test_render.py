@@ -1,0 +1,227 @@
+"""Rendering: nothing wider than the page, nothing hidden, nothing that breaks out."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import policy
+from policy.audit import Audit, audit
+from policy.render.audit_json import audit_json
+from policy.render.audit_markdown import audit_markdown
+from policy.render.audit_text import audit_text
+from policy.render.excerpt import excerpt, rule_span
+from policy.render.layout import Ink, Page, clipped, width
+from policy.render.markdown import code
+from policy.render.words import call_text, count
+from policy.source import Source
+from policy.tree import Memory
+from policy.workspace import Workspace, load_tree
+from tests.conftest import FIXTURES
+
+PIECES = st.lists(st.text("ab/ ä終\u0301", min_size=1, max_size=30), min_size=1, max_size=8)
+
+
+def readings(declared: str, enforced: str) -> Workspace:
+    """Return a workspace whose host enforces something else than is declared."""
+    ours = load_tree(Memory({"team.policy": declared})).projects[0]
+    theirs = load_tree(Memory({"team.policy": enforced})).projects[0]
+    project = attrs.evolve(ours, enforced=theirs.enforced)
+    return Workspace("<memory>", (project,))
+
+
+DECLARED = """\
+root main
+
+agent main {
+    allow     Read, Bash(git *), Task(helper)
+    deny      Write
+}
+
+agent helper {
+    allow     Read, Grep
+}
+"""
+
+ENFORCED = """\
+root main
+
+agent main {
+    allow     Read, Bash, Task
+    deny      Write
+}
+
+agent helper {
+    allow     Read, WebFetch
+}
+"""
+
+
+# --- audits ---------------------------------------------------------------------
+
+
+def test_readings_stand_side_by_side(text) -> None:
+    assert audit_text(audit(readings(DECLARED, ENFORCED)), Page(80)) == text
+
+
+def test_readings_stand_side_by_side_in_markdown(text) -> None:
+    assert audit_markdown(audit(readings(DECLARED, ENFORCED))) == text
+
+
+def test_the_witness_of_an_escalation_is_confirmed() -> None:
+    workspace = readings(DECLARED, ENFORCED)
+    found = audit(workspace)
+    escalations = [(a, d) for p in found.projects for a in p.agents for d in a.escalations]
+    assert escalations
+    for agent, difference in escalations:
+        chain = agent.enforced[0].chain
+        for reading, decision in (
+            ("attenuated", difference.before),
+            ("enforced", difference.after),
+        ):
+            answer = workspace.chain(*chain, reading=reading)
+            assert answer.decide(difference.tool, difference.call).effect is decision.effect
+
+
+def many(agents: int) -> Audit:
+    names = [f"worker-{number}" for number in range(agents)]
+    lines = ["root main", f"agent main {{ allow Read, Bash(git *), Task({', '.join(names)}) }}"]
+    lines += [f"agent {name} {{ allow Read, Grep }}" for name in names]
+    return audit(load_tree(Memory({"team.policy": "\n".join(lines) + "\n"})))
+
+
+def test_four_hundred_agents_fit_on_a_page(text) -> None:
+    shown = audit_text(many(400), Page(80))
+    assert shown == text
+    assert len(shown.splitlines()) < 60
+
+
+def test_all_of_them_can_be_asked_for() -> None:
+    shown = audit_text(many(400), Page(80), everything=True)
+    assert all(f"worker-{number}" in shown for number in range(400))
+
+
+def test_an_audit_says_the_same_as_json() -> None:
+    shape = audit_json(many(3))
+    (project,) = shape["projects"]
+    assert project["starts"] == ["main"]
+    assert [agent["agent"] for agent in project["agents"]][0] == "main"
+    worker = project["agents"][1]
+    assert worker["attenuated"][0]["chain"] == ["main", "worker-0"]
+    read = next(p for p in worker["attenuated"][0]["privileges"] if p["tool"] == "Read")
+    assert (read["effect"], read["rules"][0]["rule"]) == ("allow", "Read")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_no_line_of_an_audit_is_wider_than_the_page(columns) -> None:
+    for name in ("claude", "hostile", "team"):
+        found = audit(policy.load(FIXTURES / "command" / name))
+        for colour in (False, True):
+            shown = audit_text(found, Page(columns, colour), everything=True)
+            assert max(map(width, shown.splitlines())) <= columns
+
+
+# --- pages -----------------------------------------------------------------------
+
+
+@given(PIECES, st.integers(20, 60), st.sampled_from(["", "  allow  ", "終わり: "]))
+def test_no_line_is_wider_than_its_page(pieces, columns, head) -> None:
+    for separator in (", ", " "):
+        lines = Page(columns).flow(
+            [Ink(piece, "bold") for piece in pieces], head, separator=separator
+        )
+        assert all(width(line) <= columns for line in lines), lines
+
+
+@given(PIECES, st.integers(30, 60))
+def test_nothing_of_what_is_told_is_lost(pieces, columns) -> None:
+    lines = Page(columns).flow(pieces, "head ", separator=", ")
+    told, shown = "".join(pieces), "".join(lines).removeprefix("head ")
+    strip = str.maketrans("", "", " ,")
+    assert shown.translate(strip) == told.translate(strip)
+
+
+def test_colour_takes_up_no_room() -> None:
+    plain = Page(30).flow(["a" * 9, "b" * 9, "c" * 9], "x ")
+    painted = Page(30, colour=True).flow([Ink(c * 9, "allow") for c in "abc"], "x ")
+    assert [width(line) for line in painted] == [width(line) for line in plain]
+
+
+@given(st.text(max_size=40), st.integers(1, 20))
+def test_what_is_clipped_fits(shown, columns) -> None:
+    assert width(clipped(shown, columns)) <= columns
+
+
+@given(st.text("ab \t\u202e終\x1b", min_size=1, max_size=300), st.data())
+def test_an_excerpt_fits_and_hides_nothing(line, data) -> None:
+    source = Source("a", line)
+    start = data.draw(st.integers(0, len(line) - 1))
+    end = data.draw(st.integers(start, len(line)))
+    lines = excerpt(source.span(start, end), Page(60))
+    assert all(width(shown) <= 60 for shown in lines)
+    assert not {"\x1b", "\u202e"} & set("".join(lines))
+    assert lines[2].rstrip().endswith("^")
+
+
+@given(st.text(max_size=30))
+def test_code_does_not_end_before_it_ends(shown) -> None:
+    fenced = code(shown)
+    if shown:
+        fence = fenced[: len(fenced) - len(fenced.lstrip("`"))]
+        assert fence not in fenced[len(fence) : -len(fence)]
+        assert "\n" not in fenced
+
+
+# --- words -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tool", "call", "shown"),
+    [
+        ("Bash", {"command": "git push x"}, "Bash(git push x)"),
+        ("Read", {}, "Read"),
+        ("Read", {"file_path": "/@project/src/a"}, "Read(src/a)"),
+        ("Read", {"file_path": "/@project"}, "Read(.)"),
+        ("Read", {"file_path": "/@home/.ssh"}, "Read(~/.ssh)"),
+        ("Read", {"file_path": "/@projects"}, "Read(/@projects)"),
+        ("Bash:read", {"file": "/etc/passwd"}, "Bash reading /etc/passwd"),
+        ("Bash", {"command": "a\nb\x1b[2J"}, "Bash(a\\nb\\x1b[2J)"),
+        ("mcp__x", {"a": 1, "b": "c"}, 'mcp__x {"a": 1, "b": "c"}'),
+    ],
+)
+def test_a_call_is_readable(tool, call, shown) -> None:
+    assert call_text(tool, call) == shown
+
+
+def test_what_is_counted_is_counted_in_words() -> None:
+    assert [count(n, "agent") for n in (0, 1, 2, 1200)] == [
+        "no agents",
+        "1 agent",
+        "2 agents",
+        "1,200 agents",
+    ]
+
+
+def test_a_rule_is_found_in_quotes_and_without() -> None:
+    from policy.decision import Because
+    from policy.effect import Effect
+    from policy.source import Place
+
+    source = Source("a", '{"deny": ["Bash(git push *)", x]}\n')
+    because = Because("Bash(git push *)", Effect.DENY, "main", Place("a", 1, 11))
+    span = rule_span(because, source)
+    assert span is not None
+    assert span.text == '"Bash(git push *)"'
+    moved = attrs.evolve(because, place=Place("a", 9, 1))
+    assert rule_span(moved, source) is None, "the file is another one by now"
+
+
+def test_values_of_the_engine_have_a_short_repr() -> None:
+    workspace = policy.load(FIXTURES / "command" / "team")
+    chain = workspace.chain("main", "worker")
+    (project,) = workspace.projects
+    for value in (workspace, project, chain, chain.table, chain.table.use.parts[0].rules):
+        assert len(repr(value)) < 200
+        assert repr(value).startswith("<")

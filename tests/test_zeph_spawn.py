@@ -1,0 +1,356 @@
+"""Starting agents: rows 2.1 to 2.18, B.3, B.4, B.10 and B.14 to B.18, in the order of the checks."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from policy.chain import Chain, SpawnDenied
+from policy.effect import Effect
+from policy.hosts import zeph
+from policy.hosts.zeph.context import (
+    AgentsConfig,
+    DelegationMode,
+    Forward,
+    Origin,
+    SpawnContext,
+    Usage,
+)
+from policy.hosts.zeph.definition import (
+    AllowList,
+    Both,
+    DenyList,
+    InheritAll,
+    MemoryScope,
+    PermissionMode,
+    Permissions,
+    Profile,
+    SkillFilter,
+    SubAgentDef,
+    ToolPolicy,
+)
+from policy.hosts.zeph.errors import Kind, ZephError
+from policy.hosts.zeph.names import intersect_allowlists
+from policy.hosts.zeph.options import Options, Session
+from policy.hosts.zeph.readings import Enforced, SpawnRefused
+from policy.hosts.zeph.spawn import SubAgentManager, find_transcript, propagate
+from policy.hosts.zeph.trust import TrustLevel, effective_trust, fold
+
+
+def _agent(name: str = "a", tools: ToolPolicy = InheritAll(), **fields: object) -> SubAgentDef:
+    return SubAgentDef(name, "b", tools=tools, **fields)
+
+
+def _named(*definitions: SubAgentDef) -> dict[str, SubAgentDef]:
+    return {definition.name: definition for definition in definitions}
+
+
+def _chain(*definitions: SubAgentDef, options: Options = Options(), reading: str = "enforced") -> Chain:
+    project = zeph.project(_named(*definitions), options)
+    chain = Chain.start(zeph.MAIN, project.reading(reading))
+    for definition in definitions:
+        chain = chain.spawn(definition.name)
+    return chain
+
+
+def _allows(chain: Chain, tool: str) -> bool:
+    return chain.decide(tool, {}).effect is Effect.ALLOW
+
+
+BAD = _agent(
+    permissions=Permissions(permission_mode=PermissionMode.BYPASS_PERMISSIONS),
+    skills=SkillFilter(("**",)),
+)
+
+# What is wrong, one after the other as it is asked for, and what Zeph says.
+CHECKS = [
+    (Kind.DELEGATION_DENIED, "delegation denied: mode=disabled origin=autonomous agent='a'"),
+    (Kind.SESSION_SPAWN_LIMIT, "session spawn limit reached (spawned: 1, max: 1) — raise"),
+    (Kind.MAX_DEPTH_EXCEEDED, "max spawn depth exceeded (depth: 3, max: 3)"),
+    (Kind.NOT_FOUND, "agent not found: a"),
+    (Kind.INVALID, "invalid definition: sub-agent 'a' requests bypass_permissions mode but it is not"),
+    (Kind.CONCURRENCY_LIMIT, "concurrency limit reached (active: 5, max: 5)"),
+    (Kind.INVALID, "glob pattern '**' uses '**' which is not supported"),
+]
+
+
+@pytest.mark.parametrize("mended", range(len(CHECKS) + 1))
+def test_checks_are_made_in_the_order_of_zeph_and_in_its_words(mended: int) -> None:
+    config = AgentsConfig(enabled=mended > 0, max_spawns_per_session=1)
+    config = attrs.evolve(config, allow_bypass_permissions=mended > 4)
+    usage = Usage(0 if mended > 1 else 1, active=3, reserved=2 if mended <= 5 else 0)
+    context = SpawnContext(spawn_depth=0 if mended > 2 else 3)
+    definitions = _named(BAD if mended < 7 else _agent()) if mended > 3 else {}
+    manager = SubAgentManager(definitions, config, usage)
+    if mended == len(CHECKS):
+        assert manager.check_spawn("a", context).tools == InheritAll()
+        return
+    with pytest.raises(ZephError) as caught:
+        manager.check_spawn("a", context)
+    kind, text = CHECKS[mended]
+    assert caught.value.kind is kind
+    assert text in caught.value.upstream
+
+
+@pytest.mark.parametrize("mode", DelegationMode)
+@pytest.mark.parametrize("origin", Origin)
+def test_who_may_delegate(mode: DelegationMode, origin: Origin) -> None:
+    manager = SubAgentManager(_named(_agent()), AgentsConfig(delegation_mode=mode))
+    allowed = mode is DelegationMode.PROACTIVE or (
+        mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is Origin.EXPLICIT
+    )
+    if allowed:
+        manager.check_spawn("a", SpawnContext(origin=origin))
+    else:
+        with pytest.raises(ZephError):
+            manager.check_spawn("a", SpawnContext(origin=origin))
+    assert SpawnContext().origin is Origin.AUTONOMOUS
+
+
+@pytest.mark.parametrize(("depth", "most", "allowed"), [(0, 3, True), (2, 3, True), (3, 3, False), (0, 0, False)])
+def test_depth_is_compared_with_its_limit(depth: int, most: int, allowed: bool) -> None:
+    manager = SubAgentManager(_named(_agent()), AgentsConfig(max_spawn_depth=most))
+    try:
+        manager.check_spawn("a", SpawnContext(spawn_depth=depth))
+    except ZephError as error:
+        assert (error.kind, allowed) == (Kind.MAX_DEPTH_EXCEEDED, False)
+    else:
+        assert allowed
+
+
+def test_a_budget_of_none_is_no_limit() -> None:
+    manager = SubAgentManager(_named(_agent()), AgentsConfig(max_spawns_per_session=0), Usage(1000))
+    manager.check_spawn("a")
+
+
+def test_to_go_on_is_not_to_start() -> None:
+    definition = _agent(tools=AllowList(("bash",)), memory=MemoryScope.USER,
+                        permissions=Permissions(worktree=True))  # fmt: skip
+    config = AgentsConfig(max_spawn_depth=0, max_concurrent=4, worktree_manager=True)
+    manager = SubAgentManager(_named(definition), config, Usage(active=3, reserved=1))
+    effective = manager.check_resume("a")
+
+    assert (effective.memory, effective.added, effective.disallowed) == (None, (), ())
+    narrowed = manager.check_resume("a", SpawnContext(inherited_tool_allowlist=["read"]))
+    assert narrowed.tools == AllowList()
+    link = Enforced(_named(definition), Options(config=config)).resume("a")
+    assert link.table.decide("write", {}).effect is Effect.DENY
+    asked = attrs.evolve(config, delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY)
+    SubAgentManager(_named(definition), asked).check_resume("a")
+    full = attrs.evolve(config, max_concurrent=3)
+    with pytest.raises(ZephError) as caught:
+        SubAgentManager(_named(definition), full, Usage(active=3)).check_resume("a")
+    assert caught.value.kind is Kind.CONCURRENCY_LIMIT
+
+
+def test_a_transcript_is_found_by_the_start_of_its_id() -> None:
+    assert find_transcript("ab", ["abc", "b"]) == "abc"
+    for prefix, ids, running, kind, text in (
+        ("x", ["abc"], [], Kind.NOT_FOUND, "agent not found: x"),
+        ("a", ["ab", "ac"], [], Kind.AMBIGUOUS_ID, "ambiguous id prefix 'a': matches 2 agents"),
+        ("a", ["ab"], ["ab"], Kind.STILL_RUNNING, "ab"),
+    ):
+        with pytest.raises(ZephError) as caught:
+            find_transcript(prefix, ids, running)
+        assert caught.value.kind is kind
+        assert text in caught.value.upstream
+
+
+@pytest.mark.parametrize(
+    ("tools", "inherited", "left"),
+    [
+        (AllowList(("Shell", "Web")), None, AllowList(("Shell", "Web"))),
+        (AllowList(("Shell", "Web")), ["shell"], AllowList(("Shell",))),
+        (InheritAll(), ["b", "a"], AllowList(("a", "b"))),
+        (DenyList(("Bash",)), ["bash", "read"], AllowList(("read",))),
+        (DenyList(), [], AllowList()),
+        (InheritAll(), [], AllowList()),
+        (AllowList(("bash",)), ["Bash(git *)"], AllowList(("bash",))),
+        (AllowList(("bash",)), ["*"], AllowList()),
+        (Both((), ("x",)), ["x", "y"], AllowList(("y",))),
+        (Both(("x", "y", "z"), ("y",)), ["x", "y"], AllowList(("x",))),
+        (Both((), ("*",)), ["x"], AllowList()),
+    ],
+)
+def test_a_list_is_narrowed_by_what_is_inherited(
+    tools: ToolPolicy, inherited: list[str] | None, left: ToolPolicy
+) -> None:
+    assert propagate(tools, inherited) == left
+
+
+def test_none_and_no_tool_are_told_apart() -> None:
+    assert _allows(_chain(_agent()), "read")
+    nothing = Options(context=SpawnContext(inherited_tool_allowlist=[]))
+    for reading in ("enforced", "attenuated"):
+        assert not _allows(_chain(_agent(), options=nothing, reading=reading), "read")
+    assert intersect_allowlists(None, None) is None
+    assert intersect_allowlists([], None) == frozenset()
+    assert intersect_allowlists(["Read"], ["read"]) == {"Read"}
+    assert intersect_allowlists(["Read"], ["read"], exactly=True) == frozenset()
+
+
+PARENT = _agent("parent", AllowList(("read",)))
+CHILD = _agent("child")
+INHERITED = SpawnContext(inherited_tool_allowlist=["read", "grep", "bash"])
+
+
+@pytest.mark.parametrize(
+    ("forward", "profile", "left"),
+    [
+        (Forward.NOTHING, Profile.ZEPH, {"read", "grep", "bash", "write"}),
+        (None, Profile.ZEPH, {"read", "grep", "bash", "write"}),
+        (Forward.RECEIVED, Profile.ZEPH, {"read", "grep", "bash"}),
+        (Forward.EFFECTIVE, Profile.ZEPH, {"read"}),
+        (None, Profile.SPEC, {"read"}),
+    ],
+)
+def test_what_is_handed_on_is_up_to_whoever_starts_an_agent(
+    forward: Forward | None, profile: Profile, left: set[str]
+) -> None:
+    options = Options(profile, context=INHERITED, forward=forward)
+    chain = _chain(PARENT, CHILD, options=options)
+    assert {t for t in ("read", "grep", "bash", "write") if _allows(chain, t)} == left
+    declared = _chain(PARENT, CHILD, options=options, reading="attenuated")
+    assert [t for t in ("read", "grep", "bash", "write") if _allows(declared, t)] == ["read"]
+
+
+def test_the_engine_counts_the_depth_where_it_is_handed_on() -> None:
+    agents = [_agent(name) for name in "abcd"]
+    assert len(_chain(*agents).links) == 5
+    for options, reading in ((Options(forward=Forward.EFFECTIVE), "enforced"), (Options(), "attenuated")):
+        with pytest.raises(SpawnDenied) as caught:
+            _chain(*agents, options=options, reading=reading)
+        assert (caught.value.agent, caught.value.reason) == ("d", "depth")
+
+
+def test_a_refusal_has_the_error_of_zeph() -> None:
+    with pytest.raises(SpawnRefused) as caught:
+        _chain(BAD)
+    assert (caught.value.agent, caught.value.reason) == ("a", "invalid")
+    assert "requests bypass_permissions" in str(caught.value)
+
+
+def test_a_chain_starts_at_the_session() -> None:
+    options = Options(context=INHERITED)
+    project = zeph.project(_named(PARENT, CHILD), options)
+    for reading in (project.enforced, project.attenuated):
+        assert not _allows(Chain.start("child", reading), "write")
+        with pytest.raises(SpawnDenied):
+            Chain.start(zeph.MAIN, reading).spawn(zeph.MAIN)
+    assert project.starts == (zeph.MAIN,)
+    named = zeph.project(_named(_agent(zeph.MAIN, AllowList())), Options())
+    assert _allows(Chain.start(zeph.MAIN, named.enforced), "read")
+    assert not _allows(Chain.start(zeph.MAIN, named.enforced).spawn(zeph.MAIN), "read")
+
+
+def test_trust_is_capped_and_never_raised() -> None:
+    for own in TrustLevel:
+        assert effective_trust(own, None) is own
+        for cap in TrustLevel:
+            assert effective_trust(own, cap) is min(own, cap)
+    assert fold([]) is TrustLevel.TRUSTED
+    assert fold([TrustLevel.VERIFIED, TrustLevel.QUARANTINED]) is TrustLevel.QUARANTINED
+    cap = Options(context=SpawnContext(max_trust_level=TrustLevel.QUARANTINED))
+    for reading in ("enforced", "attenuated"):
+        assert not _allows(_chain(_agent(), options=cap, reading=reading), "bash")
+        assert _allows(_chain(_agent(), options=cap, reading=reading), "read")
+    # The gate is one for all, so a cap stays when nobody hands it on.
+    assert not _allows(_chain(_agent("a"), _agent("b"), options=cap), "bash")
+
+
+def test_the_network_stays_denied_where_that_is_handed_on() -> None:
+    denied = Options(context=SpawnContext(network_denied=True), forward=Forward.EFFECTIVE)
+    for reading in ("enforced", "attenuated"):
+        assert not _allows(_chain(_agent("a"), _agent("b"), options=denied, reading=reading), "fetch")
+    assert _allows(_chain(_agent("a"), _agent("b"), options=attrs.evolve(denied, forward=None)), "fetch")
+
+
+def test_what_is_not_a_permission_is_handed_on_too() -> None:
+    above = SpawnContext(
+        seed_trajectory_score=0.5, content_isolation=frozenset({"quote", "strip"}),
+        orchestrator_name="lead\nagent", orchestrator_role="x" * 200, mcp_tool_names=("t",),
+        session_mcp_servers=("s",), parent_provider_name="p", parent_messages=("m",),
+    )  # fmt: skip
+    own = SpawnContext(seed_trajectory_score=0.75, content_isolation=frozenset({"audit"}))
+    below = above.then(own, allowlist=None, forward=Forward.EFFECTIVE)
+
+    assert (below.spawn_depth, below.seed_trajectory_score) == (1, 0.75)
+    assert below.content_isolation == {"quote", "strip", "audit"}
+    assert len(below.identity) == 128
+    assert below.identity.startswith("lead agent (xxx")
+    assert SpawnContext(orchestrator_role="role").identity == ""
+    assert (below.session_mcp_servers, below.parent_provider_name) == (("s",), "p")
+    assert list(above.weakened(below)) == []
+    forgotten = above.then(own, allowlist=None, forward=Forward.NOTHING)
+    assert [f.code for f in above.weakened(forgotten)] == ["isolation-weakened"] * 2
+
+
+def test_the_default_context_constrains_nothing() -> None:
+    context = SpawnContext()
+    assert context.max_trust_level is context.inherited_tool_allowlist is None
+    assert (context.spawn_depth, context.network_denied) == (0, False)
+
+
+def test_the_configuration_is_merged_before_anything_is_inherited() -> None:
+    config = AgentsConfig(
+        default_disallowed_tools=("Web",), default_memory_scope=MemoryScope.PROJECT,
+        default_permission_mode=PermissionMode.PLAN,
+    )  # fmt: skip
+    for reading in ("enforced", "attenuated"):
+        options = Options(config=attrs.evolve(config, default_permission_mode=None))
+        chain = _chain(_agent(tools=AllowList(("web", "bash"))), options=options, reading=reading)
+        assert [_allows(chain, tool) for tool in ("web", "bash", "read")] == [False, True, True]
+        because = chain.decide("web", {}).because
+        assert any("web" in one.rule.lower() for one in because)
+        plan = _chain(_agent(), options=Options(config=config), reading=reading)
+        assert not _allows(plan, "read")
+
+
+@pytest.mark.parametrize(
+    ("tools", "disallowed", "allowed"),
+    [
+        (AllowList(("shell",)), (), True),
+        (AllowList(()), (), True),
+        (AllowList(("shell",)), ("Write",), False),
+        (AllowList(("shell",)), ("read", "WRITE", "edit"), False),
+        (DenyList(("read", "write", "edit")), (), False),
+        (DenyList(("write",)), (), False),
+        (InheritAll(), (), True),
+    ],
+)
+def test_a_memory_adds_to_a_list_what_it_needs(
+    tools: ToolPolicy, disallowed: tuple[str, ...], allowed: bool
+) -> None:
+    definition = _agent(tools=tools, disallowed_tools=disallowed, memory=MemoryScope.USER)
+    for reading in ("enforced", "attenuated"):
+        assert _allows(_chain(definition, reading=reading), "write") is allowed
+
+
+def test_a_memory_adds_beyond_what_was_inherited_in_zeph_alone() -> None:
+    definition = _agent(tools=DenyList(("write",)), memory=MemoryScope.USER)
+    options = Options(context=SpawnContext(inherited_tool_allowlist=["shell"]))
+    assert _allows(_chain(definition, options=options), "write")
+    assert not _allows(_chain(definition, options=options, reading="attenuated"), "write")
+
+
+def test_a_worktree_keeps_the_folder_where_there_is_one() -> None:
+    definition = _agent(permissions=Permissions(worktree=True))
+    for manager, isolation, denied in ((True, "worktree", True), (True, "none", False), (False, "x", False)):
+        config = AgentsConfig(worktree_manager=manager, bg_isolation=isolation)
+        chain = _chain(definition, options=Options(config=config))
+        assert _allows(chain, "set_working_directory") is not denied
+
+
+def test_bypass_lifts_no_list() -> None:
+    definition = attrs.evolve(BAD, tools=AllowList(("read",)), skills=SkillFilter())
+    options = Options(config=AgentsConfig(allow_bypass_permissions=True))
+    assert not _allows(_chain(definition, options=options), "write")
+    project = zeph.project(_named(definition), options)
+    assert "bypass-without-effect" in [f.code for f in project.findings]
+
+
+def test_peers_are_granted_beside_every_list() -> None:
+    definition = _agent(tools=AllowList(()), disallowed_tools=("list_peers",))
+    with_peers = _chain(definition, options=Options(session=Session(peers=True)))
+    assert _allows(with_peers, "send_peer_message")
+    assert not _allows(_chain(definition), "send_peer_message")
