@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 
 import attrs
 
@@ -48,6 +48,10 @@ Call = dict[str, object]
 _HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
 
 # Reasons of a decision that no rule gave: the call could not be read.
+# Commands by which a rule may know one, and lines of which such are tried.
+_DISGUISES = ("{}", "{} $x", "sudo {}", "A=1 {}", "./{}", "'{}'")
+_DISGUISED = 64
+
 _UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 Decide = Callable[[Call], Decision]
 
@@ -111,6 +115,12 @@ def compare(tool: str, before: Lookup, after: Lookup) -> Comparison:
         for difference in pair.differences():
             found.setdefault(_signature(difference), difference)
         exact &= pair.exact
+        if pair.argument.kind is ArgumentKind.COMMAND:
+            directions = {difference.widened for difference in found.values()}
+            for difference in pair.disguised():
+                if difference.widened not in directions:
+                    directions.add(difference.widened)
+                    found[_signature(difference)] = difference
     return Comparison(tuple(found.values()), exact)
 
 
@@ -217,6 +227,23 @@ class _Pair:
         for view, line in self._edits():
             written = line == NO_MATCH or self.views[view].entries[line].place is not None
             yield from self._by_line(view, line, set() if written else together)
+
+    def disguised(self) -> Iterator[Difference]:
+        """Yield differences of commands that rules see through, or cannot grant.
+
+        What rules say of simple commands is compared exactly; these are samples.
+        """
+        texts = {"$x": None}
+        for view, line in islice(self._edits(), _DISGUISED):
+            pattern = self._pattern(view, line)
+            if pattern is not None:
+                texts[freeze(pattern, "x")] = None
+        for text, form in product(texts, _DISGUISES):
+            call = witness_call(self.dialect, self.argument, form.format(text))
+            call.update(self.parameters)
+            before, after = (lookup.decide_anew(call) for lookup in self.lookups)
+            if before.effect is not after.effect:
+                yield Difference(self.tool, call, before, after)
 
     def _edits(self) -> Iterator[tuple[int, int]]:
         """Yield the lines, as view and index, one of which decides any difference."""

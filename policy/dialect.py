@@ -243,4 +243,6 @@ class Dialect:
 
 def _lowered(name: str) -> str:
     # Hosts that fold names fold the letters of ASCII.
-    return name.lower() if name.isascii() else "".join(c.lower() if c.isascii() else c for c in name)
+    if name.isascii():
+        return name.lower()
+    return "".join(c.lower() if c.isascii() else c for c in name)

@@ -26,7 +26,9 @@ class PolicyError(Exception):
 
     """
 
-    def __init__(self, message: str, span: Span | None = None, *, help: str = "", file: str = "") -> None:
+    def __init__(
+        self, message: str, span: Span | None = None, *, help: str = "", file: str = ""
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.span = span
@@ -71,7 +73,8 @@ def show(message: str, span: Span | None, *, help: str = "", place: Place | None
 def _excerpt(span: Span) -> list[str]:
     number, column = span.source.line_and_column(span.start)
     text = span.source.line(number)
-    before, marked = text[: column - 1], text[column - 1 : column - 1 + max(span.end - span.start, 0)]
+    before = text[: column - 1]
+    marked = text[column - 1 : column - 1 + max(span.end - span.start, 0)]
     left = max(0, len(before) - _CONTEXT // 2)
     lead = "…" if left else ""
     room = max(_CONTEXT - (len(before) - left), 1)

@@ -310,7 +310,7 @@ def _read_file(file: Path, root: Path | None, path: str, limit: int) -> bytes:
             raise PolicyError("a link that leads out of the folder", file=path)
         # A pipe would wait for ever for somebody to write.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-        with open(os.open(real, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
+        with os.fdopen(os.open(real, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise PolicyError("not a file", file=path)

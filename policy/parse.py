@@ -157,7 +157,7 @@ class _Reading:
         self._parser: Any = _notation().parse_interactive(self.text)
         self._state = self._parser.parser_state
 
-    def read(self) -> Any:
+    def read(self) -> Any:  # noqa: ANN401  # whatever Lark's tree is
         """Return Lark's tree, or None where reading on makes no sense."""
         while len(self.mistakes) < MOST_MISTAKES and self._entries <= RULES:
             try:

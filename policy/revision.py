@@ -188,7 +188,8 @@ class _Walk:
 
     def _children(self) -> dict[str, set[str]]:
         children: dict[str, set[str]] = {"": set()}
-        for path in (*self.blobs, *self.targets):
+        for file in (*self.blobs, *self.targets):
+            path = file
             while path:
                 folder, _, name = path.rpartition("/")
                 names = children.setdefault(folder, set())

@@ -40,7 +40,8 @@ def _further(globs: frozenset[str], names: frozenset[str]) -> tuple[tuple[str, .
     patterns = [glob_pattern(glob) for glob in sorted(globs)]
     found, exact = classes(patterns, names)
     if OTHER_TOOL not in names:
-        found[frozenset(i for i, glob in enumerate(patterns) if glob.matches(OTHER_TOOL))] = OTHER_TOOL
+        alike = frozenset(i for i, glob in enumerate(patterns) if glob.matches(OTHER_TOOL))
+        found[alike] = OTHER_TOOL
     return tuple(found.values()), exact
 
 

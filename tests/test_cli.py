@@ -273,7 +273,7 @@ def test_no_effect_is_never_said_of_an_unread_file(run) -> None:
 
 
 def test_two_files_of_different_names_are_compared(run) -> None:
-    status, out, _ = run("diff", "team/team.policy", "team-renamed.policy", "--format", "json")
+    status, out, _ = run("diff", "team/team.policy", "renamed/crew.policy", "--format", "json")
     assert status == 0
     assert json.loads(out)["changes"] == []
 
@@ -314,7 +314,7 @@ def test_fmt_writes_in_place_and_keeps_the_mode(run, tmp_path) -> None:
     assert file.read_text() == "agent main {\n    allow     Read, Grep\n}\n"
     assert file.stat().st_mode & 0o777 == 0o640
     assert link.is_symlink()
-    assert sorted(os.listdir(tmp_path)) == ["a.policy", "link.policy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.policy", "link.policy"]
 
 
 def test_fmt_leaves_a_malformed_file_alone(run, tmp_path) -> None:

@@ -107,7 +107,7 @@ def test_an_audit_says_the_same_as_json() -> None:
     shape = audit_json(many(3))
     (project,) = shape["projects"]
     assert project["starts"] == ["main"]
-    assert [agent["agent"] for agent in project["agents"]][0] == "main"
+    assert project["agents"][0]["agent"] == "main"
     worker = project["agents"][1]
     assert worker["attenuated"][0]["chain"] == ["main", "worker-0"]
     read = next(p for p in worker["attenuated"][0]["privileges"] if p["tool"] == "Read")

@@ -52,7 +52,11 @@ def test_the_findings_of_a_fixture_are_those_it_lists(folder: Path) -> None:
     workspace = policy.load(folder, front_ends=[zeph])
     found = []
     for finding in workspace.findings:
-        line = {"code": finding.code, "severity": finding.severity.value, "place": str(finding.place)}
+        line = {
+            "code": finding.code,
+            "severity": finding.severity.value,
+            "place": str(finding.place),
+        }
         if finding.span and (text := finding.span.text.split("\n")[0]):
             line["text"] = text
         found.append(line)
@@ -80,7 +84,9 @@ def test_every_code_has_a_fixture() -> None:
         for finding in yaml.safe_load((folder / "findings.yaml").read_text())
     }
     text = "\n".join(file.read_text() for file in Path(zeph.__file__).parent.glob("*.py"))
-    codes = set(re.findall(r"""(?:_find|Finding|Finding\.of)\(\s*(?:error, )?"([a-z0-9-]+)\"""", text))
+    codes = set(
+        re.findall(r"""(?:_find|Finding|Finding\.of)\(\s*(?:error, )?"([a-z0-9-]+)\"""", text)
+    )
     assert codes == shown | ELSEWHERE.keys()
     for code, module in ELSEWHERE.items():
         assert code in (Path(__file__).parent / f"{module}.py").read_text()

@@ -67,9 +67,7 @@ def test_deny_is_asked_first_then_a_list_that_is_not_empty(
         ("allowed_spawns: [explore]\ntools: {allow: [read]}\n", ["explore"]),
     ],
 )
-def test_an_agent_starts_those_that_it_lists(
-    reading: str, keys: str, startable: list[str]
-) -> None:
+def test_an_agent_starts_those_that_it_lists(reading: str, keys: str, startable: list[str]) -> None:
     workspace = _workspace(a=keys, explore="", worker="")
     chain = workspace.chain("main", "a", reading=reading)
     found = []

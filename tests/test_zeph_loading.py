@@ -97,12 +97,20 @@ def test_a_linked_folder_is_its_own_bound_unless_asked_for(tmp_path: Path) -> No
 
 
 def test_the_first_path_and_the_first_name_count(tmp_path: Path) -> None:
-    for path, name in (("one/z.md", "bot"), ("one/a.md", "bot"), ("two/a.md", "bot"), ("two/b.md", "Bot")):
+    for path, name in (
+        ("one/z.md", "bot"),
+        ("one/a.md", "bot"),
+        ("two/a.md", "bot"),
+        ("two/b.md", "Bot"),
+    ):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(_text(name).replace("body", path))
     loaded = load_all(["none", "one", "two"], folder=tmp_path)
 
-    assert {d.name: d.system_prompt for d in loaded.definitions} == {"bot": "one/a.md", "Bot": "two/b.md"}
+    assert {d.name: d.system_prompt for d in loaded.definitions} == {
+        "bot": "one/a.md",
+        "Bot": "two/b.md",
+    }
     assert loaded.absent == ("none",)
     assert [f.code for f in loaded.findings] == ["shadowed-definition"] * 2
 
@@ -141,7 +149,9 @@ def test_a_tree_is_bound_by_the_same_limits() -> None:
     assert len(first.agents) == MOST_FILES + 1  # the session is one of them
     assert [f.code for f in first.findings] == ["too-many-definitions"]
     assert second.root == "home"
-    assert [f.message for f in second.findings] == ["definition file exceeds maximum size of 256 KiB"]
+    assert [f.message for f in second.findings] == [
+        "definition file exceeds maximum size of 256 KiB"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,23 @@ def test_presence_decides_and_not_emptiness() -> None:
         (_yaml("permissions:\n  max_turns: 4294967296\n"), "from 0 to 4294967295", "4294967296"),
         (_yaml("permissions:\n  max_turns: '5'\n"), "expected a whole number", "'5'"),
         (_yaml("permissions:\n  background: yes\n"), "expected `true` or `false`", "yes"),
-        (_yaml("permissions:\n  permission_mode: DontAsk\n"), "unknown variant `DontAsk`", "DontAsk"),
+        (
+            _yaml("permissions:\n  permission_mode: DontAsk\n"),
+            "unknown variant `DontAsk`",
+            "DontAsk",
+        ),
         (_yaml("memory: global\n"), "unknown variant `global`", "global"),
         (_yaml("hooks:\n  PreToolUse: x\n"), "expected a list", "x"),
-        (_yaml("hooks:\n  PreToolUse:\n  - hooks: []\n"), "missing field `hooks.PreToolUse[0].matcher`", "h"),
-        (_yaml("hooks:\n  PreToolUse:\n  - matcher: a\n"), "missing field `hooks.PreToolUse[0].hooks`", "m"),
+        (
+            _yaml("hooks:\n  PreToolUse:\n  - hooks: []\n"),
+            "missing field `hooks.PreToolUse[0].matcher`",
+            "h",
+        ),
+        (
+            _yaml("hooks:\n  PreToolUse:\n  - matcher: a\n"),
+            "missing field `hooks.PreToolUse[0].hooks`",
+            "m",
+        ),
         (_yaml("name: again\n"), "the key `name` is there twice", "name"),
         ("---\n- a\n---\n", "expected keys and values", "---"),
         ("+++\nname = 5\ndescription = 'b'\n+++\n", "expected text", "5"),
@@ -138,7 +150,10 @@ def test_what_may_not_be_is_invalid_with_its_place(
 def test_the_name_is_asked_for_before_the_description_and_the_lists_last() -> None:
     keys = "tools: {allow: [], deny: []}\n"
     assert "name must" in _refused(f"---\nname: ''\ndescription: ''\n{keys}---\n").message
-    assert "description must not be empty" in _refused(f"---\nname: a b\ndescription: ''\n{keys}---\n").message
+    assert (
+        "description must not be empty"
+        in _refused(f"---\nname: a b\ndescription: ''\n{keys}---\n").message
+    )
     assert "is invalid" in _refused(f'---\nname: a b\ndescription: "\\n x"\n{keys}---\n').message
     assert "control" in _refused(f'---\nname: a\ndescription: "\\n x"\n{keys}---\n').message
 
@@ -169,7 +184,7 @@ def test_plain_words_are_text_where_text_is_wanted() -> None:
 
 def test_toml_has_the_same_fields_with_their_places() -> None:
     definition = parse(
-        "+++\r\nname = \"a\"\r\ndescription = 'b'\r\n[tools]\r\nallow = [\"Read\", \"Bash(x *)\"]\r\n"
+        '+++\r\nname = "a"\r\ndescription = \'b\'\r\n[tools]\r\nallow = ["Read", "Bash(x *)"]\r\n'
         'except = [\r\n  "write",\r\n]\r\n[permissions]\r\npermission_mode = "plan"\r\n'
         '[[hooks.PreToolUse]]\r\nmatcher = "bash"\r\n[[hooks.PreToolUse.hooks]]\r\n'
         'type = "command"\r\ncommand = "x"\r\n+++\r\nPrompt.\r\n'

@@ -45,7 +45,9 @@ def _named(*definitions: SubAgentDef) -> dict[str, SubAgentDef]:
     return {definition.name: definition for definition in definitions}
 
 
-def _chain(*definitions: SubAgentDef, options: Options = Options(), reading: str = "enforced") -> Chain:
+def _chain(
+    *definitions: SubAgentDef, options: Options = Options(), reading: str = "enforced"
+) -> Chain:
     project = zeph.project(_named(*definitions), options)
     chain = Chain.start(zeph.MAIN, project.reading(reading))
     for definition in definitions:
@@ -68,7 +70,10 @@ CHECKS = [
     (Kind.SESSION_SPAWN_LIMIT, "session spawn limit reached (spawned: 1, max: 1) — raise"),
     (Kind.MAX_DEPTH_EXCEEDED, "max spawn depth exceeded (depth: 3, max: 3)"),
     (Kind.NOT_FOUND, "agent not found: a"),
-    (Kind.INVALID, "invalid definition: sub-agent 'a' requests bypass_permissions mode but it is not"),
+    (
+        Kind.INVALID,
+        "invalid definition: sub-agent 'a' requests bypass_permissions mode but it is not",
+    ),
     (Kind.CONCURRENCY_LIMIT, "concurrency limit reached (active: 5, max: 5)"),
     (Kind.INVALID, "glob pattern '**' uses '**' which is not supported"),
 ]
@@ -107,7 +112,9 @@ def test_who_may_delegate(mode: DelegationMode, origin: Origin) -> None:
     assert SpawnContext().origin is Origin.AUTONOMOUS
 
 
-@pytest.mark.parametrize(("depth", "most", "allowed"), [(0, 3, True), (2, 3, True), (3, 3, False), (0, 0, False)])
+@pytest.mark.parametrize(
+    ("depth", "most", "allowed"), [(0, 3, True), (2, 3, True), (3, 3, False), (0, 0, False)]
+)
 def test_depth_is_compared_with_its_limit(depth: int, most: int, allowed: bool) -> None:
     manager = SubAgentManager(_named(_agent()), AgentsConfig(max_spawn_depth=most))
     try:
@@ -217,7 +224,10 @@ def test_what_is_handed_on_is_up_to_whoever_starts_an_agent(
 def test_the_engine_counts_the_depth_where_it_is_handed_on() -> None:
     agents = [_agent(name) for name in "abcd"]
     assert len(_chain(*agents).links) == 5
-    for options, reading in ((Options(forward=Forward.EFFECTIVE), "enforced"), (Options(), "attenuated")):
+    for options, reading in (
+        (Options(forward=Forward.EFFECTIVE), "enforced"),
+        (Options(), "attenuated"),
+    ):
         with pytest.raises(SpawnDenied) as caught:
             _chain(*agents, options=options, reading=reading)
         assert (caught.value.agent, caught.value.reason) == ("d", "depth")
@@ -261,8 +271,12 @@ def test_trust_is_capped_and_never_raised() -> None:
 def test_the_network_stays_denied_where_that_is_handed_on() -> None:
     denied = Options(context=SpawnContext(network_denied=True), forward=Forward.EFFECTIVE)
     for reading in ("enforced", "attenuated"):
-        assert not _allows(_chain(_agent("a"), _agent("b"), options=denied, reading=reading), "fetch")
-    assert _allows(_chain(_agent("a"), _agent("b"), options=attrs.evolve(denied, forward=None)), "fetch")
+        assert not _allows(
+            _chain(_agent("a"), _agent("b"), options=denied, reading=reading), "fetch"
+        )
+    assert _allows(
+        _chain(_agent("a"), _agent("b"), options=attrs.evolve(denied, forward=None)), "fetch"
+    )
 
 
 def test_what_is_not_a_permission_is_handed_on_too() -> None:
@@ -335,7 +349,11 @@ def test_a_memory_adds_beyond_what_was_inherited_in_zeph_alone() -> None:
 
 def test_a_worktree_keeps_the_folder_where_there_is_one() -> None:
     definition = _agent(permissions=Permissions(worktree=True))
-    for manager, isolation, denied in ((True, "worktree", True), (True, "none", False), (False, "x", False)):
+    for manager, isolation, denied in (
+        (True, "worktree", True),
+        (True, "none", False),
+        (False, "x", False),
+    ):
         config = AgentsConfig(worktree_manager=manager, bg_isolation=isolation)
         chain = _chain(definition, options=Options(config=config))
         assert _allows(chain, "set_working_directory") is not denied

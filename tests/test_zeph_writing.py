@@ -6,7 +6,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.hosts.zeph.definition import (
@@ -40,7 +40,9 @@ from policy.hosts.zeph.writing import (
 )
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-NAMES = st.lists(TEXTS | st.sampled_from(["*", "Bash(git *)", "yes", "5", "---", "+++"]), max_size=3).map(tuple)
+NAMES = st.lists(
+    TEXTS | st.sampled_from(["*", "Bash(git *)", "yes", "5", "---", "+++"]), max_size=3
+).map(tuple)
 NUMBERS = st.integers(0, 2**32 - 1)
 HOOKS = st.builds(
     HookDef,
@@ -50,7 +52,9 @@ HOOKS = st.builds(
     fail_closed=st.booleans(),
     condition=st.none() | TEXTS,
 ) | st.builds(HookDef, st.just("mcp_tool"), server=TEXTS, tool=TEXTS)
-MATCHERS = st.lists(st.builds(HookMatcher, TEXTS, st.lists(HOOKS, max_size=2).map(tuple)), max_size=2).map(tuple)
+MATCHERS = st.lists(
+    st.builds(HookMatcher, TEXTS, st.lists(HOOKS, max_size=2).map(tuple)), max_size=2
+).map(tuple)
 DESCRIPTIONS = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], include_characters="\t"), min_size=1
 ).filter(str.strip)
@@ -66,9 +70,16 @@ def definitions(tools: object) -> st.SearchStrategy[SubAgentDef]:
         tools=tools,
         disallowed_tools=NAMES,
         permissions=st.builds(
-            Permissions, NAMES, NUMBERS, st.booleans(), NUMBERS, NUMBERS,
-            st.sampled_from(PermissionMode), NUMBERS, st.booleans(),
-        ),  # fmt: skip
+            Permissions,
+            NAMES,
+            NUMBERS,
+            st.booleans(),
+            NUMBERS,
+            NUMBERS,
+            st.sampled_from(PermissionMode),
+            NUMBERS,
+            st.booleans(),
+        ),
         skills=st.builds(SkillFilter, NAMES, NAMES),
         system_prompt=TEXTS.map(str.strip),
         hooks=st.builds(Hooks, MATCHERS, MATCHERS),
@@ -79,12 +90,14 @@ def definitions(tools: object) -> st.SearchStrategy[SubAgentDef]:
 LISTS = st.just(InheritAll()) | st.builds(AllowList, NAMES) | st.builds(DenyList, NAMES)
 
 
+@settings(deadline=None)
 @given(definitions(LISTS))
 def test_what_is_written_reads_back_as_the_same_definition(definition: SubAgentDef) -> None:
     assert parse(serialize_to_markdown(definition)) == definition
     assert from_dict(to_dict(definition)) == definition
 
 
+@settings(deadline=None)
 @given(definitions(st.builds(Both, NAMES, NAMES)), st.none() | NAMES)
 def test_so_does_a_definition_of_issue_970(definition: SubAgentDef, spawns: tuple | None) -> None:
     definition = attrs.evolve(definition, allowed_spawns=spawns)
@@ -104,7 +117,12 @@ def test_what_the_derived_writer_has_is_no_file_but_can_be_read() -> None:
         parse(as_derived(definition))
     assert caught.value.kind is Kind.PARSE
 
-    values = {"name": "a", "description": "b", "tools": {"AllowList": ["x"]}, "disallowed_tools": ["y"]}
+    values = {
+        "name": "a",
+        "description": "b",
+        "tools": {"AllowList": ["x"]},
+        "disallowed_tools": ["y"],
+    }
     read, finding = from_derived(values)
     assert read == definition
     assert finding.code == "flat-disallowed-tools"

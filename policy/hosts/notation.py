@@ -175,7 +175,8 @@ def load(tree: Tree) -> tuple[Project, ...]:
 
 def _unreadable(path: str, error: PolicyError) -> Project:
     nobody = Attenuated({})
-    findings = Finding.of(error, "unreadable-policy", consequence="nothing in this file is in force")
+    consequence = "nothing in this file is in force"
+    findings = Finding.of(error, "unreadable-policy", consequence=consequence)
     return Project(
         HOST, PROFILE, path, {}, (), nobody, nobody, (ReadFile(path, "policy"),), findings
     )

@@ -1,4 +1,4 @@
-"""Many patterns, run at once: which is the first that matches?
+"""Many patterns, run at once, to find the first that matches.
 
 The patterns are merged into a trie whose edges are characters and gaps. A
 *state* is the set of trie nodes a text may have reached; it is built when it is
@@ -351,7 +351,12 @@ class Automaton:
             child = (node.letters or _NONE).get(character)
             if child is not None:
                 entered.append(child)
-            if node.loop is Gap.ANY or (node.loop is Gap.PART and not between) or (isinstance(node.loop, Run) and character not in node.loop.excluded):
+            loop = node.loop
+            if (
+                loop is Gap.ANY
+                or (loop is Gap.PART and not between)
+                or (isinstance(loop, Run) and character not in loop.excluded)
+            ):
                 entered.append(node)
             if between:
                 if node.deepened is not None:

@@ -145,7 +145,8 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
         if body[index + 1 : index + 2] == "-" and index + 2 < len(body):
             low, high = ord(body[index]), ord(body[index + 2])
             if high - low >= limits.CLASS_CHARACTERS:
-                msg = f"`{body[index : index + 3]}` stands for more than {limits.CLASS_CHARACTERS} characters"
+                most = limits.CLASS_CHARACTERS
+                msg = f"`{body[index : index + 3]}` stands for more than {most} characters"
                 raise Unusable(msg)
             characters.update(map(chr, range(low, high + 1)))
             index += 3

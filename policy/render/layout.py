@@ -132,7 +132,7 @@ class Page:
                 line, taken = line + separator, taken + width(separator)
             chunks = _broken(ink.text, self.width - taken, self.width - margin, 0 if last else tail)
             for chunk in chunks[:-1]:
-                lines.append(line + self.paint(chunk, ink.style))
+                lines.append(line + self.paint(chunk.rstrip(" "), ink.style))
                 line, taken = " " * margin, margin
             line += self.paint(chunks[-1], ink.style)
             taken += width(chunks[-1])

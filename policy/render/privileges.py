@@ -21,6 +21,9 @@ LABELS = ("allow", "ask", "deny", "not available", "otherwise")
 # Names that rules of a host itself have in common are told up to so many.
 _MOST_NAMES = 8
 
+# Characters of one rule.
+_LONGEST = 160
+
 # A rule that no file holds: what it is for, and why the host has it.
 _BUILT_IN = re.compile(r"(\S+) \((.+)\)")
 
@@ -142,7 +145,8 @@ def _summary(
             if why := _reason([because]):
                 built_in.setdefault((because.effect.value, why), {})[name] = None
             else:
-                lines[because.effect.value][visible(because.rule)] = None
+                rule = visible(because.rule)
+                lines[because.effect.value][rule if everything else _short(rule)] = None
         if privilege.otherwise is not None and _differs(privilege.otherwise, other):
             rest.setdefault(privilege.otherwise.value, []).append(name)
     for (label, why), names in built_in.items():
@@ -183,6 +187,13 @@ def _named(names: list[str], why: str, *, everything: bool) -> str:
     if len(names) > _MOST_NAMES and not everything:
         return f"{len(names)} tools ({why or 'of the host'})"
     return f"{'/'.join(names)} ({why})" if why else ", ".join(names)
+
+
+def _short(rule: str) -> str:
+    """Return *rule*, its middle left out where it is very long."""
+    if len(rule) <= _LONGEST:
+        return rule
+    return f"{rule[: _LONGEST - 20]} … {rule[-15:]}"
 
 
 def _simple_first(item: str) -> tuple[bool, str]:

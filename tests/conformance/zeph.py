@@ -77,7 +77,9 @@ def _chosen(found: Any, wanted: Any) -> Any:
         return found
     chosen = {name: found.get(name) for name in wanted}
     if "body_contains" in wanted:
-        chosen["body_contains"] = [t for t in wanted["body_contains"] if t in found["system_prompt"]]
+        chosen["body_contains"] = [
+            t for t in wanted["body_contains"] if t in found["system_prompt"]
+        ]
     return chosen
 
 
@@ -207,7 +209,9 @@ class _Disk:
 
     def paths(self, key: str) -> list[str]:
         """Return the paths that the case has under *key*."""
-        return [self.path(name) for name in _context(self.case).get(key) or self.case.get(key) or ()]
+        return [
+            self.path(name) for name in _context(self.case).get(key) or self.case.get(key) or ()
+        ]
 
     def _at(self, name: str) -> Path:
         return self.folder / self.path(name)
@@ -433,7 +437,9 @@ def _catalog(case: Case) -> Answer:
 
 def _without_plan(case: Case) -> Callable[[str], Effect]:
     # A plan still shows its tools; only calls of them are denied.
-    text = (case.get("definition") or "").replace("permission_mode: plan", "permission_mode: default")
+    text = (case.get("definition") or "").replace(
+        "permission_mode: plan", "permission_mode: default"
+    )
     chain = _chain({**case, "definition": text or None})
     return lambda tool: chain.decide(normalize(tool), {}).effect
 
@@ -485,7 +491,10 @@ def _policy(case: Case) -> autonomy.PermissionPolicy | None:
         return None
     return autonomy.PermissionPolicy(
         autonomy.Autonomy(context.get("autonomy", "supervised")),
-        {tool: [(text, Effect(effect)) for text, effect in listed] for tool, listed in (rules or {}).items()},
+        {
+            tool: [(text, Effect(effect)) for text, effect in listed]
+            for tool, listed in (rules or {}).items()
+        },
     )
 
 

@@ -15,23 +15,31 @@ _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 CODES: Final[dict[str, tuple[Severity, str]]] = {
     "a3s-malformed-rule": (
         _ERROR,
-        "The host refuses no rule. One that is malformed names a tool that there is none of, so"
-        " it does nothing, and what it was to deny is not denied.",
+        (
+            "The host refuses no rule. One that is malformed names a tool that there is none of, so"
+            " it does nothing, and what it was to deny is not denied."
+        ),
     ),
     "a3s-inert-spawn-rule": (
         _ERROR,
-        "The host has no rule about which agents may be started. `Task(explore)` is compared"
-        " with the JSON of all arguments and never matches.",
+        (
+            "The host has no rule about which agents may be started. `Task(explore)` is compared"
+            " with the JSON of all arguments and never matches."
+        ),
     ),
     "a3s-inert-lane": (
         _ERROR,
-        "A lane counts among the rules that allow, since version 9. Elsewhere it is the name of"
-        " a tool that there is none of.",
+        (
+            "A lane counts among the rules that allow, since version 9. Elsewhere it is the name of"
+            " a tool that there is none of."
+        ),
     ),
     "a3s-ask-after-allow": (
         _WARNING,
-        "Rules that allow are asked before rules that ask, so a broad one of these leaves the"
-        " others nothing.",
+        (
+            "Rules that allow are asked before rules that ask, so a broad one of these leaves the"
+            " others nothing."
+        ),
     ),
     "a3s-allow-after-deny": (
         _WARNING,
@@ -39,13 +47,17 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "a3s-prefix-without-boundary": (
         _WARNING,
-        "`:*` is a prefix of raw text: it ends at no word, and does not look at what follows"
-        " `&&` or `;`.",
+        (
+            "`:*` is a prefix of raw text: it ends at no word, and does not look at what follows"
+            " `&&` or `;`."
+        ),
     ),
     "a3s-star-and-lines": (
         _WARNING,
-        "`*` matches line breaks and no slash; `**` matches slashes and no line break. So a second"
-        " command rides on `*`, and a command of several lines evades `**`.",
+        (
+            "`*` matches line breaks and no slash; `**` matches slashes and no line break. So a second"
+            " command rides on `*`, and a command of several lines evades `**`."
+        ),
     ),
     "a3s-path-walks-out": (
         _WARNING,
@@ -53,8 +65,10 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "a3s-multi-file-read": (
         _WARNING,
-        "A read of several files is compared as one text with a path a line. A pattern that"
-        " denies misses it; a prefix that allows sees the first path alone.",
+        (
+            "A read of several files is compared as one text with a path a line. A pattern that"
+            " denies misses it; a prefix that allows sees the first path alone."
+        ),
     ),
     "a3s-optional-destination": (
         _WARNING,
@@ -66,13 +80,17 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "a3s-server-prefix": (
         _WARNING,
-        "The name of a server without a wildcard is a prefix: it covers other servers whose"
-        " names start the same.",
+        (
+            "The name of a server without a wildcard is a prefix: it covers other servers whose"
+            " names start the same."
+        ),
     ),
     "a3s-unknown-tool": (
         _WARNING,
-        "The host has no tool of this name, so the rule grants or denies nothing. Names of other"
-        " hosts are not translated, `WebFetch` for one.",
+        (
+            "The host has no tool of this name, so the rule grants or denies nothing. Names of other"
+            " hosts are not translated, `WebFetch` for one."
+        ),
     ),
     "a3s-policy-disabled": (
         _ERROR,
@@ -84,8 +102,10 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "a3s-definition-dropped": (
         _ERROR,
-        "Rules that ask, and a default, do not count as permissions: such a definition is dropped"
-        " and the agent has those of whoever starts it.",
+        (
+            "Rules that ask, and a default, do not count as permissions: such a definition is dropped"
+            " and the agent has those of whoever starts it."
+        ),
     ),
     "a3s-permissions-replaced": (
         _ERROR,
@@ -97,8 +117,10 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "a3s-list-split": (
         _ERROR,
-        "A list in one text is split at every comma, also between parentheses; both halves do"
-        " nothing.",
+        (
+            "A list in one text is split at every comma, also between parentheses; both halves do"
+            " nothing."
+        ),
     ),
     "a3s-second-list": (_WARNING, "Of several names of one list the first that is there counts."),
     "a3s-unknown-key": (_WARNING, "The host ignores keys that it does not know."),
@@ -113,8 +135,10 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "a3s-agent-skipped": (_ERROR, "The host skips a file that it cannot read, and goes on."),
     "a3s-exposed-definition": (
         _ERROR,
-        "A file that cannot be read would replace an agent of the same name, which is in force"
-        " in its place.",
+        (
+            "A file that cannot be read would replace an agent of the same name, which is in force"
+            " in its place."
+        ),
     ),
     "a3s-agent-overridden": (_WARNING, "A later definition of the same name replaces this one."),
     "a3s-reserved-name": (_ERROR, "The name stands for the session itself in chains."),
@@ -131,8 +155,10 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "a3s-script-list-only": (
         _ERROR,
-        "Before version 5 the list of a script is all that bounds its calls: what the session"
-        " denies, a script may do.",
+        (
+            "Before version 5 the list of a script is all that bounds its calls: what the session"
+            " denies, a script may do."
+        ),
     ),
     "a3s-limit-ignored": (_WARNING, "Limits are written in camel case; other keys are ignored."),
     "a3s-shadowed-tool": (_WARNING, "The host has a tool of this name and keeps its own."),

@@ -94,9 +94,7 @@ def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
     if definition.permissions.worktree:
         span = definition.span("permissions.worktree")
         place = span.place if span else None
-        entries.append(
-            Entry(WORKING_DIRECTORY, Effect.DENY, rule="worktree: true", place=place)
-        )
+        entries.append(Entry(WORKING_DIRECTORY, Effect.DENY, rule="worktree: true", place=place))
     return RuleSet((_STARTING, *entries) if entries else (), Effect.ALLOW, DECLARED)
 
 

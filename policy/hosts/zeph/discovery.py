@@ -11,7 +11,8 @@ import attrs
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.loading import PROJECT, USER, Loader, parse_file
+from policy.hosts.zeph.loader import Loader, parse_file
+from policy.hosts.zeph.loading import PROJECT, USER
 from policy.hosts.zeph.options import Options
 from policy.hosts.zeph.parsing import DEFINITION_BYTES, TOO_LARGE
 from policy.project import ReadFile

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from policy.documents.frontmatter import Kind as Language
 from policy.documents.text import cite
-from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.context import AgentsConfig
 from policy.hosts.zeph.definition import (
@@ -17,12 +15,11 @@ from policy.hosts.zeph.definition import (
     Both,
     DenyList,
     HookMatcher,
-    InheritAll,
     PermissionMode,
     Permissions,
-    Profile,
     SubAgentDef,
 )
+from policy.hosts.zeph.entry_findings import entry_findings
 from policy.hosts.zeph.errors import ZephError
 from policy.hosts.zeph.framing import frame
 from policy.hosts.zeph.hooks import matches
@@ -44,7 +41,7 @@ def definition_findings(
     for key, names, effect in listed_names(definition):
         for index, name in enumerate(names):
             span = definition.span(f"tools.{key}[{index}]")
-            yield from _entry(name, effect, span, options)
+            yield from entry_findings(name, effect, span, options)
     yield from _lists(definition, options)
     yield from _memory(definition, options.config)
     yield from _mode(definition, options.config, scope)
@@ -64,85 +61,6 @@ def _find(
     return Finding(code, message, severity, span, help=help)
 
 
-# --- lists of tools ---------------------------------------------------------------
-
-
-def _entry(name: str, effect: Effect, span: Span | None, options: Options) -> Iterator[Finding]:
-    tool, allows = normalize(name), effect is Effect.ALLOW
-    if tool == "task":
-        yield _find(
-            "spawn-rule-ignored",
-            f"{cite(name)} speaks of a tool called `task`; Zeph lets every agent start every other",
-            span,
-        )
-    elif "*" in tool:
-        if tool == "*" and options.profile is Profile.ISSUE_970:
-            return
-        does = "grants nothing" if allows else "denies nothing"
-        yield _find(
-            "dead-star", f"{cite(name)} {does}: a star in a list of tools is a letter", span,
-            "list the tools by their ids", Severity.ERROR,
-        )  # fmt: skip
-    elif "(" in name and tool:
-        yield _cut(name, tool, span, allows=allows)
-    elif not tool:
-        yield _find("dead-entry", f"{cite(name)} is the id of no tool", span)
-    else:
-        yield from _unknown(name, tool, span, allows=allows, servers=options.session.servers)
-
-
-def _cut(name: str, tool: str, span: Span | None, *, allows: bool) -> Finding:
-    if allows:
-        return _find(
-            "argument-widened",
-            f"{cite(name)} grants all of `{tool}`: a name ends before its first parenthesis",
-            span,
-            "leave the tool out, or bound its calls by rules of the session",
-            Severity.ERROR,
-        )
-    return _find(
-        "argument-cut",
-        f"{cite(name)} denies all of `{tool}`: a name ends before its first parenthesis",
-        span,
-        f"write `{tool}` if that is meant",
-    )
-
-
-_SHELLS: Final = frozenset({"shell", "sh", "zsh", "terminal"})
-
-
-def _unknown(
-    name: str, tool: str, span: Span | None, *, allows: bool, servers: Iterable[str]
-) -> Iterator[Finding]:
-    if tool in KNOWN or tool in servers:
-        return
-    does = "grants nothing that is there" if allows else "leaves what it means callable"
-    if tool in _SHELLS:
-        yield _find(
-            "alias-not-known", f"{cite(name)} {does}: the id of the shell is `bash`", span,
-            "write `bash`", Severity.ERROR,
-        )  # fmt: skip
-    elif ":" in tool:
-        yield _find(
-            "namespace-not-known", f"{cite(name)} {does}: ids have no namespace here", span,
-            f"write `{tool.rpartition(':')[2]}`", Severity.ERROR,
-        )  # fmt: skip
-    elif tool.startswith("mcp__"):
-        if tool.count("__") < 2:
-            yield _find(
-                "server-without-tool", f"{cite(name)} {does}: a server is no tool", span,
-                f"list its tools, as `{tool}__tool`", Severity.ERROR,
-            )  # fmt: skip
-    else:
-        near = difflib.get_close_matches(tool.replace("-", "_"), sorted(KNOWN), 1, 0.85)
-        yield _find(
-            "unknown-tool", f"{cite(name)} is the id of no tool that Zeph ships", span,
-            f"did you mean `{near[0]}`?" if near else
-            "tools of servers are listed by their whole id, as `mcp__server__tool`",
-            Severity.WARNING if near else Severity.NOTE,
-        )  # fmt: skip
-
-
 def _lists(definition: SubAgentDef, options: Options) -> Iterator[Finding]:
     tools, name = definition.tools, definition.name
     if tools == AllowList():
@@ -159,7 +77,8 @@ def _lists(definition: SubAgentDef, options: Options) -> Iterator[Finding]:
                 " opposite in Zeph as shipped",
                 span,
             )
-    narrowed = not isinstance(tools, InheritAll) or definition.disallowed_tools
+    lists = (names for _, names, _ in listed_names(definition))
+    narrowed = isinstance(tools, AllowList) or any(lists)
     if narrowed and options.forwarding.value == "none":
         yield _find(
             "not-handed-down", f"what `{name}` starts is not bound by its lists: whoever starts an"
@@ -208,9 +127,7 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
         )
 
 
-def _mode(
-    definition: SubAgentDef, config: AgentsConfig, scope: str | None
-) -> Iterator[Finding]:
+def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> Iterator[Finding]:
     mode = definition.permissions.permission_mode
     span, name = definition.span("permissions.permission_mode"), definition.name
     if mode is PermissionMode.BYPASS_PERMISSIONS:

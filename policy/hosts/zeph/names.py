@@ -63,9 +63,7 @@ NETWORK: Final = ("web_scrape", "fetch", "web_search")
 # What every agent of a group gets to talk to the others.
 PEERS: Final = ("send_peer_message", "check_messages", "list_peers")
 
-KNOWN: Final = frozenset(
-    {*READ_ONLY, *QUARANTINED, *NETWORK, *PEERS, *EDITING, WORKING_DIRECTORY}
-)
+KNOWN: Final = frozenset({*READ_ONLY, *QUARANTINED, *NETWORK, *PEERS, *EDITING, WORKING_DIRECTORY})
 
 
 def normalize(name: str) -> str:

@@ -135,9 +135,7 @@ def _added(effective: Effective) -> Iterator[Entry]:
         yield Entry(name, Effect.ALLOW, rule=rule, place=place)
 
 
-def _entries(
-    names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool
-) -> Iterator[Entry]:
+def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool) -> Iterator[Entry]:
     """Yield a line for each id. A star is a letter, and no tool has it in its name."""
     for name in names:
         tool = normalize(name)

@@ -205,9 +205,7 @@ def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
     where a worktree is the only one that was said.
     """
     usual = Permissions()
-    said = attrs.evolve(
-        definition.permissions, max_history_messages=usual.max_history_messages
-    )
+    said = attrs.evolve(definition.permissions, max_history_messages=usual.max_history_messages)
     if attrs.evolve(said, worktree=usual.worktree) == usual:
         said = usual
     return attrs.evolve(definition, permissions=said)

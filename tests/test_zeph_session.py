@@ -1,0 +1,381 @@
+"""The gates of a session: rows B.2, B.5 to B.9, B.11 and B.18 to B.23."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policy.chain import Chain
+from policy.effect import Effect
+from policy.hosts import zeph
+from policy.hosts.zeph.autonomy import Autonomy, PermissionPolicy
+from policy.hosts.zeph.definition import HookDef, HookMatcher, SkillFilter
+from policy.hosts.zeph.dialects import RAW
+from policy.hosts.zeph.enforcer import PolicyEnforcer, PolicyRule
+from policy.hosts.zeph.errors import Kind, ZephError
+from policy.hosts.zeph.fences import blocked_fence
+from policy.hosts.zeph.globs import Unusable, glob
+from policy.hosts.zeph.grants import GrantState, PermissionGrants, check_secret
+from policy.hosts.zeph.hooks import fires, matches
+from policy.hosts.zeph.names import normalize
+from policy.hosts.zeph.network import network_rules
+from policy.hosts.zeph.options import Options, Session, build_spawn_context
+from policy.hosts.zeph.scopes import ToolScope
+from policy.hosts.zeph.skills import filter_skills, sees
+from policy.hosts.zeph.trust import TrustLevel
+from policy.table import Table
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+
+
+def _policy(*rules: tuple[str, Effect], tool: str = "bash") -> PermissionPolicy:
+    return PermissionPolicy(rules={tool: rules})
+
+
+def _refused(kind: Kind, call: object) -> None:
+    with pytest.raises(ZephError) as caught:
+        call()
+    assert caught.value.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("Bash(cargo *)", "bash"),
+        (" Read ", "read"),
+        ("(x)", ""),
+        ("MCP__a__B", "mcp__a__b"),
+        ("*", "*"),
+    ],
+)
+def test_a_name_ends_before_its_parenthesis_and_case_does_not_count(name: str, tool: str) -> None:
+    assert normalize(name) == tool
+
+
+# --- autonomy -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "tool", "text", "effect"),
+    [
+        (_policy(("echo *", ALLOW)), "bash", "echo a; rm b", ALLOW),
+        (_policy(("*rm -rf*", DENY)), "bash", "rm -rf /tmp", DENY),
+        (_policy(("*Sudo*", DENY)), "bash", "SUDO x", DENY),
+        (_policy(("*safe*", ALLOW), ("*", DENY)), "bash", "safe or not", ALLOW),
+        (_policy(("*", DENY)), "BASH", "x", ASK),
+        (_policy(("[", DENY), ("a**b", DENY), ("?", ALLOW)), "bash", "x", ALLOW),
+        (_policy(), "bash", "x", ASK),
+        (PermissionPolicy(Autonomy.READ_ONLY), "read", "x", ALLOW),
+        (PermissionPolicy(Autonomy.READ_ONLY), "bash", "x", DENY),
+        (PermissionPolicy(Autonomy.FULL, {"bash": [("*", DENY)]}), "bash", "x", ALLOW),
+        (PermissionPolicy.from_legacy(["rm"], ["git"]), "bash", "rm x", DENY),
+        (PermissionPolicy.from_legacy(["rm"], ["git"]), "bash", "git x", ASK),
+        (PermissionPolicy.from_legacy(["rm"], ["git"]), "bash", "ls", ALLOW),
+    ],
+)
+def test_the_first_rule_decides_and_the_rest_is_asked_for(
+    policy: PermissionPolicy, tool: str, text: str, effect: Effect
+) -> None:
+    assert policy.check(tool, text).effect is effect
+
+
+@pytest.mark.parametrize(
+    ("rules", "left"),
+    [
+        ((), None),
+        ((("*", DENY),), ("read",)),
+        ((("**", DENY),), ("read",)),
+        ((("", DENY),), ("read",)),
+        ((("*rm*", DENY), ("*", DENY)), ("read",)),
+        ((("[", ALLOW), ("*", DENY)), ("read",)),
+        ((("x", ASK), ("*", DENY)), None),
+        ((("*rm*", DENY),), None),
+    ],
+)
+def test_rules_take_a_tool_away_where_they_deny_all_of_it(
+    rules: tuple[tuple[str, Effect], ...], left: tuple[str, ...] | None
+) -> None:
+    policy = _policy(*rules, tool="Bash(x)")
+    assert policy.effective_tool_allowlist(["bash", "read"]) == left
+    context = build_spawn_context(Session(policy), ["bash", "read"], [TrustLevel.VERIFIED])
+    assert context.inherited_tool_allowlist == (None if left is None else frozenset(left))
+    assert context.max_trust_level is TrustLevel.VERIFIED
+
+
+def test_a_rule_that_is_no_glob_is_reported() -> None:
+    assert [f.code for f in _policy(("[", DENY), ("a", DENY)).findings()] == ["rule-is-no-glob"]
+    assert _policy(("a", DENY)).is_fully_denied("bash")
+    assert not _policy().is_fully_denied("bash")
+
+
+@pytest.mark.parametrize(
+    ("text", "matching", "other"),
+    [
+        ("a*", ["a", "a/b"], ["b"]),
+        ("/etc/**", ["/etc/", "/etc/a/b"], ["/etc"]),
+        ("**/x", ["x", "a/b/x"], ["ax"]),
+        ("a/**/b", ["a/b", "a/c/d/b"], ["ab"]),
+        ("[!a-c]?", ["dx"], ["ax", "d"]),
+    ],
+)
+def test_globs(text: str, matching: list[str], other: list[str]) -> None:
+    patterns = glob(text)
+    assert all(any(p.matches(one) for p in patterns) for one in matching)
+    assert not any(p.matches(one) for p in patterns for one in other)
+
+
+@pytest.mark.parametrize("text", ["[", "a**", "***", "**/" * 9 + "x"])
+def test_what_is_no_glob(text: str) -> None:
+    with pytest.raises(Unusable):
+        glob(text)
+
+
+# --- trust ------------------------------------------------------------------------------
+
+
+def _session(reading: str = "enforced", **fields: object) -> Chain:
+    return Chain.start(
+        zeph.MAIN, zeph.project({}, Options(session=Session(**fields))).reading(reading)
+    )
+
+
+@pytest.mark.parametrize(
+    ("level", "tool", "effect"),
+    [
+        ("trusted", "bash", ALLOW),
+        ("verified", "bash", ALLOW),
+        ("quarantined", "bash", DENY),
+        ("quarantined", "read", ALLOW),
+        ("quarantined", "web_search", ALLOW),
+        ("quarantined", "filesystem_write", DENY),
+        ("quarantined", "filesystem_write_file", ALLOW),
+        ("quarantined", "any_tool", DENY),
+        ("quarantined", "BASH", ALLOW),
+        ("blocked", "read", DENY),
+    ],
+)
+def test_quarantine_denies_its_list_by_names_as_written(
+    level: str, tool: str, effect: Effect
+) -> None:
+    fields = {"trust": TrustLevel(level), "servers": ("any_tool",)}
+    assert _session(**fields).decide(tool, {}).effect is effect
+    if tool == "BASH":
+        # Declared, a name is a name in any case.
+        assert _session("attenuated", **fields).decide(tool, {}).effect is DENY
+
+
+def test_behind_the_gate_a_tool_without_rules_is_let_through() -> None:
+    chain = _session(policy=_policy(("ls", ALLOW)), trust=TrustLevel.TRUSTED)
+    assert chain.decide("read", {}).effect is ALLOW
+    assert chain.decide("bash", {"command": "ls"}).effect is ALLOW
+    assert chain.decide("bash", {"command": "rm"}).effect is ASK
+
+
+# --- policy rules -----------------------------------------------------------------------
+
+
+def _enforcer(*rules: dict, default: str = "deny") -> PolicyEnforcer:
+    return PolicyEnforcer.from_mapping({"rules": list(rules), "default_effect": default})
+
+
+@pytest.mark.parametrize(
+    ("rules", "params", "trust", "effect"),
+    [
+        ([], {}, "trusted", "deny"),
+        ([{"effect": "allow", "tool": "sh"}], {}, "trusted", "allow"),
+        ([{"effect": "allow", "tool": "ba*"}], {}, "trusted", "deny"),
+        (
+            [{"effect": "allow", "tool": "*"}, {"effect": "deny", "tool": "shell"}],
+            {},
+            "trusted",
+            "deny",
+        ),
+        (
+            [{"effect": "allow", "tool": "shell", "paths": ["/etc/*"]}],
+            {"command": "cat /tmp/../etc/x"},
+            "trusted",
+            "allow",
+        ),
+        (
+            [{"effect": "allow", "tool": "shell", "paths": ["/etc/*"]}],
+            {"uri": "/etc/../x"},
+            "trusted",
+            "deny",
+        ),
+        (
+            [{"effect": "allow", "tool": "shell", "trust_level": "verified"}],
+            {},
+            "verified",
+            "allow",
+        ),
+        (
+            [{"effect": "allow", "tool": "shell", "trust_level": "verified"}],
+            {},
+            "quarantined",
+            "deny",
+        ),
+        ([{"effect": "allow", "tool": "shell", "env": ["CI", "HOME"]}], {}, "trusted", "deny"),
+        ([{"effect": "allow", "tool": "shell", "env": ["CI"]}], {}, "trusted", "allow"),
+        (
+            [{"effect": "allow", "tool": "shell", "args_match": "^ls"}],
+            {"command": "ls -l"},
+            "trusted",
+            "allow",
+        ),
+        (
+            [{"effect": "allow", "tool": "shell", "args_match": "^ls"}],
+            {"command": "rm"},
+            "trusted",
+            "deny",
+        ),
+        (
+            [{"effect": "allow", "tool": "shell", "args_match": "l"}],
+            {"command": "l" * 5000},
+            "trusted",
+            "deny",
+        ),
+    ],
+)
+def test_every_condition_of_a_rule_must_hold_and_denials_come_first(
+    rules: list[dict], params: dict, trust: str, effect: str
+) -> None:
+    verdict = _enforcer(*rules).decide(" Bash ", params, TrustLevel(trust), ["CI"])
+    assert str(verdict.effect) == effect
+
+
+def test_an_answer_has_a_trace() -> None:
+    rules = _enforcer(
+        {"effect": "allow", "tool": "x"}, {"effect": "deny", "tool": "shell", "paths": ["/etc/*"]}
+    )
+    verdict = rules.decide("bash", {"path": "/etc/a"}, TrustLevel.TRUSTED)
+    assert (verdict.rule, verdict.trace) == (1, "rule[1] deny: tool=shell matched /etc/a")
+    assert rules.decide("y", {}, TrustLevel.TRUSTED).trace == "default deny: no matching rule"
+
+
+def test_a_denial_that_exempts_the_least_trusted_is_reported() -> None:
+    rules = PolicyEnforcer.of([PolicyRule(DENY, "x", trust_level=TrustLevel.VERIFIED)], ALLOW)
+    assert rules.decide("x", {}, TrustLevel.QUARANTINED).effect is ALLOW
+    assert [f.code for f in rules.findings()] == ["trust-exempts-from-deny"]
+
+
+def test_the_limits_of_policy_rules(tmp_path: Path) -> None:
+    rule = PolicyRule(DENY)
+    assert len(PolicyEnforcer.of([rule] * 256).rules) == 256
+    _refused(Kind.TOO_MANY_RULES, lambda: PolicyEnforcer.of([rule] * 257))
+    for text, kind in (
+        ("x" * 1025, Kind.REGEX_TOO_LONG),
+        ("(", Kind.INVALID_REGEX),
+        ("(a*)*", Kind.INVALID_REGEX),
+    ):
+        _refused(kind, lambda text=text: PolicyEnforcer.of([PolicyRule(DENY, args_match=text)]))
+    _refused(Kind.INVALID_GLOB, lambda: PolicyEnforcer.of([PolicyRule(DENY, "[")]))
+    _refused(Kind.FILE_PARSE, lambda: _enforcer({"effect": "deny", "tol": "x"}))
+    _refused(Kind.FILE_PARSE, lambda: _enforcer({"tool": "x"}))
+
+    work = tmp_path / "work"
+    work.mkdir()
+    (tmp_path / "out.toml").write_text("")
+    (work / "link.toml").symlink_to(tmp_path / "out.toml")
+    (work / "bad.toml").write_text("[")
+    (work / "big.toml").write_text("#" * (256 * 1024 + 1))
+    (work / "good.toml").write_text("[[rules]]\neffect = 'allow'\ntool = 'read'\n")
+    for name, kind in (
+        ("link.toml", Kind.FILE_ESCAPES_ROOT), ("../out.toml", Kind.FILE_ESCAPES_ROOT),
+        ("bad.toml", Kind.FILE_PARSE), ("big.toml", Kind.FILE_TOO_LARGE), ("none.toml", Kind.FILE_LOAD),
+    ):  # fmt: skip
+        _refused(kind, lambda name=name: PolicyEnforcer.load(name, work))
+    assert (
+        PolicyEnforcer.load("good.toml", work).decide("read", {}, TrustLevel.TRUSTED).effect
+        is ALLOW
+    )
+
+
+# --- scopes, grants, hooks, skills, network ---------------------------------------------
+
+REGISTRY = ["builtin:bash", "builtin:read", "skill:a/b", "mcp:gh/create"]
+
+
+def test_a_scope_is_expanded_once_and_looked_up() -> None:
+    scope = ToolScope.of(["read", "mcp:gh/*", "mcp:no/*"], REGISTRY)
+    assert scope.tools == {"builtin:read", "mcp:gh/create"}
+    assert (scope.holds("read"), scope.holds("bash")) == (True, False)
+    assert [f.code for f in scope.findings] == ["dead-scope-pattern"]
+    assert (scope & ToolScope.of(["builtin:read"], REGISTRY)).tools == {"builtin:read"}
+    for patterns, kind in (
+        (["["], Kind.INVALID_PATTERN), (["builtin:x"], Kind.DEAD_PATTERN),
+        (["*"], Kind.ACCIDENTALLY_FULL),
+    ):  # fmt: skip
+        _refused(kind, lambda patterns=patterns: ToolScope.of(patterns, REGISTRY))
+    _refused(Kind.UNQUALIFIED_ID, lambda: ToolScope.of(["read"], ["read"]))
+    for reading in ("enforced", "attenuated"):
+        chain = _session(reading, scope=scope)
+        assert [chain.decide(t, {}).effect for t in ("read", "mcp:gh/create", "bash")] == [
+            ALLOW,
+            ALLOW,
+            DENY,
+        ]
+
+
+def test_a_grant_ends_what_it_names_until_there_is_a_new_one() -> None:
+    active, expired, revoked = GrantState.ACTIVE, GrantState.EXPIRED, GrantState.REVOKED
+    for records, effect in (
+        ((), ALLOW), ((("a", active),), ALLOW), ((("a", expired),), DENY), ((("a", revoked),), DENY),
+        ((("a", revoked), ("a", active)), ALLOW), ((("A", expired),), ALLOW),
+    ):  # fmt: skip
+        assert PermissionGrants(records).check("a") is effect
+
+
+def test_a_secret_must_be_listed_and_approved() -> None:
+    check_secret("a", ["a"], ["a"])
+    for listed, approved, background in (
+        ([], ["a"], False),
+        (["a"], ["b"], False),
+        (["a"], ["a"], True),
+    ):
+        _refused(
+            Kind.INVALID,
+            lambda a=listed, b=approved, c=background: check_secret("a", a, b, background=c),
+        )
+
+
+def test_a_hook_belongs_to_tools_whose_name_has_its_matcher_in_it() -> None:
+    assert matches("Edit|Write", "WriteFile")
+    assert not any(matches(text, "bash") for text in ("Bash", "*", "", "|"))
+    hook = HookDef("command", condition="tool:ba")
+    assert fires(HookMatcher("bash"), hook, "bash")
+    for condition in ("tool:x", "agent:bash", "tool:", "bash"):
+        assert not fires(HookMatcher("bash"), HookDef("command", condition=condition), "bash")
+
+
+def test_skills_are_what_every_filter_of_a_chain_leaves() -> None:
+    names = ("git-commit", "git-push", "git-", "aXb", "ab", "a", "GIT-x")
+    both = (SkillFilter(("git-*", "a*b")), SkillFilter((), ("git-push", "ab*b")))
+    assert filter_skills(names, *both) == ("git-commit", "git-", "aXb", "ab")
+    assert not sees(SkillFilter(("a*b*",)), "axbx")
+    assert sees(SkillFilter(("a*b*",)), "axb*")
+    assert not sees(SkillFilter(("aba*aba",)), "ababa")
+    _refused(Kind.INVALID, lambda: sees(SkillFilter(exclude=("a**",)), "x"))
+
+
+@pytest.mark.parametrize(
+    ("command", "denied"),
+    [
+        ("curl https://example.com", True), ("/usr/bin/curl x", True), ("ls; wget x", True), ("nc x 1", True),
+        ("python3 -u -c 'x'", True), ("python -c x", True), ("openssl s_client -connect x", True),
+        ("exec 3<>/dev/tcp/x/1", True), ("perl -e x", True), ("ls", False), ("python3 x.py", False),
+        ("cat curl.txt", False), ("sync", False), ("openssl version", False),
+    ],
+)  # fmt: skip
+def test_commands_that_reach_the_network_are_denied_without_it(command: str, denied: bool) -> None:
+    table = Table.of(network_rules(RAW))
+    assert (table.decide("bash", {"command": command}).effect is DENY) is denied
+    assert table.decide("web_search", {}).effect is DENY
+    assert table.decide("mcp__x__fetch", {}).effect is ALLOW
+
+
+def test_a_closed_fence_that_is_a_tool_is_a_call() -> None:
+    assert blocked_fence("x\n```bash\nls\n```\n", ["bash"]) == "bash"
+    assert blocked_fence("```python\nx\n```\n```bash\nls\n```", ["bash"]) == "bash"
+    for text in ("plain", "```bash\nls\n", "```python\nx\n```\n", "```\nbash\n```"):
+        assert blocked_fence(text, ["bash"]) is None
