@@ -47,11 +47,11 @@ Call = dict[str, object]
 # What a host name can hold: hardly a rule names all of it.
 _HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
 
-# Reasons of a decision that no rule gave: the call could not be read.
 # Commands by which a rule may know one, and lines of which such are tried.
 _DISGUISES = ("{}", "{} $x", "sudo {}", "A=1 {}", "./{}", "'{}'")
 _DISGUISED = 64
 
+# Reasons of a decision that no rule gave: the call could not be read.
 _UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 Decide = Callable[[Call], Decision]
 

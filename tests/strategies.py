@@ -79,9 +79,9 @@ def _specifiers(tool: str) -> st.SearchStrategy[str]:
             return st.tuples(start, glob).map("".join)
         case "WebFetch":
             host = _words("a", "b", ".", "*", most=6)
-            return st.tuples(st.sampled_from(["domain:", ""]), st.sampled_from(["", "*."]), host).map(
-                "".join
-            )
+            return st.tuples(
+                st.sampled_from(["domain:", ""]), st.sampled_from(["", "*."]), host
+            ).map("".join)
         case "Task":
             names = st.lists(_words("a", "b", "*", most=2), min_size=1, max_size=2)
             return names.map(", ".join) | st.sampled_from(["model:x", "model:*", "model:x*"])
@@ -102,7 +102,9 @@ def matchers(draw: st.DrawFn) -> str:
     if draw(st.integers(0, 4)) == 0:
         return tool
     written = draw(
-        _specifiers("Task" if tool == "Agent" else tool).map(lambda text: f"{tool}({text})").filter(_is_usable)
+        _specifiers("Task" if tool == "Agent" else tool)
+        .map(lambda text: f"{tool}({text})")
+        .filter(_is_usable)
     )
     return written
 
@@ -231,7 +233,11 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
         case _:
             fields, values = ["k", "argument"], _TEXTS
     odd = draw(st.integers(0, 9)) == 0
-    chosen = draw(st.sampled_from([fields[:1], fields[-1:], fields, fields[:1], []] if odd else [fields[:1], fields[-1:]]))
+    chosen = draw(
+        st.sampled_from(
+            [fields[:1], fields[-1:], fields, fields[:1], []] if odd else [fields[:1], fields[-1:]]
+        )
+    )
     for field in chosen:
         call[field] = draw(_ODD) if odd and draw(st.booleans()) else draw(values)
     if draw(st.integers(0, 2)) == 0:

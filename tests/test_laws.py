@@ -344,7 +344,6 @@ def _path(dice: random.Random) -> str:
     return f"Read({glob})" if glob.strip("/") else "Read(a)"
 
 
-
 FAMILIES = {
     "text": Family(
         lambda dice: f"m__a({_some(dice, 'ab**', 4)})",

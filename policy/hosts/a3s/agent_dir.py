@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NoReturn
 
 import attrs
 
@@ -85,7 +85,10 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
         raise A3sError(Kind.NO_DIRECTORY, f"agent directory not found: {root or '.'}", file=root)
     instructions = f"{prefix}instructions.md"
     if instructions in outside:
-        msg = f"agent dir {root or '.'} instructions.md must be a regular file inside the agent directory"
+        msg = (
+            f"agent dir {root or '.'} instructions.md must be a regular file"
+            " inside the agent directory"
+        )
         raise A3sError(Kind.ESCAPES, msg, file=instructions)
     if instructions not in there:
         msg = f"agent dir {root or '.'} is missing required instructions.md: {instructions}"
@@ -189,7 +192,7 @@ class _Tool:
             self.fail(f"expected a string at `{key}`, found {describe(node)}", node.span)
         return str(node.value)
 
-    def fail(self, message: str, span: Span) -> None:
+    def fail(self, message: str, span: Span) -> NoReturn:
         """Refuse the header."""
         raise A3sError(Kind.BAD_FRONT_MATTER, f"tool {self.stem} frontmatter: {message}", span)
 
@@ -216,7 +219,6 @@ class _Tool:
             return ()
         if not isinstance(node, Sequence):
             self.fail(f"expected a list at `allowed_tools`, found {describe(node)}", node.span)
-            return ()
         for item in node.items:
             if not isinstance(item, Scalar) or not isinstance(item.value, str):
                 self.fail(
@@ -229,7 +231,6 @@ class _Tool:
             return ScriptToolLimits()
         if not isinstance(node, Mapping):
             self.fail(f"expected a mapping at `limits`, found {describe(node)}", node.span)
-            return ScriptToolLimits()
         return ScriptToolLimits(*(self._limit(node, limit.key, limit.largest) for limit in LIMITS))
 
     def _limit(self, node: Mapping, key: str, largest: int) -> int | None:
@@ -240,7 +241,6 @@ class _Tool:
             self.fail(
                 f"expected an unsigned number at `{key}`, found {describe(value)}", value.span
             )
-            return None
         if not 1 <= value.value <= largest:
             msg = f"tool {self.stem} limit {key}={value.value} is out of range [1, {largest}]"
             raise A3sError(Kind.LIMIT, msg, value.span)

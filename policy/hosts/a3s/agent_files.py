@@ -100,7 +100,7 @@ def _definition(fields: Fields, prompt: str, profile: Profile) -> AgentDefinitio
     preset = kind_of(kind)
     if fields.node.get("kind") is not None and preset is None:
         at = fields.node.get("kind")
-        raise fields.error(f"unknown worker agent kind '{kind}'", at.span if at else None)
+        fields.fail(f"unknown worker agent kind '{kind}'", at.span if at else None)
     inner = fields.mapping("permissions")
     block = None if inner is None else permissions(inner, profile)
     base = PermissionPolicy(profile=profile)
@@ -149,10 +149,10 @@ def _confirmation(fields: Fields) -> ConfirmationInheritance | None:
         return ConfirmationInheritance(said)
     except ValueError:
         node = fields.node.get("confirmation_inheritance")
-        raise fields.error(
+        fields.fail(
             f"unknown variant `{said}`, expected `auto_approve`, `deny_on_ask` or `inherit_parent`",
             node.span if node else None,
-        ) from None
+        )
 
 
 def _listed(node: Mapping, keys: tuple[str, ...]) -> Listed:

@@ -55,8 +55,8 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "a3s-star-and-lines": (
         _WARNING,
         (
-            "`*` matches line breaks and no slash; `**` matches slashes and no line break. So a second"
-            " command rides on `*`, and a command of several lines evades `**`."
+            "`*` matches line breaks and no slash; `**` matches slashes and no line break. So a"
+            " second command rides on `*`, and a command of several lines evades `**`."
         ),
     ),
     "a3s-path-walks-out": (
@@ -88,8 +88,8 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "a3s-unknown-tool": (
         _WARNING,
         (
-            "The host has no tool of this name, so the rule grants or denies nothing. Names of other"
-            " hosts are not translated, `WebFetch` for one."
+            "The host has no tool of this name, so the rule grants or denies nothing. Names of"
+            " other hosts are not translated, `WebFetch` for one."
         ),
     ),
     "a3s-policy-disabled": (
@@ -103,8 +103,8 @@ CODES: Final[dict[str, tuple[Severity, str]]] = {
     "a3s-definition-dropped": (
         _ERROR,
         (
-            "Rules that ask, and a default, do not count as permissions: such a definition is dropped"
-            " and the agent has those of whoever starts it."
+            "Rules that ask, and a default, do not count as permissions: such a definition is"
+            " dropped and the agent has those of whoever starts it."
         ),
     ),
     "a3s-permissions-replaced": (

@@ -180,8 +180,8 @@ class _Loader:
                 unread.append((source, error))
                 continue
             self._add(agents, agent)
-        for source, error in unread:
-            self._exposed(agents, source, error)
+        for source, mistake in unread:
+            self._exposed(agents, source, mistake)
         return agents
 
     def _agent_paths(self) -> Iterable[str]:

@@ -73,7 +73,7 @@ class PermissionPolicy:
     profile: Profile = NEWEST
 
     @classmethod
-    def of(
+    def of(  # the lists, the default, and who reads them
         cls,
         *,
         deny: Iterable[str] = (),
@@ -84,8 +84,11 @@ class PermissionPolicy:
         profile: Profile = NEWEST,
     ) -> PermissionPolicy:
         """Return the policy of rules given as text."""
-        lists = ([PermissionRule.of(t, profile) for t in texts] for texts in (deny, allow, ask))
-        return cls(*map(tuple, lists), default, enabled, profile)
+        denied, allowed, asked = (
+            tuple(PermissionRule.of(text, profile) for text in texts)
+            for texts in (deny, allow, ask)
+        )
+        return cls(denied, allowed, asked, default, enabled, profile)
 
     @classmethod
     def strict(cls, profile: Profile = NEWEST) -> PermissionPolicy:
@@ -205,11 +208,11 @@ class PermissionPolicy:
 
     def at(self, profile: Profile) -> PermissionPolicy:
         """Return the policy as another version reads it."""
-        lists = (
+        deny, allow, ask = (
             tuple(PermissionRule.of(rule.text, profile, rule.span) for rule in rules)
             for rules in (self.deny, self.allow, self.ask)
         )
-        return PermissionPolicy(*lists, self.default_decision, self.enabled, profile)
+        return PermissionPolicy(deny, allow, ask, self.default_decision, self.enabled, profile)
 
 
 _DEFAULT = "default_decision"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 import attrs
 
@@ -33,15 +34,15 @@ class Fields:
     kind: Kind
     prefix: str
 
-    def error(self, message: str, span: Span | None = None) -> A3sError:
-        """Return an error of the reader."""
-        return A3sError(self.kind, f"{self.prefix}{message}", span or self.node.span)
+    def fail(self, message: str, span: Span | None = None) -> NoReturn:
+        """Refuse the document."""
+        raise A3sError(self.kind, f"{self.prefix}{message}", span or self.node.span)
 
     def text(self, key: str) -> str:
         """Return the text at *key*, which must be there."""
         value = self.optional_text(key)
         if value is None:
-            raise self.error(f"missing field `{key}`")
+            self.fail(f"missing field `{key}`")
         return value
 
     def optional_text(self, key: str) -> str | None:
@@ -90,9 +91,8 @@ class Fields:
         raise self._wrong(key, "a list", node)
 
     def _wrong(self, key: str, wanted: str, node: Node) -> A3sError:
-        return self.error(
-            f"invalid type at `{key}`: expected {wanted}, found {describe(node)}", node.span
-        )
+        text = f"invalid type at `{key}`: expected {wanted}, found {describe(node)}"
+        return A3sError(self.kind, f"{self.prefix}{text}", node.span)
 
 
 def permissions(fields: Fields, profile: Profile) -> PermissionPolicy:
@@ -102,17 +102,18 @@ def permissions(fields: Fields, profile: Profile) -> PermissionPolicy:
         A3sError: a list, a rule or the default is none.
 
     """
-    lists = [_rules(fields, key, profile) for key in ("deny", "allow", "ask")]
+    deny, allow, ask = (_rules(fields, key, profile) for key in ("deny", "allow", "ask"))
     said = fields.optional_text("default_decision")
     effects = {effect.value: effect for effect in Effect}
     if said is not None and said not in effects:
         node = fields.node.get("default_decision")
-        raise fields.error(
+        fields.fail(
             f"unknown variant `{said}`, expected `allow`, `deny` or `ask`",
             node.span if node else None,
         )
     enabled = fields.node.get("enabled") is None or fields.truth("enabled")
-    return PermissionPolicy(*lists, Effect.ASK if said is None else effects[said], enabled, profile)
+    default = Effect.ASK if said is None else effects[said]
+    return PermissionPolicy(deny, allow, ask, default, enabled, profile)
 
 
 def _rules(fields: Fields, key: str, profile: Profile) -> tuple[PermissionRule, ...]:
@@ -122,7 +123,7 @@ def _rules(fields: Fields, key: str, profile: Profile) -> tuple[PermissionRule, 
         if isinstance(item, Mapping):
             node = item.get("rule") if [e.name for e in item.entries] == ["rule"] else None
         if not isinstance(node, Scalar) or not isinstance(node.value, str):
-            raise fields.error(
+            fields.fail(
                 "data did not match any variant of untagged enum: a rule is a string or"
                 f" `{{rule: …}}`, found {describe(item)}",
                 item.span,

@@ -267,14 +267,11 @@ def _workspace(node: Node | None) -> Workspace | None:
         if mapping is None:
             _fail(f"expected names and targets at `links`, found {describe(links)}", links.span)
         found = {entry.name: _text(entry.value, "a path") for entry in mapping.entries}
-    return Filesystem(
-        _absolute(root),
-        *(
-            tuple(_rooted(path, span) for path, span in _texts(keys.get(key), "folders"))
-            for key in ("readable", "writable")
-        ),
-        links=found,
+    readable, writable = (
+        tuple(_rooted(path, span) for path, span in _texts(keys.get(key), "folders"))
+        for key in ("readable", "writable")
     )
+    return Filesystem(_absolute(root), readable, writable, found)
 
 
 def _absolute(node: Node) -> str:

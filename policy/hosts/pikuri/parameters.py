@@ -28,9 +28,7 @@ class Parameter:
     values: tuple[str, ...] | None = None
 
     def __attrs_post_init__(self) -> None:
-        if self.values is not None and not (
-            self.values and all(isinstance(value, str) and value for value in self.values)
-        ):
+        if self.values is not None and not (self.values and all(self.values)):
             msg = f"expected texts that are not empty for `{self.name}`"
             raise PikuriError(Kind.INVALID_PARAMETERS, msg)
 

@@ -55,7 +55,7 @@ class Persona:
     returns = "final_message"
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
+        if not self.name:
             raise PikuriError(Kind.INVALID_PERSONA, "expected a name", self.span)
         if type(self.max_steps) is not int or self.max_steps < 1:
             msg = f"expected a positive `max_steps`, found `{self.max_steps}`"

@@ -119,7 +119,7 @@ class Enforced:
     definitions: Mapping[str, SubAgentDef]
     options: Options = Options()
     name: str = "enforced"
-    _known: dict[tuple[str, State], Link] = attrs.field(factory=dict, init=False, repr=False)
+    _known: dict[object, Link] = attrs.field(factory=dict, init=False, repr=False)
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -140,24 +140,33 @@ class Enforced:
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""
         state = parent.state if isinstance(parent.state, State) else State(self.options.context)
-        link = self._known.get((agent, state))
-        if link is None:
-            link = self._known[agent, state] = self._start(agent, parent.name, state)
-        return attrs.evolve(link, depth=parent.depth + 1)
-
-    def _start(self, agent: str, parent: str, state: State) -> Link:
-        context = state.context
+        context, starter = state.context, self.definitions.get(state.agent)
         if state.agent:
             forward = self.options.forwarding
             context = context.then(SpawnContext(), allowlist=state.allowlist, forward=forward)
-        starter = self.definitions.get(state.agent)
+        # Who starts it matters no further than by what is handed over, and by its own list.
+        listed = state.agent if starter is not None and starter.allowed_spawns is not None else ""
+        key = (agent, listed, context, state.trust)
+        link = self._known.get(key)
+        if link is None:
+            link = self._known[key] = self._start(agent, parent.name, starter, context, state.trust)
+        return attrs.evolve(link, depth=parent.depth + 1)
+
+    def _start(
+        self,
+        agent: str,
+        parent: str,
+        starter: SubAgentDef | None,
+        context: SpawnContext,
+        trust: TrustLevel | None,
+    ) -> Link:
         try:
             effective = self.manager.check_spawn(agent, context, parent=starter)
         except ZephError as error:
             if error.kind is Kind.NOT_FOUND:
                 raise KeyError(agent) from None
             raise SpawnRefused(agent, parent, error) from None
-        trust = state.trust if effective.trust is None else effective.trust
+        trust = trust if effective.trust is None else effective.trust
         after = State(context, effective.allowlist, trust, agent)
         return Link(agent, self._table(effective, trust), 0, after)
 

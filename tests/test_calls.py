@@ -1,0 +1,161 @@
+"""How arguments are brought into the one form that patterns match."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from policy.calls import Unreadable, argument_text, canonical_path, parameter_text
+from policy.dialect import Argument, ArgumentKind, Dialect
+from policy.effect import Effect
+from policy.patterns.domains import PATHS
+from tests.strategies import table
+
+PLAIN = Dialect("test", cwd="/work", home="/home/me")
+TEXT = Argument(ArgumentKind.TEXT, ("text",))
+ANY = Argument(ArgumentKind.TEXT, ())
+URL = Argument(ArgumentKind.URL, ("url",))
+
+
+@pytest.mark.parametrize(
+    ("path", "canonical"),
+    [
+        ("a", "/work/a"),
+        ("./a", "/work/a"),
+        ("a/", "/work/a"),
+        ("a//b", "/work/a/b"),
+        ("a/./b", "/work/a/b"),
+        ("a/../b", "/work/b"),
+        ("../a", "/a"),
+        ("../../../a", "/a"),
+        ("/a", "/a"),
+        ("//a", "/a"),
+        ("/", ""),
+        ("/..", ""),
+        (".", "/work"),
+        ("..", ""),
+        ("~", "/home/me"),
+        ("~/", "/home/me"),
+        ("~/a/../b", "/home/me/b"),
+        ("~/../a", "/home/a"),
+        ("~me/a", "/work/~me/a"),
+        ("a~", "/work/a~"),
+        (" a", "/work/ a"),
+        ("...", "/work/..."),
+        ("A", "/work/A"),
+        ("a\\b", "/work/a\\b"),
+        ("\u00e9", "/work/\u00e9"),
+    ],
+)
+def test_a_path_is_absolute_and_canonical(path: str, canonical: str) -> None:
+    found = canonical_path(path, PLAIN)
+    assert found == canonical
+    assert canonical_path(found or "/", PLAIN) == found
+    assert PATHS.holds(found)
+
+
+@pytest.mark.parametrize("path", ["", "\0", "a\0b", "a/\0"])
+def test_a_path_that_is_no_name_cannot_be_read(path: str) -> None:
+    with pytest.raises(Unreadable):
+        canonical_path(path, PLAIN)
+
+
+def test_case_is_folded_where_the_host_does() -> None:
+    folding = attrs.evolve(PLAIN, fold=True)
+    assert canonical_path("A/B", folding) == "/work/a/b"
+    assert canonical_path("STRASSE", folding) == canonical_path("stra\xdfe", folding)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://example.com/x", "example.com"),
+        ("HTTP://Example.COM.", "example.com"),
+        ("https://user:secret@example.com:8080/", "example.com"),
+        ("https://example.com@evil.test/", "evil.test"),
+        ("https://example.com#@evil.test/", "example.com"),
+        ("https://example.com?@evil.test/", "example.com"),
+        ("https://b\xfccher.example/", "xn--bcher-kva.example"),
+        ("https://127.0.0.1/", "127.0.0.1"),
+        ("https://[::1]/", "::1"),
+        ("https://example.com/a%20b", "example.com"),
+    ],
+)
+def test_the_host_of_a_url(url: str, host: str) -> None:
+    assert argument_text(URL, PLAIN, {"url": url}) == host
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "example.com",
+        "/a",
+        "https://",
+        "https:///evil.test",
+        "http://evil.test\\@example.com/",
+        "http://example.com\\.evil.test/",
+        "https://exa\tmple.com/",
+        "https://example.com/\n",
+        " https://example.com",
+        "https://exam%70le.com/",
+        "https://fa\xdf.de/",
+        "https://a\u200db.example/",
+        "https://[::1",
+        "https://0x7f.1/",
+        "https://2130706433/",
+        "https://127.1/",
+        "https://0177.0.0.1/",
+    ],
+)
+def test_a_url_that_programs_read_differently_is_not_read(url: str) -> None:
+    with pytest.raises(Unreadable):
+        argument_text(URL, PLAIN, {"url": url})
+    assert table("allow WebFetch(*)").decide("WebFetch", {"url": url}).effect is Effect.DENY
+
+
+def test_names_of_one_argument_must_agree() -> None:
+    both = Argument(ArgumentKind.TEXT, ("a", "b"))
+    assert argument_text(both, PLAIN, {"b": "x"}) == "x"
+    assert argument_text(both, PLAIN, {"a": "x", "b": "x"}) == "x"
+    for call in ({"a": "x", "b": "y"}, {"a": "x", "b": None}, {"a": 1}, {}):
+        with pytest.raises(Unreadable):
+            argument_text(both, PLAIN, call)
+
+
+def test_an_argument_may_be_left_out_where_that_means_something() -> None:
+    folder = Argument(ArgumentKind.PATH, ("path",), absent=".")
+    assert argument_text(folder, PLAIN, {}) == "/work"
+    with pytest.raises(Unreadable):
+        argument_text(folder, PLAIN, {"path": None})
+
+
+def test_a_tool_nobody_described_has_one_text_or_all_of_it() -> None:
+    assert argument_text(ANY, PLAIN, {"x": "a b"}) == "a b"
+    assert argument_text(ANY, PLAIN, {"b": 1, "a": "\xe9"}) == '{"a":"\xe9","b":1}'
+    assert argument_text(ANY, PLAIN, {}) == "{}"
+    with pytest.raises(Unreadable):
+        argument_text(ANY, PLAIN, {"a": object()})
+
+
+def test_a_call_that_holds_itself_cannot_be_read() -> None:
+    call: dict[str, object] = {"a": 1}
+    call["b"] = call
+    with pytest.raises(Unreadable):
+        argument_text(ANY, PLAIN, call)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", "a"),
+        (True, "true"),
+        (False, "false"),
+        (5, "5"),
+        (1.5, "1.5"),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_a_parameter_is_a_scalar_as_rules_write_it(value: object, text: str | None) -> None:
+    assert parameter_text(value) == text

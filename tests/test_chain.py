@@ -1,0 +1,127 @@
+"""Chains: who may start whom, and what that leaves of what they may do."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from policy.chain import Chain, SpawnDenied, attenuate
+from policy.effect import Effect
+from policy.project import Attenuated
+from policy.table import Bounds, Table
+from tests.strategies import table
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+
+
+def _with(rules: Table, *, delegate: Table | None = None, bounds: Bounds = Bounds()) -> Table:
+    return attrs.evolve(rules, delegate=delegate.use if delegate else None, bounds=bounds)
+
+
+def _reading(**tables: Table) -> Attenuated:
+    return Attenuated(tables)
+
+
+def test_a_chain_grants_what_every_link_grants() -> None:
+    reading = _reading(
+        main=table("allow Task", "allow Bash(git *)", link="main"),
+        worker=table("allow Bash", "allow Read", link="worker"),
+    )
+    chain = Chain.start("main", reading).spawn("worker")
+    assert str(chain) == "main>worker"
+    assert chain.decide("Bash", {"command": "git push"}).effect is ALLOW
+    assert chain.decide("Bash", {"command": "rm x"}).effect is DENY
+    assert chain.decide("Bash", {"command": "rm x"}).links == ("main",)
+    assert chain.decide("Read", {"file_path": "a"}).effect is DENY
+
+
+def test_a_lead_may_hand_on_what_it_may_not_use() -> None:
+    lead = _with(table("allow Task", "allow Read"), delegate=table("allow Task", "allow Edit"))
+    reading = _reading(lead=lead, writer=table("allow Edit(a)", "allow Read", "allow Task"))
+    chain = Chain.start("lead", reading)
+    assert chain.decide("Edit", {"file_path": "a"}).effect is DENY
+    writer = chain.spawn("writer")
+    assert writer.decide("Edit", {"file_path": "a"}).effect is ALLOW
+    assert writer.decide("Edit", {"file_path": "b"}).effect is DENY
+    assert writer.decide("Read", {"file_path": "a"}).effect is DENY
+
+
+def test_what_was_not_handed_on_never_comes_back() -> None:
+    hands_on_less = _with(table("allow *"), delegate=table("allow Read", "allow Task"))
+    reading = _reading(a=hands_on_less, b=table("allow *"), c=table("allow *"))
+    last = Chain.start("a", reading).spawn("b").spawn("c")
+    assert last.decide("Read", {"file_path": "x"}).effect is ALLOW
+    assert last.decide("Bash", {"command": "x"}).effect is DENY
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        (["allow Task(other)"], "default"),
+        (["deny Task(worker)", "allow Task"], "rule"),
+    ],
+)
+def test_an_agent_that_may_not_be_started_is_not(rules: list[str], reason: str) -> None:
+    reading = _reading(main=table(*rules, link="main"), worker=table())
+    with pytest.raises(SpawnDenied) as denied:
+        Chain.start("main", reading).spawn("worker")
+    assert denied.value.agent == "worker"
+    assert denied.value.link == "main"
+    assert denied.value.reason == reason
+    assert bool(denied.value.because) == (reason == "rule")
+
+
+def test_an_agent_that_is_not_there_is_not_started() -> None:
+    reading = _reading(main=table("allow Task"))
+    with pytest.raises(SpawnDenied, match="no such agent"):
+        Chain.start("other", reading)
+    with pytest.raises(SpawnDenied, match="no such agent"):
+        Chain.start("main", reading).spawn("other")
+
+
+def test_who_asks_must_confirm() -> None:
+    reading = _reading(
+        a=table("ask Task(b)", "allow Task", link="a"),
+        b=table("allow Task", link="b"),
+        c=table("allow Task", link="c"),
+    )
+    chain = Chain.start("a", reading).spawn("b").spawn("c")
+    assert [link.confirm for link in chain.links] == [(), ("a",), ()]
+
+
+def test_depth_is_counted_down_and_never_given_back() -> None:
+    everything = table("allow *")
+    reading = _reading(
+        a=_with(everything, bounds=Bounds(depth=2)),
+        b=_with(everything, bounds=Bounds(depth=9)),
+        c=everything,
+    )
+    chain = Chain.start("a", reading)
+    depths = [chain.table.bounds.depth]
+    for agent in ("b", "c"):
+        chain = chain.spawn(agent)
+        depths.append(chain.table.bounds.depth)
+    assert depths == [2, 1, 0]
+    with pytest.raises(SpawnDenied) as denied:
+        chain.spawn("a")
+    assert denied.value.reason == "depth"
+    assert [link.depth for link in chain.links] == [0, 1, 2]
+
+
+def test_trust_and_turns_only_shrink() -> None:
+    parent = Table(bounds=Bounds(turns=5, trust="verified"))
+    assert attenuate(parent, Table(bounds=Bounds(turns=9, trust="trusted"))).bounds == Bounds(
+        turns=5, trust="verified"
+    )
+    assert attenuate(parent, Table(bounds=Bounds(turns=2, trust="blocked"))).bounds == Bounds(
+        turns=2, trust="blocked"
+    )
+
+
+def test_links_that_say_the_same_cost_one_rule_set() -> None:
+    reading = Attenuated({name: table("allow *", link=name) for name in "abcdefgh"})
+    chain = Chain.start("a", reading)
+    for name in "bcdefgh":
+        chain = chain.spawn(name)
+    (part,) = chain.table.use.parts
+    assert part.links == tuple("hgfedcba") or set(part.links) == set("abcdefgh")

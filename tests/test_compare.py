@@ -1,0 +1,252 @@
+"""What `Table.differences` says of edits people make, and where it stops being exact."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from policy.compare import Comparison
+from policy.dialect import Argument, ArgumentKind
+from policy.effect import Effect
+from policy.patterns.classes import classes
+from policy.patterns.pattern import Pattern
+from policy.table import NOTHING, UNRESTRICTED, Ceiling, Part, Table
+from policy.tools import representatives
+from tests.reference import Said, Scope
+from tests.strategies import DIALECT, rule_set, table
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+
+
+def _shown(comparison: Comparison) -> list[tuple[str, object, Effect, Effect]]:
+    return [
+        (d.tool, next(iter(d.call.values()), None), d.before.effect, d.after.effect)
+        for d in comparison.differences
+    ]
+
+
+def _last_wins(*rules: str) -> Table:
+    said = tuple(Said(Effect(rule.split(" ")[0]), rule.split(" ", 1)[1]) for rule in rules)
+    return Table(Ceiling.of([Part(rule_set(Scope(said, precedence="last match")))]))
+
+
+# --- order ----------------------------------------------------------------------
+
+
+def test_the_order_of_rules_changes_nothing_where_the_strictest_wins() -> None:
+    a = table("allow Bash(git *)", "deny Bash(git push *)")
+    b = table("deny Bash(git push *)", "allow Bash(git *)")
+    assert a.differences(b) == Comparison()
+
+
+def test_the_order_of_rules_changes_decisions_where_the_last_one_wins() -> None:
+    a = _last_wins("allow m__a(a*)", "deny m__a(ab*)")
+    b = _last_wins("deny m__a(ab*)", "allow m__a(a*)")
+    comparison = a.differences(b)
+    assert comparison.exact
+    assert _shown(comparison) == [("m__a", "abx", DENY, ALLOW)]
+
+
+def test_moving_rules_that_share_no_call_changes_nothing() -> None:
+    a = _last_wins("allow m__a(a*)", "deny m__a(b*)", "ask m__a(c)")
+    b = _last_wins("ask m__a(c)", "deny m__a(b*)", "allow m__a(a*)")
+    assert a.differences(b) == Comparison()
+
+
+# --- what has no effect ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "added",
+    ["allow m__a(ab)", "allow m__a(a*b)", "deny m__a(z)", "allow m__a(abc*)", "ask m__a(d*)"],
+)
+def test_a_shadowed_addition_changes_nothing(added: str) -> None:
+    rules = ["allow m__a(a*)", "deny m__a(d*)"]
+    assert table(*rules).differences(table(*rules, added)) == Comparison()
+
+
+def test_a_rule_shadowed_only_by_several_together_changes_nothing() -> None:
+    """`Read(a)` and `Read(a/**)` are all of what `Read(/a)` covers."""
+    rules = ["allow Read(/a/**)", "allow Read(/a)"]
+    assert table(*rules).differences(table("allow Read(/a)")) == Comparison()
+
+
+def test_what_every_link_denies_needs_no_second_denial() -> None:
+    a, b = table("allow m__a(a*)"), table("allow m__a(*)", "deny m__a(ab)")
+    assert _shown(a.differences(a & b)) == [("m__a", "ab", ALLOW, DENY)]
+    assert (a & b).differences(a & b & table("allow m__a(*)", "deny m__a(b*)")) == Comparison()
+
+
+# --- conjunctions -----------------------------------------------------------------------
+
+
+def test_a_meet_of_two_grants_what_both_grant() -> None:
+    a, b = table("allow m__a(a*)"), table("allow m__a(*b)")
+    comparison = (a & b).differences(a)
+    assert comparison.exact
+    assert {(was, now) for _, _, was, now in _shown(comparison)} == {(DENY, ALLOW)}
+    assert all(d.widened for d in comparison.differences)
+    assert a & b <= a
+    assert not a <= a & b
+
+
+def test_a_meet_of_three_is_seen_through() -> None:
+    a, b, c = (
+        table("allow m__a(a*)"),
+        table("allow m__a(*b)"),
+        table("ask m__a(*x*)", default=ALLOW),
+    )
+    met, wanted = a & b & c, table("ask m__a(a*x*b)", "allow m__a(a*b)")
+    assert met.differences(wanted) == Comparison()
+    assert met <= wanted <= met
+    narrower = table("ask m__a(a*x*b)", "allow m__a(a*b)", "deny m__a(axb)")
+    assert _shown(met.differences(narrower)) == [("m__a", "axb", ASK, DENY)]
+
+
+def test_two_ways_to_say_one_meet_do_not_differ() -> None:
+    a = table("allow m__a(ab*)") & table("allow m__a(*ba)")
+    b = table("allow m__a(ab*ba)", "allow m__a(aba)")
+    assert a.differences(b) == Comparison()
+    shorter = table("allow m__a(ab*ba)")
+    assert _shown(a.differences(shorter)) == [("m__a", "aba", ALLOW, DENY)]
+
+
+# --- parameters ----------------------------------------------------------------------------
+
+
+def test_parameters_tell_calls_apart() -> None:
+    a = table("allow Task(model:opus)", "allow Task(a)")
+    b = table("allow Task(model:opus*)", "allow Task(a)")
+    comparison = a.differences(b)
+    assert comparison.exact
+    assert comparison.differences
+    for difference in comparison.differences:
+        assert difference.widened
+        assert str(difference.call["model"]).startswith("opus")
+        assert difference.call["model"] != "opus"
+        assert difference.call["subagent_type"] != "a"
+
+
+def test_a_parameter_that_one_rule_names_does_not_hide_another() -> None:
+    a = table("deny Task(model:x)", "allow Task(model:*)")
+    b = table("deny Task(model:x)", "ask Task(model:*)")
+    comparison = a.differences(b)
+    assert comparison.exact
+    assert {(d.before.effect, d.after.effect) for d in comparison.differences} == {(ALLOW, ASK)}
+
+
+def test_three_parameters_patterns_that_only_share_one_value_are_tried_together() -> None:
+    rules = ["allow Task(model:a*)", "allow Task(model:*b)", "allow Task(model:*c*)"]
+    texts, exact = classes([Pattern.text(p) for p in ("a*", "*b", "*c*")])
+    assert exact
+    assert len(texts) == 8
+    assert table(*rules).differences(table(*rules)) == Comparison()
+
+
+# --- tool names -------------------------------------------------------------------------------
+
+
+def test_a_name_in_two_globs_is_not_hidden_by_one_that_is_written() -> None:
+    a = table("deny ab", "allow a*")
+    b = table("deny ab", "deny *b", "allow a*")
+    (difference,) = a.differences(b).differences
+    assert difference.tool.startswith("a")
+    assert difference.tool.endswith("b")
+    assert difference.tool != "ab"
+
+
+def test_a_name_in_three_globs_is_tried() -> None:
+    """Whatever stands for `a*` and `*b` need not match `*c*`."""
+    names, exact = representatives(
+        [rule_set(Scope((Said(DENY, "a*"), Said(DENY, "*b"), Said(DENY, "*c*"))))]
+    )
+    assert exact
+    assert any(n[0] == "a" and n[-1] == "b" and "c" in n for n in names)
+    assert any(n[0] == "a" and n[-1] == "b" and "c" not in n for n in names)
+
+
+def test_every_class_of_names_has_its_own_name() -> None:
+    written = {"a", "ab", "b", "aa"}
+    globs = [Pattern.text(glob) for glob in ("a*", "*b", "*a*b*", "*")]
+    found, exact = classes(globs, written)
+    assert exact
+    assert not written & set(found.values())
+    for matching, name in found.items():
+        assert matching == {i for i, glob in enumerate(globs) if glob.matches(name)}
+
+
+def test_a_tool_nobody_named_has_the_default() -> None:
+    comparison = table(default=DENY).differences(table(default=ASK))
+    assert ("OtherTool", None, DENY, ASK) in _shown(comparison)
+
+
+def test_an_alias_is_the_tool_it_stands_for() -> None:
+    assert table("allow Agent(a)") == table("allow Task(a)")
+    assert table("allow Agent(a)").differences(table("allow Task(a)")) == Comparison()
+
+
+# --- commands ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "widened"),
+    [
+        (["allow Bash"], ["allow Bash(*)"], False),
+        (["allow Bash(*)"], ["allow Bash"], True),
+        (["allow Bash(sudo *)"], ["allow Bash(sudo *)", "deny Bash(b)"], False),
+        (["allow Bash(./b *)"], ["allow Bash(./b *)", "deny Bash(b *)"], False),
+        (["allow Bash(echo *)"], ["allow Bash(echo *)", "deny Bash(echo $*)"], False),
+    ],
+)
+def test_commands_that_rules_see_through_are_compared_too(
+    before: list[str], after: list[str], widened: bool
+) -> None:
+    comparison = table(*before).differences(table(*after))
+    assert [d.widened for d in comparison.differences] == [widened]
+    for difference in comparison.differences:
+        assert table(*before).decide("Bash", difference.call) == difference.before
+        assert table(*after).decide("Bash", difference.call) == difference.after
+
+
+def test_a_redirection_is_compared_as_a_call_of_its_tool() -> None:
+    a, b = table("allow Bash(*)"), table("allow Bash(*)", "allow Write(out/**)")
+    assert {tool for tool, *_ in _shown(a.differences(b))} == {"Write"}
+
+
+# --- where it is not exact -------------------------------------------------------------------------
+
+
+def _other_kind() -> Table:
+    arguments = {**DIALECT.arguments, "Task": Argument(ArgumentKind.PATH, ("subagent_type",))}
+    rules = rule_set(Scope((Said(ALLOW, "Task(a)"),)))
+    return Table.of(attrs.evolve(rules, dialect=attrs.evolve(DIALECT, arguments=arguments)))
+
+
+def test_arguments_of_different_kinds_are_not_compared() -> None:
+    comparison = table("allow Task(a)").differences(_other_kind())
+    assert not comparison.exact
+    assert not table("allow Task(a)") <= _other_kind()
+
+
+def test_too_many_parameters_are_not_compared_in_silence() -> None:
+    many = [f"allow Task(p{name}:x)" for name in "abcdefgh"]
+    assert not table(*many).differences(table(*many[1:])).exact
+
+
+# --- the ends ------------------------------------------------------------------------------------
+
+
+def test_nothing_is_below_everything() -> None:
+    a = table("allow m__a(a*)", "ask Bash(b *)")
+    assert NOTHING <= a <= UNRESTRICTED
+    assert not a >= UNRESTRICTED
+    assert not a <= NOTHING
+
+
+def test_what_may_be_handed_on_counts_too() -> None:
+    use = table("allow m__a").use
+    a, b = Table(use, table("allow m__a").use), Table(use, table("allow m__b").use)
+    assert not b <= a
+    assert not a <= b
+    assert Table(use, NOTHING.use) <= a
+    assert Table(use, use) == Table(use)

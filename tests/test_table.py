@@ -1,0 +1,202 @@
+"""Tables and their rows: what single calls get, and why."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import attrs
+import pytest
+
+from policy import limits
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, Part, Table
+from tests.reference import Said, Scope
+from tests.strategies import compiled, rule_set, table
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+
+
+def test_a_decision_says_which_rule_decided() -> None:
+    rules = table("allow Bash(git *)", "deny Bash(git push *)", link="main")
+    decision = rules.decide("Bash", {"command": "git push x"})
+    assert decision.effect is DENY
+    assert [because.rule for because in decision.because] == ["Bash(git push *)"]
+    assert decision.links == ("main",)
+    assert decision.table == rules.hash
+    assert str(decision).startswith("deny: deny Bash(git push *) (main at ")
+
+
+def test_a_decision_is_neither_true_nor_false() -> None:
+    with pytest.raises(TypeError, match="neither true nor false"):
+        bool(table("allow Bash").decide("Bash", {}))
+
+
+def test_an_ask_names_every_link_that_asks() -> None:
+    met = table("ask Bash", link="main") & table("ask Bash(a)", "allow Bash", link="worker")
+    decision = met.decide("Bash", {"command": "a"})
+    assert set(decision.links) == {"main", "worker"}
+    assert {because.link for because in decision.because} == {"main", "worker"}
+    assert met.decide("Bash", {"command": "b"}).links == ("main",)
+
+
+def test_unrestricted_allows_and_nothing_denies() -> None:
+    assert UNRESTRICTED.decide("Bash", {}).reason is Reason.UNRESTRICTED
+    assert UNRESTRICTED.decide("Bash", {}).effect is ALLOW
+    assert NOTHING.decide("Bash", {"command": "ls"}).effect is DENY
+
+
+def test_nothing_absorbs_bounds_and_what_may_be_handed_on() -> None:
+    a = Table(table("allow Bash").use, table("allow Read").use, Bounds(3, 4, "trusted"))
+    assert a & NOTHING == NOTHING
+    assert (a & NOTHING).hash == NOTHING.hash
+
+
+# --- calls that cannot be read --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [{}, {"command": None}, {"command": 5}, {"command": ["a"]}, {"cmd": "a"}, {"": "a"}],
+    ids=str,
+)
+def test_a_command_that_cannot_be_read_is_denied(call: dict[str, Any]) -> None:
+    decision = table("allow Bash(*)", default=ALLOW).decide("Bash", call)
+    assert decision.effect is DENY
+    assert decision.reason is Reason.MALFORMED
+
+
+def test_a_call_that_no_rule_looks_into_need_not_be_read() -> None:
+    assert table("allow Bash").decide("Bash", {}).effect is ALLOW
+
+
+def test_a_contradicting_path_is_denied() -> None:
+    rules = table("allow Read(**)")
+    assert rules.decide("Read", {"file_path": "a", "path": "a"}).effect is ALLOW
+    assert rules.decide("Read", {"file_path": "a", "path": "b"}).reason is Reason.MALFORMED
+
+
+def test_a_call_that_is_too_long_is_denied() -> None:
+    text = "a" * (limits.CALL_CHARACTERS + 1)
+    for tool, field in (("Bash", "command"), ("Task", "subagent_type")):
+        decision = table(f"allow {tool}(*)", default=ALLOW).decide(tool, {field: text})
+        assert decision.reason is Reason.TOO_LONG
+        assert decision.effect is DENY
+
+
+@pytest.mark.parametrize("name", ["", "x", "path "])
+def test_a_stray_argument_stands_for_no_other(name: str) -> None:
+    """Not even one without a name, whose decision is remembered."""
+    rules = table("allow Read(src/**)", "allow Task(model:x)", "allow Task(a)")
+    for tool, field, good, bad in (
+        ("Read", "file_path", "src/a", "/etc/passwd"),
+        ("Task", "agent", "a", "b"),
+    ):
+        for value in ("src/a", "/@project/src/a", "a"):
+            assert rules.decide(tool, {name: value, field: good}).effect is ALLOW
+            assert rules.decide(tool, {name: value, field: bad}).effect is DENY
+            assert rules.decide(tool, {name: value, field: good}).effect is ALLOW
+
+
+# --- names ---------------------------------------------------------------------------------
+
+
+def test_names_and_globs_of_tools() -> None:
+    rules = table("allow m__*", "deny m__b*", "ask m__bc", "allow Agent(a)")
+    assert rules.decide("m__a", {}).effect is ALLOW
+    assert rules.decide("m__b", {}).effect is DENY
+    assert rules.decide("m__bc", {}).effect is DENY
+    assert rules.decide("M__a", {}).effect is DENY
+    assert rules.decide("m__*", {}).effect is ALLOW
+    assert rules.decide("Task", {"agent": "a"}).effect is ALLOW
+    assert rules.decide("Agent", {"subagent_type": "a"}).effect is ALLOW
+
+
+def test_a_glob_finds_a_tool_under_its_other_name() -> None:
+    assert table("deny Ag*", default=ALLOW).decide("Task", {"agent": "a"}).effect is DENY
+
+
+def test_unknown_names_do_not_fill_the_memory() -> None:
+    rules = table("allow a*(b)")
+    for number in range(10_000):
+        rules.decide(f"a{number}", {"x": "b"})
+    assert len(rules._lookups) <= 5_000
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CACHE_ENTRIES", 50)
+    rules = table("allow Bash(a *)", "deny Bash(a b*)")
+    for number in range(500):
+        command = f"a {'b' * (number % 3)}{number}"
+        wanted = DENY if number % 3 else ALLOW
+        assert rules.decide("Bash", {"command": command}).effect is wanted
+        assert rules.decide("Bash", {"command": command}).effect is wanted
+    assert len(rules.lookup("Bash").remembered) <= 50
+
+
+# --- values -----------------------------------------------------------------------------------
+
+
+def test_equality_and_hash_cover_rules_and_nothing_else() -> None:
+    a = table("allow Bash(a)", "allow Bash(b)", link="x")
+    assert a == table("allow Bash(b)", "allow Bash(a)", "allow Bash(b)", link="y")
+    assert hash(a) == hash(table("allow Bash(b)", "allow Bash(a)"))
+    for other in (
+        table("allow Bash(a)"),
+        table("allow Bash(a)", "ask Bash(b)"),
+        table("allow Bash(a)", "allow Bash(c)"),
+        table("allow Bash(a)", "allow Bash(b)", default=ASK),
+        table("allow Bash(a)", "allow Task(b)"),
+        table("allow Task(model:a)", "allow Task(b)"),
+        Table(a.use, NOTHING.use),
+        Table(a.use, bounds=Bounds(depth=1)),
+    ):
+        assert a != other
+        assert a.hash != other.hash
+
+
+def test_a_dialect_is_part_of_a_table() -> None:
+    rules = rule_set(Scope((Said(ALLOW, "Read(a)"),)))
+    moved = attrs.evolve(rules, dialect=attrs.evolve(rules.dialect, cwd="/elsewhere"))
+    assert Table.of(rules) != Table.of(moved)
+    assert Table.of(rules).hash != Table.of(moved).hash
+
+
+def test_a_rule_that_another_always_precedes_is_not_part_of_a_table() -> None:
+    assert table("deny Bash", "allow Bash(a)") == table("deny Bash")
+    assert table("deny *", "ask Bash", "allow Read(a)") == table("deny *")
+    assert table("deny Bash(a)", "allow Bash(a)") == table("deny Bash(a)")
+
+
+def test_threads_get_the_same_answers() -> None:
+    rules = table("allow Bash(a *)", "deny Bash(a b*)", "ask m__*")
+    wrong: list[object] = []
+
+    def ask(seed: int) -> None:
+        for number in range(300):
+            text = f"a {'b' if (seed + number) % 2 else 'c'}{number}"
+            wanted = DENY if (seed + number) % 2 else ALLOW
+            if rules.decide("Bash", {"command": text}).effect is not wanted:
+                wrong.append(text)
+            if rules.decide(f"m__{number}", {}).effect is not ASK:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_ceiling_holds_each_rule_set_once_with_all_its_links() -> None:
+    rules = rule_set(Scope((Said(ALLOW, "Bash(a)"),)))
+    ceiling = Ceiling.of([Part(rules, ("a",)), Part(attrs.evolve(rules), ("b",))])
+    assert [part.links for part in ceiling.parts] == [("a", "b")]
+
+
+def test_a_denial_of_everything_leaves_nothing_else() -> None:
+    met = table("allow Bash(a)") & compiled(Scope())
+    assert len(met.use.parts) == 1
+    assert met.decide("Bash", {"command": "a"}).effect is DENY
