@@ -168,8 +168,8 @@ class Chain:
         last = self.links[-1]
         decision = self.spawning(agent)
         if decision.effect is Effect.DENY:
-            link = decision.links[0] if decision.links else last.name
-            raise SpawnDenied(agent, link, decision.reason.value, decision.because)
+            denying = decision.links[0] if decision.links else last.name
+            raise SpawnDenied(agent, denying, decision.reason.value, decision.because)
         depth = last.table.bounds.depth
         if depth is not None and depth <= 0:
             raise SpawnDenied(agent, last.name, "depth")

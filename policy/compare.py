@@ -326,9 +326,7 @@ class _Pair:
         telling = self._telling(number, chosen, seen) if len(rest) == 1 else list(Effect)
         if not telling:
             return
-        earliest = max(
-            (line for other, line in chosen.items() if other in self.kept), default=-1
-        )
+        earliest = max((line for other, line in chosen.items() if other in self.kept), default=-1)
         kept = self.kept.get(number, {})
         for line in lines:
             if line > last or view.entries[line].effect not in telling:

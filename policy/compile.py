@@ -44,9 +44,7 @@ def compile_policy(policy: Policy, semantics: Semantics, *, root: bool = False) 
         denied = [rule for rule in policy.rules if rule.effect is Effect.DENY]
         handed_on = compile_rules([*denied, *policy.delegate], semantics, Effect.DENY)
         delegate = Ceiling.of([Part(handed_on, links)])
-    return Table(
-        Ceiling.of(use), delegate, Bounds(policy.depth, policy.turns, policy.trust)
-    )
+    return Table(Ceiling.of(use), delegate, Bounds(policy.depth, policy.turns, policy.trust))
 
 
 def compile_rules(

@@ -78,7 +78,8 @@ def _read_matcher(text: str) -> tuple[str, Specifier | None]:
             return str(tool), Text("")
         case [tool, inside, _]:
             return str(tool), specifier(str(tool), str(inside))
-    raise AssertionError(text)  # the grammar has no fourth form
+        case _:
+            raise AssertionError(text)  # the grammar has no fourth form
 
 
 _remembered = lru_cache(maxsize=4096)(_read_matcher)

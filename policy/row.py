@@ -315,6 +315,8 @@ class Row:
 _UNREADABLE = {
     reason: Outcome(Effect.DENY, reason) for reason in (Reason.MALFORMED, Reason.TOO_LONG)
 }
+
+
 def _strictness(outcome: Outcome) -> tuple[Effect, bool]:
     # Of two that are equally strict, a rule says more than a default.
     return outcome.effect, outcome.reason in _BY_DEFAULT

@@ -152,9 +152,9 @@ class RuleSet:
         """Return what equality and the content hash cover."""
         runs: list[tuple[str, str, set[tuple[object, ...]]]] = []
         seen: set[tuple[object, ...]] = set()
-        whole: set[str] = set()  # tools of which every call is decided by then
+        whole: set[object] = set()  # tools of which every call is decided by then
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
-            keys = {
+            keys: set[tuple[object, ...]] = {
                 (self.dialect.key(entry.tool), entry.field, _pattern_key(entry.pattern))
                 for entry in entries
             } - seen
@@ -169,7 +169,7 @@ class RuleSet:
             if kept and runs and runs[-1][:2] == (effect.value, reason.value):
                 runs[-1][2].update(kept)
             elif kept:
-                runs.append((effect.value, reason.value, kept))
+                runs.append((str(effect.value), str(reason.value), kept))
         ordered = tuple((effect, why, tuple(sorted(kept, key=_text))) for effect, why, kept in runs)
         return ordered, self.default.value, self.default_reason.value
 

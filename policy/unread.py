@@ -23,8 +23,10 @@ _KINDS = [
         (r"(^|/)(hooks/)?hooks\.json$", "hooks"),
         (r"(^|/)\.mcp\.json$", "tool servers"),
         (r"(^|/)plugin\.json$", "plugin manifest"),
-        (r"(^|/)\.(zeph|gemini|codex|cursor|qwen|opencode|kiro)/.+\.(md|toml|json|ya?ml|rules)$",
-         "configuration of another runtime"),
+        (
+            r"(^|/)\.(zeph|gemini|codex|cursor|qwen|opencode|kiro)/.+\.(md|toml|json|ya?ml|rules)$",
+            "configuration of another runtime",
+        ),
         (r"(^|/)opencode\.jsonc?$", "configuration of another runtime"),
         (r"\.agent\.md$|\.chatmode\.md$", "agent definition"),
     )

@@ -20,7 +20,9 @@ def decide(command: str, mode: str = "default", **lists: list[str]) -> Decision:
     return call("Bash", {"command": command}, mode, **lists)
 
 
-def call(tool: str, arguments: dict[str, object], mode: str = "default", **lists: list[str]) -> Decision:
+def call(
+    tool: str, arguments: dict[str, object], mode: str = "default", **lists: list[str]
+) -> Decision:
     text = json.dumps({"permissions": lists})
     options = Options(mode=mode, cwd="/srv/app", home="/home/me")
     (found,) = load(Memory({".claude/settings.json": text}), options)
@@ -75,7 +77,15 @@ def test_commands_that_only_read_need_no_rule(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["cat /etc/hosts", "find . -delete", "git -C x log", "sort -o out a", "ls > out", "ls &", "make"],
+    [
+        "cat /etc/hosts",
+        "find . -delete",
+        "git -C x log",
+        "sort -o out a",
+        "ls > out",
+        "ls &",
+        "make",
+    ],
 )
 def test_commands_that_do_more_ask(command: str) -> None:
     assert decide(command).effect is ASK
@@ -83,7 +93,16 @@ def test_commands_that_do_more_ask(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["sudo rm x", "A=1 rm x", "/bin/rm x", "ls; rm x", "echo $(rm x)", "{ rm x; }", "'rm' x", "R=rm; $R x"],
+    [
+        "sudo rm x",
+        "A=1 rm x",
+        "/bin/rm x",
+        "ls; rm x",
+        "echo $(rm x)",
+        "{ rm x; }",
+        "'rm' x",
+        "R=rm; $R x",
+    ],
 )
 def test_a_deny_sees_through_wrappers_and_spellings(command: str) -> None:
     assert decide(command, allow=["Bash"], deny=["Bash(rm *)"]).effect is DENY

@@ -50,7 +50,13 @@ def test_a_suite_without_an_adapter_is_absent_and_never_passed(
 ) -> None:
     assert main(["nosuchsuite", "--json"]) == 2
     (suite,) = json.loads(capsys.readouterr().out)["suites"]
-    assert suite == {"suite": "nosuchsuite", "passed": 0, "failed": 0, "absent": True, "failures": []}
+    assert suite == {
+        "suite": "nosuchsuite",
+        "passed": 0,
+        "failed": 0,
+        "absent": True,
+        "failures": [],
+    }
 
 
 def test_a_file_that_is_not_there_is_absent(tmp_path: Path) -> None:

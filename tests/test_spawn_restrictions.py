@@ -40,7 +40,9 @@ def _built(first: Policy) -> Chain:
 
 
 def _written(name: str, allow: str = "", deny: str = "") -> Chain:
-    lines = [f"{effect} {', '.join(t.split())}" for effect, t in (("allow", allow), ("deny", deny)) if t]
+    lines = [
+        f"{effect} {', '.join(t.split())}" for effect, t in (("allow", allow), ("deny", deny)) if t
+    ]
     text = f"agent {name} {{\n" + "\n".join(lines) + "\n}\n"
     text += "agent explore {\nallow Read\n}\nagent summarizer {\nallow Read\n}\n"
     return load_tree(Memory({"a.policy": text})).chain(name)

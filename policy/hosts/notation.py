@@ -28,6 +28,7 @@ from policy.source import Source, Span
 from policy.syntax import (
     Agent,
     Agents,
+    Comment,
     Delegate,
     Document,
     Grant,
@@ -102,9 +103,7 @@ def read_rule(rule: Rule) -> tuple[Entry, ...]:
 
     """
     matcher = rule.matcher
-    entry = partial(
-        Entry, matcher.tool, rule.effect, rule=str(matcher), place=matcher.span.place
-    )
+    entry = partial(Entry, matcher.tool, rule.effect, rule=str(matcher), place=matcher.span.place)
     specifier = matcher.specifier
     if specifier is None:
         return (entry(),)
@@ -275,6 +274,8 @@ def _policy(agent: Agent) -> Policy:
                 trust = level
             case Limit():
                 bounds.update(node.bounds)
+            case Comment():
+                pass
     return Policy(
         agent.name,
         tuple(rules),

@@ -62,9 +62,7 @@ def classes(
     return shown, skipped <= found.keys()
 
 
-def _shown(
-    text: str, matching: _Class, patterns: Sequence[Pattern], taken: Collection[str]
-) -> str:
+def _shown(text: str, matching: _Class, patterns: Sequence[Pattern], taken: Collection[str]) -> str:
     """Return a text of the same class that people can read, if there is one."""
     for word in readable(text):
         if word and word not in taken:

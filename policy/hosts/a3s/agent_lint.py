@@ -148,10 +148,12 @@ def _script(script: ScriptToolSpec, profile: Profile) -> Iterator[Finding]:
         )
 
 
-def session_findings(session: SessionSettings) -> Iterator[Finding]:
-    """Yield what is wrong with a session."""
+def session_findings(
+    session: SessionSettings, known: frozenset[str] = frozenset()
+) -> Iterator[Finding]:
+    """Yield what is wrong with a session; *known* are tools of its directory."""
     if session.permissions is not None:
-        yield from policy_findings(session.permissions, session.span)
+        yield from policy_findings(session.permissions, session.span, known)
     if session.provider in {Provider.DISABLED, Provider.AUTO}:
         yield finding(
             "a3s-confirmation-off",

@@ -18,8 +18,17 @@ _PATH_TOOLS = frozenset({"read", "write", "edit", "download", "ls"})
 _TEXT_TOOLS = frozenset({*_PATH_TOOLS, "bash", "search"})
 
 
-def policy_findings(policy: PermissionPolicy, span: Span | None = None) -> Iterator[Finding]:
-    """Yield what is wrong with *policy*, which starts at *span*."""
+def policy_findings(
+    policy: PermissionPolicy, span: Span | None = None, known: frozenset[str] = frozenset()
+) -> Iterator[Finding]:
+    """Yield what is wrong with *policy*, which starts at *span*.
+
+    Args:
+        policy: what one scope says.
+        span: where it is written.
+        known: tools that there are beside those of the host.
+
+    """
     if not policy.enabled:
         yield finding(
             "a3s-policy-disabled",
@@ -33,7 +42,8 @@ def policy_findings(policy: PermissionPolicy, span: Span | None = None) -> Itera
         (Effect.ASK, policy.ask),
     ):
         for rule in rules:
-            yield from _rule(rule, effect, policy)
+            if rule.span is not None:  # else nobody wrote it
+                yield from _rule(rule, effect, policy, known)
     yield from _order(policy)
     if Lane.QUERY in policy.lanes and policy.default_decision is Effect.DENY:
         hidden = [tool for tool in QUERIES if not policy.visible(tool)]
@@ -47,7 +57,9 @@ def policy_findings(policy: PermissionPolicy, span: Span | None = None) -> Itera
             )
 
 
-def _rule(rule: PermissionRule, effect: Effect, policy: PermissionPolicy) -> Iterator[Finding]:
+def _rule(
+    rule: PermissionRule, effect: Effect, policy: PermissionPolicy, known: frozenset[str]
+) -> Iterator[Finding]:
     if rule.text.startswith("lane:"):
         if effect is not Effect.ALLOW or not policy.profile.has_lanes or not lane_rule(rule.text):
             yield finding(
@@ -66,7 +78,7 @@ def _rule(rule: PermissionRule, effect: Effect, policy: PermissionPolicy) -> Ite
         )
         return
     name = rule.tool.lower()
-    if not rule.is_glob and not name.startswith("mcp__") and name not in SHIPPED:
+    if not rule.is_glob and not name.startswith("mcp__") and name not in SHIPPED | known:
         yield finding(
             "a3s-unknown-tool",
             f"the host has no tool `{rule.tool}`",
@@ -159,7 +171,7 @@ def _path(rule: PermissionRule, name: str, pattern: str, effect: Effect) -> Iter
 def _order(policy: PermissionPolicy) -> Iterator[Finding]:
     for ask in policy.ask:
         cover = next((rule for rule in policy.allow if _covers(rule, ask)), None)
-        if cover is not None and not ask.problem:
+        if cover is not None and ask.span and not ask.problem:
             yield finding(
                 "a3s-ask-after-allow",
                 f"`{ask.text}` is never asked for: `{cover.text}` allows it before",
@@ -168,7 +180,7 @@ def _order(policy: PermissionPolicy) -> Iterator[Finding]:
             )
     for allow in policy.allow:
         cover = next((rule for rule in policy.deny if _covers(rule, allow)), None)
-        if cover is not None and not allow.problem:
+        if cover is not None and allow.span and not allow.problem:
             yield finding(
                 "a3s-allow-after-deny",
                 f"`{allow.text}` is never allowed: `{cover.text}` denies it before",

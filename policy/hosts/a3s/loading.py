@@ -109,12 +109,16 @@ class _Loader:
     options: Options
     files: list[ReadFile] = attrs.field(factory=list)
     findings: list[Finding] = attrs.field(factory=list)
+    written: bool = False  # whether a session is, and can be read
 
     def run(self) -> Project:
         """Return the project."""
         session = self._session()
         agents = self._agents(session.profile)
         directory = self._directory(session.profile)
+        known = frozenset(tool.name.lower() for tool in directory.tools) if directory else ()
+        if self.written:
+            self.findings += session_findings(session, frozenset(known))
         scripts: dict[str, ScriptToolSpec] = {}
         if directory is not None:
             scripts = {script.name: script for script in directory.scripts}
@@ -158,7 +162,7 @@ class _Loader:
             # A session that cannot be read denies: a rule of it might have.
             nothing = PermissionPolicy(default_decision=Effect.DENY, profile=self.options.profile)
             return SessionSettings(self.options.profile, nothing)
-        self.findings += session_findings(session)
+        self.written = True
         return session
 
     def _agents(self, profile: Profile) -> dict[str, AgentDefinition]:

@@ -28,8 +28,8 @@ FOLDER: Final = ".claude"
 _MANIFEST: Final = ".claude-plugin/plugin.json"
 # Folders of other hosts, whose agents have front matter of their own.
 _OTHERS: Final = frozenset(
-    ".agents .codex .continue .copilot .cursor .gemini .github .kiro .opencode .pikuri .windsurf"
-    " .zeph".split()
+    ".a3s .agents .codex .continue .copilot .cursor .gemini .github .kiro .opencode .pikuri"
+    " .windsurf .zeph".split()
 )
 _STRAY: Final = "the host looks for agents in `.claude/agents` and in plugins"
 _ALONE: Final = "only its front matter says that it is an agent"

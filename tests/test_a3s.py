@@ -1,0 +1,295 @@
+"""A3S: the rule language and `PermissionPolicy`; the rows that a test is for are in its name or body."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy.codec import table_from_json, table_to_json
+from policy.effect import Effect
+from policy.hosts.a3s import A3sError, PermissionManager, PermissionPolicy, Profile
+from policy.hosts.a3s.names import Lane, lane_of
+from policy.hosts.a3s.rules import PermissionRule
+from policy.patterns.notations import Unusable, slashed
+from policy.table import Table
+
+OLD = Profile.of("6.7")
+
+
+def said(tool: str, args: dict, profile: Profile = Profile(), **lists) -> Effect:
+    return PermissionPolicy.of(profile=profile, **lists).check(tool, args).effect
+
+
+# --- the glob (A8) ---------------------------------------------------------------
+
+_GLOB = {"**": ".*", "*": r"[^/\\]*", "?": r"[^/\\]"}
+
+
+def oracle(pattern: str, text: str) -> bool:
+    """The glob as a regular expression, as plainly as it can be said."""
+    if pattern.endswith(":*"):
+        return text.startswith(pattern[:-2])
+    parts = re.findall(r"\*\*/?|.", pattern, re.DOTALL)
+    expression = "".join(
+        _GLOB.get(part[:2] if part.startswith("**") else part) or re.escape(part) for part in parts
+    )
+    return re.fullmatch(expression, text.replace("\\", "/")) is not None
+
+
+@given(st.text("ab/*?:", max_size=7), st.text("ab/\\\n:", max_size=7))
+def test_a8_a_glob_matches_what_its_expression_matches(pattern: str, text: str) -> None:
+    assert slashed(pattern).matches(text) is oracle(pattern, text)
+
+
+def test_a8_a_hostile_glob_takes_no_time() -> None:
+    pattern = slashed("**a" * 30 + "b")
+
+    assert not pattern.matches("a" * 3000)
+
+
+def test_a8_a_backslash_in_a_glob_matches_nothing() -> None:
+    with pytest.raises(Unusable):
+        slashed("src\\*.rs")
+
+
+def test_a8_inclusion_of_globs_is_decided() -> None:
+    assert slashed("src/**.rs") <= slashed("src/**")
+    assert not slashed("src/*.rs") <= slashed("src/**")  # a name may hold a line break
+    assert not slashed("src/**") <= slashed("src/*")
+    assert not slashed("git *") <= slashed("git **")  # a line break rides on one star alone
+
+
+def test_a_table_with_globs_survives_json() -> None:
+    table = PermissionPolicy.of(
+        allow=["Bash(git **)", "mcp__x", "Read(src/?*)"], deny=["web_*"]
+    ).table
+
+    assert table_from_json(table_to_json(table)) == table
+
+
+# --- rules (A2, A5, A6) ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["Bash(rm:*", "Bash(ls:*) ", "Bash (ls:*)", ""])
+def test_a5_what_is_malformed_does_nothing_or_is_refused_where_that_is_wanted(text: str) -> None:
+    rule = PermissionRule.of(text)
+
+    assert rule.problem
+    assert rule.entries(Effect.DENY) == ()
+    with pytest.raises(A3sError, match="matches no call"):
+        rule.checked()
+
+
+def test_a2_a_rule_has_a_tool_and_everything_between_the_outer_parentheses() -> None:
+    rule = PermissionRule.of("Bash(echo (a) (b))")
+
+    assert (rule.tool, rule.pattern) == ("Bash", "echo (a) (b)")
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "effect"),
+    [
+        ("READ", "read", "allow"),
+        ("web_*", "web_fetch", "allow"),
+        ("Web_*", "web_fetch", "ask"),
+        ("*", "a/b", "ask"),
+        ("**", "a/b", "allow"),
+        ("rea?", "read", "allow"),
+        ("mcp__pencil", "mcp__pencil2__wipe", "allow"),
+        ("mcp__pencil", "MCP__pencil", "allow"),
+        ("mcp__pencil", "MCP__pencil__x", "ask"),
+        ("read", "reads", "ask"),
+    ],
+)
+def test_a6_names_are_equal_but_for_case_or_a_glob_or_a_prefix(
+    rule: str, tool: str, effect: str
+) -> None:
+    assert str(said(tool, {}, allow=[rule])) == effect
+
+
+# --- arguments (A7, A9) ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "args", "matches"),
+    [
+        ("read(a.txt\nb.txt)", "read", {"files": [{"path": "a.txt"}, {"path": "b.txt"}]}, True),
+        ("read(a)", "read", {"file_path": "a", "files": [{"path": "b"}]}, True),
+        ("search(grep x )", "search", {"mode": "grep", "query": "x"}, True),
+        ("search( x )", "search", {"query": "x"}, True),
+        ('git({"command":"status"})', "git", {"command": "status"}, True),
+        ("git(**b**)", "git", {"z": 1, "a": "b"}, True),
+        ("bash()", "bash", {"command": None}, True),
+        ("ls(src)", "ls", {"path": "src"}, True),
+        ("edit(x)", "edit", {"path": "x"}, False),
+    ],
+)
+def test_a7_each_tool_has_its_own_text(rule: str, tool: str, args: dict, matches: bool) -> None:
+    assert said(tool, args, allow=[rule]) is (Effect.ALLOW if matches else Effect.ASK)
+
+
+def test_a9_before_6_8_grep_and_glob_are_tools_of_their_own() -> None:
+    assert said("grep", {"pattern": "a", "path": "src"}, OLD, allow=["Grep(a src)"]) is Effect.ALLOW
+    assert said("glob", {"pattern": "*.rs"}, OLD, allow=["Glob(x.rs)"]) is Effect.ASK
+    assert said("grep", {"pattern": "a"}, allow=["Grep(a*)"]) is Effect.ASK
+    assert said("search", {"mode": "grep", "query": "a"}, allow=["Grep(a*)"]) is Effect.ALLOW
+
+
+def test_a29_the_agent_of_a_task_rule_is_compared_with_json() -> None:
+    call = {"tasks": [{"agent": "explore", "description": "d", "prompt": "p"}]}
+
+    assert said("task", call, allow=["Task(explore)"]) is Effect.ASK
+    assert said("task", call, allow=['Task(**"explore"**)']) is Effect.ALLOW
+
+
+# --- policies (A1, A3, A4, A10 to A15, A17) -------------------------------------------
+
+
+def test_a1_the_order_is_disabled_then_deny_allow_ask_and_the_default() -> None:
+    lists = {"deny": ["bash(a)"], "allow": ["bash(b)", "bash(a)"], "ask": ["bash(c)", "bash(b)"]}
+
+    got = [said("bash", {"command": c}, default=Effect.DENY, **lists) for c in "abcd"]
+
+    assert got == [Effect.DENY, Effect.ALLOW, Effect.ASK, Effect.DENY]
+    assert said("bash", {"command": "a"}, enabled=False, **lists) is Effect.ALLOW
+
+
+def test_a10_a17_a_lane_is_every_tool_of_it_and_only_where_something_is_allowed() -> None:
+    lane = {"allow": ["lane:execute"], "ask": ["read(secret)"], "deny": ["bash"]}
+
+    assert said("write", {}, **lane) is Effect.ALLOW
+    assert said("mcp__x__y", {}, **lane) is Effect.ALLOW
+    assert said("READ", {}, **lane) is Effect.ALLOW  # lanes go by the exact name
+    assert said("bash", {}, **lane) is Effect.DENY
+    assert said("ls", {}, **lane) is Effect.ASK
+    assert said("ls", {}, default=Effect.DENY, **lane) is Effect.DENY
+    assert said("read", {"file_path": "secret"}, default=Effect.DENY, **lane) is Effect.ASK
+    assert said("write", {}, Profile.of("8.4"), **lane) is Effect.ASK
+    assert lane_of("web_search") is Lane.QUERY
+    assert lane_of("Read") is Lane.EXECUTE
+
+
+def test_a11_a_tool_may_be_allowed_and_hidden() -> None:
+    policy = PermissionPolicy.of(allow=["lane:query"], default=Effect.DENY)
+
+    assert policy.is_allowed("read", {})
+    assert not policy.visible("read")
+    assert not policy.declares("read")
+
+
+def test_a12_every_match_is_told_beside_the_one_that_decides() -> None:
+    policy = PermissionPolicy.of(deny=["bash(rm:*)"], allow=["bash", "lane:execute"], ask=["*"])
+
+    found = policy.matching_rules("bash", {"command": "rm x"})
+
+    assert (found.deny, found.allow, found.ask) == (("bash(rm:*)",), ("bash",), ("*",))
+    assert [because.rule for because in policy.check("bash", {"command": "rm x"}).because] == [
+        "bash(rm:*)"
+    ]
+
+
+def test_a13_an_ask_is_not_allowed() -> None:
+    policy = PermissionPolicy.of(ask=["bash"])
+
+    assert policy.requires_confirmation("bash", {})
+    assert not policy.is_allowed("bash", {})
+    assert not policy.is_denied("bash", {})
+
+
+def test_a14_strict_asks_and_permissive_is_gone() -> None:
+    assert PermissionPolicy.strict() == PermissionPolicy()
+    with pytest.raises(A3sError, match="removed"):
+        PermissionPolicy.permissive()
+
+
+def test_a15_a_session_replaces_all_but_the_denies_of_everyone() -> None:
+    everyone = PermissionPolicy.of(deny=["bash(rm:*)"], allow=["read"], enabled=False)
+    manager = PermissionManager(everyone, PermissionPolicy.of(allow=["bash"], default=Effect.DENY))
+
+    assert manager.check("bash", {"command": "rm x"}).effect is Effect.DENY
+    assert manager.check("bash", {"command": "ls"}).effect is Effect.ALLOW
+    assert manager.check("read", {}).effect is Effect.DENY
+    assert PermissionManager(everyone).check("read", {}).effect is Effect.ALLOW
+    assert PermissionManager(everyone).check("bash", {"command": "rm x"}).effect is Effect.DENY
+
+
+def test_a16_s20_a_policy_is_one_value_for_every_thread() -> None:
+    policy = PermissionPolicy.of(allow=["Bash(git **)"], deny=["Bash(git push:*)"])
+    calls = [{"command": f"git log a/{number}"} for number in range(200)]
+
+    with ThreadPoolExecutor(8) as pool:
+        got = set(pool.map(lambda call: policy.check("bash", call).effect, calls))
+
+    assert got == {Effect.ALLOW}
+
+
+def test_a63_the_version_is_part_of_the_table() -> None:
+    policy = PermissionPolicy.of(allow=["lane:query"])
+
+    assert policy.table.hash != policy.at(Profile.of("8.4")).table.hash
+
+
+texts = st.sampled_from(
+    [
+        "bash",
+        "*",
+        "Bash(git:*)",
+        "Bash(git *)",
+        "Bash(**x)",
+        "read",
+        "Read(src/**)",
+        "mcp__a",
+        "web_?*",
+        "lane:query",
+        "grep",
+    ]
+)
+policies = st.builds(
+    PermissionPolicy.of,
+    deny=st.lists(texts, max_size=2),
+    allow=st.lists(texts, max_size=2),
+    ask=st.lists(texts, max_size=2),
+    default=st.sampled_from(list(Effect)),
+)
+calls = st.sampled_from(
+    [("bash", {"command": c}) for c in ("git", "git a/b", "git a\nb", "x")]
+    + [("read", {"file_path": p}) for p in ("src/a", "a", "src\\a")]
+    + [("mcp__ab__c", {}), ("web_f", {}), ("search", {"mode": "grep", "query": "x"})]
+)
+
+
+@given(policies, policies, calls)
+def test_a3_a33_composition_is_the_stricter_of_two(
+    one: PermissionPolicy, two: PermissionPolicy, call: tuple
+) -> None:
+    both = one.table & two.table
+
+    assert both == two.table & one.table
+    assert both & both == both
+    assert both.decide(*call).effect is min(one.check(*call).effect, two.check(*call).effect)
+
+
+@given(policies, policies, calls)
+def test_a64_a_difference_is_told_exactly(
+    one: PermissionPolicy, two: PermissionPolicy, call: tuple
+) -> None:
+    differences = one.table.differences(two.table)
+
+    for difference in differences.differences:
+        assert one.table.decide(difference.tool, difference.call).effect is difference.before.effect
+        assert two.table.decide(difference.tool, difference.call).effect is difference.after.effect
+    if one.check(*call).effect is not two.check(*call).effect:
+        assert differences.differences or not differences.exact
+
+
+def test_the_decision_of_a_table_says_where_its_rule_is() -> None:
+    rule = attrs.evolve(PermissionRule.of("bash"), span=None)
+
+    assert (
+        Table.of(PermissionPolicy(allow=(rule,)).rules).decide("bash", {}).because[0].rule == "bash"
+    )
