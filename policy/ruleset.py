@@ -154,10 +154,11 @@ class RuleSet:
         seen: set[tuple[object, ...]] = set()
         whole: set[object] = set()  # tools of which every call is decided by then
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
-            keys: set[tuple[object, ...]] = {
+            said: set[tuple[object, ...]] = {
                 (self.dialect.key(entry.tool), entry.field, _pattern_key(entry.pattern))
                 for entry in entries
-            } - seen
+            }
+            keys = said - seen
             seen |= keys
             kept = {key for key in keys if key[0] not in whole and "*" not in whole}
             wholly = {key[0] for key in kept if not key[2]}

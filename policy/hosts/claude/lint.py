@@ -154,11 +154,12 @@ def _shadowed(session: Session, files: list[Settings]) -> Iterator[Finding]:
     if not patterns:
         return
     automaton = Automaton([pattern.tokens for pattern in patterns])
+    everything = [line.entry.pattern for line in session.lines if line.entry.pattern is not None]
+    fresh = fresh_character(named(everything))
     for line in session.lines:
         entry = line.entry
         if entry.tool != "Bash" or entry.effect is not Effect.ALLOW or entry.pattern is None:
             continue
-        fresh = fresh_character(named([*patterns, entry.pattern]))
         if automaton.first(freeze(entry.pattern, fresh)) != NO_MATCH and entry.place is not None:
             yield _warn(
                 "deny-shadowed-allow",

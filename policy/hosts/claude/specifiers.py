@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from policy.effect import Effect
@@ -223,6 +224,7 @@ _EXACT_ONLY: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)  # each agent may be started from many positions
 def agent_pattern(name: str) -> Pattern:
     """Return the names of a call that the host resolves to the agent *name*."""
     return Pattern.of(Kind.TEXT, _spellings(name))
