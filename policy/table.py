@@ -187,7 +187,15 @@ class Table:
         sets = [part.rules for part in (*self.use.parts, *other.use.parts)]
         tools, exact = representatives(sets)
         found: list[Difference] = []
+        # What both share cannot tell them apart.
+        alone = [
+            [part.rules for part in one.use.parts if part.rules not in two.use.sets]
+            for one, two in ((self, other), (other, self))
+        ]
         for tool in tools:
+            effects = [_constant(sets, tool) for sets in alone]
+            if effects[0] is not None and effects[0] is effects[1]:
+                continue
             comparison = compare(tool, self.lookup(tool), other.lookup(tool))
             found += comparison.differences
             exact &= comparison.exact
@@ -232,6 +240,17 @@ class Table:
         delegate = self.delegate.canonical_text if self.delegate is not None else None
         content = [self.use.canonical_text, delegate, attrs.astuple(self.bounds)]
         return "sha256:" + hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:
+    """Return the effect that all calls of *tool* get of some rule sets, if it is one."""
+    strictest = Effect.ALLOW
+    for rules in sets:
+        outcome = rules.row(tool).constant
+        if outcome is None:
+            return None
+        strictest &= outcome.effect
+    return strictest
 
 
 # Tools a table keeps a lookup of. Names come from calls, so they are bounded.

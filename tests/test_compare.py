@@ -103,6 +103,16 @@ def test_a_meet_of_three_is_seen_through() -> None:
     assert _shown(met.differences(narrower)) == [("m__a", "axb", ASK, DENY)]
 
 
+def test_a_link_that_asks_for_everything_is_a_difference_too() -> None:
+    a = table("allow m__a(a*)")
+    asked = a & table(default=ASK)
+    comparison = a.differences(asked)
+    assert comparison.exact
+    assert _shown(comparison) == [("m__a", "ax", ALLOW, ASK)]
+    assert asked <= a
+    assert not a <= asked
+
+
 def test_two_ways_to_say_one_meet_do_not_differ() -> None:
     a = table("allow m__a(ab*)") & table("allow m__a(*ba)")
     b = table("allow m__a(ab*ba)", "allow m__a(aba)")

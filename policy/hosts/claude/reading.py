@@ -138,6 +138,9 @@ class Enforced:
 
     def _startable(self, position: Position) -> RuleSet:
         """Return the rule set that denies to start agents which would have no tool."""
+        known = self.session.cache.get(("startable", position.mode))
+        if isinstance(known, RuleSet):
+            return known
         background = self.session.options.background
         below = Position(main=False, mode=position.mode, background=background)
         entries = tuple(
@@ -152,4 +155,6 @@ class Enforced:
             for name, definition in self.session.agents.items()
             if has_no_tools(definition, self.session, below)
         )
-        return RuleSet(entries, Effect.ALLOW, dialect(self.session, position.mode))
+        rules = RuleSet(entries, Effect.ALLOW, dialect(self.session, position.mode))
+        self.session.cache["startable", position.mode] = rules
+        return rules

@@ -1,0 +1,428 @@
+"""A3S: agent directories, script tools, the gate and what stands beside it."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from policy.effect import Effect
+from policy.hosts import a3s
+from policy.hosts.a3s import (
+    A3sError,
+    ConfirmationPolicy,
+    Facts,
+    Guardrail,
+    Mode,
+    PermissionPolicy,
+    Profile,
+    Provider,
+    Scope,
+    ScriptToolLimits,
+    ScriptToolSpec,
+    Session,
+    TimeoutAction,
+    check_program,
+    check_task,
+    evaluate,
+    inner_call,
+    load_agent_dir,
+    mcp_needs_confirmation,
+    program_tools,
+    register,
+    skill_policy,
+    verifier_preflight,
+)
+from policy.hosts.a3s.errors import Kind
+from policy.hosts.a3s.gate import GateReason
+from policy.hosts.a3s.names import SHIPPED, Lane
+from policy.hosts.a3s.neighbours import INHERITED
+from policy.tree import Memory
+from policy.workspace import load_tree
+from tests.underline import assert_underlines
+
+OLD = Profile.of("4.9")
+
+
+def directory(header: str, name: str = "x", body: str = "text"):
+    return load_agent_dir(
+        Memory({"instructions.md": "role", f"tools/{name}.md": f"---\n{header}\n---\n{body}\n"})
+    )
+
+
+def script(header: str = "") -> ScriptToolSpec:
+    (found,) = directory(f"kind: script\npath: a.js\n{header}").scripts
+    return found
+
+
+# --- directories (S1 to S8, S10, S25, S26, A60) -------------------------------------------
+
+
+def test_s1_s2_s3_s19_a_script_is_a_value_named_by_its_header_or_its_file() -> None:
+    found = script()
+
+    assert (found.name, found.description, found.path) == ("x", "text", "a.js")
+    assert found == script()
+    assert hash(found) == hash(script())
+    assert attrs.evolve(found, name="y") != found
+    assert (
+        script("name: n\ndescription: d").name,
+        script("name: n\ndescription: d").description,
+    ) == ("n", "d")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("a.JS", Kind.SCRIPT_PATH_EXTENSION),
+        ("a.ts", Kind.SCRIPT_PATH_EXTENSION),
+        ("' '", Kind.SCRIPT_PATH_EMPTY),
+        ("/a.js", Kind.SCRIPT_PATH_ABSOLUTE),
+        ("'C:\\a.js'", Kind.SCRIPT_PATH_ABSOLUTE),
+        ("'\\\\host\\a.js'", Kind.SCRIPT_PATH_ABSOLUTE),
+        ("a/../b.js", Kind.SCRIPT_PATH_ESCAPE),
+        ("'..\\b.js'", Kind.SCRIPT_PATH_ESCAPE),
+    ],
+)
+def test_s4_a_path_is_one_of_a_script_in_the_workspace(path: str, kind: Kind) -> None:
+    with pytest.raises(A3sError) as caught:
+        directory(f"kind: script\npath: {path}")
+
+    assert caught.value.kind is kind
+    assert_underlines(caught.value, path)
+
+
+def test_s5_s6_absent_and_empty_are_nothing_and_what_is_no_list_is_an_error() -> None:
+    assert script().omitted
+    assert script().allowed_tools == script("allowed_tools: []").allowed_tools == ()
+    with pytest.raises(A3sError, match="tool x frontmatter: expected a list"):
+        script("allowed_tools: read")
+
+
+@pytest.mark.parametrize(
+    ("limits", "kind"),
+    [
+        ("timeoutMs: 0", Kind.LIMIT),
+        ("timeoutMs: 600001", Kind.LIMIT),
+        ("maxToolCalls: 1001", Kind.LIMIT),
+        ("maxOutputBytes: 16777217", Kind.LIMIT),
+        ("timeoutMs: -1", Kind.BAD_FRONT_MATTER),
+        ("timeoutMs: '5'", Kind.BAD_FRONT_MATTER),
+        ("maxToolCalls: true", Kind.BAD_FRONT_MATTER),
+    ],
+)
+def test_s7_limits_out_of_range_refuse_the_directory(limits: str, kind: Kind) -> None:
+    with pytest.raises(A3sError) as caught:
+        script(f"limits: {{{limits}}}")
+
+    assert caught.value.kind is kind
+
+
+def test_s8_limits_that_are_not_set_have_defaults() -> None:
+    assert ScriptToolLimits().effective(()) == (30_000, 20, 65_536)
+    assert ScriptToolLimits().effective(("task",))[0] == 600_000
+    assert script("limits: {timeout_ms: 1, maxToolCalls: 2}").limits == ScriptToolLimits(
+        max_tool_calls=2
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        ({"tools/x.md": "---\nkind: script\npath: a.js\n---\n"}, Kind.NO_INSTRUCTIONS),
+        ({"instructions.md": "", "tools/x.md": "no header"}, Kind.NO_FRONT_MATTER),
+        ({"instructions.md": "", "tools/x.md": "---\nkind: [\n---\n"}, Kind.BAD_FRONT_MATTER),
+        ({"instructions.md": "", "tools/x.md": "---\npath: a.js\n---\n"}, Kind.BAD_FRONT_MATTER),
+        ({"instructions.md": "", "tools/x.md": "---\nkind: wasm\n---\n"}, Kind.UNKNOWN_KIND),
+        ({"instructions.md": "", "tools/x.md": "---\nkind: mcp\nname: g\n---\n"}, Kind.MCP_CONFIG),
+        ({"instructions.md": "", "schedules/n.md": "---\nname: n\n---\n"}, Kind.SCHEDULE),
+        (
+            {
+                "instructions.md": "",
+                "tools/a.md": "---\nkind: mcp\nname: g\ntransport: stdio\n---\n",
+                "tools/b.md": "---\nkind: script\nname: g\npath: a.js\n---\n",
+            },
+            Kind.DUPLICATE_TOOL,
+        ),
+        ({}, Kind.NO_DIRECTORY),
+    ],
+)
+def test_s10_s25_s26_a_mistake_refuses_the_whole_directory(
+    files: dict[str, str], kind: Kind
+) -> None:
+    with pytest.raises(A3sError) as caught:
+        load_agent_dir(Memory(files))
+
+    assert caught.value.kind is kind
+
+
+def test_s21_nothing_of_a_directory_with_a_mistake_is_in_force() -> None:
+    files = {
+        "agent.acl": "",
+        "instructions.md": "",
+        "tools/a.md": "---\nkind: script\npath: a.js\nallowed_tools: [bash]\n---\n",
+        "tools/b.md": "---\nkind: script\npath: b.ts\n---\n",
+    }
+    workspace = load_tree(Memory(files), front_ends=(a3s,))
+
+    assert "script:a" not in workspace.projects[0].agents
+    assert [finding.code for finding in workspace.findings] == ["a3s-bad-directory"]
+    assert workspace.findings[0].place.file == "tools/b.md"
+
+
+def test_s17_the_host_keeps_its_own_tool_of_a_name() -> None:
+    kept, shadowed = register(directory("kind: script\nname: bash\npath: a.js"), SHIPPED)
+
+    assert (kept, [tool.name for tool in shadowed]) == ((), ["bash"])
+
+
+def test_a60_a_schedule_is_an_entry_without_anybody_there() -> None:
+    files = {
+        "instructions.md": "",
+        "agent.acl": "anything",
+        "schedules/n.md": "---\ncron: '0 3 * * *'\n---\n",
+    }
+    found = load_agent_dir(Memory(files))
+
+    assert (found.acl, found.schedules[0].name, found.schedules[0].enabled) == (
+        "anything",
+        "n",
+        True,
+    )
+
+
+# --- the calls of scripts (S9, S11, S12, S14, S16, S18, A57 to A59) ---------------------------
+
+
+def test_s9_s16_no_script_calls_what_starts_scripts() -> None:
+    spec = script("allowed_tools: [program, dynamic_workflow, parallel_task, read]")
+
+    for tool in ("program", "dynamic_workflow", "parallel_task"):
+        assert inner_call(spec, tool, {}) is Effect.DENY
+    assert inner_call(spec, "read", {}) is Effect.ALLOW
+
+
+def test_s11_arguments_widen_neither_list_nor_limits() -> None:
+    spec = script("allowed_tools: [read]\nlimits: {maxToolCalls: 1}")
+
+    assert inner_call(spec, "bash", {"allowed_tools": ["bash"]}) is Effect.DENY
+    with pytest.raises(A3sError, match=r"PTC script exceeded maxToolCalls=1"):
+        inner_call(spec, "read", {"limits": {"maxToolCalls": 9}}, number=2)
+
+
+def test_s12_s14_the_session_bounds_a_script_since_version_5() -> None:
+    spec = script("allowed_tools: [read, bash]")
+    session = Session(PermissionPolicy.of(deny=["bash"], allow=["read"]), Provider.MANAGER)
+
+    assert inner_call(spec, "bash", {}, session=session) is Effect.DENY
+    assert inner_call(spec, "bash", {}, session=session, profile=OLD) is Effect.ALLOW
+    assert (
+        inner_call(spec, "write", {}, session=Session(PermissionPolicy.of(allow=["write"])))
+        is Effect.DENY
+    )
+    assert inner_call(spec, "bash", {}, session=Session()) is Effect.DENY
+
+
+def test_a57_program_has_the_opposite_default() -> None:
+    registered = ("read", "program", "bash")
+
+    assert (
+        program_tools({}, registered)
+        == program_tools({"allowed_tools": "read"}, registered)
+        == ("read", "bash")
+    )
+    assert program_tools({"allowed_tools": []}, registered) == ()
+
+
+def test_a58_a_script_starts_one_agent_at_a_time() -> None:
+    spec = script("allowed_tools: [task]")
+
+    assert inner_call(spec, "task", {"tasks": [{}]}) is Effect.ALLOW
+    assert inner_call(spec, "task", {"tasks": [{}, {}]}) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    ("args", "kind"),
+    [
+        ({"source": "function run() { 'fetch(' }"}, Kind.SOURCE_FORBIDDEN),
+        ({"source": "const run = 1"}, Kind.NO_ENTRY_POINT),
+        ({"source": "function run() {}" + " " * 196_609}, Kind.SOURCE_SIZE),
+        ({"language": "typescript"}, Kind.LANGUAGE),
+        ({"type": "workflow"}, Kind.PROGRAM_TYPE),
+    ],
+)
+def test_s18_a_source_is_checked_and_never_run(args: dict, kind: Kind) -> None:
+    check_program({"source": "async function run(ctx) {}"})
+    with pytest.raises(A3sError) as caught:
+        check_program(args)
+
+    assert caught.value.kind is kind
+
+
+# --- the gate (S13, A45 to A53, A56) -----------------------------------------------------------
+
+
+def at_gate(effect: Effect | None, provider: Provider, tool: str = "bash", **facts):
+    return evaluate(tool, [Scope("session", effect, provider)], Facts(**facts))
+
+
+def test_a45_a46_each_stage_stops_with_its_reason() -> None:
+    allow, ask = Effect.ALLOW, Effect.ASK
+    got = [
+        at_gate(allow, Provider.NONE, pre_tool_block="no").reason,
+        at_gate(allow, Provider.NONE, active_skills=("read",)).reason,
+        at_gate(Effect.DENY, Provider.AUTO).reason,
+        at_gate(ask, Provider.NONE).reason,
+        at_gate(None, Provider.NONE).reason,
+        at_gate(ask, Provider.UNAVAILABLE).reason,
+        at_gate(ask, Provider.DISABLED).reason,
+        at_gate(allow, Provider.NONE).reason,
+        at_gate(allow, Provider.NONE, budget_denied=True).reason,
+    ]
+
+    assert [reason.value for reason in got] == [
+        "hook_block",
+        "skill_restriction",
+        "permission_deny",
+        "missing_confirmation_manager",
+        "missing_confirmation_manager",
+        "confirmation_unavailable",
+        "confirmation_not_required",
+        "permission_allow",
+        "budget",
+    ]
+
+
+def test_a47_a_hook_answers_an_ask_and_lifts_no_deny() -> None:
+    yes, no = Effect.ALLOW, Effect.DENY
+
+    assert at_gate(Effect.ASK, Provider.MANAGER, request_hook=yes).effect is Effect.ALLOW
+    assert at_gate(Effect.ASK, Provider.MANAGER, request_hook=no).effect is Effect.DENY
+    assert at_gate(Effect.DENY, Provider.MANAGER, request_hook=yes).effect is Effect.DENY
+    assert at_gate(Effect.ASK, Provider.NONE, request_hook=yes).effect is Effect.DENY
+
+
+def test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last() -> None:
+    assert at_gate(Effect.DENY, Provider.NONE, host_direct=True).reason is GateReason.HOST_DIRECT
+    assert at_gate(Effect.ASK, Provider.MANAGER, budget_denied=True).effect is Effect.DENY
+
+
+def test_a50_a_disabled_policy_asks_nobody_and_timers_settle_before_9() -> None:
+    before = Profile.of("8.4")
+    policy = ConfirmationPolicy(
+        True, timeout_action=TimeoutAction.AUTO_APPROVE, yolo_lanes=frozenset({Lane.QUERY})
+    )
+
+    assert ConfirmationPolicy().request("bash") is Effect.ALLOW
+    assert policy.request("read", before) is Effect.ALLOW
+    assert policy.request("read") is Effect.ASK
+    assert policy.request("bash", before, timed_out=True) is Effect.ALLOW
+    assert policy.request("bash", timed_out=True) is Effect.ASK
+    assert policy.request("bash", duplicate_id=True) is Effect.DENY
+
+
+def test_a51_two_policies_combine_to_the_stricter() -> None:
+    one = ConfirmationPolicy(True, 10, TimeoutAction.AUTO_APPROVE, frozenset({Lane.QUERY}))
+    both = one & ConfirmationPolicy(
+        True, 20, TimeoutAction.REJECT, frozenset({Lane.QUERY, Lane.EXECUTE})
+    )
+
+    assert both == ConfirmationPolicy(True, 10, TimeoutAction.REJECT, frozenset({Lane.QUERY}))
+
+
+def test_a53_annotations_only_escalate() -> None:
+    harmless = {"readOnlyHint": True, "openWorldHint": False}
+
+    assert not mcp_needs_confirmation(harmless)
+    assert not mcp_needs_confirmation({**harmless, "risk": ["READ", "routine"]})
+    assert mcp_needs_confirmation(harmless, {"x-a3s-risk": "write"})
+    assert mcp_needs_confirmation({**harmless, "risk": 1})
+    assert mcp_needs_confirmation({**harmless, "destructiveHint": True})
+    assert mcp_needs_confirmation(None)
+    assert at_gate(Effect.DENY, Provider.AUTO, needs_confirmation=True).effect is Effect.DENY
+
+
+def test_a56_a_skill_counts_where_it_names_every_argument() -> None:
+    assert (
+        at_gate(Effect.ALLOW, Provider.NONE, active_skills=("read(*), bash",)).effect
+        is Effect.ALLOW
+    )
+    assert at_gate(Effect.ALLOW, Provider.NONE, active_skills=("Bash(gh:*)",)).effect is Effect.DENY
+
+
+# --- neighbours (A41 to A43, A54, A55, A61) ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("allowed", "tool", "args", "effect"),
+    [
+        ("Bash(gh issue view:*)", "bash", {"command": "gh issue view 1"}, "allow"),
+        ("read write", "write", {}, "allow"),
+        ("read(*), grep(*)", "read", {}, "allow"),
+        ("*", "anything", {}, "allow"),
+        (None, "read", {}, "deny"),
+        (["Read", "Bash(gh:*)"], "bash", {"command": "rm x"}, "deny"),
+    ],
+)
+def test_a55_a_skill_has_what_it_lists(allowed: object, tool: str, args: dict, effect: str) -> None:
+    assert str(skill_policy(allowed).check(tool, args).effect) == effect
+
+
+@pytest.mark.parametrize(
+    ("mode", "tool", "args", "effect"),
+    [
+        ("default", "bash", {"command": "git status | head"}, "allow"),
+        ("default", "bash", {"command": "env rm -rf /"}, "deny"),
+        ("force", "bash", {"command": "echo x; sudo ls"}, "deny"),
+        ("default", "bash", {"command": "rg mkfs src"}, "allow"),
+        ("default", "bash", {"command": "curl x | sh"}, "deny"),
+        ("default", "read", {"file_path": "../x"}, "deny"),
+        ("plan", "write", {"file_path": "x"}, "deny"),
+        ("auto", "write", {"file_path": "x"}, "allow"),
+        ("nonsense", "write", {"file_path": "x"}, "ask"),
+        ("auto", "batch", {"invocations": []}, "ask"),
+        ("auto", "batch", {"invocations": [{"tool": "read", "args": {"file_path": "a"}}]}, "allow"),
+        ("auto", "mcp__x__y", {}, "ask"),
+    ],
+)
+def test_a54_a_mode_answers_to_a_risk(mode: str, tool: str, args: dict, effect: str) -> None:
+    assert str(Guardrail(Mode.of(mode)).check(tool, args)) == effect
+
+
+def test_a54_a_workspace_and_its_links_bound_paths_and_plan_asked_before_9() -> None:
+    guardrail = Guardrail(workspace="/w", links={"/w/out": "/etc"})
+
+    assert guardrail.check("read", {"file_path": "/w/a"}) is Effect.ALLOW
+    assert guardrail.check("read", {"file_path": "out/passwd"}) is Effect.DENY
+    assert (
+        Guardrail(Mode.PLAN, profile=Profile.of("8.4")).check("write", {"file_path": "x"})
+        is Effect.ASK
+    )
+
+
+def test_a61_a_verifier_refuses_what_obviously_changes_something() -> None:
+    refused = [
+        ("Write", {}),
+        ("task", {}),
+        ("bash", {"command": "perform x"}),
+        ("bash", {"command": "a", "changed_paths": []}),
+        ("git", {"command": "stash", "message": "m"}),
+    ]
+    passed = [("bash", {"command": "sed -i x"}), ("git", {"command": "branch"}), ("mcp__x__y", {})]
+
+    assert {verifier_preflight(*call) for call in refused} == {Effect.DENY}
+    assert {verifier_preflight(*call) for call in passed} == {Effect.ALLOW}
+    assert verifier_preflight("mcp__x__y", {}, nested=True) is Effect.DENY
+
+
+def test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted() -> None:
+    assert INHERITED["workspace"]
+    assert not INHERITED["memory"]
+    assert check_task({"tasks": [{"agent": "explore", "prompt": "p"}]}) == ("explore",)
+    for bad in (
+        {"tasks": []},
+        {"tasks": [{"agent": "a"}] * 33},
+        {"tasks": [{"agent": "a", "x": 1}]},
+        {"agent": "a"},
+    ):
+        with pytest.raises(A3sError):
+            check_task(bad)
