@@ -29,7 +29,10 @@ def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
         dialect = rules.dialect
         written = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values(), *rules.names}
         names.update(dict.fromkeys(sorted(written)))
-        globs.update(dict.fromkeys(rules.globs))
+        for glob in rules.globs:
+            # `=read` is one name, in that case only.
+            exact_name = str(glob_pattern(glob)) if glob_pattern(glob).exact else ""
+            (names if exact_name else globs)[exact_name or glob] = None
     further, exact = _further(frozenset(globs), frozenset(names))
     return list(dict.fromkeys((*names, *further))), exact
 

@@ -60,7 +60,10 @@ def test_every_table_of_the_fixtures_survives(front_end) -> None:
     for project in front_end.load(Folder(FIXTURES)):
         for reading in (project.attenuated, project.enforced):
             for agent in reading.agents:
-                table = reading.start(agent).table
+                try:
+                    table = reading.start(agent).table
+                except policy.SpawnDenied:
+                    continue  # a host may refuse to start it at all
                 if table.hash in seen:
                     continue
                 seen.add(table.hash)

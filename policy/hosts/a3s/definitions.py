@@ -129,9 +129,7 @@ class AgentDefinition:
         block = self.block
         if block is not None:
             found.append(block.rules)
-        if permissions != block and (
-            self.native or permissions != PermissionPolicy(profile=permissions.profile)
-        ):
+        if permissions not in (block, PermissionPolicy(profile=permissions.profile)):
             found.append(permissions.rules)
         return tuple(found)
 

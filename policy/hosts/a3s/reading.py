@@ -105,6 +105,12 @@ class Declared(Attenuated):
 
     world: World = attrs.field(kw_only=True, eq=False)
 
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*; nobody starts the session."""
+        if agent == MAIN:
+            raise KeyError(agent)
+        return super().step(parent, agent)
+
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
         """Return the call that starts *agent*."""
         return self.world.spawn_call(agent)
