@@ -7,6 +7,7 @@ module of its own, loaded when it is asked for.
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -59,6 +60,9 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    # One command makes many values and ends: looking for cycles among them
+    # every few hundred took an eighth of the time of a large audit.
+    gc.set_threshold(100_000, 50, 50)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
