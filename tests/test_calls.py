@@ -11,7 +11,7 @@ from policy.effect import Effect
 from policy.patterns.domains import PATHS
 from tests.strategies import table
 
-PLAIN = Dialect("test", cwd="/work", home="/home/me")
+PLAIN = Dialect("test", cwd="/site", home="/home/me")
 TEXT = Argument(ArgumentKind.TEXT, ("text",))
 ANY = Argument(ArgumentKind.TEXT, ())
 URL = Argument(ArgumentKind.URL, ("url",))
@@ -20,31 +20,31 @@ URL = Argument(ArgumentKind.URL, ("url",))
 @pytest.mark.parametrize(
     ("path", "canonical"),
     [
-        ("a", "/work/a"),
-        ("./a", "/work/a"),
-        ("a/", "/work/a"),
-        ("a//b", "/work/a/b"),
-        ("a/./b", "/work/a/b"),
-        ("a/../b", "/work/b"),
+        ("a", "/site/a"),
+        ("./a", "/site/a"),
+        ("a/", "/site/a"),
+        ("a//b", "/site/a/b"),
+        ("a/./b", "/site/a/b"),
+        ("a/../b", "/site/b"),
         ("../a", "/a"),
         ("../../../a", "/a"),
         ("/a", "/a"),
         ("//a", "/a"),
         ("/", ""),
         ("/..", ""),
-        (".", "/work"),
+        (".", "/site"),
         ("..", ""),
         ("~", "/home/me"),
         ("~/", "/home/me"),
         ("~/a/../b", "/home/me/b"),
         ("~/../a", "/home/a"),
-        ("~me/a", "/work/~me/a"),
-        ("a~", "/work/a~"),
-        (" a", "/work/ a"),
-        ("...", "/work/..."),
-        ("A", "/work/A"),
-        ("a\\b", "/work/a\\b"),
-        ("\u00e9", "/work/\u00e9"),
+        ("~me/a", "/site/~me/a"),
+        ("a~", "/site/a~"),
+        (" a", "/site/ a"),
+        ("...", "/site/..."),
+        ("A", "/site/A"),
+        ("a\\b", "/site/a\\b"),
+        ("\u00e9", "/site/\u00e9"),
     ],
 )
 def test_a_path_is_absolute_and_canonical(path: str, canonical: str) -> None:
@@ -62,7 +62,7 @@ def test_a_path_that_is_no_name_cannot_be_read(path: str) -> None:
 
 def test_case_is_folded_where_the_host_does() -> None:
     folding = attrs.evolve(PLAIN, fold=True)
-    assert canonical_path("A/B", folding) == "/work/a/b"
+    assert canonical_path("A/B", folding) == "/site/a/b"
     assert canonical_path("STRASSE", folding) == canonical_path("stra\xdfe", folding)
 
 
@@ -125,7 +125,7 @@ def test_names_of_one_argument_must_agree() -> None:
 
 def test_an_argument_may_be_left_out_where_that_means_something() -> None:
     folder = Argument(ArgumentKind.PATH, ("path",), absent=".")
-    assert argument_text(folder, PLAIN, {}) == "/work"
+    assert argument_text(folder, PLAIN, {}) == "/site"
     with pytest.raises(Unreadable):
         argument_text(folder, PLAIN, {"path": None})
 
