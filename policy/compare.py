@@ -109,7 +109,12 @@ def compare(tool: str, before: Lookup, after: Lookup) -> Comparison:
         return Comparison((), exact=False)
     cases = _parameter_cases(rows)
     found: dict[object, Difference] = {}
-    exact = cases is not None
+    # One text stands for one call only where all rows read a call alike.
+    alike = {
+        (row.argument, row.ruleset.dialect.cwd, row.ruleset.dialect.home, row.ruleset.dialect.fold)
+        for row in rows
+    }
+    exact = cases is not None and len(alike) == 1
     for parameters in cases or [{}]:
         pair = _Pair(tool, before, after, parameters)
         for difference in pair.differences():
