@@ -6,6 +6,7 @@ import enum
 
 import attrs
 
+from policy.edits import Edit
 from policy.errors import PolicyError, PolicyErrors, show
 from policy.source import Place, Span
 
@@ -31,6 +32,8 @@ class Finding:
         span: the text it is about; None where there is no text.
         file: the file, also where there is no span.
         help: how to mend it, or "".
+        edits: what mends it, made all together: the files mean the same afterwards, or
+            grant less, comments and layout kept. Empty where that takes a decision.
 
     """
 
@@ -40,6 +43,7 @@ class Finding:
     span: Span | None = attrs.field(default=None, repr=False)
     file: str = ""
     help: str = ""
+    edits: tuple[Edit, ...] = attrs.field(default=(), repr=False)
 
     @property
     def place(self) -> Place:

@@ -1,0 +1,73 @@
+"""The catalogue of findings: every page is true of the files it shows."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from policy import catalogue
+from policy.diff import diff_workspaces
+from policy.edits import Edit, edited
+from policy.files import Memory
+from policy.finding import Finding
+from policy.workspace import load_tree
+
+ROOT = Path(__file__).parent.parent
+PAGES = [catalogue.page(code) for code in catalogue.codes()]
+
+
+def found(files: dict[str, str]) -> list[Finding]:
+    return list(load_tree(Memory(files)).findings)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_a_page_says_what_why_how_it_looks_and_how_to_mend_it(page: catalogue.Page) -> None:
+    assert list(page.sections) == ["Meaning", "Why it matters", "Example", "Fix"]
+    assert all(page.sections.values())
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if not page.shown], ids=lambda page: page.code
+)
+def test_the_example_of_a_page_has_its_finding_and_the_fix_has_not(page: catalogue.Page) -> None:
+    assert page.example, "no file"
+    before = {(finding.code, finding.severity) for finding in found(page.example)}
+    assert (page.code, page.severity) in before, sorted(code for code, _ in before)
+
+    assert page.fix, "no file"
+    mended = {path: text for path, text in {**page.example, **page.fix}.items() if text}
+    assert page.code not in {finding.code for finding in found(mended)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_the_edits_of_a_finding_mend_the_example_of_its_page_and_widen_nothing(
+    page: catalogue.Page,
+) -> None:
+    edits = [e for f in found(page.example) if f.code == page.code for e in f.edits]
+    by_file: dict[str, list[Edit]] = {}
+    for edit in edits:
+        by_file.setdefault(edit.span.source.name, []).append(edit)
+    mended = page.example | {
+        path: edited(page.example[path], edits) for path, edits in by_file.items()
+    }
+
+    assert not edits or page.code not in {finding.code for finding in found(mended)}
+    before, after = (load_tree(Memory(files)) for files in (page.example, mended))
+    assert not [c for c in diff_workspaces(before, after).changes if c.direction == "widened"]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.shown], ids=lambda page: page.code)
+def test_a_finding_that_files_alone_cannot_show_names_the_test_that_does(
+    page: catalogue.Page,
+) -> None:
+    path, _, name = page.shown.partition("::")
+    tree = ast.parse((ROOT / path).read_text("utf-8"))
+    tests = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert page.code in ast.unparse(tests[name])
+
+
+def test_the_index_is_up_to_date() -> None:
+    # `policy rule --format markdown > policy/catalogue/README.md`
+    assert (ROOT / "policy/catalogue/README.md").read_text("utf-8") == catalogue.index()
