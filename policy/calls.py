@@ -146,6 +146,14 @@ def canonical_path(path: str, dialect: Dialect) -> str:
         path = dialect.home + path[1:]
     elif not path.startswith("/"):
         path = f"{dialect.cwd}/{path}"
+    # Most paths have nothing to mend: no `//`, `/.` or `/` at the end.
+    text = (
+        path if "//" not in path and "/." not in path and not path.endswith("/") else _mended(path)
+    )
+    return text.casefold() if dialect.fold else text
+
+
+def _mended(path: str) -> str:
     segments: list[str] = []
     for segment in path.split("/"):
         if segment == "..":
@@ -153,8 +161,7 @@ def canonical_path(path: str, dialect: Dialect) -> str:
                 segments.pop()
         elif segment not in ("", "."):
             segments.append(segment)
-    text = "/" + "/".join(segments) if segments else ""
-    return text.casefold() if dialect.fold else text
+    return "/" + "/".join(segments) if segments else ""
 
 
 # A browser reads these otherwise than `urlsplit` does, or each version by itself.

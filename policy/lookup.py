@@ -28,12 +28,23 @@ class Lookup:
 
     Attributes:
         rows: the rows that depend on the arguments of the call.
-        field: the only argument they look at, or `NO_FIELD`.
+        field: the argument that decides alone where it is a text and *alias*
+            is not in the call; `NO_FIELD` where there is none such.
+        alias: the other name of that argument, or `NO_FIELD`.
         remembered: decisions by that argument.
 
     """
 
-    __slots__ = ("_constant", "_decisions", "_settled", "_table", "field", "remembered", "rows")
+    __slots__ = (
+        "_constant",
+        "_decisions",
+        "_settled",
+        "_table",
+        "alias",
+        "field",
+        "remembered",
+        "rows",
+    )
 
     def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str) -> None:
         everyone = list(rows)
@@ -48,9 +59,8 @@ class Lookup:
         self._constant = None if self.rows else self._combine(self._settled)
         self.remembered: dict[str, Decision] = {}
         self._decisions: dict[Outcome, Decision] = {}
-        fields = {row.argument.fields for row, _ in self.rows}
-        simple = len(fields) == 1 and all(row.is_simple for row, _ in self.rows)
-        self.field = next(iter(fields))[0] if simple else NO_FIELD
+        names = {(row.field, row.alias) for row, _ in self.rows}
+        self.field, self.alias = names.pop() if len(names) == 1 else (NO_FIELD, NO_FIELD)
 
     @property
     def constant(self) -> Decision | None:
@@ -66,7 +76,7 @@ class Lookup:
         """Return the decision, and remember it where one text alone decides."""
         decision = self.decide_anew(call)
         text = call.get(self.field)
-        if type(text) is str and len(text) <= _REMEMBERED_TEXT:
+        if type(text) is str and len(text) <= _REMEMBERED_TEXT and self.alias not in call:
             if len(self.remembered) >= limits.CACHE_ENTRIES:
                 self.remembered.clear()
             self.remembered[text] = decision

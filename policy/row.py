@@ -68,8 +68,10 @@ _KINDS = {
 }
 
 
-# Arguments that patterns are matched with as they stand.
-_AS_WRITTEN = frozenset({ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.LENIENT})
+# Arguments of which one text is all that is read.
+_ONE_TEXT = frozenset(
+    {ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.LENIENT, ArgumentKind.PATH}
+)
 
 
 class Row:
@@ -80,6 +82,9 @@ class Row:
         default: the outcome where none of them matches.
         constant: the outcome of every call, where all get the same one.
         argument: what the rules speak of.
+        field: the argument that decides alone where it is a text and *alias*
+            is not in the call; `NO_FIELD` where there is none such.
+        alias: the other name of that argument, or `NO_FIELD`.
         kind: the kind of its patterns.
 
     """
@@ -87,13 +92,16 @@ class Row:
     __slots__ = (
         "_direct",
         "_indices",
+        "_is_path",
         "_outcomes",
         "_parameters",
+        "alias",
         "argument",
         "automaton",
         "constant",
         "default",
         "entries",
+        "field",
         "kind",
         "ruleset",
         "tool",
@@ -146,8 +154,15 @@ class Row:
         separator = " " if is_command else self.kind.separator
         flags = compound(self.ruleset.dialect.shell) if is_command else ()
         self.automaton = self._run(self._indices, separator, flags)
-        direct = self.is_simple and self.argument.kind in _AS_WRITTEN
-        self._direct = self.argument.fields[0] if direct else NO_FIELD
+        fields = self.argument.fields
+        simple = not self._parameters and len(fields) in (1, 2)
+        self.field = fields[0] if simple else NO_FIELD
+        self.alias = fields[-1] if simple and len(fields) > 1 else NO_FIELD
+        self._is_path = self.argument.kind is ArgumentKind.PATH
+        direct = self.argument.kind in _ONE_TEXT and not (
+            self._is_path and self.ruleset.dialect.links
+        )
+        self._direct = self.field if direct else NO_FIELD
 
     def _run(
         self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()
@@ -160,16 +175,16 @@ class Row:
         """Whether entries look at other arguments than the one."""
         return bool(self._parameters)
 
-    @property
-    def is_simple(self) -> bool:
-        """Whether the argument alone decides, under one name."""
-        return not self._parameters and len(self.argument.fields) == 1
-
     def outcome(self, call: Mapping[str, object]) -> Outcome:
         """Return what the row says of a call with these arguments. Never raises."""
         text = call.get(self._direct)
-        if type(text) is not str or len(text) > limits.CALL_CHARACTERS:
+        if type(text) is not str or len(text) > limits.CALL_CHARACTERS or self.alias in call:
             return self._outcome(call)
+        if self._is_path:
+            try:
+                text = canonical_path(text, self.ruleset.dialect)
+            except Unreadable:
+                return self._outcome(call)
         # `Automaton.first`, written out: this is where a call spends its time.
         edges: Any = self.automaton.start.edges
         try:

@@ -169,7 +169,7 @@ class Table:
         """
         lookup = self._lookups.get(tool) or self.lookup(tool)
         text = call.get(lookup.field)
-        if type(text) is str:
+        if type(text) is str and lookup.alias not in call:
             decision = lookup.remembered.get(text)
             if decision is not None:
                 return decision

@@ -43,6 +43,7 @@ URL = Argument(ArgumentKind.URL, ("url",))
         (" a", "/site/ a"),
         ("...", "/site/..."),
         ("A", "/site/A"),
+        (".a/..b/c..", "/site/.a/..b/c.."),
         ("a\\b", "/site/a\\b"),
         ("\u00e9", "/site/\u00e9"),
     ],
@@ -58,6 +59,16 @@ def test_a_path_is_absolute_and_canonical(path: str, canonical: str) -> None:
 def test_a_path_that_is_no_name_cannot_be_read(path: str) -> None:
     with pytest.raises(Unreadable):
         canonical_path(path, PLAIN)
+
+
+def test_a_home_or_folder_at_the_root_leaves_one_slash() -> None:
+    at_root = attrs.evolve(PLAIN, cwd="", home="")
+    assert [canonical_path(path, at_root) for path in ("a", "~/a", "~", ".")] == [
+        "/a",
+        "/a",
+        "",
+        "",
+    ]
 
 
 def test_case_is_folded_where_the_host_does() -> None:

@@ -77,6 +77,16 @@ def test_a_contradicting_path_is_denied() -> None:
     assert rules.decide("Read", {"file_path": "a", "path": "b"}).reason is Reason.MALFORMED
 
 
+def test_a_remembered_answer_is_not_that_of_a_call_with_a_second_name() -> None:
+    a = table("allow Read(a)")
+    for _ in range(2):
+        assert a.decide("Read", {"file_path": "a"}).effect is ALLOW
+        assert a.decide("Read", {"file_path": "a", "path": "a"}).effect is ALLOW
+        assert a.decide("Read", {"path": "a"}).effect is ALLOW
+        assert a.decide("Read", {"file_path": "a", "path": "b"}).reason is Reason.MALFORMED
+        assert a.decide("Read", {"file_path": "a", "path": None}).reason is Reason.MALFORMED
+
+
 def test_a_call_that_is_too_long_is_denied() -> None:
     text = "a" * (limits.CALL_CHARACTERS + 1)
     for tool, field in (("Bash", "command"), ("Task", "subagent_type")):
