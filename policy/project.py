@@ -14,7 +14,7 @@ import attrs
 
 from policy.chain import Link, Reading, attenuate
 from policy.finding import Finding
-from policy.source import Place
+from policy.source import Place, Source
 from policy.table import Table
 from policy.tree import Tree
 
@@ -125,7 +125,22 @@ class Project:
 
 
 class FrontEnd(Protocol):
-    """Reads the files of one host; a module with this function is one."""
+    """Reads the files of one host; a module with these functions is one."""
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*. What cannot be read is a finding of its project."""
+
+    def canonical(self, path: str, source: Source) -> str | None:
+        """Return *source* in its canonical form; None where it is no file of this host.
+
+        It says the same to the host, and keeps every comment and all text that
+        the host does not read.
+
+        Args:
+            path: with slashes, with as many folders above the file as are known.
+            source: its text.
+
+        Raises:
+            PolicyError: it cannot be read, or not be printed without loss.
+
+        """

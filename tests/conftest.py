@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+_QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+settings.register_profile(
+    "default", max_examples=40, deadline=None, derandomize=True, suppress_health_check=_QUIET
+)
+settings.register_profile(
+    "thorough", max_examples=5_000, deadline=None, suppress_health_check=_QUIET
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 

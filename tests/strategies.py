@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from policy.compile import compile_rules
@@ -34,15 +32,6 @@ __all__ = [
     "table",
     "tables",
 ]
-
-_QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-settings.register_profile(
-    "default", max_examples=40, deadline=None, derandomize=True, suppress_health_check=_QUIET
-)
-settings.register_profile(
-    "thorough", max_examples=5_000, deadline=None, suppress_health_check=_QUIET
-)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 DIALECT: Dialect = SEMANTICS.dialect
 

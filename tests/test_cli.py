@@ -326,6 +326,30 @@ def test_fmt_leaves_a_malformed_file_alone(run, tmp_path) -> None:
     assert file.read_text() == "agnt main {}\n"
 
 
+def test_fmt_lays_out_files_of_hosts_when_they_are_named_or_asked_for(run, tmp_path) -> None:
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"deny": ["Edit"]}}')
+    (tmp_path / "pikuri.host.yaml").write_text("register:\n- tool:   read  # files\n")
+    (tmp_path / "notes.md").write_text("---\nname:   x\n---\n")
+
+    assert run("fmt", "--check", str(tmp_path))[0] == 0
+    assert run("fmt", "--check", "--hosts", str(tmp_path))[0] == 1
+    assert run("fmt", "--hosts", str(tmp_path))[0] == 0
+    assert settings.read_text().startswith('{\n  "permissions": {\n    "deny"')
+    assert (tmp_path / "pikuri.host.yaml").read_text() == ("register:\n  - tool: read  # files\n")
+    assert (tmp_path / "notes.md").read_text() == "---\nname:   x\n---\n"
+
+
+def test_fmt_says_that_nobody_can_print_a_file_that_was_named(run, tmp_path) -> None:
+    (tmp_path / "notes.md").write_text("---\nname:   x\n---\n")
+
+    status, _, err = run("fmt", str(tmp_path / "notes.md"))
+
+    assert status == 2
+    assert "neither of our notation nor of a host" in err
+
+
 def test_fmt_reads_standard_input(run, monkeypatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"root  a\nagent a {}\n")))
     assert run("fmt", "-") == (0, "root a\n\nagent a {}\n", "")

@@ -21,6 +21,7 @@ from policy.finding import Finding, Severity
 from policy.parse import parse_notation
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
+from policy.printer import print_document
 from policy.project import AgentEntry, Attenuated, Project, ReadFile
 from policy.ruleset import Entry
 from policy.semantics import Rank, Semantics
@@ -46,7 +47,7 @@ from policy.syntax import Test as TestStatement
 from policy.table import TRUST
 from policy.tree import Tree
 
-__all__ = ["HOST", "PROFILE", "SEMANTICS", "load", "policies", "project", "read_rule"]
+__all__ = ["HOST", "PROFILE", "SEMANTICS", "canonical", "load", "policies", "project", "read_rule"]
 
 HOST: Final = "policy"
 PROFILE: Final = "policy@1"
@@ -170,6 +171,16 @@ def load(tree: Tree) -> tuple[Project, ...]:
             except PolicyError as error:
                 projects.append(_unreadable(path, error))
     return tuple(projects)
+
+
+def canonical(path: str, source: Source) -> str | None:
+    """Return a ``*.policy`` file as `policy.printer` prints it, None for any other.
+
+    Raises:
+        PolicyError: it cannot be parsed.
+
+    """
+    return print_document(parse_notation(source)) if path.endswith(SUFFIX) else None
 
 
 def _unreadable(path: str, error: PolicyError) -> Project:

@@ -15,7 +15,7 @@ from policy.hosts.a3s.delegation import child_visible, delegate
 from policy.hosts.a3s.errors import A3sError
 from policy.hosts.a3s.gate import Facts, Scope, evaluate, evaluate_call
 from policy.hosts.a3s.guardrail import Guardrail, Mode
-from policy.hosts.a3s.loading import HOST, Options, load
+from policy.hosts.a3s.loading import HOST, Options, canonical, load
 from policy.hosts.a3s.neighbours import check_task, mcp_needs_confirmation, verifier_preflight
 from policy.hosts.a3s.permissions import PermissionManager, PermissionPolicy
 from policy.hosts.a3s.program import check_program, program_tools
@@ -45,6 +45,7 @@ __all__ = [
     "Session",
     "TimeoutAction",
     "built_in_agents",
+    "canonical",
     "check_program",
     "check_task",
     "child_visible",

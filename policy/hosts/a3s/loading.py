@@ -13,6 +13,7 @@ from typing import Final
 import attrs
 
 from policy import limits
+from policy.documents.layout import layout_markdown_file, layout_yaml_file
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.finding import Finding
@@ -35,7 +36,7 @@ from policy.project import AgentEntry, Project, ReadFile
 from policy.source import Source
 from policy.tree import Tree
 
-__all__ = ["HOST", "Options", "load"]
+__all__ = ["HOST", "Options", "canonical", "load"]
 
 HOST: Final = "a3s"
 _FOLDER: Final = ".a3s/"
@@ -64,6 +65,23 @@ def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
     """Return every project of A3S below *tree*, in the order of their folders."""
     options = options or Options()
     return tuple(_Loader(tree, root, options).run() for root in _roots(tree))
+
+
+def canonical(path: str, source: Source) -> str | None:
+    """Return a session, an agent or a tool laid out, None for any other file.
+
+    Raises:
+        PolicyError: it cannot be read, or not be laid out without loss.
+
+    """
+    parts = path.split("/")
+    if path.endswith((".yaml", ".yml")):
+        read = parts[-1] == SESSION_FILE or ".a3s/agents/" in path
+        return layout_yaml_file(source) if read else None
+    inside = ".a3s/agents/" in path or parts[-2:-1] in (["tools"], ["schedules"])
+    if path.endswith(".md") and (_KIND.match(source.text) or ".a3s/agents/" in path) and inside:
+        return layout_markdown_file(source)
+    return None
 
 
 def _roots(tree: Tree) -> list[str]:

@@ -7,10 +7,11 @@ from typing import Final
 
 import attrs
 
+from policy.documents.layout import layout_json_file, layout_markdown_file
 from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data.agents import BUILT_IN
-from policy.hosts.claude.discovery import Found, Role, discover
+from policy.hosts.claude.discovery import Found, Role, discover, kind_of
 from policy.hosts.claude.lint import agent_findings, settings_findings
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.pools import declared
@@ -25,7 +26,7 @@ from policy.syntax import Declared, Matcher, Presence
 from policy.table import Ceiling, Part, Table
 from policy.tree import Tree
 
-__all__ = ["HOST", "Options", "load", "profile"]
+__all__ = ["HOST", "Options", "canonical", "load", "profile"]
 
 HOST: Final = "claude-code"
 
@@ -42,6 +43,24 @@ def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
     if not found and _started_elsewhere(options):
         found = (Found(""),)
     return tuple(_project(each, options) for each in found)
+
+
+def canonical(path: str, source: Source) -> str | None:
+    """Return settings, or an agent with its header laid out; None for any other file.
+
+    Settings are laid out as the host itself writes them.
+
+    Raises:
+        PolicyError: it cannot be read, or not be laid out without loss.
+
+    """
+    match kind_of(path):
+        case "settings":
+            return layout_json_file(source)
+        case "agent":
+            return layout_markdown_file(source)
+        case _:
+            return None
 
 
 def _started_elsewhere(options: Options) -> bool:

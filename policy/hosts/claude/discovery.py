@@ -22,7 +22,7 @@ from policy.hosts.claude.settings import looks_like_settings
 from policy.source import Source
 from policy.tree import Tree
 
-__all__ = ["Found", "Role", "discover"]
+__all__ = ["Found", "Role", "discover", "kind_of"]
 
 FOLDER: Final = ".claude"
 _MANIFEST: Final = ".claude-plugin/plugin.json"
@@ -71,6 +71,14 @@ def discover(tree: Tree) -> tuple[Found, ...]:
     for root, role in discovery.run():
         discovery.found.setdefault(root, Found(root)).files.append(role)
     return tuple(discovery.found[root] for root in sorted(discovery.found))
+
+
+def kind_of(path: str) -> str:
+    """Return what the host reads the file at *path* as: ``settings``, ``agent`` or ""."""
+    _, found, below = f"/{path}".rpartition(f"/{FOLDER}/")
+    if found and below in _NAMES:
+        return "settings"
+    return "agent" if found and below.startswith("agents/") and path.endswith(".md") else ""
 
 
 def _parent(path: str) -> str:

@@ -14,7 +14,7 @@ from policy.hosts.pikuri.host import (
     configure,
 )
 from policy.hosts.pikuri.host_file import HOST_FILE, read_host
-from policy.hosts.pikuri.loading import HOST, load, project
+from policy.hosts.pikuri.loading import HOST, canonical, load, project
 from policy.hosts.pikuri.personas import Persona, bundled, excludes
 from policy.hosts.pikuri.trifecta import Contribution, Node, Report, TrifectaLegs, walk
 from policy.hosts.pikuri.versions import Profile
@@ -41,6 +41,7 @@ __all__ = [
     "TrifectaLegs",
     "available_agents",
     "bundled",
+    "canonical",
     "configure",
     "confirmation",
     "excludes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from policy.documents.layout import layout_yaml_file
 from policy.errors import PolicyError
 from policy.finding import Finding
 from policy.hosts.pikuri.audit import findings
@@ -15,7 +16,7 @@ from policy.project import AgentEntry, Attenuated, Project, ReadFile
 from policy.source import Source
 from policy.tree import Tree
 
-__all__ = ["HOST", "load", "project"]
+__all__ = ["HOST", "canonical", "load", "project"]
 
 HOST: Final = "pikuri"
 
@@ -25,6 +26,16 @@ def load(tree: Tree) -> tuple[Project, ...]:
     return tuple(
         _loaded(tree, path) for path in tree.paths() if path.rpartition("/")[2] == HOST_FILE
     )
+
+
+def canonical(path: str, source: Source) -> str | None:
+    """Return a ``pikuri.host.yaml`` laid out, None for any other file.
+
+    Raises:
+        PolicyError: it cannot be read.
+
+    """
+    return layout_yaml_file(source) if path.rpartition("/")[2] == HOST_FILE else None
 
 
 def _loaded(tree: Tree, path: str) -> Project:

@@ -11,14 +11,16 @@ from typing import Final
 
 import attrs
 
+from policy.documents.layout import layout_markdown_file
 from policy.finding import Finding
 from policy.hosts.zeph.context import AgentsConfig, SpawnContext
 from policy.hosts.zeph.definition import Profile, SubAgentDef
-from policy.hosts.zeph.discovery import Found, discover, read
+from policy.hosts.zeph.discovery import Found, discover, is_definition, read
 from policy.hosts.zeph.findings import definition_findings
 from policy.hosts.zeph.options import Options, Session
 from policy.hosts.zeph.readings import MAIN, Declared, Enforced
 from policy.project import AgentEntry, Project, ReadFile
+from policy.source import Source
 from policy.tree import Tree
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "Session",
     "SpawnContext",
     "SubAgentDef",
+    "canonical",
     "load",
     "project",
 ]
@@ -46,6 +49,16 @@ def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
     return tuple(_project(tree, found, options) for found in discover(tree))
 
 
+def canonical(path: str, source: Source) -> str | None:
+    """Return a definition with its header laid out, None for any other file.
+
+    Raises:
+        PolicyError: the header cannot be read, or not be laid out without loss.
+
+    """
+    return layout_markdown_file(source) if is_definition(path) else None
+
+
 @attrs.frozen
 class FrontEnd:
     """Reads definitions by *options*, e.g. of another profile."""
@@ -55,6 +68,10 @@ class FrontEnd:
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""
         return load(tree, self.options)
+
+    def canonical(self, path: str, source: Source) -> str | None:
+        """Return a definition with its header laid out, None for any other file."""
+        return canonical(path, source)
 
 
 def _project(tree: Tree, found: Found, options: Options) -> Project:

@@ -18,7 +18,7 @@ from policy.hosts.zeph.parsing import DEFINITION_BYTES, TOO_LARGE
 from policy.project import ReadFile
 from policy.tree import Tree
 
-__all__ = ["Found", "discover", "read"]
+__all__ = ["Found", "discover", "is_definition", "read"]
 
 # The scopes of the folders, the first counting most.
 _SCOPES: Final = {PROJECT: "project", USER: "user"}
@@ -49,6 +49,12 @@ def discover(tree: Tree) -> tuple[Found, ...]:
             files = found.setdefault(root, Found(root)).files
             files.setdefault(parts[2], []).append(parts[3])
     return tuple(each for each in found.values() if any(map(_definitions, each.files.values())))
+
+
+def is_definition(path: str) -> bool:
+    """Return whether the file at *path* is read as a definition."""
+    parts = _FOLDERS.fullmatch(path)
+    return parts is not None and bool(_definitions([parts[3]]))
 
 
 def _definitions(names: list[str]) -> list[str]:

@@ -1,0 +1,289 @@
+"""YAML in its canonical layout: what is written, each comment kept, and one way to indent it.
+
+Only blanks and line breaks change, and lists in brackets become lists of lines
+where a line would be too long for them. Keys, their order, quotes and the text
+of every comment are the author's. What is laid out is read again and must say
+the same; otherwise it is refused.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+import attrs
+
+from policy.documents.node import Entry, Mapping, Node, Scalar, Sequence, walk
+from policy.documents.yaml_nodes import read_yaml
+from policy.errors import PolicyError
+from policy.source import Source, Span
+
+__all__ = ["layout_yaml"]
+
+_WIDTH: Final = 100
+_STEP: Final = 2
+_COMMENT: Final = re.compile(r"#[^\r\n]*")
+
+
+def layout_yaml(source: Source, start: int = 0, end: int | None = None) -> str:
+    r"""Return the document in *source* from *start* to *end* laid out; lines end in ``\n``.
+
+    Raises:
+        PolicyError: it cannot be read, or not laid out without loss.
+
+    """
+    end = len(source.text) if end is None else end
+    node = read_yaml(source, start, end)
+    comments = _comments(source, node, start, end)
+    starts = [leaf.start for leaf in _leaves(node) if leaf.text]
+    printed = _Printer(source, deque(comments), starts).document(node)
+    # A block of text at the very end may be one without a line break.
+    for text in (printed, printed.removesuffix("\n")):
+        if _says_the_same(text, node, comments):
+            return text
+    msg = "cannot be laid out without loss"
+    raise PolicyError(msg, source.span(start, start), help="the text is left as it is")
+
+
+@attrs.frozen
+class _Comment:
+    """A comment; *alone* where nothing stands before it on its line."""
+
+    text: str
+    start: int
+    column: int
+    alone: bool
+    after_blank: bool
+
+
+def _comments(source: Source, node: Node, start: int, end: int) -> list[_Comment]:
+    """Return every comment: all text outside keys and scalars that a `#` starts."""
+    found = []
+    at = start
+    for leaf in (*_leaves(node), source.span(end, end)):
+        for match in _COMMENT.finditer(source.text, at, max(leaf.start, at)):
+            line = source.text.rfind("\n", 0, match.start()) + 1
+            before = source.text[max(line, start) : match.start()]
+            found.append(
+                _Comment(
+                    match[0].rstrip(),
+                    match.start(),
+                    len(before),
+                    not before.strip(),
+                    _after_blank(source, match.start(), start),
+                )
+            )
+        at = max(at, leaf.end)
+    return found
+
+
+def _leaves(node: Node) -> list[Span]:
+    """Return the spans of keys and scalars, in the order of the text."""
+    return sorted(_parts(node), key=lambda span: span.start)
+
+
+def _parts(node: Node) -> Iterator[Span]:
+    for part in walk(node):
+        if isinstance(part, Scalar):
+            yield part.span
+        elif isinstance(part, Mapping):
+            yield from (entry.key.span for entry in part.entries)
+
+
+def _after_blank(source: Source, at: int, start: int) -> bool:
+    """Return whether an empty line is above the line of *at*."""
+    above = source.text[start:at].rstrip(" \t-?").removesuffix("\n").removesuffix("\r")
+    return above.rpartition("\n")[2].strip() == "" and bool(above.strip())
+
+
+def _says_the_same(printed: str, node: Node, comments: list[_Comment]) -> bool:
+    again = Source("", printed)
+    try:
+        read = read_yaml(again)
+    except PolicyError:
+        return False
+    texts = [comment.text for comment in _comments(again, read, 0, len(printed))]
+    return read == node and texts == [comment.text for comment in comments]
+
+
+@attrs.define
+class _Printer:
+    """Prints one document.
+
+    Attributes:
+        source: where it is written.
+        comments: those not printed yet.
+        starts: where keys and scalars start that have any text.
+        above: up to where comments and empty lines are printed already.
+
+    """
+
+    source: Source
+    comments: deque[_Comment]
+    starts: list[int]
+    above: int = -1
+
+    def document(self, node: Node) -> str:
+        """Return the whole text."""
+        lines: list[str] = []
+        if not isinstance(node, Scalar):
+            lines += self._value(node, 0)
+        elif node.raw:
+            lines += [*self._gap(node.span.start, 0), *self._value(node, 0)]
+        lines += self._gap(len(self.source.text), 0)
+        text = "\n".join(lines).strip("\n")
+        return f"{text}\n" if text else ""
+
+    # --- comments and empty lines ----------------------------------------------
+
+    def _gap(self, stop: int, indent: int, *, first: bool = False) -> Iterator[str]:
+        """Yield the comments up to *stop*, and one empty line where there are any.
+
+        Nothing is empty above the *first* line of a list or mapping.
+        """
+        if stop == self.above:  # the first key of an item starts where the item does
+            return
+        self.above = stop
+        lines = []
+        while self.comments and self.comments[0].start < stop:
+            lines += self._comment(indent)
+        if _after_blank(self.source, stop, 0) and (lines or not first):
+            lines.append("")
+        yield from lines[1:] if first and lines[:1] == [""] else lines
+
+    def _inside(self, end: int, column: int, indent: int) -> Iterator[str]:
+        """Yield the comments behind *end* that stand no further out than *column*."""
+        while self.comments:
+            comment = self.comments[0]
+            following = bisect.bisect_left(self.starts, end)
+            if not comment.alone or comment.column < column:
+                return
+            if following < len(self.starts) and self.starts[following] < comment.start:
+                return
+            yield from self._comment(indent)
+
+    def _comment(self, indent: int) -> Iterator[str]:
+        comment = self.comments.popleft()
+        if comment.after_blank:
+            yield ""
+        yield " " * indent + comment.text
+
+    def _beside(self, end: int, stop: int | None = None) -> str:
+        """Return the comment on the line that ends at *end*, if it is before *stop*."""
+        if not self.comments:
+            return ""
+        comment = self.comments[0]
+        between = self.source.text[end : comment.start]
+        if comment.alone or "\n" in between or (stop is not None and comment.start >= stop):
+            return ""
+        self.comments.popleft()
+        return f"  {comment.text}"
+
+    # --- nodes ---------------------------------------------------------------
+
+    def _value(self, node: Node, indent: int, least: int = 0) -> list[str]:
+        """Return the lines of *node* at *indent*, with comments behind it from column *least*."""
+        match node:
+            case Scalar():
+                return self._scalar(node, indent, " " * indent)
+            case Mapping() | Sequence() if (line := self._bracketed(node, indent)) is not None:
+                return [f"{' ' * indent}{line}{self._beside(node.span.end)}"]
+            case Mapping(entries=entries):
+                lines = [
+                    line
+                    for entry in entries
+                    for line in self._entry(entry, indent, first=entry is entries[0])
+                ]
+            case Sequence(items=items):
+                lines = [
+                    line
+                    for number, item in enumerate(items)
+                    for line in self._item(item, indent, first=not number)
+                ]
+            case _:
+                assert_never(node)
+        column = max(_column(node.span), least)
+        return [*lines, *self._inside(node.span.end, column, indent)]
+
+    def _entry(self, entry: Entry, indent: int, *, first: bool) -> Iterator[str]:
+        key, value = entry.key, entry.value
+        yield from self._gap(key.span.start, indent, first=first)
+        start = f"{' ' * indent}{key.raw}:"
+        if isinstance(value, Scalar):
+            yield from self._scalar(value, indent, f"{start} " if value.raw else start, key.span)
+            if not value.raw:
+                yield from self._inside(key.span.end, _column(key.span) + 1, indent + _STEP)
+            return
+        beside = self._beside(key.span.end, value.span.start)
+        line = None if beside else self._bracketed(value, len(start) + 1)
+        if line is not None:
+            yield f"{start} {line}{self._beside(value.span.end)}"
+            return
+        yield f"{start}{beside}"
+        yield from self._value(value, indent + _STEP, _column(key.span) + 1)
+
+    def _item(self, item: Node, indent: int, *, first: bool) -> Iterator[str]:
+        yield from self._gap(item.span.start, indent, first=first)
+        if isinstance(item, Scalar):
+            yield from self._scalar(item, indent, f"{' ' * indent}- ")
+            return
+        start, *rest = self._value(item, indent + _STEP)
+        yield f"{' ' * indent}- {start.lstrip()}"
+        yield from rest
+
+    def _scalar(self, node: Scalar, indent: int, start: str, key: Span | None = None) -> list[str]:
+        beside = self._beside(key.end, node.span.start) if key and node.raw else ""
+        if beside:
+            # A comment between a key and its value keeps them on two lines.
+            return [start.rstrip() + beside, *self._scalar(node, indent, " " * (indent + _STEP))]
+        first, *rest = node.raw.replace("\r\n", "\n").split("\n")
+        lines = [start + first.rstrip()]
+        if node.raw[:1] in {"|", ">"} and not node.quoted:
+            lines += _shifted(rest, first, indent + _STEP)
+        else:
+            inner = " " * (indent + _STEP)
+            lines += [inner + line.strip() if line.strip() else "" for line in rest]
+        lines[-1] += self._beside(node.span.end)
+        return lines
+
+    def _bracketed(self, node: Mapping | Sequence, indent: int) -> str | None:
+        """Return a list or mapping in brackets as one line, or None where it takes lines."""
+        if node.span.text[:1] not in {"[", "{"}:
+            return None
+        if any(node.span.start < c.start < node.span.end for c in self.comments):
+            return None
+        line = _flow(node)
+        return line if line is not None and indent + len(line) <= _WIDTH else None
+
+
+def _column(span: Span) -> int:
+    return span.place.column - 1
+
+
+def _flow(node: Node) -> str | None:
+    """Return *node* on one line, or None where some of its text runs over several."""
+    match node:
+        case Scalar():
+            return None if "\n" in node.raw else node.raw
+        case Sequence(items=items):
+            parts = [_flow(item) for item in items]
+            return None if None in parts else f"[{', '.join(map(str, parts))}]"
+        case Mapping(entries=entries):
+            pairs = [(_flow(entry.key), _flow(entry.value)) for entry in entries]
+            if any(None in pair for pair in pairs):
+                return None
+            return "{" + ", ".join(f"{key}: {value}" for key, value in pairs) + "}"
+        case _:
+            assert_never(node)
+
+
+def _shifted(lines: list[str], header: str, indent: int) -> list[str]:
+    """Return the lines of a block of text, moved to *indent*."""
+    if any(character.isdigit() for character in header):
+        return lines  # says itself how far it is indented
+    first = next((line for line in lines if line.strip()), "")
+    old = len(first) - len(first.lstrip(" "))
+    return [" " * indent + line[old:] if line[old:] else "" for line in lines]
