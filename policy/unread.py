@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["kind_of_unread"]
+from policy.finding import Finding
+
+__all__ = ["is_unreadable", "kind_of_unread"]
 
 # A path, and what such a file is.
 _KINDS = [
@@ -36,3 +38,30 @@ _KINDS = [
 def kind_of_unread(path: str) -> str | None:
     """Return what kind of file *path* looks like, or None for any other file."""
     return next((what for pattern, what in _KINDS if pattern.search(path)), None)
+
+
+# Findings that say: this file, or folder, was not understood at all.
+_UNREADABLE = frozenset(
+    {
+        "bad-front-matter",
+        "internal-error",
+        "invalid-json",
+        "invalid-settings",
+        "unreadable-file",
+        "unreadable-policy",
+    }
+)
+
+
+def is_unreadable(finding: Finding) -> bool:
+    """Return whether *finding* says that something was not understood at all."""
+    if finding.code != "unreadable":
+        return finding.code in _UNREADABLE
+    # A link or a submodule matters only where a policy may be behind it.
+    path = finding.file
+    return (
+        finding.message.startswith("cannot be read")
+        or path.endswith(".policy")
+        or kind_of_unread(path) is not None
+        or not {".claude", "agents"}.isdisjoint(path.split("/"))
+    )

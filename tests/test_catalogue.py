@@ -12,6 +12,7 @@ from policy.diff import diff_workspaces
 from policy.edits import Edit, edited
 from policy.files import Memory
 from policy.finding import Finding
+from policy.lint import lint
 from policy.workspace import load_tree
 
 ROOT = Path(__file__).parent.parent
@@ -19,7 +20,8 @@ PAGES = [catalogue.page(code) for code in catalogue.codes()]
 
 
 def found(files: dict[str, str]) -> list[Finding]:
-    return list(load_tree(Memory(files)).findings)
+    tree = Memory(files)
+    return list(lint(tree, load_tree(tree)).findings)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)

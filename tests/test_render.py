@@ -12,13 +12,14 @@ from policy.audit import Audit, audit
 from policy.render.audit_json import audit_json
 from policy.render.audit_markdown import audit_markdown
 from policy.render.audit_text import audit_text
-from policy.render.excerpt import excerpt, rule_span
+from policy.render.excerpt import excerpt
 from policy.render.layout import Ink, Page, clipped, width
 from policy.render.markdown import code
 from policy.render.words import call_text, count
 from policy.source import Source
 from policy.tree import Memory
 from policy.workspace import Workspace, load_tree
+from policy.written import rule_span
 from tests.conftest import FIXTURES
 
 PIECES = st.lists(st.text("ab/ ä終\u0301", min_size=1, max_size=30), min_size=1, max_size=8)

@@ -22,6 +22,7 @@ __all__ = ["main"]
 _VERBS = {
     "check": ("check", "decide calls, and explain"),
     "audit": ("audit", "what every agent may do, through every chain"),
+    "lint": ("lint", "what is the matter with policies, and the mending of it"),
     "diff": ("diff", "which decisions a change changes"),
     "test": ("claims", "run the `test` and `never` statements of *.policy files"),
     "rule": ("rule", "what a finding means, and how to mend it"),

@@ -8,13 +8,14 @@ import attrs
 
 from policy.audit import Audit, ProjectAudit, audit
 from policy.cli.console import Console
-from policy.cli.inputs import is_unreadable, load
+from policy.cli.inputs import load
 from policy.cli.running import internal_error
 from policy.finding import Finding, Severity
 from policy.render.as_json import dumps
 from policy.render.audit_json import audit_json
 from policy.render.audit_markdown import audit_markdown
 from policy.render.audit_text import audit_text
+from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
 __all__ = ["FORMATS", "configure", "run"]

@@ -10,13 +10,14 @@ from pathlib import Path
 from policy.cli.asking import Asking
 from policy.cli.calls import Asked, chain_of, from_lines, from_options, from_word
 from policy.cli.console import Console
-from policy.cli.inputs import Input, is_unreadable, load, read
+from policy.cli.inputs import Input, load, read
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.render.as_json import dumps
 from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
 from policy.render.excerpt import finding_report
 from policy.tree import open_tree
+from policy.unread import is_unreadable
 
 __all__ = ["FORMATS", "configure", "run"]
 

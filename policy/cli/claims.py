@@ -7,7 +7,7 @@ import argparse
 from policy.claims import check
 from policy.cli.asking import dialect_of
 from policy.cli.console import Console
-from policy.cli.inputs import is_unreadable, load
+from policy.cli.inputs import load
 from policy.dialect import Dialect
 from policy.errors import PolicyError
 from policy.project import Project
@@ -21,6 +21,7 @@ from policy.render.claims_text import (
 )
 from policy.render.excerpt import finding_report
 from policy.table import UNRESTRICTED
+from policy.unread import is_unreadable
 
 __all__ = ["FORMATS", "configure", "run"]
 

@@ -9,7 +9,7 @@ import attrs
 from policy.audit import privileges
 from policy.chain import Chain, SpawnDenied
 from policy.cli.console import Console
-from policy.cli.inputs import Input, is_unreadable, load
+from policy.cli.inputs import Input, load
 from policy.cli.revisions import sides
 from policy.diff import READINGS, Change, Diff, changed_files, diff_workspaces
 from policy.files import File
@@ -21,6 +21,7 @@ from policy.render.diff_markdown import diff_markdown
 from policy.render.diff_text import diff_text
 from policy.render.excerpt import finding_report
 from policy.render.privileges import Summary, summarise
+from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
 __all__ = ["FORMATS", "configure", "run"]

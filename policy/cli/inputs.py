@@ -11,13 +11,13 @@ from policy.decision import Because
 from policy.errors import PolicyError
 from policy.files import Problem, Tree
 from policy.finding import Finding
-from policy.render.excerpt import rule_span
 from policy.source import Source, Span
 from policy.tree import open_tree
-from policy.unread import kind_of_unread
+from policy.unread import is_unreadable
 from policy.workspace import Workspace, load_tree
+from policy.written import rule_span
 
-__all__ = ["Input", "Watched", "is_unreadable", "load", "read", "unreadable"]
+__all__ = ["Input", "Watched", "load", "read", "unreadable"]
 
 
 @attrs.frozen
@@ -90,19 +90,6 @@ def read(tree: Tree, told: Callable[[str], None]) -> Input:
     return Input(tree, load_tree(Watched(tree, told)))
 
 
-# Findings that say: this file, or folder, was not understood at all.
-_UNREADABLE = frozenset(
-    {
-        "bad-front-matter",
-        "internal-error",
-        "invalid-json",
-        "invalid-settings",
-        "unreadable-file",
-        "unreadable-policy",
-    }
-)
-
-
 def unreadable(workspace: Workspace) -> tuple[Finding, ...]:
     """Return the findings that make an answer about all of *workspace* incomplete.
 
@@ -110,17 +97,3 @@ def unreadable(workspace: Workspace) -> tuple[Finding, ...]:
     thing: what the host makes of it is known.
     """
     return tuple(finding for finding in workspace.findings if is_unreadable(finding))
-
-
-def is_unreadable(finding: Finding) -> bool:
-    """Return whether *finding* says that something was not understood at all."""
-    if finding.code != "unreadable":
-        return finding.code in _UNREADABLE
-    # A link or a submodule matters only where a policy may be behind it.
-    path = finding.file
-    return (
-        finding.message.startswith("cannot be read")
-        or path.endswith(".policy")
-        or kind_of_unread(path) is not None
-        or not {".claude", "agents"}.isdisjoint(path.split("/"))
-    )

@@ -1,0 +1,189 @@
+"""``policy lint``: what is the matter with policies, and the mending of it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+import attrs
+
+from policy.cli.console import Console
+from policy.cli.inputs import Input, read
+from policy.cli.mending import mend_files, show_mending
+from policy.cli.results import MACHINE, machine_text
+from policy.documents.text import decode
+from policy.errors import PolicyError
+from policy.files import File, Folder, Tree
+from policy.finding import Finding, Severity
+from policy.lint import baseline_text, compare_with_baseline, lint
+from policy.render.as_json import dumps
+from policy.render.excerpt import finding_report
+from policy.render.lint_report import (
+    LintReport,
+    lint_json,
+    lint_markdown,
+    lint_results,
+    lint_text,
+)
+from policy.render.words import count
+from policy.source import Source, visible
+from policy.tree import open_tree
+from policy.unread import is_unreadable
+
+__all__ = ["FORMATS", "configure", "run"]
+
+FORMATS = ("text", "json", "markdown", *MACHINE)
+
+_EPILOG = """\
+A finding goes away by mending it, by `--fix` where there is one way to mend it
+that grants no more, by a comment `# policy: ignore[CODE] REASON` on its line or
+the one above (YAML headers and *.policy files; JSON has no comments), or by a
+baseline of what is known. A file that cannot be read counts in any case.
+
+exit status: 0 nothing found, 1 something of the severity of --fail-on, 2 a file
+that may say something about agents cannot be read, parsed or written
+
+examples:
+  policy lint
+  policy lint --select unknown,dead --format github
+  policy lint --fix
+  policy lint --write-baseline .policy-baseline.json
+"""
+
+_SEVERITIES = {severity.value: severity for severity in Severity}
+_ORDER = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "List what is the matter with policies, with a place and a mend."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument(
+        "--select",
+        action="append",
+        default=[],
+        metavar="CODES",
+        help="findings whose code starts so, separated by commas (default: all)",
+    )
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="CODES", help="all but these"
+    )
+    parser.add_argument("--fix", action="store_true", help="mend in place what can be")
+    parser.add_argument("--diff", action="store_true", help="change nothing; show what --fix would")
+    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that it knows")
+    parser.add_argument(
+        "--write-baseline", metavar="FILE", help="write all findings there, and exit 0"
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=tuple(_SEVERITIES),
+        default="warning",
+        help="the least severity that makes the exit status 1 (default: warning)",
+    )
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Print the findings, mend some of them, and return the exit status."""
+    tree = open_tree(options.path)
+    changing = options.fix or options.diff
+    if changing and not isinstance(tree, Folder | File):
+        raise PolicyError("a revision cannot be mended", file=tree.label)
+    look = _Look(
+        _codes(options.select), _codes(options.ignore), _baseline(options.baseline), console
+    )
+    found, report = look.at(tree)
+    if options.write_baseline:
+        return _write_baseline(Path(options.write_baseline), report.findings, console)
+    if options.diff:
+        return show_mending(found, report.findings, console)
+    if options.fix:
+        found, report = mend_files(found, report, look.at, console)
+    _print(report, found.tree, options, console)
+    return _status(report, _SEVERITIES[options.fail_on])
+
+
+def _status(report: LintReport, least: Severity) -> int:
+    if any(map(is_unreadable, report.findings)):
+        return 2
+    counting = _ORDER[_ORDER.index(least) :]
+    return int(any(finding.severity in counting for finding in report.findings))
+
+
+@attrs.frozen
+class _Look:
+    """How a tree is looked at: which findings count."""
+
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    baseline: Source | None
+    console: Console
+
+    def at(self, tree: Tree) -> tuple[Input, LintReport]:
+        """Return what is in *tree*, and what there is to say of it."""
+        found = read(tree, self.console.progress)
+        linted = lint(found.tree, found.workspace, progress=self.console.progress)
+        findings = tuple(filter(self._counts, linted.findings))
+        report = LintReport(
+            found.workspace.label,
+            findings,
+            tuple(pair for pair in linted.suppressed if self._counts(pair[0])),
+            unread=len(found.workspace.unread),
+        )
+        if self.baseline is not None:
+            compared = compare_with_baseline(findings, self.baseline)
+            report = attrs.evolve(
+                report, findings=compared.new, known=compared.known, gone=compared.gone
+            )
+        return found, report
+
+    def _counts(self, finding: Finding) -> bool:
+        if is_unreadable(finding):
+            return True
+        selected = not self.select or finding.code.startswith(self.select)
+        return selected and not (self.ignore and finding.code.startswith(self.ignore))
+
+
+def _codes(given: Iterable[str]) -> tuple[str, ...]:
+    """Return the beginnings of codes that options give, separated by commas."""
+    return tuple(code.strip() for text in given for code in text.split(",") if code.strip())
+
+
+def _baseline(name: str | None) -> Source | None:
+    if name is None:
+        return None
+    path = Path(name)
+    if not path.is_file():
+        raise PolicyError("there is no such file", file=name, help="--write-baseline writes one")
+    return decode(name, File(path).read(path.name))
+
+
+def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console) -> int:
+    text = baseline_text(findings)
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PolicyError(f"cannot be written: {why}", file=str(path)) from None
+    unreadable = [finding for finding in findings if is_unreadable(finding)]
+    for finding in unreadable:
+        console.complain(finding_report(finding, console.errors))
+    written = count(len(findings) - len(unreadable), "finding")
+    console.complain([f"{written} written to {visible(str(path))}"])
+    return 2 if unreadable else 0
+
+
+def _print(report: LintReport, tree: Tree, options: argparse.Namespace, console: Console) -> None:
+    match options.format:
+        case "json":
+            console.write(dumps(lint_json(report)) + "\n")
+        case "markdown":
+            console.write(lint_markdown(report))
+        case "text":
+            console.write(lint_text(report, console.page, everything=options.all))
+        case form:
+            console.write(machine_text(form, lint_results(report), tree, "policy lint"))

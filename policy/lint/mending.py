@@ -1,0 +1,191 @@
+"""What is left of a tree's findings once their edits are made, proven to grant no more.
+
+Edits are made in memory, the tree is loaded again, and the exact difference of
+the two says whether anything is granted that was not. Only what passes is
+handed on; nothing here writes a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import attrs
+
+from policy import limits
+from policy.diff import diff_workspaces
+from policy.documents.text import BYTE_ORDER_MARK, decode
+from policy.edits import Edit, edited
+from policy.errors import PolicyError
+from policy.files import Problem, Tree
+from policy.finding import Finding
+from policy.unread import is_unreadable
+from policy.workspace import Workspace, load_tree
+
+__all__ = ["Mended", "Refused", "mend"]
+
+
+@attrs.frozen
+class _Overlay(Tree):
+    """A tree with other contents at some of its paths."""
+
+    tree: Tree
+    contents: Mapping[str, bytes] = attrs.field(repr=False)
+
+    @property
+    def label(self) -> str:
+        """What people call the tree below."""
+        return self.tree.label
+
+    def paths(self) -> tuple[str, ...]:
+        """Return every path, sorted."""
+        return self.tree.paths()
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what is there and was not looked at."""
+        return self.tree.problems()
+
+    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
+        """Return the bytes at *path*."""
+        return self.contents[path] if path in self.contents else self.tree.read(path, limit)
+
+
+@attrs.frozen
+class Refused:
+    """Files whose edits are not made, and why."""
+
+    files: tuple[str, ...]
+    why: str
+
+
+@attrs.frozen
+class Mended:
+    """What edits make of a tree.
+
+    Attributes:
+        contents: path -> the bytes that are there, and those that belong there.
+        made: the findings whose edits these are.
+        refused: what must stay as it is.
+
+    """
+
+    contents: Mapping[str, tuple[bytes, bytes]]
+    made: tuple[Finding, ...]
+    refused: tuple[Refused, ...]
+
+
+_Contents = dict[str, tuple[bytes, bytes]]
+
+
+def mend(
+    tree: Tree,
+    workspace: Workspace,
+    findings: Iterable[Finding],
+    *,
+    load: Callable[[Tree], Workspace] = load_tree,
+) -> Mended:
+    """Return *tree* with the edits of *findings* made, as far as they grant no more.
+
+    Files are taken together where one finding edits several of them. Of edits
+    that overlap the first is made; the others are for another run.
+
+    Args:
+        tree: what was read.
+        workspace: what was found in it.
+        findings: those that are to be mended.
+        load: reads the tree with its edits.
+
+    """
+    groups = _grouped(findings)
+    contents: _Contents = {}
+    made: list[Finding] = []
+    refused: list[Refused] = []
+    for files, members in groups:
+        trial, taken = _edited(tree, members)
+        if isinstance(trial, str):
+            refused.append(Refused(files, trial))
+            continue
+        # On top of what passed already: two edits may widen that alone do not.
+        both = {**contents, **trial}
+        why = _objection(
+            workspace, load(_Overlay(tree, {path: new for path, (_, new) in both.items()}))
+        )
+        if why:
+            refused.append(Refused(files, why))
+        else:
+            contents = both
+            made += taken
+    return Mended(contents, tuple(made), tuple(refused))
+
+
+def _grouped(findings: Iterable[Finding]) -> list[tuple[tuple[str, ...], list[Finding]]]:
+    """Return the findings with edits by the files that must be written together."""
+    groups: list[tuple[set[str], list[Finding]]] = []
+    for finding in findings:
+        files = {edit.span.source.name for edit in finding.edits}
+        if not files:
+            continue
+        members = [finding]
+        apart = []
+        for other, others in groups:
+            if files & other:
+                files |= other
+                members = [*others, *members]
+            else:
+                apart.append((other, others))
+        groups = [*apart, (files, members)]
+    return [(tuple(sorted(files)), members) for files, members in groups]
+
+
+def _edited(tree: Tree, findings: Iterable[Finding]) -> tuple[_Contents | str, list[Finding]]:
+    """Return the bytes of the files that *findings* edit, or why there are none."""
+    edits: dict[str, list[Edit]] = {}
+    taken: list[Finding] = []
+    for finding in findings:
+        wanted = {path: list(known) for path, known in edits.items()}
+        for edit in finding.edits:
+            wanted.setdefault(edit.span.source.name, []).append(edit)
+        try:
+            for some in wanted.values():
+                edited(some[0].span.source.text, some)
+        except ValueError:
+            continue  # two edits of one text
+        edits = wanted
+        taken.append(finding)
+    contents = {}
+    for path, some in edits.items():
+        try:
+            old = tree.read(path)
+            source = decode(path, old)
+        except PolicyError as error:
+            return error.message, []
+        if any(edit.span.source.text != source.text for edit in some):
+            return "the file has changed since it was read", []
+        newline = "\r\n" if 2 * source.text.count("\r\n") > source.text.count("\n") else "\n"
+        fitting = [attrs.evolve(edit, text=_with(newline, edit.text)) for edit in some]
+        mark = BYTE_ORDER_MARK if source.byte_order_mark else ""
+        contents[path] = (old, (mark + edited(source.text, fitting)).encode("utf-8"))
+    return contents, taken
+
+
+def _with(newline: str, text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", newline)
+
+
+def _objection(before: Workspace, after: Workspace) -> str:
+    """Return why *after* must not take the place of *before*, or ""."""
+    known = {(finding.code, finding.place.file) for finding in before.findings}
+    for finding in after.findings:
+        if is_unreadable(finding) and (finding.code, finding.place.file) not in known:
+            return f"{finding.place}: afterwards {finding.message}"
+    diff = diff_workspaces(before, after)
+    for change in diff.changes:
+        if change.widened:
+            difference = change.difference
+            call = " ".join(map(str, difference.call.values()))
+            return (
+                f"`{'>'.join(change.chain)}` would get {difference.after.effect} instead of"
+                f" {difference.before.effect} for `{difference.tool}({call})`"
+            )
+    if not diff.exact:
+        return "what would change cannot be compared exactly"
+    return ""

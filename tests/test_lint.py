@@ -1,0 +1,429 @@
+"""Lint: what it finds in tables, what takes findings away, and what --fix writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import attrs
+import pytest
+
+from policy.cli import main
+from policy.edits import Edit
+from policy.errors import PolicyError
+from policy.finding import Finding, Severity
+from policy.lint import baseline_text, compare_with_baseline, lint, mend
+from policy.lint.comments import suppressions
+from policy.source import Source
+from policy.tree import Memory
+from policy.workspace import load_tree
+
+PYTHON_AND_ENV = "root m\nagent m {{\n    allow Read, {allow}\n    deny  {deny}\n}}\n"
+
+
+def linted(files: dict[str, str | bytes]):
+    tree = Memory(files)
+    return lint(tree, load_tree(tree))
+
+
+def codes(files: dict[str, str | bytes]) -> list[str]:
+    return [finding.code for finding in linted(files).findings]
+
+
+def team(allow: str, deny: str = "Write") -> dict[str, str | bytes]:
+    return {"team.policy": PYTHON_AND_ENV.format(allow=allow, deny=deny)}
+
+
+def settings(**lists: list[str]) -> dict[str, str | bytes]:
+    return {".claude/settings.json": json.dumps({"permissions": lists}, ensure_ascii=False)}
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def running(*arguments):
+        status = main(["lint", *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return running
+
+
+# --- what commands show of rules --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("allow", "found"),
+    [
+        ("Bash(python *)", True),
+        ("Bash(python -c *)", True),
+        ("Bash(python manage.py *)", False),
+        ("Bash(npx *)", True),
+        ("Bash(npx prettier *)", False),
+        ("Bash(docker run *)", True),
+        ("Bash(docker run --rm mine *)", False),
+        ("Bash(git *)", True),
+        ("Bash(git log *)", False),
+        # These say openly that any command is allowed.
+        ("Bash", False),
+        ("Bash(*)", False),
+    ],
+)
+def test_a_rule_that_allows_a_program_which_runs_anything_is_found(allow, found) -> None:
+    assert ("rule-runs-anything" in codes(team(allow))) is found
+
+
+def test_a_program_that_another_rule_denies_runs_nothing() -> None:
+    assert "rule-runs-anything" in codes(team("Bash(bash *)"))
+    assert "rule-runs-anything" not in codes(team("Bash(bash *)", "Bash(bash -c *)"))
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "found"),
+    [
+        ("Bash(cat *)", "Read(.env)", True),
+        ("Bash(cat *)", "Read(.env), Bash(cat *)", False),
+        ("Bash(cat docs/*)", "Read(.env)", False),
+        ("Bash(base64 *)", "Read(secrets/**)", True),
+        ("Bash(echo *)", "Read(.env)", False),
+        ("Bash(cat *)", "Edit(.env)", False),
+        ("Bash", "Read(~/.ssh/**)", True),
+    ],
+)
+def test_a_read_that_is_denied_and_reachable_through_the_shell_is_found(allow, deny, found) -> None:
+    assert ("read-through-shell" in codes(team(allow, deny))) is found
+
+
+def test_a_file_is_not_reachable_where_the_host_holds_commands_to_its_rules_on_files() -> None:
+    # Claude Code takes `cat .env` for a read of the file.
+    assert "read-through-shell" not in codes(settings(allow=["Bash(cat *)"], deny=["Read(.env)"]))
+    assert "read-through-shell" in codes(settings(allow=["Bash(xxd *)"], deny=["Read(.env)"]))
+
+
+def test_a_command_that_a_twin_of_the_shell_may_run_is_found() -> None:
+    assert "twin-shell" in codes(team("Bash, PowerShell", "Bash(rm *)"))
+    assert "twin-shell" not in codes(team("Bash, PowerShell", "Bash(rm *), PowerShell(rm *)"))
+    assert "twin-shell" not in codes(team("Bash", "Bash(rm *)"))
+
+
+# --- characters and credentials ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ("Bash(rm\u200b *)", ["hidden-character"]),
+        ("Bash(rm \u202e*)", ["hidden-character"]),
+        ("Bash(\u0441url *)", ["look-alike-letter"]),
+        ("Bash(\uff43url *)", ["look-alike-letter"]),
+        ("Bash(printf привет *)", []),
+        ("Bash(printf größe *)", []),
+    ],
+)
+def test_characters_that_mislead_a_reader_are_found(rule, found) -> None:
+    misleading = [c for c in codes(settings(deny=[rule])) if c in MISLEADING]
+    assert misleading == found
+
+
+MISLEADING = {"hidden-character", "look-alike-letter"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ("Bash(git push https://me:hunter2hunter2@example.com/x)", True),
+        ("Bash(git push https://$USER:$TOKEN@example.com/x)", False),
+        ("Bash(API_KEY=a1b2c3d4e5f6 make *)", True),
+        ("Bash(API_KEY=$KEY make *)", False),
+        ("Bash(curl -H 'Authorization: Bearer *)", False),
+        ("Bash(curl -H 'Authorization: Bearer abcdefghijklmnopqrst1234' *)", True),
+    ],
+)
+def test_a_credential_is_found_and_never_repeated(rule, found, run, tmp_path) -> None:
+    files = settings(allow=[rule])
+    assert ("secret-in-policy" in codes(files)) is found
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text(str(files[".claude/settings.json"]))
+    _, out, _ = run("--select", "secret-in-policy")
+    assert not [word for word in ("hunter2", "a1b2c3d4", "abcdefghijkl") if word in out]
+
+
+# --- suppressions -----------------------------------------------------------------
+
+SUPPRESSED = "Bash(rm *)  # policy: ignore[twin-shell] there is no PowerShell here"
+
+
+def test_a_comment_with_code_and_reason_suppresses_the_findings_of_its_line() -> None:
+    assert "twin-shell" in codes(team("Bash, PowerShell", "Bash(rm *)"))
+    report = linted(team("Bash, PowerShell", SUPPRESSED))
+    assert [finding.code for finding in report.findings] == []
+    ((finding, comment),) = report.suppressed
+    assert (finding.code, comment.reason) == ("twin-shell", "there is no PowerShell here")
+
+
+def test_a_comment_on_a_line_of_its_own_is_about_the_next() -> None:
+    text = (
+        "root m\nagent m {\n    allow Bash, PowerShell\n"
+        "    # policy: ignore[twin-shell] none here\n\n    # more\n    deny Bash(rm *)\n}\n"
+    )
+    assert codes({"t.policy": text}) == []
+
+
+@pytest.mark.parametrize(
+    "comment", ["# policy: ignore", "# policy: ignore[]  why", "# policy: ignore[twin-shell]"]
+)
+def test_a_comment_without_code_or_reason_suppresses_nothing(comment) -> None:
+    found = codes(team("Bash, PowerShell", f"Bash(rm *)  {comment}"))
+    assert sorted(found) == ["bad-suppression", "twin-shell"]
+
+
+def test_an_unused_suppression_is_reported_and_a_misspelt_code_is_recognised() -> None:
+    (finding,) = linted(team("Bash  # policy: ignore[twin-shel] x")).findings
+    assert finding.code == "unused-suppression"
+    assert finding.help == "did you mean `twin-shell`?"
+    assert not finding.edits  # the code is to be mended, not the comment taken away
+
+
+def test_what_cannot_be_read_is_not_suppressed() -> None:
+    text = "agent m {\n    allow Bash((  # policy: ignore[unreadable-policy] later\n}\n"
+    assert "unreadable-policy" in codes({"t.policy": text})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("a.policy", "agent m {\n    allow Bash(x # policy: ignore[a] b)\n}\n", []),
+        ("a.policy", "agent m {\n    allow Read,  # policy: ignore[a] b\n        Grep\n}\n", [2]),
+        ("a.policy", "agent m {  # policy: ignore[a] b\n", []),  # not to be read
+        ("a.md", "---\na: b  # policy: ignore[a] b\n---\n", [2]),
+        ("a.md", "---\na: 'b # policy: ignore[a] b'\n---\n", []),
+        ("a.md", "---\na: |\n  b # policy: ignore[a] b\n---\n", []),
+        ("a.md", "---\na: b\n---\nc # policy: ignore[a] b\n", []),
+        ("a.md", "---\r\n# policy: ignore[a] b\r\na: b\r\n---\r\n", [3]),
+        ("a.yaml", "a: [b,  # policy: ignore[a] b\n  c]\n", [1]),
+        ("a.json", '{"a": "# policy: ignore[a] b"}\n', []),
+    ],
+)
+def test_only_a_comment_suppresses(name, text, lines) -> None:
+    assert [one.line for one in suppressions(Source(name, text))] == lines
+
+
+# --- selection and baselines ------------------------------------------------------
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    (tmp_path / ".claude").mkdir()
+    file = tmp_path / ".claude/settings.json"
+    file.write_text(
+        str(settings(allow=["Bash(python *)"], deny=["Read(.env)"])[".claude/settings.json"])
+    )
+    return file
+
+
+def test_findings_are_selected_and_ignored_by_the_beginning_of_their_code(run, project) -> None:
+    def found(*options):
+        return [f["code"] for f in json.loads(run("--format", "json", *options)[1])["findings"]]
+
+    assert sorted(found()) == ["read-through-shell", "rule-runs-anything"]
+    assert found("--select", "read") == ["read-through-shell"]
+    assert found("--ignore", "read,x") == ["rule-runs-anything"]
+    assert found("--select", "r", "--ignore", "rule-,read") == []
+
+
+def test_a_file_that_cannot_be_read_counts_whatever_is_selected(run, project) -> None:
+    project.write_text("{")
+    assert run("--select", "nothing")[0] == 2
+    assert run("--ignore", "invalid")[0] == 2
+    assert run("--write-baseline", "b.json")[0] == 2
+    assert run("--baseline", "b.json")[0] == 2
+
+
+def test_a_baseline_knows_findings_again_when_lines_move_and_no_others(run, project) -> None:
+    assert run()[0] == 1
+    assert run("--write-baseline", "b.json")[0] == 0
+    assert run("--baseline", "b.json")[0] == 0
+    project.write_text("\n\n" + project.read_text())
+    assert run("--baseline", "b.json")[0] == 0
+    project.write_text(project.read_text().replace("python *", "bash *"))
+    status, out, _ = run("--baseline", "b.json")
+    assert (status, "1 of the baseline gone" in out or "2 of the baseline gone" in out) == (1, True)
+
+
+def test_a_baseline_knows_a_finding_as_often_as_it_was_there() -> None:
+    finding = Finding("x", "message", file="a")
+    baseline = Source("b.json", baseline_text([finding, finding]))
+    assert len(compare_with_baseline([finding] * 3, baseline).new) == 1
+    assert compare_with_baseline([finding], baseline).gone == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"version": 2}', '{"version": 1}', '{"version": 1, "findings": [{}]}']
+)
+def test_what_is_no_baseline_is_refused(text) -> None:
+    with pytest.raises(PolicyError):
+        compare_with_baseline([], Source("b.json", text))
+
+
+def test_the_exit_status_is_of_the_least_severity_that_counts(run, project) -> None:
+    assert run()[0] == 1
+    assert run("--fail-on", "error")[0] == 0
+    assert run("--fail-on", "note")[0] == 1
+    project.unlink()
+    assert run("--fail-on", "note")[0] == 0
+
+
+# --- fixing -----------------------------------------------------------------------
+
+COMMENTED = (
+    "\ufeffroot main\r\n\r\nagent main {\r\n    allow Read  # policy: ignore[twin-shell] no\r\n"
+    "    # kept  \r\n\tdeny Write\r\n}"
+)
+
+
+def test_fix_keeps_everything_else_byte_for_byte(run, tmp_path) -> None:
+    file = tmp_path / "t.policy"
+    file.write_bytes(COMMENTED.encode())
+    file.chmod(0o640)
+    status, _, err = run("--fix")
+    assert (status, err) == (0, "1 finding mended in 1 file\n")
+    expected = COMMENTED.replace("  # policy: ignore[twin-shell] no", "")
+    assert file.read_bytes() == expected.encode()
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in tmp_path.iterdir()] == ["t.policy"]
+
+
+def test_diff_shows_what_fix_would_do_and_changes_nothing(run, tmp_path) -> None:
+    file = tmp_path / "t.policy"
+    file.write_bytes(COMMENTED.encode())
+    status, out, _ = run("--diff")
+    assert status == 1
+    assert "-    allow Read  # policy: ignore[twin-shell] no\n+    allow Read\n" in out
+    assert file.read_bytes() == COMMENTED.encode()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
+def test_fix_writes_through_a_link_and_leaves_the_link(run, tmp_path) -> None:
+    (tmp_path / "real.txt").write_text(
+        "root m\nagent m {\n    allow Read  # policy: ignore[x-y] no\n}\n"
+    )
+    (tmp_path / "t.policy").symlink_to("real.txt")
+    assert run("--fix")[0] == 0
+    assert (tmp_path / "t.policy").is_symlink()
+    assert "ignore" not in (tmp_path / "real.txt").read_text()
+
+
+TEAM = "root m\nagent m {\n    allow Read(src/**)\n    deny Read(src/x)\n}\n"
+
+
+def edited_by(*edits: tuple[str, str]):
+    tree = Memory({"t.policy": TEAM})
+    source = tree.source("t.policy")
+    findings = []
+    for number, (old, new) in enumerate(edits):
+        start = TEAM.index(old)
+        edit = Edit(source.span(start, start + len(old)), new)
+        findings.append(Finding(f"x{number}", "m", Severity.WARNING, edit.span, edits=(edit,)))
+    return mend(tree, load_tree(tree), findings)
+
+
+def test_an_edit_that_grants_more_is_refused_with_a_witness() -> None:
+    mended = edited_by(("    deny Read(src/x)\n", ""))
+    assert not mended.contents
+    assert "`m` would get allow instead of deny for `Read(src/x)`" in mended.refused[0].why
+
+
+def test_an_edit_that_leaves_a_file_nobody_can_read_is_refused() -> None:
+    mended = edited_by(("allow", "alow"))
+    assert not mended.contents
+    assert "afterwards" in mended.refused[0].why
+
+
+def test_of_edits_that_overlap_the_first_is_made() -> None:
+    mended = edited_by(("Read(src/**)", "Read(src/a)"), ("(src/**)", "(src/b)"))
+    assert [finding.code for finding in mended.made] == ["x0"]
+    assert b"Read(src/a)" in mended.contents["t.policy"][1]
+
+
+def test_edits_that_widen_together_are_refused_though_each_would_pass_alone() -> None:
+    # Two links deny the same; taking one denial away changes nothing.
+    files = {
+        "a/.claude/settings.json": '{"permissions": {"deny": ["Bash(x)", "Bash(x)"]}}',
+    }
+    tree = Memory(files)
+    source = tree.source("a/.claude/settings.json")
+    text = source.text
+    first, second = text.index('"Bash(x)", '), text.index(', "Bash(x)"]')
+    alone = [
+        Finding("x", "m", span=source.span(0, 1), edits=(Edit(source.span(start, end), ""),))
+        for start, end in ((first, first + 11), (second, second + 11))
+    ]
+    for finding in alone:
+        assert mend(tree, load_tree(tree), [finding]).contents
+    # Both edits share the comma, so the second waits for another run.
+    assert len(mend(tree, load_tree(tree), alone).made) == 1
+    whole = attrs.evolve(alone[0], edits=(Edit(source.span(first, second + 11), ""),))
+    assert mend(tree, load_tree(tree), [whole]).refused
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path) -> None:
+    from policy.cli.writing import replace_files
+
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_bytes(b"1")
+    other.write_bytes(b"changed")
+    with pytest.raises(PolicyError, match="changed since"):
+        replace_files({one: (b"1", b"new"), other: (b"2", b"new")})
+    assert (one.read_bytes(), other.read_bytes()) == (b"1", b"changed")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_revision_cannot_be_mended(run, capsys) -> None:
+    os.system("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x")  # noqa: S605
+    assert run("HEAD", "--fix")[0] == 2
+
+
+# --- formats ----------------------------------------------------------------------
+
+
+def test_results_of_a_folder_below_have_paths_that_a_forge_knows(run, project, tmp_path) -> None:
+    below = tmp_path / "sub dir"
+    below.mkdir()
+    project.parent.rename(below / ".claude")
+    _, out, _ = run("sub dir", "--format", "github", "--select", "read")
+    assert out.startswith("::warning file=sub dir/.claude/settings.json,line=1,")
+    log = json.loads(run("sub dir", "--format", "sarif")[1])
+    locations = [result["locations"][0] for result in log["runs"][0]["results"]]
+    uris = {one["physicalLocation"]["artifactLocation"]["uri"] for one in locations}
+    assert uris == {"sub%20dir/.claude/settings.json"}
+
+
+def test_an_annotation_cannot_be_broken_out_of() -> None:
+    from policy.render.github import github
+    from policy.render.results import Result
+    from policy.source import Place
+
+    place = Place("a,line=9:x\n::error::y", 1, 1)
+    result = Result("c", Severity.WARNING, "100%\n::set-output name=a::b", "", place, (1, 2))
+    (line,) = github([result]).splitlines()
+    assert line.startswith("::warning file=a%2Cline=9%3Ax\\n%3A%3Aerror%3A%3Ay,line=1,")
+    assert line.endswith("::100%25\\n::set-output name=a::b")
+
+
+def test_junit_fails_what_counts_and_skips_the_rest(run, tmp_path) -> None:
+    (tmp_path / "t.policy").write_text(str(team("Bash, PowerShell", SUPPRESSED)["team.policy"]))
+    (tmp_path / "u.policy").write_text(str(team("Bash(npx *)")["team.policy"]))
+    root = ET.fromstring(run("--format", "junit")[1])  # noqa: S314
+    suites = {suite.get("name"): suite for suite in root}
+    assert suites["t.policy"].get("skipped") == "1"
+    assert suites["u.policy"].get("failures") == "1"
+    (failure,) = root.iter("failure")
+    assert failure.get("type") == "rule-runs-anything"
+
+
+def test_a_junit_report_of_nothing_has_a_test_that_passes(run) -> None:
+    root = ET.fromstring(run("--format", "junit")[1])  # noqa: S314
+    assert (root.get("tests"), root.get("failures")) == ("1", "0")
