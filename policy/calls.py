@@ -172,15 +172,20 @@ _ADDRESS = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
 
 
 def real_path(path: str, dialect: Dialect) -> str:
-    """Return where a canonical *path* leads, by the links that the dialect knows."""
-    for _ in dialect.links:
+    """Return where a canonical *path* leads, by the links that the dialect knows.
+
+    Raises:
+        Unreadable: nowhere, since links lead in a circle.
+
+    """
+    for _ in range(limits.LINKS):
         for link, target in dialect.links:
             if path == link or path.startswith(link + "/"):
                 path = target + path[len(link) :]
                 break
         else:
-            break
-    return path
+            return path
+    raise Unreadable
 
 
 def _host(url: str) -> str:

@@ -15,6 +15,7 @@ __all__ = [
     "CLASS_CHARACTERS",
     "COMMAND_PIECES",
     "FILE_BYTES",
+    "LINKS",
     "NESTING",
     "PATTERN_CHARACTERS",
     "RULES",
@@ -36,6 +37,9 @@ NESTING: Final = 64
 
 # Files looked at below one folder.
 TREE_FILES: Final = 500_000
+
+# Symbolic links that one path leads through, as the kernel counts them.
+LINKS: Final = 40
 
 # One pattern. The longest seen in public repositories has 2,216 characters.
 PATTERN_CHARACTERS: Final = 8 * 1024

@@ -97,9 +97,6 @@ _FILES: Final = frozenset({"100644", "100755", "100664"})
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
 
-# Links to links, as the kernel counts them.
-_HOPS: Final = 40
-
 
 @attrs.define
 class _Links:
@@ -228,7 +225,7 @@ class _Walk:
             elif part not in ("", "."):
                 real.append(part)
             target = self.targets.get("/".join(real), "")
-            if target is None or hops == _HOPS:
+            if target is None or hops == limits.LINKS:
                 return _NOWHERE
             if target.startswith("/"):
                 return None

@@ -216,7 +216,10 @@ class Row:
     def path_outcome(self, path: str, limit: int = NO_MATCH) -> Outcome:
         """Return what the row says of a canonical path, and of the file that it leads to."""
         named = self._at(min(self.first(path), limit))
-        real = real_path(path, self.ruleset.dialect)
+        try:
+            real = real_path(path, self.ruleset.dialect)
+        except Unreadable as unreadable:
+            return _UNREADABLE[unreadable.reason]
         if real == path:
             return named
         led_to = self._at(min(self.first(real), limit))

@@ -73,11 +73,7 @@ class Workspace:
             PolicyError: the name is unknown, or stands for several agents.
 
         """
-        found = [
-            (project, local)
-            for project in self.projects
-            if (local := _local(name, project)) in project.attenuated.agents
-        ]
+        found = self._named(name)
         starting = [(project, local) for project, local in found if local in project.starts]
         candidates = starting or found
         if len(candidates) == 1:
@@ -89,6 +85,19 @@ class Workspace:
         places = ", ".join(f"`{project.title}:{local}`" for project, local in candidates[:6])
         msg = f"`{name}` stands for {len(candidates)} agents"
         raise PolicyError(msg, help=f"name one of {places}", file=self.label)
+
+    def _named(self, name: str) -> list[tuple[Project, str]]:
+        """Return every agent that *name* may stand for; a title beats a host beats a bare name."""
+        for qualifiers in ([p.title for p in self.projects], [p.host for p in self.projects]):
+            found = [
+                (project, name.removeprefix(f"{qualifier}:"))
+                for project, qualifier in zip(self.projects, qualifiers, strict=True)
+                if name.startswith(f"{qualifier}:")
+            ]
+            known = [(p, local) for p, local in found if local in p.attenuated.agents]
+            if known:
+                return known
+        return [(p, name) for p in self.projects if name in p.attenuated.agents]
 
     def __repr__(self) -> str:
         projects = ", ".join(project.title for project in self.projects[:4])
@@ -105,13 +114,6 @@ class Workspace:
     def files(self) -> frozenset[str]:
         """The files that were read."""
         return frozenset(file.path for project in self.projects for file in project.files)
-
-
-def _local(name: str, project: Project) -> str:
-    for qualifier in (project.title, project.host):
-        if name.startswith(f"{qualifier}:"):
-            return name[len(qualifier) + 1 :]
-    return name
 
 
 def _known(names: list[str]) -> str:

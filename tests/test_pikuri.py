@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 
 import attrs
 import pytest
@@ -10,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
+from policy import catalogue
+from policy.canonical import canonical
+from policy.diff import diff_workspaces
 from policy.effect import Effect
 from policy.hosts import pikuri
 from policy.hosts.pikuri import (
@@ -32,7 +37,7 @@ from policy.hosts.pikuri import (
     read_host,
     walk,
 )
-from policy.hosts.pikuri.audit import CODES, trifecta
+from policy.hosts.pikuri.audit import CODES, tree_of, trifecta
 from policy.hosts.pikuri.errors import Kind
 from policy.hosts.pikuri.parameters import Parameter, problems
 from policy.hosts.pikuri.personas import EXCLUDED
@@ -46,10 +51,13 @@ from policy.hosts.pikuri.trifecta import (
     Verdict,
 )
 from policy.hosts.pikuri.versions import SPAWN_NAMES
+from policy.render.excerpt import finding_report
+from policy.render.layout import Page
 from policy.source import Source
 from policy.tree import Memory
 from policy.workspace import load_tree
 from tests.conftest import FIXTURES
+from tests.underline import assert_underlines
 
 READ, GREP, FETCH = Tool("read"), Tool("grep"), Tool("fetch", sub_agents_only=True)
 
@@ -196,7 +204,7 @@ NAMES = ["read", "grep", "fetch", "bash"]
     st.sets(st.sampled_from(NAMES)),
     st.sets(st.sampled_from(NAMES)),
 )
-def test_a_child_never_gains_beyond_the_pools(
+def test_p1_p16_a_child_never_gains_beyond_the_pools(
     own: set[str], pool: set[str], named: set[str]
 ) -> None:
     tools = [
@@ -220,40 +228,143 @@ def test_a_child_never_gains_beyond_the_pools(
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
+    ("text", "underlined", "message"),
     [
-        ("registre: []\n", 1, "unknown key `registre`"),
-        ("register:\n  - tool: read\n    sub_agent_tool: x\n", 2, "expected one of"),
-        ("register:\n  - personas: [MINER]\n", 2, "no bundled persona `MINER`"),
+        ("", "", "expected keys and values, found null"),
+        ("registre: []\n", "registre", "unknown key `registre`"),
+        ("register: 5\n", "5", "expected a list at `register`"),
+        ("register: [5]\n", "5", "expected a registration"),
+        ("register: [{}]\n", "{}", "found none"),
+        ("register:\n  - tool: read\n    sub_agent_tool: x\n", "sub_agent_tool", "expected one of"),
+        ("register: [{tool: 5}]\n", "5", "expected the name of a tool"),
+        ("register: [{mcp: [a], legs: {}}]\n", "legs", "unknown key `legs`"),
+        ("register: [{tool: bash, sandbox: jail}]\n", "jail", "expected a sandbox"),
+        ("register:\n  - personas: [MINER]\n", "MINER", "no bundled persona `MINER`"),
+        ("register:\n  - personas: [GIT_RESEARCHER]\n", "GIT_RESEARCHER", "no bundled persona"),
+        ("register:\n  - personas: [{}]\n", "{}", "expected a persona with a `name`"),
+        ("register: [{personas: [{name: m, tool_names: read}]}]", "read", "expected a list"),
+        ("register: [{personas: [{name: m, tool_names: [1]}]}]", "1", "the name of a tool"),
+        ("register: [{personas: [{name: m, max_steps: 0}]}]", "0", "steps above 0, found `0`"),
+        ("register: [{personas: [{name: m, max_steps: 1.5}]}]", "1.5", "steps above 0"),
+        ("pikuri: '0.0.3'\nregister:\n  - personas: []\n", "personas", "0.0.3 has no personas"),
+        ("pikuri: one\n", "one", "expected a version"),
         (
-            "register:\n  - personas:\n      - name: m\n        tool_names: read\n",
-            4,
-            "expected a list of",
+            "pikuri: '0.0.7'\nregister: [{personas: [{name: m, needs_temp_workspace: true}]}]\n",
+            "true",
+            "has no temporary workspaces",
         ),
-        ("pikuri: '0.0.3'\nregister:\n  - personas: []\n", 3, "has no personas"),
-        ("register:\n  - sub_agent\n", 2, "personas in place of"),
-        ("confirmer: me\n", 1, "expected a confirmer"),
-        ("workspace: {project_root: here}\n", 1, "expected an absolute path"),
-        ("register:\n  - tool: x\n    legs: {egress: open}\n", 3, "go together"),
-        ("host: [\n", 2, ""),
+        ("register:\n  - sub_agent\n", "sub_agent", "personas in place of"),
+        ("host: a>b\n", "a>b", "expected a name"),
+        ("confirmer: me\n", "me", "expected a confirmer"),
+        ("workspace: all\n", "all", "expected a workspace, or `allow_all`"),
+        ("workspace: {readable: []}\n", "{readable: []}", "with a `project_root`"),
+        ("workspace: {project_root: here}\n", "here", "expected an absolute path"),
+        ("workspace: {project_root: /a/../b}\n", "/a/../b", "without `..`"),
+        ("workspace: {project_root: /a, links: [x]}\n", "[x]", "expected names and targets"),
+        ("register: [{tool: x, legs: {egress: open}}]\n", "{egress: open}", "go together"),
+        ("register: [{tool: x, legs: {private: yes}}]\n", "yes", "expected `true` or `false`"),
+        ("register: [{tool: x, legs: {untrusted: all}}]\n", "all", "expected a grade"),
     ],
 )
 def test_p43_a_host_file_with_a_mistake_is_refused_with_its_place(
-    text: str, line: int, message: str
+    text: str, underlined: str, message: str
 ) -> None:
     with pytest.raises(PikuriErrors) as caught:
         read_host(Source("pikuri.host.yaml", text))
 
     assert message in caught.value.message
-    if message:
-        assert caught.value.place.line == line
+    assert_underlines(caught.value, underlined)
 
 
 def test_every_mistake_of_a_host_file_is_told_at_once() -> None:
+    text = """\
+host: {}
+confirmer: me
+workspace: 5
+register:
+  - tool: 1
+  - tool: read
+  - tools: x
+  - personas:
+      - {nam: x, tols: y}
+      - name: m
+        max_steps: -1
+"""
     with pytest.raises(PikuriErrors) as caught:
-        read_host(Source("h", "register:\n  - tool: 1\n  - tool: read\n  - tools: x\n"))
+        read_host(Source("h", text))
 
-    assert [error.place.line for error in caught.value.errors] == [2, 4]
+    assert [error.place.line for error in caught.value.errors] == [1, 2, 3, 5, 7, 9, 9, 11]
+    assert {error.kind for error in caught.value.errors} == {Kind.HOST_FILE}
+
+
+def test_p17_the_name_of_the_tool_that_starts_agents_is_reserved() -> None:
+    with pytest.raises(PikuriErrors, match="starts agents") as caught:
+        configure(host(Tool("agent")))
+    assert caught.value.kind is Kind.RESERVED_TOOL
+    with pytest.raises(PikuriErrors):
+        configure(host(Tool("sub_agent"), profile=Profile.of("0.0.3")))
+
+
+def test_a_persona_cannot_take_the_place_of_its_host_in_a_chain() -> None:
+    with pytest.raises(PikuriErrors, match="name of the host"):
+        configure(host(READ, PersonaSet((Persona("host", tool_names=("read",)),))))
+
+
+def test_p41_p50_no_persona_may_name_a_tool_of_a_server() -> None:
+    found = host(Tool("issues", server="s"), PersonaSet((Persona("m", tool_names=("issues",)),)))
+
+    with pytest.raises(PikuriErrors) as caught:
+        configure(found)
+    assert caught.value.kind is Kind.UNKNOWN_TOOL
+
+
+def test_a_tool_of_both_pools_is_one_tool() -> None:
+    both = host(
+        READ, Tool("read", sub_agents_only=True), PersonaSet((Persona("m", "", ("read",)),))
+    )
+
+    assert configure(both).tools_of("m") == ("read",)
+
+
+def test_p55_the_old_sub_agent_has_no_tool_to_start_another() -> None:
+    old = "pikuri: '0.0.3'\nregister: [{tool: read}, sub_agent, {tool: bash}]\n"
+    workspace = load_tree(Memory({"pikuri.host.yaml": old}))
+
+    child = workspace.chain("host", "sub_agent")
+    assert child.decide("read", {"path": "x"}).effect is Effect.ALLOW
+    assert child.decide("bash", {"command": "x"}).effect is Effect.DENY
+    assert child.decide("sub_agent", {"name": "x"}).effect is Effect.DENY
+
+
+ONE = """\
+workspace: {project_root: /p}
+register:
+  - tool: read
+  - tool: bash
+    sandbox: none
+  - personas: [{name: m, description: a, tool_names: [read], max_steps: 3}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "readings"),
+    [
+        ("description: a", "description: b", set()),
+        ("max_steps: 3", "max_steps: 4", set()),
+        ("sandbox: none", "sandbox: bubblewrap", set()),
+        ("max_steps: 3", "needs_temp_workspace: true", {"enforced"}),
+        ("[read]", "[]", {"attenuated", "enforced"}),
+    ],
+)
+def test_p5_p8_p34_p39_p49_a_diff_tells_only_what_changes_decisions(
+    old: str, new: str, readings: set[str]
+) -> None:
+    before, after = (
+        load_tree(Memory({"pikuri.host.yaml": text})) for text in (ONE, ONE.replace(old, new))
+    )
+
+    changes = diff_workspaces(before, after).changes
+    assert {reading for change in changes for reading in change.readings} == readings
 
 
 # --- workspaces and confirmers (P38, P44 to P47) ----------------------------------------------------
@@ -314,13 +425,43 @@ def test_p43_every_problem_of_a_call_is_told() -> None:
 
 def test_p48_hidden_characters_of_a_tool_are_spelled_out() -> None:
     text = 'register:\n  - personas: [{name: m, tool_names: ["re\\u202ead"]}]\n'
-    with pytest.raises(PikuriErrors) as caught:
-        configure(read_host(Source("h", text)))
+    (finding,) = load_tree(Memory({"pikuri.host.yaml": text}), front_ends=(pikuri,)).findings
 
-    assert "\u202e" not in str(
-        load_tree(Memory({"pikuri.host.yaml": text}), front_ends=(pikuri,)).findings[0].place
-    )
-    assert caught.value.kind is Kind.UNKNOWN_TOOL
+    report = "".join(finding_report(finding, Page()))
+    assert "\u202e" not in report
+    assert "re\\u202ead" in report
+
+
+NAME = st.sampled_from(["a", "b", "..", "."])
+PLACES = st.lists(NAME, min_size=1, max_size=4).map("/".join)
+FOLDERS = st.lists(st.sampled_from("ab"), max_size=2).map(lambda names: "/" + "/".join(names))
+
+
+@given(
+    FOLDERS,
+    st.lists(FOLDERS, max_size=2),
+    st.lists(FOLDERS, max_size=2),
+    st.dictionaries(FOLDERS.filter(lambda path: path != "/"), FOLDERS | PLACES, max_size=2),
+    st.lists(PLACES | PLACES.map(lambda path: f"/{path}"), min_size=1, max_size=6),
+)
+def test_p38_p44_tables_and_workspaces_open_the_same_files(
+    root: str, readable: list[str], writable: list[str], links: dict[str, str], paths: list[str]
+) -> None:
+    workspace = Filesystem(root, readable, writable, links)
+    own = Host("host", (READ, Tool("edit")), workspace)
+    table = pikuri.reading.declared_reading(own, configure(own)).tables["host"]
+
+    for path in paths:
+        for tool in ("read", "edit"):
+            expected = workspace.decide(path, write=tool == "edit")
+            assert table.decide(tool, {"path": path}).effect is expected, (tool, path)
+
+
+def test_p44_links_that_lead_in_a_circle_lead_nowhere() -> None:
+    workspace = Filesystem("/p", links={"/p/a": "/p/b", "/p/b": "a"})
+
+    assert workspace.decide("a/x", write=False) is Effect.DENY
+    assert workspace.decide("c", write=False) is Effect.ALLOW
 
 
 # --- the trifecta (P26, P30, P49 to P54) -------------------------------------------------------------
@@ -386,9 +527,70 @@ def test_p50_p54_what_a_server_brings_is_assumed_and_nothing_is_refused() -> Non
     assert table.decide("issues", {}).effect is Effect.ALLOW
 
 
-def test_p2_every_finding_of_the_fixtures_is_documented() -> None:
-    codes = set()
-    for folder in FIXTURES.glob("pikuri-*"):
-        codes |= {finding.code for finding in policy.load(folder, front_ends=(pikuri,)).findings}
+def test_a_tool_beside_its_legs_is_assumed_by_its_name() -> None:
+    old = "pikuri: '0.0.3'\nregister: [{tool: read}, {tool: fetch}, sub_agent]\n"
+    found = read_host(Source("h", old))
 
-    assert codes == CODES.keys() - {"pikuri-unused-pool"}
+    assert tree_of(found, configure(found)).children[0].legs.private
+
+
+def test_every_code_has_a_page_and_a_fixture() -> None:
+    found = {
+        finding.code
+        for folder in FIXTURES.glob("pikuri-*")
+        for finding in policy.load(folder, front_ends=(pikuri,)).findings
+    }
+
+    assert found == CODES.keys()
+    assert {code: catalogue.page(code).severity for code in CODES} == CODES
+
+
+# --- the documentation, and what it covers -----------------------------------------------------
+
+README = (Path(pikuri.__file__).parent / "README.md").read_text("utf-8")
+
+
+def test_the_file_of_the_documentation_is_read_and_laid_out() -> None:
+    text = README.partition("```yaml\n")[2].partition("```")[0]
+    found = read_host(Source("pikuri.host.yaml", text))
+
+    assert [persona.name for persona in configure(found).personas] == ["reviewer", "reader"]
+    assert canonical("pikuri.host.yaml", Source("pikuri.host.yaml", text)) is not None
+
+
+def test_p53_the_grid_of_the_documentation_is_the_one_that_is_used() -> None:
+    rows = dict[tuple[str, str, str], str]()
+    table = README.partition("| untrusted | egress | review | verdict |\n")[2]
+    for line in table.splitlines()[1:5]:
+        *grades, verdict = (cell.strip(" `") for cell in line.strip("|").split("|"))
+        rows[tuple(grades)] = verdict
+    for untrusted, egress, review in itertools.product(
+        list(Untrusted)[1:], list(Destination)[1:], list(Payload)[1:]
+    ):
+        met = TrifectaLegs(True, untrusted, egress, review)
+        given = (untrusted.value, egress.value, review.value)
+        documented = {
+            verdict
+            for row, verdict in rows.items()
+            if all(cell in {value, "any"} for cell, value in zip(row, given, strict=True))
+        }
+        assert documented == {met.verdict.value}, given
+
+
+def test_p31_p40_p42_p56_what_is_not_modelled_is_documented() -> None:
+    for name in ("for_sub_agent", "with_workspace", "on_user_message", "GIT_RESEARCHER"):
+        assert name in README
+    assert "GIT_RESEARCHER" not in bundled()
+
+
+# How the upstream code is laid out: nothing to model (P2 its files, P21 its loader).
+LAYOUT = {2, 21}
+
+
+def test_every_row_is_named_by_a_test_or_a_fixture() -> None:
+    tests = [name for name in globals() if name.startswith("test_")]
+    notes = [path.read_text() for path in FIXTURES.glob("pikuri-*/requests.yaml")]
+    rows = {int(row) for name in tests for row in re.findall(r"(?<=_p)(\d+)(?=_)", name)}
+    rows |= {int(row) for note in notes for row in re.findall(r"\bP(\d+)\b", note)}
+
+    assert rows | LAYOUT == set(range(1, 57)), sorted(set(range(1, 57)) - rows - LAYOUT)

@@ -147,7 +147,7 @@ class _Printer:
         if stop == self.above:  # the first key of an item starts where the item does
             return
         self.above = stop
-        lines = []
+        lines: list[str] = []
         while self.comments and self.comments[0].start < stop:
             lines += self._comment(indent)
         if _after_blank(self.source, stop, 0) and (lines or not first):

@@ -15,6 +15,7 @@ from policy import limits
 from policy.claims import ChainTest, Claim, Never
 from policy.compile import compile_policy
 from policy.dialect import Argument, ArgumentKind, Dialect, Shell
+from policy.edits import Edit
 from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
 from policy.finding import Finding, Severity
@@ -210,7 +211,7 @@ def project(source: Source) -> Project:
             errors += _all_mistakes(policy) or [error]
     if errors:
         raise PolicyErrors(errors)
-    starts = tuple(node.name for node in document.body if isinstance(node, Root))
+    starts = _roots(document) or _unstarted(found)
     reading = Attenuated(tables, roots)
     return Project(
         host=HOST,
@@ -222,13 +223,17 @@ def project(source: Source) -> Project:
             )
             for policy in found
         },
-        starts=starts or _unstarted(found),
+        starts=starts,
         attenuated=reading,
         enforced=Attenuated(tables, roots, name="enforced"),
         files=(ReadFile(source.name, "policy"),),
-        findings=_findings(found, starts or _unstarted(found)),
+        findings=_findings(document, starts),
         claims=tuple(claim for node in document.body if (claim := _claim(node)) is not None),
     )
+
+
+def _roots(document: Document) -> tuple[str, ...]:
+    return tuple(node.name for node in document.body if isinstance(node, Root))
 
 
 def _all_mistakes(policy: Policy) -> list[PolicyError]:
@@ -246,18 +251,34 @@ def _unstarted(found: tuple[Policy, ...]) -> tuple[str, ...]:
     return tuple(policy.name for policy in found)
 
 
-def _findings(found: tuple[Policy, ...], starts: tuple[str, ...]) -> tuple[Finding, ...]:
+def _findings(document: Document, starts: tuple[str, ...]) -> tuple[Finding, ...]:
+    agents = [node for node in document.body if isinstance(node, Agent)]
+    always = starts if _roots(document) else starts[:1] if len(agents) == 1 else ()
     return tuple(
         Finding(
             "root-inherits",
-            f"`{policy.name}` starts a chain, so there is nobody to inherit from",
+            f"`{agent.name}` starts a chain, so there is nobody to inherit from",
             Severity.WARNING,
-            policy.span,
+            node.span,
             help="grant what it needs with `allow`",
+            edits=_without(node.span),
         )
-        for policy in found
-        if policy.inherit and starts == (policy.name,)
+        for agent in agents
+        if agent.name in always
+        for node in agent.body
+        if isinstance(node, Inherit)
     )
+
+
+def _without(span: Span) -> tuple[Edit, ...]:
+    """Return the edit that takes out a statement that has its line for itself."""
+    source, number = span.source, span.place.line
+    line = source.line(number)
+    if line.strip() != span.text.strip():
+        return ()
+    start = source.offset(number, 1)
+    end = source.text.find("\n", start) + 1 or len(source.text)
+    return (Edit(source.span(start, end), ""),)
 
 
 def policies(document: Document) -> tuple[Policy, ...]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
+import attrs
+
+from policy.edits import Edit
 from policy.finding import Finding, Severity
 from policy.hosts.pikuri.host import Host, Registered, Tool
+from policy.hosts.pikuri.personas import Persona
+from policy.hosts.pikuri.reading import FILES, SUB_AGENT
 from policy.hosts.pikuri.trifecta import (
     NONE,
     Contribution,
@@ -24,28 +30,16 @@ from policy.source import Span
 
 __all__ = ["CODES", "findings", "tree_of", "trifecta"]
 
-# Code -> severity, and what somebody should know who meets it.
-CODES: Final[dict[str, tuple[Severity, str]]] = {
-    "pikuri-unreadable-host": (Severity.ERROR, "A host with any mistake does not start at all."),
-    "pikuri-auto-approve": (Severity.WARNING, "Whatever a tool asks is approved."),
-    "pikuri-no-bounds": (Severity.WARNING, "The tools may open any file."),
-    "pikuri-beyond-parent": (
-        Severity.NOTE,
-        "An agent holds a tool that its parent cannot call: it is in the pool for agents alone.",
-    ),
-    "pikuri-temp-workspace": (
-        Severity.NOTE,
-        "Each start has a new folder in place of the folders of the host.",
-    ),
-    "pikuri-no-sandbox": (Severity.NOTE, "Commands run without a sandbox."),
-    "pikuri-trifecta": (
-        Severity.WARNING,
-        "Private data, text of strangers and a way out meet. A smoke alarm: nothing is refused.",
-    ),
-    "pikuri-unused-pool": (
-        Severity.NOTE,
-        "A tool for agents alone that no persona names is held by nobody.",
-    ),
+# Each has a page in `policy.catalogue`.
+CODES: Final = {
+    "pikuri-unreadable-host": Severity.ERROR,
+    "pikuri-auto-approve": Severity.WARNING,
+    "pikuri-no-bounds": Severity.WARNING,
+    "pikuri-beyond-parent": Severity.NOTE,
+    "pikuri-temp-workspace": Severity.NOTE,
+    "pikuri-no-sandbox": Severity.NOTE,
+    "pikuri-trifecta": Severity.WARNING,
+    "pikuri-unused-pool": Severity.NOTE,
 }
 
 _FILES: Final = TrifectaLegs(private=True)
@@ -93,13 +87,13 @@ def _contribution(tool: Tool, host: Host) -> Contribution:
 
 def tree_of(host: Host, done: Registered) -> Node:
     """Return the agents of a host with what their tools bring."""
-    everything = {tool.name: tool for tool in (*done.tools, *done.sub_agent_tools)}
+    pools = (*done.tools, *done.sub_agent_tools)
+    started = [(persona.name, done.tools_of(persona.name)) for persona in done.personas]
+    if done.snapshot is not None:
+        started.append((SUB_AGENT, done.snapshot))
     children = tuple(
-        Node(
-            persona.name,
-            tuple(_contribution(everything[n], host) for n in done.tools_of(persona.name)),
-        )
-        for persona in done.personas
+        Node(name, tuple(_contribution(tool, host) for tool in pools if tool.name in names))
+        for name, names in started
     )
     own = (*done.tools, *done.server_tools)
     return Node(host.name, tuple(_contribution(tool, host) for tool in own), children)
@@ -112,37 +106,79 @@ def trifecta(host: Host, done: Registered) -> Report:
 
 def findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     """Yield what is worth knowing of a host that starts; *span* is for what has no place."""
-    if host.confirmer is Confirmer.AUTO_APPROVE:
-        yield _finding("pikuri-auto-approve", "nobody confirms any call", span)
-    if isinstance(host.workspace, AllowAll):
-        yield _finding("pikuri-no-bounds", "the tools may open any file", span)
-    for tool in done.tools:
-        if tool.name == "bash" and tool.sandbox in {"", "none"}:
-            yield _finding("pikuri-no-sandbox", "commands run without a sandbox", tool.span)
-    own = {tool.name for tool in done.tools}
+    yield from _of_host(host, done, span)
     for persona in done.personas:
-        beyond = [name for name in done.tools_of(persona.name) if name not in own]
-        if beyond:
-            names = ", ".join(f"`{name}`" for name in beyond)
-            msg = f"`{persona.name}` holds {names}, which `{host.name}` cannot call"
-            yield _finding("pikuri-beyond-parent", msg, persona.span_of(beyond[0]))
-        if persona.needs_temp_workspace:
-            msg = f"`{persona.name}` opens files in a folder of its own"
-            yield _finding("pikuri-temp-workspace", msg, persona.span)
+        yield from _of_persona(persona, host, done)
     named = {name for persona in done.personas for name in persona.tool_names}
     for tool in done.sub_agent_tools:
         if tool.name not in named:
-            msg = f"no persona names `{tool.name}`"
-            yield _finding("pikuri-unused-pool", msg, tool.span)
+            msg = f"no persona names `{tool.name}`, so nobody has it"
+            help_ = "leave it out, or let a persona name it"
+            found = _finding("pikuri-unused-pool", msg, tool.span, help=help_)
+            yield attrs.evolve(found, edits=_without(tool.span))
     report = trifecta(host, done)
     if report.tree_verdict is not Verdict.SILENT:
         chain = ">".join(report.worst_path)
         msg = f"private data, untrusted text and a way out meet in `{chain}`"
-        yield _finding("pikuri-trifecta", f"{msg} ({report.tree_verdict.value})", span, help=_MEND)
+        verdict = report.tree_verdict.value
+        at = host.spans.get("register", span)
+        first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
+        yield _finding("pikuri-trifecta", f"{msg} ({verdict})", first_line, help=_MEND)
+
+
+def _without(span: Span | None) -> tuple[Edit, ...]:
+    """Return the edit that takes out a registration on a line of its own; nobody has its tool."""
+    if span is None:
+        return ()
+    source, number = span.source, span.place.line
+    line = source.line(number)
+    if not _ALONE.fullmatch(line):
+        return ()
+    start = source.offset(number, 1)
+    end = min(start + len(line) + 1, len(source.text))
+    following = source.text[end:].split("\n", 1)[0]
+    if len(following) - len(following.lstrip()) > line.index("-"):
+        return ()  # more of the registration is below
+    return (Edit(source.span(start, end), ""),)
+
+
+_ALONE: Final = re.compile(r" *- sub_agent_tool: *[\w.-]+ *")
+
+
+def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
+    if host.confirmer is Confirmer.AUTO_APPROVE:
+        msg = "nobody confirms any call: whatever a tool asks is approved"
+        at = host.spans.get("confirmer", span)
+        yield _finding("pikuri-auto-approve", msg, at, help="write `confirmer: terminal`")
+    if isinstance(host.workspace, AllowAll):
+        msg = "the tools may open any file"
+        yield _finding("pikuri-no-bounds", msg, host.spans.get("workspace", span), help=_BOUND)
+    elif host.workspace is None:
+        opening = next((t for t in (*done.tools, *done.sub_agent_tools) if t.name in FILES), None)
+        if opening is not None:
+            msg = f"no folders are said, so that `{opening.name}` is taken to open any file"
+            yield _finding("pikuri-no-bounds", msg, opening.span or span, help=_BOUND)
+    for tool in (*done.tools, *done.sub_agent_tools):
+        if tool.name == "bash" and tool.sandbox in {"", "none"}:
+            msg = "commands run without a sandbox"
+            yield _finding("pikuri-no-sandbox", msg, tool.span, help="write `sandbox: bubblewrap`")
+
+
+def _of_persona(persona: Persona, host: Host, done: Registered) -> Iterator[Finding]:
+    own = {tool.name for tool in done.tools}
+    beyond = [name for name in done.tools_of(persona.name) if name not in own]
+    if beyond:
+        names = ", ".join(f"`{name}`" for name in beyond)
+        msg = f"`{persona.name}` holds {names}, which `{host.name}` cannot call"
+        yield _finding("pikuri-beyond-parent", msg, persona.span_of(beyond[0]))
+    if persona.needs_temp_workspace:
+        msg = f"`{persona.name}` opens files in a folder of its own"
+        yield _finding("pikuri-temp-workspace", msg, persona.span)
 
 
 _MEND: Final = "give the tools that reach the network to a persona, by `sub_agent_tool`"
+_BOUND: Final = "name the folders: `workspace: {project_root: /srv/app}`"
 
 
 def _finding(code: str, message: str, span: Span | None, *, help: str = "") -> Finding:
-    return Finding(code, message, CODES[code][0], span, help=help)
+    return Finding(code, message, CODES[code], span, help=help)

@@ -19,6 +19,7 @@ class Kind(enum.Enum):
 
     UNKNOWN_TOOL = "unknown_tool_name"
     DUPLICATE_PERSONA = "duplicate_persona"
+    RESERVED_TOOL = "reserved_tool"
     UNKNOWN_PERSONA = "unknown_persona"
     NO_AGENT_TOOL = "no_agent_tool"
     INVALID_PERSONA = "invalid_persona"

@@ -7,7 +7,7 @@ the whole host.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -163,7 +163,7 @@ class Registered:
     def tools_of(self, name: str) -> tuple[str, ...]:
         """Return the tools of a child: what the persona names, out of both pools."""
         named = self.persona(name).tool_names
-        return tuple(tool for tool in self.known if tool in named)
+        return tuple(dict.fromkeys(tool for tool in self.known if tool in named))
 
     def available(self, chain: tuple[str, ...], tool: str) -> bool:
         """Return whether the last agent of *chain*, behind the host, has *tool*.
@@ -190,6 +190,7 @@ class Host:
         workspace: the folders its tools may open, or None where that is not said.
         confirmer: who answers what its tools ask.
         profile: the version.
+        spans: key of the host file -> where its value is written.
 
     """
 
@@ -198,15 +199,19 @@ class Host:
     workspace: Workspace | None = None
     confirmer: Confirmer = Confirmer.TERMINAL
     profile: Profile = NEWEST
+    spans: Mapping[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
 
 
 def configure(host: Host) -> Registered:
     """Return what *host* has once it has registered everything.
 
     Raises:
-        PikuriErrors: an extension is refused; the host does not start.
+        PikuriErrors: a registration is refused; the host does not start.
 
     """
+    errors = [*_reserved(host), *_named_as(host)]
+    if errors:
+        raise PikuriErrors(errors)
     done = Registered(profile=host.profile)
     for registration in host.registrations:
         match registration:
@@ -223,6 +228,26 @@ def configure(host: Host) -> Registered:
             case Tool():
                 done = attrs.evolve(done, server_tools=(*done.server_tools, registration))
     return done
+
+
+def _reserved(host: Host) -> Iterable[PikuriError]:
+    """Yield the tools that take the name of the one that starts agents."""
+    spawn = host.profile.spawn_tool
+    for tool in host.registrations:
+        if isinstance(tool, Tool) and tool.name == spawn:
+            msg = f"`{spawn}` is the tool that starts agents, which the host installs itself"
+            help_ = "leave it out; it is there once there are agents to start"
+            yield PikuriError(Kind.RESERVED_TOOL, msg, tool.span, help=help_)
+
+
+def _named_as(host: Host) -> Iterable[PikuriError]:
+    """Yield the personas that chains could not tell from the host."""
+    for registration in host.registrations:
+        for persona in registration.personas if isinstance(registration, PersonaSet) else ():
+            if persona.name == host.name:
+                msg = f"the persona `{persona.name}` has the name of the host"
+                help_ = "give the host another name in chains with `host`"
+                yield PikuriError(Kind.DUPLICATE_PERSONA, msg, persona.span, help=help_)
 
 
 def available_agents(registered: Registered) -> str:

@@ -14,7 +14,10 @@ from policy.hosts.pikuri.errors import Kind, PikuriError
 from policy.hosts.pikuri.versions import NEWEST, Profile
 from policy.source import Span
 
-__all__ = ["BUNDLED", "EXCLUDED", "Persona", "bundled", "excludes"]
+__all__ = ["BUNDLED", "EXCLUDED", "STEPS", "Persona", "bundled", "excludes"]
+
+# The budget of a persona that states none, as its smaller shipped one has it.
+STEPS: Final = 20
 
 
 def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # whatever somebody passes
@@ -43,7 +46,7 @@ class Persona:
     description: str = ""
     tool_names: tuple[str, ...] = attrs.field(default=(), converter=_tuple)
     system_prompt: str = ""
-    max_steps: int = 20
+    max_steps: int = STEPS
     needs_temp_workspace: bool = False
     span: Span | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
     spans: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)

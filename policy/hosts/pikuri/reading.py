@@ -25,7 +25,7 @@ from policy.project import Attenuated
 from policy.ruleset import Entry, RuleSet
 from policy.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["Declared", "Enforced", "declared_reading", "dialect"]
+__all__ = ["FILES", "SUB_AGENT", "Declared", "Enforced", "declared_reading", "dialect"]
 
 # The folder that is made for one start of an agent, and removed behind it.
 TEMP: Final = "/@temp"
@@ -33,6 +33,9 @@ SUB_AGENT: Final = "sub_agent"
 
 _READING: Final = frozenset({"read", "grep", "glob", "file_list"})
 _WRITING: Final = frozenset({"write", "edit"})
+
+# The tools that the folders of a workspace bound.
+FILES: Final = _READING | _WRITING
 _PATH: Final = Argument(ArgumentKind.PATH, ("path", "file_path"))
 _FOLDER: Final = Argument(ArgumentKind.PATH, ("path",), absent=".")
 
@@ -54,25 +57,23 @@ def dialect(host: Host, workspace: Workspace | None) -> Dialect:
     )
     if not isinstance(workspace, Filesystem):
         return plain
-    links = tuple(sorted(workspace.links.items()))
+    links = tuple(sorted((link, to.rstrip("/")) for link, to in workspace.links.items()))
     return attrs.evolve(plain, cwd=workspace.project_root.rstrip("/"), links=links)
 
 
-def _tool_entries(
-    tool: Tool, workspace: Workspace | None, confirmer: Confirmer, rule: str = ""
-) -> Iterator[Entry]:
+def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer) -> Iterator[Entry]:
     """Yield the lines of one tool, as whoever holds it has it."""
     name, place = tool.name, tool.span.place if tool.span else None
     asked = Effect.ALLOW if confirmer is Confirmer.AUTO_APPROVE else Effect.ASK
     effect = asked if name in {"bash", "write"} else Effect.ALLOW
-    rule = rule or f"{'add_sub_agent_tool' if tool.sub_agents_only else 'add_tool'} {name}"
-    if not isinstance(workspace, Filesystem) or name not in _READING | _WRITING:
-        yield Entry(name, effect, rule=rule, place=place)
+    if not isinstance(workspace, Filesystem) or name not in FILES:
+        yield Entry(name, effect, rule=name, place=place)
         return
     for root in workspace.roots(write=name in _WRITING):
         pattern = Pattern.of(Kind.PATH, [root.rstrip("/"), Gap.DEEP])
-        yield Entry(name, effect, pattern, rule=f"{rule} in {root}", place=place)
-    yield Entry(name, Effect.DENY, rule=f"{rule} elsewhere", place=place)
+        below = f"{name}({root.rstrip('/')}/**)"
+        yield Entry(name, effect, pattern, rule=below, place=place)
+    yield Entry(name, Effect.DENY, rule=f"{name} (elsewhere)", place=place)
 
 
 def _rules(
@@ -89,7 +90,7 @@ def _starting(host: Host, done: Registered) -> Iterator[Entry]:
     for persona in done.personas:
         place = persona.span.place if persona.span else None
         pattern = Pattern.exactly(persona.name)
-        yield Entry(spawn, Effect.ALLOW, pattern, rule=f"persona {persona.name}", place=place)
+        yield Entry(spawn, Effect.ALLOW, pattern, rule=f"{spawn}({persona.name})", place=place)
     if done.snapshot is not None:
         yield Entry(spawn, Effect.ALLOW, rule=SUB_AGENT)
 
@@ -100,7 +101,7 @@ def _named(host: Host, persona: Persona) -> RuleSet:
     for tool in persona.tool_names:
         span = persona.span_of(tool)
         place = span.place if span else None
-        lines.append(Entry(tool, Effect.ALLOW, rule=f"{persona.name}: {tool}", place=place))
+        lines.append(Entry(tool, Effect.ALLOW, rule=tool, place=place))
     return RuleSet(tuple(lines), Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
 
 

@@ -4,14 +4,39 @@ from __future__ import annotations
 
 import enum
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import attrs
 
+from policy import limits
 from policy.effect import Effect
 
 __all__ = ["AllowAll", "Confirmer", "Filesystem", "Workspace", "confirmation"]
+
+
+def _full(path: str, root: str) -> str:
+    full = posixpath.normpath(path if path.startswith("/") else f"{root}/{path}")
+    return "/" + full.lstrip("/")
+
+
+def _folder(path: str) -> str:
+    return _full(path, "/")
+
+
+def _folders(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(_folder, paths))
+
+
+def _targets(links: Mapping[str, str]) -> dict[str, str]:
+    """Return *links* with both ends absolute; a target is relative to where its link is.
+
+    Those nearer to the root come first, as a path is walked.
+    """
+    return {
+        _folder(link): _full(target, posixpath.dirname(_folder(link)))
+        for link, target in sorted(links.items())
+    }
 
 
 @attrs.frozen
@@ -27,37 +52,39 @@ class Filesystem:
 
     """
 
-    project_root: str
-    readable: tuple[str, ...] = ()
-    writable: tuple[str, ...] = ()
-    links: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    project_root: str = attrs.field(converter=_folder)
+    readable: tuple[str, ...] = attrs.field(default=(), converter=_folders)
+    writable: tuple[str, ...] = attrs.field(default=(), converter=_folders)
+    links: Mapping[str, str] = attrs.field(factory=dict, converter=_targets, hash=False)
 
     def roots(self, *, write: bool) -> tuple[str, ...]:
-        """Return the folders that may be written, or read."""
+        """Return the folders that may be written, or read, and those that they lead to."""
         written = (self.project_root, *self.writable)
-        return written if write else (*written, *self.readable)
+        named = written if write else (*written, *self.readable)
+        led_to = (real for root in named if (real := self._real(root)) is not None)
+        return tuple(dict.fromkeys((*named, *led_to)))
 
     def decide(self, path: str, *, write: bool) -> Effect:
         """Return whether *path* may be opened; what leads out by ``..`` or a link may not."""
         if not path or "\0" in path:
             return Effect.DENY
         full = _full(path, self.project_root)
-        allowed = self._inside(full, write=write) and self._inside(self._real(full), write=write)
-        return Effect.ALLOW if allowed else Effect.DENY
+        real = self._real(full)
+        if real is None or not all(self._inside(one, write=write) for one in (full, real)):
+            return Effect.DENY
+        return Effect.ALLOW
 
     def _inside(self, path: str, *, write: bool) -> bool:
-        return any(_below(path, posixpath.normpath(root)) for root in self.roots(write=write))
+        return any(_below(path, root) for root in self.roots(write=write))
 
-    def _real(self, path: str) -> str:
-        for _ in self.links:
-            for link, target in self.links.items():
-                if _below(path, link):
-                    to = _full(target, posixpath.dirname(link))
-                    path = posixpath.normpath(to + path[len(link) :])
-                    break
-            else:
-                break
-        return path
+    def _real(self, path: str) -> str | None:
+        """Return where *path* leads, None where links lead in a circle."""
+        for _ in range(limits.LINKS):
+            link = next((link for link in self.links if _below(path, link)), None)
+            if link is None:
+                return path
+            path = _full(self.links[link] + path[len(link) :], "/")
+        return None
 
 
 @attrs.frozen
@@ -70,11 +97,6 @@ class AllowAll:
 
 
 Workspace = Filesystem | AllowAll
-
-
-def _full(path: str, root: str) -> str:
-    full = posixpath.normpath(path if path.startswith("/") else f"{root}/{path}")
-    return "/" + full.lstrip("/")
 
 
 def _below(path: str, root: str) -> bool:
