@@ -24,7 +24,7 @@ MIXED = FIXTURES / "mixed"
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     tree = Folder(MIXED)
-    return {path: tree.read(path).decode() for path in tree.paths()}
+    return {p: tree.read(p).decode() for p in tree.paths() if p != "requests.yaml"}
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,10 @@ def _listing(workspace: Workspace) -> list[str]:
     return lines
 
 
-def test_what_each_host_reads_of_a_mixed_tree(workspace: Workspace, text) -> None:
+def test_what_each_host_reads_of_a_mixed_tree(workspace: Workspace, files, text) -> None:
     assert "\n".join([*_listing(workspace), ""]) == text
     assert workspace.unread == ()
-    assert workspace.files == set(Folder(MIXED).paths())
+    assert workspace.files == files.keys()
 
 
 def test_a_file_of_one_host_is_read_by_no_other(files: dict[str, str]) -> None:
@@ -75,18 +75,9 @@ def test_each_host_prints_its_own_files_and_no_other(files: dict[str, str]) -> N
 @pytest.mark.parametrize(
     ("chain", "call", "status"),
     [
-        ("a3s:main>builder", "bash(make all)", 0),
-        ("a3s:main>reviewer", "edit(x)", 1),
         ("claude-code:main>reviewer", "Read(src/a)", 0),
-        ("claude-code:main>reviewer", "Read(.env)", 1),
-        ("claude-code@services/api:main", "WebFetch(domain:example.com)", 1),
-        ("pikuri:coder>reader", "web_search(x)", 0),
-        ("coder>reader", "read(x)", 1),
-        ("pikuri@services/api:api", "read(x)", 0),
-        ("lead>helper", "Read(x)", 0),
-        ("policy@services/api/api.policy:api", "Read(src/x)", 0),
-        ("zeph:main>explorer", "grep(x)", 0),
         ("zeph@services/api:main>explorer", "grep(x)", 1),
+        ("policy@services/api/api.policy:api", "Read(src/x)", 0),
         ("main", "Read(x)", 2),  # of several hosts
         ("api", "Read(x)", 2),
     ],
