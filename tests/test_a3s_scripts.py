@@ -417,7 +417,7 @@ def test_a61_a_verifier_refuses_what_obviously_changes_something() -> None:
 def test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted() -> None:
     assert INHERITED["workspace"]
     assert not INHERITED["memory"]
-    assert check_task({"tasks": [{"agent": "explore", "prompt": "p"}]}) == ("explore",)
+    assert check_task({"tasks": [{"agent": "explore", "description": "d", "prompt": "p"}]}) == ("explore",)
     for bad in (
         {"tasks": []},
         {"tasks": [{"agent": "a"}] * 33},

@@ -282,7 +282,7 @@ def _of_guardrail(case: Case, profile: Profile) -> Effect:
     guardrail = Guardrail(
         Mode.of(given.get("mode", "default")),
         given.get("workspace"),
-        given.get("symlinks") or {},
+        frozenset(given.get("symlinks") or ()),
         profile,
     )
     return guardrail.check(*_call(case["query"]))

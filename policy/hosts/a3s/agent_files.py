@@ -201,13 +201,16 @@ def _split(value: Scalar) -> tuple[tuple[str, ...], tuple[Span, ...]]:
     return tuple(items), tuple(spans)
 
 
-_MAPPED: Final = frozenset("read write edit search ls bash task parallel_task grep glob".split())
+_MAPPED: Final = {
+    **{name: name for name in "read write edit search ls bash task parallel_task".split()},
+    "parallel-task": "parallel_task",
+}
 
 
 def mapped(text: str) -> str:
     """Return the rule that an item of a list of tools becomes."""
     if text.lower() in _MAPPED:
-        return f"{text.lower()}(*)"
+        return f"{_MAPPED[text.lower()]}(*)"
     if text == "*" or "(" in text:
         return text
     return f"{text}(*)"

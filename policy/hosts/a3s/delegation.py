@@ -67,7 +67,9 @@ def delegate(  # a parent, who confirms for it, an agent and a call
         only_permissions: whether to leave out who confirms.
 
     """
-    if tool.lower() in SPAWNING or agent.tool_free:
+    if agent.tool_free:
+        return Passage(Effect.DENY, GateReason.NO_MANAGER)
+    if tool.lower() in SPAWNING:
         return Passage(Effect.DENY, GateReason.DENIED)
     above, own = bound_of(parent, agent)
     scopes = []

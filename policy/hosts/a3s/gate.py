@@ -15,7 +15,7 @@ import attrs
 from policy.effect import Effect
 from policy.hosts.a3s.confirmation import Provider, settled
 from policy.hosts.a3s.permissions import PermissionPolicy
-from policy.hosts.a3s.skills import skill_rules
+from policy.hosts.a3s.skills import skill_restricts
 from policy.hosts.a3s.versions import NEWEST, Profile
 
 __all__ = ["Facts", "GateReason", "Passage", "Scope", "compose", "evaluate", "evaluate_call"]
@@ -109,7 +109,7 @@ def evaluate(
     passed = list(scopes)
     if facts.pre_tool_block is not None:
         return Passage(Effect.DENY, GateReason.HOOK)
-    if facts.active_skills is not None and not _in_skills(tool, facts.active_skills, profile):
+    if skill_restricts(tool, facts.active_skills or ()):
         return Passage(Effect.DENY, GateReason.SKILL)
     passage = _permitted(passed, facts, profile)
     if passage.effect is not Effect.DENY and facts.budget_denied:
@@ -122,22 +122,20 @@ def _permitted(scopes: list[Scope], facts: Facts, profile: Profile) -> Passage:
     if Effect.DENY in effects:
         return Passage(Effect.DENY, GateReason.DENIED)
     asking = [s for s, effect in zip(scopes, effects, strict=True) if effect is Effect.ASK]
-    hook = facts.request_hook if asking and profile.since(6, 9) else None
-    if hook is Effect.DENY:
-        return Passage(Effect.DENY, GateReason.REQUEST_HOOK)
-    if hook is Effect.ALLOW and all(scope.provider not in _NOBODY for scope in asking):
-        # It answers for a person that is there; it puts nobody in the place of one.
-        if not facts.needs_confirmation:
-            return Passage(Effect.ALLOW, GateReason.REQUEST_HOOK)
-        asking = []
-    if facts.needs_confirmation and scopes[0] not in asking:
-        asking.insert(0, scopes[0])  # what the tool wants goes to the outermost
-    if not asking:
+    if not asking and not facts.needs_confirmation:
         return Passage(Effect.ALLOW, GateReason.ALLOWED)
-    return _confirmed(asking)
-
-
-_NOBODY = frozenset({Provider.NONE, Provider.UNAVAILABLE})
+    # What the tool wants where nobody asks goes to the outermost.
+    passage = _confirmed(asking or scopes[:1])
+    if passage.effect is not Effect.ASK or not asking or not profile.since(6, 9):
+        return passage
+    match facts.request_hook:
+        case Effect.DENY:
+            return Passage(Effect.DENY, GateReason.REQUEST_HOOK)
+        case Effect.ALLOW if not facts.needs_confirmation:
+            # It answers for a person that is there; it puts nobody in the place of one.
+            return Passage(Effect.ALLOW, GateReason.REQUEST_HOOK)
+        case _:
+            return passage
 
 
 def _confirmed(asking: list[Scope]) -> Passage:
@@ -150,12 +148,6 @@ def _confirmed(asking: list[Scope]) -> Passage:
     if people:
         return Passage(Effect.ASK, GateReason.ASKED, people)
     return Passage(Effect.ALLOW, GateReason.NOT_REQUIRED)
-
-
-def _in_skills(tool: str, allowed: Iterable[str], profile: Profile) -> bool:
-    """Return whether a skill names the tool for every argument; part of them does not count."""
-    rules = [rule for text in allowed for rule in skill_rules(text, profile)]
-    return any(rule.any_argument and rule.names(tool) for rule in rules)
 
 
 def compose(scopes: Iterable[Effect | None]) -> Effect:

@@ -11,7 +11,8 @@ from typing import Any, Final
 import attrs
 
 from policy.effect import Effect
-from policy.hosts.a3s.shell_risk import Risk, command_risk
+from policy.hosts.a3s.git_risk import git_risk
+from policy.hosts.a3s.shell_risk import Risk, command_risk, words_of
 from policy.hosts.a3s.versions import NEWEST, Profile
 
 __all__ = ["Guardrail", "Mode", "Risk", "assess"]
@@ -30,9 +31,10 @@ class Mode(enum.Enum):
     @classmethod
     def of(cls, text: str) -> Mode:
         """Return the mode of that name; what is no mode is the default one."""
-        if text == "yolo":
+        name = text.strip().lower()
+        if name == "yolo":
             return cls.FORCE
-        return next((mode for mode in cls if mode.value == text), cls.DEFAULT)
+        return next((mode for mode in cls if mode.value == name), cls.DEFAULT)
 
 
 _DENY, _ASK, _ALLOW = Effect.DENY, Effect.ASK, Effect.ALLOW
@@ -54,14 +56,14 @@ class Guardrail:
     Attributes:
         mode: how much it does by itself.
         workspace: the folder paths may lead into, absolute, or None.
-        links: names of files that are links, and what each leads to.
+        links: names of files that are links; none may be on a path of a call.
         profile: the version.
 
     """
 
     mode: Mode = Mode.DEFAULT
     workspace: str | None = None
-    links: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    links: frozenset[str] = attrs.field(factory=frozenset, converter=frozenset)
     profile: Profile = NEWEST
 
     def check(self, tool: str, args: Mapping[str, Any]) -> Effect:
@@ -71,38 +73,113 @@ class Guardrail:
             row = _PLAN_BEFORE_9
         return row[assess(tool, args, self).value]
 
+    def is_outside(self, path: str) -> bool:
+        """Return whether *path*, as written, leads out of the workspace."""
+        text = path.replace("\\", "/").strip()
+        if text.startswith(("~", "$HOME", "${HOME}")) or _DRIVE.match(text):
+            return True
+        if not text.startswith("/"):
+            return _climbs_out(text)
+        return self.workspace is None or text.startswith("//") or not self._is_inside(text)
+
+    def crosses_link(self, path: str) -> bool:
+        """Return whether a link is on *path*, wherever it leads."""
+        if self.workspace is None or not self.links or self.is_outside(path):
+            return False
+        full = self._absolute(path.replace("\\", "/").strip())
+        links = (self._absolute(link) for link in self.links)
+        return any(full == link or full.startswith(f"{link}/") for link in links)
+
+    def _absolute(self, path: str) -> str:
+        return posixpath.normpath(path if path.startswith("/") else f"{self.workspace}/{path}")
+
+    def _is_inside(self, path: str) -> bool:
+        root, full = self._absolute("."), self._absolute(path)
+        return full == root or full.startswith(root.rstrip("/") + "/")
+
+
+_DRIVE: Final = re.compile(r"[A-Za-z]:")
+
+
+def _climbs_out(path: str) -> bool:
+    depth = 0
+    for segment in path.split("/"):
+        depth += {"": 0, ".": 0, "..": -1}.get(segment, 1)
+        if depth < 0:
+            return True
+    return False
+
 
 # --- the risk of a call ---------------------------------------------------------
 
-_READS: Final = frozenset(
-    "read ls list_files search grep glob code_symbols code_navigation code_diagnostics".split()
+_QUIET: Final = frozenset(
+    "web_search web_fetch search_skills generate_object update_plan ask_user".split()
 )
-_QUIET: Final = frozenset("web_fetch web_search update_plan".split())
+_LOOKS: Final = frozenset("search ls code_symbols code_navigation code_diagnostics".split())
+_MODES: Final = frozenset({"grep", "glob"})  # tools of their own once
 _WRITES: Final = frozenset("write edit patch download".split())
 _DEEPEST: Final = 16
 
 
-def assess(tool: str, args: Mapping[str, Any], guardrail: Guardrail, depth: int = 0) -> Risk:
+def assess(tool: str, args: object, guardrail: Guardrail, depth: int = 0) -> Risk:
     """Return the risk of a call; what is not known is high."""
     name = tool.lower()
+    if not isinstance(args, Mapping):
+        return Risk.HIGH
     if name == "batch":
         return _batch(args, guardrail, depth)
+    if any(guardrail.crosses_link(path) for path in _paths(name, args)):
+        return Risk.CRITICAL
     if name == "bash":
         command = args.get("command")
-        return command_risk(command) if isinstance(command, str) else Risk.HIGH
+        known = isinstance(command, str)
+        return command_risk(str(command), guardrail.is_outside) if known else Risk.HIGH
     if name == "git":
-        return _git(args)
+        return git_risk(args)
+    if name == "read":
+        return _read(args, guardrail)
     if name in _QUIET:
         return Risk.ROUTINE
-    if name in _READS:
-        return Risk.ROUTINE if _inside(args, guardrail) else Risk.CRITICAL
+    if name in _LOOKS or (name in _MODES and not guardrail.profile.one_search):
+        return _at(args.get("path"), Risk.ROUTINE, guardrail, absent=Risk.ROUTINE)
     if name in _WRITES:
-        if not _inside(args, guardrail):
-            return Risk.CRITICAL
-        return Risk.BOUNDED if _well_formed(name, args) else Risk.HIGH
-    if name == "task":
-        return Risk.BOUNDED
+        # A download without a destination gets one inside the workspace.
+        absent = Risk.BOUNDED if name == "download" and "file_path" not in args else Risk.HIGH
+        return _at(args.get("file_path"), Risk.BOUNDED, guardrail, absent=absent)
     return Risk.HIGH
+
+
+def _at(path: object, inside: Risk, guardrail: Guardrail, *, absent: Risk) -> Risk:
+    if not isinstance(path, str) or not path.strip():
+        return absent
+    return Risk.CRITICAL if guardrail.is_outside(path) else inside
+
+
+def _read(args: Mapping[str, Any], guardrail: Guardrail) -> Risk:
+    paths = _paths("read", args)
+    listed = args.get("files")
+    if not isinstance(args.get("file_path"), str) and (
+        not isinstance(listed, (list, tuple)) or len(paths) != len(listed)
+    ):
+        return Risk.HIGH
+    risks = [_at(path, Risk.ROUTINE, guardrail, absent=Risk.HIGH) for path in paths]
+    return max(risks, key=lambda risk: risk.value, default=Risk.HIGH)
+
+
+def _paths(name: str, args: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a call that are taken for paths."""
+    if name == "bash":
+        command = args.get("command")
+        words = words_of(command) if isinstance(command, str) else []
+        return [word for word in words if not word.startswith("-")]
+    one = args.get("path" if name in _LOOKS | _MODES else "file_path")
+    if isinstance(one, str):
+        return [one]
+    several = args.get("files") if name == "read" else ()
+    if not isinstance(several, (list, tuple)):
+        return []
+    found = (entry.get("path") for entry in several if isinstance(entry, Mapping))
+    return [path for path in found if isinstance(path, str)]
 
 
 def _batch(args: Mapping[str, Any], guardrail: Guardrail, depth: int) -> Risk:
@@ -112,69 +189,6 @@ def _batch(args: Mapping[str, Any], guardrail: Guardrail, depth: int) -> Risk:
     found = []
     for call in calls:
         tool = call.get("tool") if isinstance(call, Mapping) else None
-        inner = call.get("args", {}) if isinstance(call, Mapping) else None
-        if not isinstance(tool, str) or not isinstance(inner, Mapping):
-            found.append(Risk.HIGH)
-            continue
-        found.append(assess(tool, inner, guardrail, depth + 1))
+        known = isinstance(tool, str)
+        found.append(assess(tool, call.get("args"), guardrail, depth + 1) if known else Risk.HIGH)
     return max(found, key=lambda risk: risk.value)
-
-
-def _well_formed(name: str, args: Mapping[str, Any]) -> bool:
-    if name == "patch":
-        return any(isinstance(args.get(key), str) for key in ("file_path", "patch", "diff"))
-    return isinstance(args.get("file_path"), str) and bool(args["file_path"])
-
-
-_DRIVE: Final = re.compile(r"[A-Za-z]:")
-_PATH_KEYS: Final = ("file_path", "path")
-
-
-def _inside(args: Mapping[str, Any], guardrail: Guardrail) -> bool:
-    """Return whether every path of a call stays in the workspace, links followed."""
-    paths = [args[key] for key in _PATH_KEYS if isinstance(args.get(key), str)]
-    files = args.get("files")
-    if isinstance(files, (list, tuple)):
-        paths += [
-            f["path"] for f in files if isinstance(f, Mapping) and isinstance(f.get("path"), str)
-        ]
-    return all(_stays(path, guardrail) for path in paths)
-
-
-def _stays(path: str, guardrail: Guardrail) -> bool:
-    text = path.replace("\\", "/")
-    if _DRIVE.match(text) or text.startswith(("//", "~")):
-        return False
-    root = guardrail.workspace
-    if root is None:
-        return not text.startswith("/") and not posixpath.normpath(text).startswith("..")
-    root = posixpath.normpath(root)
-    full = posixpath.normpath(text if text.startswith("/") else f"{root}/{text}")
-    for link, target in guardrail.links.items():
-        if full == link or full.startswith(link + "/"):
-            full = posixpath.normpath(target + full[len(link) :])
-    return full == root or full.startswith(root.rstrip("/") + "/")
-
-
-_GIT_READS: Final = frozenset(
-    "status log diff show blame remote rev-parse describe ls-files shortlog reflog".split()
-)
-_GIT_CHANGES: Final = frozenset("checkout branch stash worktree add commit tag switch".split())
-_FORCE: Final = ("force", "hard", "delete", "discard")
-
-
-def _git(args: Mapping[str, Any]) -> Risk:
-    command = args.get("command")
-    values = [value for key, value in args.items() if key != "command"]
-    texts = [value for value in values if isinstance(value, str)]
-    if any(text.startswith("-") for text in texts):
-        return Risk.HIGH
-    if any(args.get(flag) for flag in _FORCE):
-        return Risk.HIGH
-    if command in _GIT_READS:
-        return Risk.ROUTINE
-    if command in _GIT_CHANGES:
-        if command in {"branch", "stash", "worktree"} and not texts and not any(values):
-            return Risk.ROUTINE  # they list
-        return Risk.BOUNDED
-    return Risk.HIGH

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from policy.effect import Effect
 from policy.hosts.a3s.errors import A3sError, Kind
+from policy.hosts.a3s.versions import NEWEST, Profile
 
 __all__ = ["INHERITED", "check_task", "mcp_needs_confirmation", "verifier_preflight"]
 
@@ -32,14 +33,13 @@ def mcp_needs_confirmation(
 
 
 def _risky(given: Mapping[str, Any]) -> bool:
-    for key, value in given.items():
-        if key not in _RISK_KEYS:
-            continue
-        labels = value if isinstance(value, (list, tuple)) else [value]
-        for label in labels:
-            if not isinstance(label, str) or label.strip().lower() not in _HARMLESS:
-                return True
-    return False
+    return any(_risky_label(value) for key, value in given.items() if key.lower() in _RISK_KEYS)
+
+
+def _risky_label(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_risky_label, value))
+    return not isinstance(value, str) or value.strip().lower() not in _HARMLESS
 
 
 # --- turns of a verifier --------------------------------------------------------
@@ -81,46 +81,60 @@ def _git_changes(args: Mapping[str, Any]) -> bool:
         case "checkout":
             return True
         case "branch":
-            return bool(args.get("name"))
+            return isinstance(args.get("name"), str)
         case "stash":
-            return bool(args.get("message")) or bool(args.get("include_untracked"))
+            return isinstance(args.get("message"), str) or args.get("include_untracked") is True
         case "worktree":
-            action = args.get("action") or args.get("subcommand") or args.get("operation")
-            return action in {"create", "add", "remove"}
+            return args.get("subcommand") in ("create", "remove")
         case _:
             return False
 
 
 # --- starting agents -------------------------------------------------------------
 
-_TASK_FIELDS: Final = frozenset({"agent", "description", "prompt", "background", "max_steps"})
+_TASK_NEEDS: Final = ("agent", "description", "prompt")
+_TASK_FIELDS: Final = frozenset({*_TASK_NEEDS, "background", "max_steps", "output_schema"})
+_CALL_FIELDS: Final = frozenset(
+    "tasks allow_partial_failure timeout_ms timeoutMs min_success_count minSuccessCount".split()
+)
 _MOST_TASKS: Final = 32
 
 
-def check_task(args: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the agents that a call of `task` starts.
+def check_task(args: Mapping[str, Any], profile: Profile = NEWEST) -> tuple[str, ...]:
+    """Return the agents that a call of `task` starts; before 6.8 it was one.
 
     Raises:
-        A3sError: there are none or too many, or a field is unknown.
+        A3sError: there are none or too many, or a field is unknown or missing.
 
     """
-    unknown = sorted(set(args) - {"tasks"})
+    if not profile.one_search:
+        return (_task(args),)
+    _no_others(args, _CALL_FIELDS)
     tasks = args.get("tasks")
-    if unknown:
-        raise A3sError(Kind.TASK_ARGUMENTS, f"unknown field `{unknown[0]}`")
     if not isinstance(tasks, (list, tuple)) or not 1 <= len(tasks) <= _MOST_TASKS:
         msg = f"expected 1 to {_MOST_TASKS} entries in `tasks`"
         raise A3sError(Kind.TASK_ARGUMENTS, msg)
-    agents = []
-    for task in tasks:
-        agent = task.get("agent") if isinstance(task, Mapping) else None
-        if not isinstance(agent, str) or not agent:
-            raise A3sError(Kind.TASK_ARGUMENTS, "missing field `agent`")
-        strange = sorted(set(task) - _TASK_FIELDS)
-        if strange:
-            raise A3sError(Kind.TASK_ARGUMENTS, f"unknown field `{strange[0]}`")
-        agents.append(agent)
-    return tuple(agents)
+    return tuple(map(_task, tasks))
+
+
+def _task(given: object) -> str:
+    if not isinstance(given, Mapping):
+        raise A3sError(Kind.TASK_ARGUMENTS, "expected a mapping in `tasks`")
+    _no_others(given, _TASK_FIELDS)
+    for field in _TASK_NEEDS:
+        if not isinstance(given.get(field), str):
+            raise A3sError(Kind.TASK_ARGUMENTS, f"missing field `{field}`")
+    return str(given["agent"])
+
+
+def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise A3sError(
+            Kind.TASK_ARGUMENTS,
+            f"unknown field `{unknown[0]}`",
+            help="known are " + ", ".join(f"`{field}`" for field in sorted(known)),
+        )
 
 
 # What an agent that is started gets of the one that starts it, beside permissions.

@@ -1,12 +1,12 @@
 """How chains of A3S come about: as declared, and as the host has them.
 
-A chain has two links at most. The second is an agent, or ``script:name``, the
-calls that a script tool makes.
+Behind the session stands an agent, or ``script:name``, the calls that a script
+tool makes; behind a script that may call `task`, an agent. An agent starts none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Final
 
@@ -15,6 +15,7 @@ import attrs
 from policy.chain import Link, SpawnDenied
 from policy.decision import Reason
 from policy.effect import Effect
+from policy.hosts.a3s.agents_data import AGENT_ALIASES
 from policy.hosts.a3s.confirmation import Provider, settled
 from policy.hosts.a3s.definitions import AgentDefinition
 from policy.hosts.a3s.delegation import own_provider
@@ -59,30 +60,37 @@ class World:
         found = [p.rules for p in (session.permissions, session.style) if p is not None]
         return tuple(found) or (RuleSet((), Effect.ASK, dialect(session.profile)),)
 
-    def script_rules(self, name: str) -> RuleSet:
-        """Return the list of a script: exact names, and nothing else."""
-        spec = self.scripts[name]
-        tools = spec.effective_tools(self.session.profile) or ()
+    def resolve(self, name: str) -> str:
+        """Return the link that *name* stands for: itself, or what it is another name of."""
+        other = AGENT_ALIASES.get(name, "")
+        return other if name not in self.names and other in self.agents else name
+
+    def script_rules(self, name: str, *, without: Collection[str] = ()) -> RuleSet:
+        """Return the list of a script: exact names, and nothing else; *without* are left out."""
+        spec, profile = self.scripts[name], self.session.profile
         place = spec.list_span.place if spec.list_span else None
-        entries = tuple(
-            Entry(f"={tool}", Effect.ALLOW, rule=tool, place=place)
-            for tool in tools
-            if _listable(tool)
-        )
-        modes = tuple(
-            Entry("=search", Effect.ALLOW, slashed(f"{mode} :*"), rule=mode, place=place)
-            for mode in tools
-            if mode in MODES and self.session.profile.one_search
-        )
-        return RuleSet(
-            entries + modes, Effect.DENY, dialect(self.session.profile), Reason.UNAVAILABLE
-        )
+        entries = [_ONE_TASK] if profile.one_search else []
+        for tool in spec.effective_tools(profile) or ():
+            if _listable(tool) and tool not in without:
+                entries.append(Entry(f"={tool}", Effect.ALLOW, rule=tool, place=place))
+            if tool in MODES and profile.one_search:
+                mode = slashed(f"{tool} :*")
+                entries.append(Entry("=search", Effect.ALLOW, mode, rule=tool, place=place))
+        return RuleSet(tuple(entries), Effect.DENY, dialect(profile), Reason.UNAVAILABLE)
 
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
         """Return the call that starts an agent, or is a call of a script."""
         if agent.startswith(SCRIPT):
             return agent.removeprefix(SCRIPT), {}
-        return "task", {"tasks": [{"agent": agent}]}
+        task: dict[str, object] = {"agent": agent}
+        return "task", {"tasks": [task]} if self.session.profile.one_search else task
+
+
+# A script starts one agent a call. `agent` is the first key of every task, since keys are
+# sorted where arguments are compared as JSON, and within a text its quote would be escaped.
+_ONE_TASK: Final = Entry(
+    "=task", Effect.DENY, slashed('**},{"agent":**'), rule="a script starts one agent a call"
+)
 
 
 def _listable(name: str) -> bool:
@@ -109,7 +117,7 @@ class Declared(Attenuated):
         """Return the link behind *parent*; nobody starts the session."""
         if agent == MAIN:
             raise KeyError(agent)
-        return super().step(parent, agent)
+        return super().step(parent, self.world.resolve(agent))
 
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
         """Return the call that starts *agent*."""
@@ -125,13 +133,16 @@ def declared_tables(world: World) -> dict[str, Table]:
     """Return what every link declares, with nothing above it."""
     own = Ceiling.of(Part(rules, (MAIN,)) for rules in world.own_rules)
     handed_on = own if world.session.permissions or world.session.style else Ceiling()
-    tables = {MAIN: Table(own, handed_on, Bounds(depth=1))}
+    tables = {MAIN: Table(own, handed_on, Bounds(depth=2))}
     for name, agent in world.agents.items():
         sets = (*agent.declared, no_spawning(world))
-        tables[name] = Table(Ceiling.of(Part(rules, (name,)) for rules in sets))
+        use = Ceiling.of(Part(rules, (name,)) for rules in sets)
+        tables[name] = Table(use, bounds=Bounds(depth=0))
     for name in world.scripts:
         link = f"{SCRIPT}{name}"
-        tables[link] = Table.of(world.script_rules(name), link=link)
+        # The host leaves out `program` so that no script starts a script, and not their names.
+        rules = world.script_rules(name, without=world.scripts)
+        tables[link] = Table(Ceiling.of([Part(rules, (link,))]), bounds=Bounds(depth=1))
     return tables
 
 
@@ -160,13 +171,15 @@ class Enforced:
         return Link(MAIN, self._table([(rules, MAIN) for rules in sets]))
 
     def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*, which is the session itself."""
-        if agent not in self.world.names or agent == MAIN:
+        """Return the link behind *parent*: the session itself, or a script."""
+        name = self.world.resolve(agent)
+        if name not in self.world.names or name == MAIN:
             raise KeyError(agent)
-        if parent.depth:
+        if parent.depth and not (parent.depth == 1 and parent.name.startswith(SCRIPT)):
             raise SpawnDenied(agent, parent.name, "depth")
         session = self.world.session
-        return Link(agent, self._table(self._child(agent, session, session.provider)), 1)
+        sets = self._child(name, session, session.provider)
+        return Link(name, self._table(sets), parent.depth + 1)
 
     def _child(
         self, link: str, above: SessionSettings | None, provider: Provider

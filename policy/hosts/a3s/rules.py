@@ -131,7 +131,12 @@ def names_tool(named: str, tool: str) -> bool:
     """Return whether the tool of a line is, or is a pattern over, *tool*."""
     if named.startswith("="):
         return names(named).matches(tool)
-    return named.lower() == tool.lower()
+    return _folded(named) == _folded(tool)
+
+
+def _folded(name: str) -> str:
+    # Letters of ASCII alone: a Kelvin sign is no `k`.
+    return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def lane_rule(text: str) -> Lane | None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Callable
 from typing import Final
 
 import attrs
 
-__all__ = ["Risk", "command_risk"]
+__all__ = ["Risk", "command_risk", "words_of"]
 
 
 class Risk(enum.Enum):
@@ -32,13 +33,11 @@ class _Part:
     Attributes:
         words: without quotes.
         operator: what stands in front of it.
-        open: whether a glob, a redirection, a substitution or a variable is in it.
 
     """
 
     words: tuple[str, ...]
     operator: str
-    open: bool
 
 
 _TOKEN: Final = re.compile(
@@ -53,29 +52,20 @@ _LONGEST: Final = 100_000
 def _parts(command: str) -> list[_Part]:
     found: list[_Part] = []
     words: list[str] = []
-    operator, is_open = "", False
+    operator = ""
     for token in _TOKEN.finditer(command):
-        text = token[0]
         match token.lastgroup:
-            case "blank":
-                pass
             case "operator":
                 if words:
-                    found.append(_Part(tuple(words), operator, is_open))
-                words, operator, is_open = [], text, text in "()"
+                    found.append(_Part(tuple(words), operator))
+                words, operator = [], token[0]
             case "word":
-                quoted = text.startswith("'") and text.endswith("'") and text.count("'") == 2
-                is_open = is_open or (not quoted and bool(_EXPANDED.search(text)))
-                words.append(_unquoted(text))
+                words.append(_unquoted(token[0]))
             case _:
-                is_open = True
+                pass
     if words:
-        found.append(_Part(tuple(words), operator, is_open))
+        found.append(_Part(tuple(words), operator))
     return found
-
-
-# What the shell puts something else for, outside single quotes.
-_EXPANDED: Final = re.compile(r"[$`]|^[^\"]*[*?\[\]{}~][^\"]*$")
 
 
 def _unquoted(word: str) -> str:
@@ -91,7 +81,31 @@ _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish"})
 _WRAPPERS: Final = frozenset(
     "command exec env nohup nice time timeout stdbuf setsid xargs builtin ionice".split()
 )
-_FORK_BOMB: Final = re.compile(r"(\S+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&?[^}]*\}")
+_FORK_BOMB: Final = re.compile(
+    r"(\S{1,80})\s*\(\)\s*\{[^}]{0,200}\1\s*\|\s*\1\s*&?[^}]{0,200}\}"
+)
+
+# What is refused wherever it stands, in lower case and with one blank between words: the
+# host does not look whether it is data.
+_CATASTROPHES: Final = (
+    *("diskutil erase", ":(){", "kill -9 -1"),
+    *(f"rm -{options} {what}" for options in ("rf", "fr") for what in ("/", "~", "$home", "*")),
+)
+_FETCHERS: Final = ("curl ", "wget ")
+_PIPED: Final = tuple(f"|{blank}{shell}" for blank in ("", " ") for shell in ("sh", "bash", "zsh"))
+
+
+def _is_catastrophe(command: str) -> bool:
+    plain = " ".join(command.split()).lower()
+    return (
+        plain.startswith(("shutdown", "reboot"))
+        or any(text in plain for text in _CATASTROPHES)
+        or (any(text in plain for text in _FETCHERS) and any(text in plain for text in _PIPED))
+        or ("of=/dev/" in plain and f" {plain}".find(" dd ") >= 0)
+        or bool(_FORK_BOMB.search(command))
+    )
+
+
 _SUBSTITUTED: Final = re.compile(r"\$\(([^()]*)\)|`([^`]*)`")
 _EVERYTHING: Final = frozenset(
     {"/", "/*", "~", "~/", "~/*", "$HOME", "${HOME}", "*", ".", "./", "..", "$HOME/", "./*"}
@@ -152,64 +166,123 @@ def _removes_everything(arguments: tuple[str, ...]) -> bool:
 
 # --- what only looks --------------------------------------------------------------
 
-_LOOKING: Final = frozenset(
-    "pwd ls cat head tail wc echo printf which whoami date uname hostname id env printenv stat file"
-    " du df tree basename dirname realpath readlink sort uniq cut tr rg grep egrep fgrep find fd"
-    " diff cmp comm nl seq true false test type jq column rev tac md5sum sha256sum".split()
-)
 
-# Options by which one of them writes or runs something; a name stands for all that start so.
-_WRITING: Final = {
-    "sort": ("-o", "--output", "--compress-program"),
-    "find": ("-exec", "-ok", "-delete", "-fprint", "-fls"),
-    "fd": ("-x", "-X", "--exec"),
-    "rg": ("--pre",),
-    "tree": ("-o",),
-    "date": ("-s", "--set"),
-    "file": ("-C", "--compile"),
-    "env": ("",),
-    "hostname": ("",),
+@attrs.frozen
+class _Options:
+    """Options with which a program does more than look.
+
+    Attributes:
+        words: whole options; ``--x`` stands for ``--x=…`` too.
+        letters: of options with one dash, wherever they stand among others.
+
+    """
+
+    words: tuple[str, ...] = ()
+    letters: str = ""
+
+    def hold(self, argument: str) -> bool:
+        """Return whether *argument* is one of them."""
+        if argument in self.words or argument.startswith(tuple(f"{w}=" for w in self.words)):
+            return True
+        short = argument.startswith("-") and not argument.startswith("--")
+        return short and not set(self.letters).isdisjoint(argument[1:])
+
+
+_ANY_PROGRAM: Final = _Options(("--output", "--exec", "--command", "--config", "--files-from"))
+
+# Programs that only look, and the options with which each does not.
+_LOOKING: Final = {
+    **dict.fromkeys("pwd cat head tail wc stat file cut tr whoami df uname".split(), _Options()),
+    "ls": _Options(("--dereference", "--recursive"), "LR"),
+    "du": _Options(("--dereference",), "L"),
+    "date": _Options(("--set",), "s"),
+    "rg": _Options(("--pre", "--hostname-bin", "-L", "--follow")),
+    "grep": _Options(
+        tuple(
+            "-R -r --recursive --dereference-recursive --include --exclude-from --file".split()
+        ),
+        "f",
+    ),
+    "sort": _Options(("--temporary-directory", "--compress-program"), "oT"),
+    "find": _Options(("-L", "-H")),
+    "uniq": _Options(),
+    "printf": _Options(),
+    "echo": _Options(),
 }
-_GIT_LOOKING: Final = frozenset(
-    "status log diff show blame rev-parse describe ls-files shortlog reflog".split()
+
+# What `find` does something with, wherever it stands in a word.
+_FIND_ACTIONS: Final = re.compile(r" -(?:delete|exec|ok|fprint|fls|follow|lname)")
+
+_GIT_OPTIONS: Final = _Options(
+    ("--ext-diff", "--textconv", "--exec-path", "--config-env", "--paginate", "-p")
 )
+_GIT_LOOKING: Final = frozenset("status diff log show blame grep ls-files rev-parse".split())
+_GIT_BRANCH: Final = frozenset("--all -a --list --show-current --verbose -v -vv".split())
+_GIT_BEFORE: Final = ("--no-pager", "-P", "--no-optional-locks")
+
+# With any of these in it a command is not taken apart; of blanks only the space is.
+_NOT_PLAIN: Final = re.compile(r"""['"*?\[\]{};<>`$&]|[^\S ]|\|\|""")
+
+_EDGES: Final = "'\"()[]{},:"
 
 
-def command_risk(command: str) -> Risk:
-    """Return the risk of a command; one that is not known to only look is high."""
+def words_of(command: str) -> list[str]:
+    """Return the words of a command without what is around them, as paths are looked for."""
+    return [word for word in (part.strip(_EDGES) for part in command.split()) if word]
+
+
+def command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
+    """Return the risk of a command; one that is not known to only look is high.
+
+    Args:
+        command: the text.
+        outside: whether a word, taken for a path, leads out of the workspace.
+
+    """
+    command = command.strip()
     if len(command) > _LONGEST:
         return Risk.HIGH
-    parts = _parts(command)
-    if _FORK_BOMB.search(command) or _is_critical(parts):
+    if _is_catastrophe(command) or _is_critical(_parts(command)):
         return Risk.CRITICAL
     for found in _SUBSTITUTED.finditer(command):
         if command_risk(found[1] or found[2] or "") is Risk.CRITICAL:
             return Risk.CRITICAL
-    if parts and all(_only_looks(part) for part in parts):
-        return Risk.ROUTINE
-    return Risk.HIGH
+    if not command or _NOT_PLAIN.search(command) or any(map(outside, words_of(command))):
+        return Risk.HIGH
+    looks = all(_only_looks(segment.split()) for segment in command.split("|"))
+    return Risk.ROUTINE if looks else Risk.HIGH
 
 
-def _only_looks(part: _Part) -> bool:
-    if part.open or part.operator == "&":
+def _only_looks(words: list[str]) -> bool:
+    if not words:
         return False
-    program, arguments = part.words[0], part.words[1:]
+    program, arguments = words[0].strip(_EDGES), words[1:]
     if program == "git":
-        return bool(arguments) and _git_looks(arguments)
-    if program not in _LOOKING or any(_leads_out(a) for a in arguments):
+        return words[0] == "git" and _git_looks(arguments)
+    options = _LOOKING.get(program)
+    if options is None or any(_ANY_PROGRAM.hold(a) or options.hold(a) for a in arguments):
         return False
-    writing = _WRITING.get(program, ())
-    if program == "uniq" and len([a for a in arguments if not a.startswith("-")]) > 1:
-        return False  # the second file is written
-    return not any(a.startswith(option) for a in arguments for option in writing)
+    match program:
+        case "uniq":  # a second file is written
+            return sum(not a.startswith("-") for a in arguments) <= 1
+        case "printf" | "echo":
+            return not any(a.startswith("-") for a in arguments)
+        case "find":
+            return not _FIND_ACTIONS.search(" ".join(words).lower())
+        case _:
+            return True
 
 
-def _git_looks(arguments: tuple[str, ...]) -> bool:
-    return arguments[0] in _GIT_LOOKING and not any(
-        a.startswith(("--output", "--ext-diff", "--textconv", "-O")) or _leads_out(a)
-        for a in arguments[1:]
-    )
-
-
-def _leads_out(argument: str) -> bool:
-    return argument.startswith(("/", "~")) or ".." in argument.split("/")
+def _git_looks(arguments: list[str]) -> bool:
+    while arguments and arguments[0] in _GIT_BEFORE:
+        arguments = arguments[1:]
+    if not arguments or any(_ANY_PROGRAM.hold(a) or _GIT_OPTIONS.hold(a) for a in arguments):
+        return False
+    command, rest = arguments[0], arguments[1:]
+    match command:
+        case "remote":
+            return not rest or rest[0] in {"-v", "show"}
+        case "branch":
+            return _GIT_BRANCH.issuperset(rest)
+        case _:
+            return command in _GIT_LOOKING
