@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.documents.node import Mapping, Node, Scalar, Sequence
+from policy.documents.node import Mapping, Node, Scalar, Sequence, describe
 from policy.documents.yaml_nodes import read_yaml
 from policy.effect import Effect
 from policy.errors import PolicyError
@@ -16,7 +16,13 @@ from policy.hosts.a3s.agents_data import kind_of, policy_of
 from policy.hosts.a3s.definitions import AgentDefinition, ConfirmationInheritance, Listed
 from policy.hosts.a3s.errors import A3sError, Kind
 from policy.hosts.a3s.permissions import PermissionPolicy
-from policy.hosts.a3s.reading_nodes import Fields, first_of, permissions
+from policy.hosts.a3s.reading_nodes import (
+    Fields,
+    first_of,
+    is_null,
+    permissions,
+    unknown_permissions,
+)
 from policy.hosts.a3s.rules import PermissionRule
 from policy.hosts.a3s.versions import NEWEST, Profile
 from policy.source import Source, Span
@@ -76,31 +82,28 @@ def read_agent(
     if markdown is None:
         markdown = source.name.endswith(".md")
     start, end, body = header_of(source) if markdown else (0, len(source.text), None)
-    prefix = "Failed to parse agent YAML: "
+    what = "agent frontmatter" if markdown else "agent YAML"
     try:
         node = read_yaml(source, start, end)
     except PolicyError as error:
-        raise first_of(
-            error, lambda text, span: A3sError(Kind.AGENT_PARSE, prefix + text, span)
-        ) from None
+        raise first_of(error, Kind.AGENT_PARSE, f"Failed to parse {what}: ") from None
     if not isinstance(node, Mapping):
-        msg = f"{prefix}expected keys and values"
+        msg = f"Failed to parse {what}: expected keys and values, found {describe(node)}"
         raise A3sError(Kind.AGENT_PARSE, msg, node.span if node.span.text else source.whole())
     if node.get("kind") is not None:
-        prefix = "Failed to parse worker agent YAML: "
+        what = "worker frontmatter" if markdown else "worker agent YAML"
     prompt = "" if body is None else source.text[body:].strip()
-    return _definition(Fields(node, Kind.AGENT_PARSE, prefix), prompt, profile)
+    fields = Fields(node, Kind.AGENT_PARSE, f"Failed to parse {what}: ")
+    return _definition(fields, prompt, profile)
 
 
 def _definition(fields: Fields, prompt: str, profile: Profile) -> AgentDefinition:
     name, description = fields.text("name"), fields.text("description")
-    written = fields.node.get("name")
-    span = written.span if written else None
+    span = fields.span("name")
     kind = fields.optional_text("kind") or ""
     preset = kind_of(kind)
     if fields.node.get("kind") is not None and preset is None:
-        at = fields.node.get("kind")
-        fields.fail(f"unknown worker agent kind '{kind}'", at.span if at else None)
+        fields.fail(f"unknown worker agent kind '{kind}'", fields.span("kind"))
     inner = fields.mapping("permissions")
     block = None if inner is None else permissions(inner, profile)
     base = PermissionPolicy(profile=profile)
@@ -119,7 +122,7 @@ def _definition(fields: Fields, prompt: str, profile: Profile) -> AgentDefinitio
         permissions=_with_lists(base, tools, disallowed, profile),
         native=fields.truth("native"),
         hidden=fields.truth("hidden"),
-        model=_model(fields.node.get("model")),
+        model=_model(fields),
         prompt=fields.optional_text("prompt") or prompt,
         max_steps=preset.max_steps if preset and max_steps is None else max_steps,
         tool_free=fields.truth("tool_free"),
@@ -129,7 +132,10 @@ def _definition(fields: Fields, prompt: str, profile: Profile) -> AgentDefinitio
         tools=tools,
         disallowed=disallowed,
         span=span,
-        unknown=tuple((e.name, e.key.span) for e in fields.node.entries if e.name not in _FIELDS),
+        unknown=(
+            *((e.name, e.key.span) for e in fields.node.entries if e.name not in _FIELDS),
+            *(unknown_permissions(inner) if inner else ()),
+        ),
         second=tuple(_second(fields.node)),
     )
     if not name.strip():
@@ -137,8 +143,20 @@ def _definition(fields: Fields, prompt: str, profile: Profile) -> AgentDefinitio
     return definition
 
 
-def _model(node: Node | None) -> str | None:
-    return str(node.value) if isinstance(node, Scalar) and node.value is not None else None
+def _model(fields: Fields) -> str | None:
+    if is_null(fields.node.get("model")):
+        return None
+    if not isinstance(fields.node.get("model"), Mapping):
+        fields.fail(
+            "invalid type at `model`: expected a mapping",
+            fields.span("model"),
+            help="write `model: {provider: …, model: …}`; the host skips a file with a bare name",
+        )
+    model = fields.mapping("model")
+    if model is None:
+        return None
+    provider = model.optional_text("provider")
+    return f"{provider}/{model.text('model')}" if provider else model.text("model")
 
 
 def _confirmation(fields: Fields) -> ConfirmationInheritance | None:
@@ -148,10 +166,9 @@ def _confirmation(fields: Fields) -> ConfirmationInheritance | None:
     try:
         return ConfirmationInheritance(said)
     except ValueError:
-        node = fields.node.get("confirmation_inheritance")
         fields.fail(
             f"unknown variant `{said}`, expected `auto_approve`, `deny_on_ask` or `inherit_parent`",
-            node.span if node else None,
+            fields.span("confirmation_inheritance"),
         )
 
 

@@ -161,3 +161,13 @@ def session_findings(
             session.confirmation_span,
             help="write `confirmation: manager`",
         )
+    task = [p.rules.row("task").constant for p in (session.permissions, session.style) if p]
+    if not session.auto_delegation.allow_manual_delegation and not any(
+        outcome is not None and outcome.effect is Effect.DENY for outcome in task
+    ):
+        yield finding(
+            "a3s-delegation-only-hidden",
+            "the tools that start agents are hidden from the model, and may be called",
+            session.hiding_span,
+            help="deny `task` as well",
+        )

@@ -110,6 +110,8 @@ def child_visible(
     if tool.lower() in SPAWNING or agent.tool_free:
         return False
     profile = agent.permissions.profile
+    if not profile.hides_tools:
+        return True
     if agent.has_permissions and not agent.permissions.visible(tool):
         return False
     if parent is not None and not parent.visible(tool):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 
-from policy.errors import PolicyError
+from policy.errors import PolicyError, PolicyErrors
 from policy.source import Span
 
-__all__ = ["A3sError", "Kind"]
+__all__ = ["A3sError", "A3sErrors", "Kind"]
 
 
 class Kind(enum.Enum):
@@ -31,7 +32,6 @@ class Kind(enum.Enum):
     MCP_CONFIG = "mcp_config"
     UNKNOWN_KIND = "unknown_kind"
     DUPLICATE_TOOL = "duplicate_tool_name"
-    SCRIPT_PATH_EMPTY = "script_path_empty"
     SCRIPT_PATH_ABSOLUTE = "script_path_absolute"
     SCRIPT_PATH_ESCAPE = "script_path_escape"
     SCRIPT_PATH_EXTENSION = "script_path_extension"
@@ -63,3 +63,13 @@ class A3sError(PolicyError):
     ) -> None:
         super().__init__(message, span, help=help, file=file)
         self.kind = kind
+
+
+class A3sErrors(A3sError, PolicyErrors):
+    """Every independent mistake of one file; the kind is that of the first."""
+
+    def __init__(self, errors: Iterable[A3sError]) -> None:
+        PolicyErrors.__init__(self, errors)
+        self.kind = next(error.kind for error in self.errors if isinstance(error, A3sError))
+
+    __str__ = PolicyErrors.__str__

@@ -200,7 +200,7 @@ class PermissionPolicy:
 
     def visible(self, tool: str) -> bool:
         """Return whether the model is shown *tool*. It is no authority to call it."""
-        if not self.enabled:
+        if not self.enabled or not self.profile.hides_tools:
             return True
         if any(rule.any_argument and rule.names(tool) for rule in self.deny):
             return False

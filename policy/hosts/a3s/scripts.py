@@ -85,6 +85,9 @@ class ScriptToolSpec:
         omitted: whether the list is absent from the file.
         span: where its name is written.
         list_span: where the list is written.
+        spans: where each of its items is written.
+        unknown: keys that mean nothing, and where they are written.
+        unknown_limits: likewise, those among the limits.
 
     """
 
@@ -96,6 +99,9 @@ class ScriptToolSpec:
     omitted: bool = attrs.field(default=False, eq=False)
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
     list_span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    spans: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False)
+    unknown: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
+    unknown_limits: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
 
     def effective_tools(self, profile: Profile = NEWEST) -> tuple[str, ...] | None:
         """Return what remains of the list; None where it has none."""
