@@ -22,7 +22,7 @@ from policy.hosts.a3s import (
     delegate,
     read_agent,
 )
-from policy.hosts.a3s.codes import CODES
+from policy.hosts.a3s.codes import SEVERITIES
 from policy.hosts.a3s.errors import Kind
 from policy.source import Source
 from policy.syntax import Presence
@@ -45,11 +45,11 @@ def said(definition: AgentDefinition, tool: str, **args: object) -> str:
 
 def test_a18_all_fields_of_a_definition_are_read() -> None:
     found = agent(
-        "hidden: true\nmodel: m\nprompt: p\nmax_steps: 3\ntool_free: true\nnative: false\n"
+        "hidden: true\nmodel: {provider: p, model: m}\nprompt: p\nmax_steps: 3\ntool_free: true\nnative: false\n"
         "confirmation_inheritance: inherit_parent\ncolor: red"
     )
 
-    assert (found.name, found.description, found.hidden, found.model) == ("a", "d", True, "m")
+    assert (found.name, found.description, found.hidden, found.model) == ("a", "d", True, "p/m")
     assert (found.prompt, found.max_steps, found.tool_free) == ("p", 3, True)
     assert found.confirms is ConfirmationInheritance.INHERIT_PARENT
     assert [key for key, _ in found.unknown] == ["color"]
@@ -337,7 +337,7 @@ def test_every_trap_of_the_fixtures_is_found_and_every_code_is_documented() -> N
     for folder in FIXTURES.glob("a3s-*"):
         codes |= {finding.code for finding in policy.load(folder, front_ends=(a3s,)).findings}
 
-    assert codes <= CODES.keys()
+    assert codes <= SEVERITIES.keys()
     assert {
         "a3s-ask-after-allow",
         "a3s-bad-directory",

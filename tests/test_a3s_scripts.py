@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import attrs
 import pytest
 
@@ -21,6 +23,7 @@ from policy.hosts.a3s import (
     ScriptToolSpec,
     Session,
     TimeoutAction,
+    built_in_agents,
     check_program,
     check_task,
     evaluate,
@@ -36,7 +39,7 @@ from policy.hosts.a3s.errors import Kind
 from policy.hosts.a3s.gate import GateReason
 from policy.hosts.a3s.names import SHIPPED, Lane
 from policy.hosts.a3s.neighbours import INHERITED
-from policy.tree import Memory
+from policy.tree import Folder, Memory
 from policy.workspace import load_tree
 from tests.underline import assert_underlines
 
@@ -75,7 +78,8 @@ def test_s1_s2_s3_s19_a_script_is_a_value_named_by_its_header_or_its_file() -> N
     [
         ("a.JS", Kind.SCRIPT_PATH_EXTENSION),
         ("a.ts", Kind.SCRIPT_PATH_EXTENSION),
-        ("' '", Kind.SCRIPT_PATH_EMPTY),
+        ("' '", Kind.SCRIPT_PATH_EXTENSION),
+        ("/a.ts", Kind.SCRIPT_PATH_EXTENSION),
         ("/a.js", Kind.SCRIPT_PATH_ABSOLUTE),
         ("'C:\\a.js'", Kind.SCRIPT_PATH_ABSOLUTE),
         ("'\\\\host\\a.js'", Kind.SCRIPT_PATH_ABSOLUTE),
@@ -94,7 +98,9 @@ def test_s4_a_path_is_one_of_a_script_in_the_workspace(path: str, kind: Kind) ->
 def test_s5_s6_absent_and_empty_are_nothing_and_what_is_no_list_is_an_error() -> None:
     assert script().omitted
     assert script().allowed_tools == script("allowed_tools: []").allowed_tools == ()
-    with pytest.raises(A3sError, match="tool x frontmatter: expected a list"):
+    with pytest.raises(
+        A3sError, match=r"tool tools/x.md \(kind=script\) frontmatter: .*expected a list"
+    ):
         script("allowed_tools: read")
 
 
@@ -167,6 +173,22 @@ def test_s21_nothing_of_a_directory_with_a_mistake_is_in_force() -> None:
     assert "script:a" not in workspace.projects[0].agents
     assert [finding.code for finding in workspace.findings] == ["a3s-bad-directory"]
     assert workspace.findings[0].place.file == "tools/b.md"
+
+
+def test_s25_a_link_out_of_the_directory_is_left_out_and_told(tmp_path: Path) -> None:
+    (tmp_path / "outside.md").write_text("---\nkind: script\npath: a.js\n---\n", "utf-8")
+    inside = tmp_path / "agent"
+    (inside / "tools").mkdir(parents=True)
+    (inside / "instructions.md").write_text("role", "utf-8")
+    (inside / "agent.acl").write_text("", "utf-8")
+    (inside / "tools/leads-out.md").symlink_to(tmp_path / "outside.md")
+
+    workspace = load_tree(Folder(inside), front_ends=(a3s,))
+
+    assert workspace.projects[0].agents.keys() == {"main", *built_in_agents()}
+    assert [f.place.file for f in workspace.findings if f.code == "a3s-left-out"] == [
+        "tools/leads-out.md"
+    ]
 
 
 def test_s17_the_host_keeps_its_own_tool_of_a_name() -> None:
@@ -417,7 +439,9 @@ def test_a61_a_verifier_refuses_what_obviously_changes_something() -> None:
 def test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted() -> None:
     assert INHERITED["workspace"]
     assert not INHERITED["memory"]
-    assert check_task({"tasks": [{"agent": "explore", "description": "d", "prompt": "p"}]}) == ("explore",)
+    assert check_task({"tasks": [{"agent": "explore", "description": "d", "prompt": "p"}]}) == (
+        "explore",
+    )
     for bad in (
         {"tasks": []},
         {"tasks": [{"agent": "a"}] * 33},

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import attrs
+
 from policy.documents.node import Mapping, Node, Scalar, Sequence, describe
 from policy.documents.yaml_nodes import read_yaml
 from policy.effect import Effect
@@ -113,6 +115,7 @@ def _definition(fields: Fields, prompt: str, profile: Profile) -> AgentDefinitio
         base = policy_of(preset.table, profile)
     tools, disallowed = _listed(fields.node, ALLOWED_KEYS), _listed(fields.node, DENIED_KEYS)
     confirmation = _confirmation(fields)
+    said = confirmation is not None
     if confirmation is None and (tools.items or disallowed.items):
         confirmation = ConfirmationInheritance.AUTO_APPROVE
     max_steps = fields.count("max_steps")
@@ -128,6 +131,8 @@ def _definition(fields: Fields, prompt: str, profile: Profile) -> AgentDefinitio
         tool_free=fields.truth("tool_free"),
         confirmation=confirmation,
         kind=kind,
+        confirmation_said=said,
+        kind_span=fields.span("kind") if kind else None,
         block=block if block is not None or preset is None else base,
         tools=tools,
         disallowed=disallowed,
@@ -192,12 +197,18 @@ def _list(value: Node, key: str) -> Listed:
     if isinstance(value, Scalar) and isinstance(value.value, str):
         items, spans = _split(value)
     elif isinstance(value, Sequence):
-        texts = [i for i in value.items if isinstance(i, Scalar) and isinstance(i.value, str)]
-        kept = [(str(i.value).strip(), i.content_span() or i.span) for i in texts]
+        kept, dropped = [], []
+        for item in value.items:
+            if isinstance(item, Scalar) and isinstance(item.value, str):
+                kept.append((item.value.strip(), item.content_span() or item.span))
+            else:
+                dropped.append(item.span)
         items = tuple(text for text, _ in kept if text)
         spans = tuple(span for text, span in kept if text)
         if not items and value.items:
             return Listed(Presence.ILL_TYPED, key=key, span=value.span)
+        presence = Presence.LISTED if items else Presence.EMPTY
+        return Listed(presence, items, spans, key, value.span, tuple(dropped))
     else:
         null = isinstance(value, Scalar) and value.value is None
         return Listed(Presence.NULL if null else Presence.ILL_TYPED, key=key, span=value.span)
@@ -243,14 +254,7 @@ def _with_lists(
         )
     if not disallowed.items:
         return base
-    return PermissionPolicy(
-        (*base.deny, *_mapped_rules(disallowed, profile)),
-        base.allow,
-        base.ask,
-        base.default_decision,
-        base.enabled,
-        profile,
-    )
+    return attrs.evolve(base, deny=(*base.deny, *_mapped_rules(disallowed, profile)))
 
 
 def _mapped_rules(listed: Listed, profile: Profile) -> tuple[PermissionRule, ...]:

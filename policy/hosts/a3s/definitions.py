@@ -46,6 +46,7 @@ class Listed:
         spans: where each of them is written.
         key: the name it goes by in the file.
         span: where the value is written.
+        dropped: where items are written that are no texts, which nobody reads.
 
     """
 
@@ -54,6 +55,7 @@ class Listed:
     spans: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False)
     key: str = ""
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    dropped: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False)
 
 
 @attrs.frozen(slots=False)
@@ -71,7 +73,9 @@ class AgentDefinition:
         max_steps: steps it may take, or None.
         tool_free: whether it has no tool at all.
         confirmation: who confirms, or None where nothing is said.
+        confirmation_said: whether the file says who confirms.
         kind: the kind of worker it is, or "".
+        kind_span: where that is written.
         block: the permissions as written, before any list replaced them.
         tools: the list of its tools.
         disallowed: the list of tools it has not.
@@ -92,6 +96,8 @@ class AgentDefinition:
     tool_free: bool = False
     confirmation: ConfirmationInheritance | None = None
     kind: str = ""
+    confirmation_said: bool = attrs.field(default=False, eq=False, repr=False)
+    kind_span: Span | None = attrs.field(default=None, eq=False, repr=False)
     block: PermissionPolicy | None = attrs.field(default=None, eq=False, repr=False)
     tools: Listed = attrs.field(default=Listed(), eq=False, repr=False)
     disallowed: Listed = attrs.field(default=Listed(), eq=False, repr=False)

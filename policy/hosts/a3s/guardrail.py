@@ -189,6 +189,8 @@ def _batch(args: Mapping[str, Any], guardrail: Guardrail, depth: int) -> Risk:
     found = []
     for call in calls:
         tool = call.get("tool") if isinstance(call, Mapping) else None
-        known = isinstance(tool, str)
-        found.append(assess(tool, call.get("args"), guardrail, depth + 1) if known else Risk.HIGH)
+        if isinstance(tool, str):
+            found.append(assess(tool, call.get("args"), guardrail, depth + 1))
+        else:
+            found.append(Risk.HIGH)
     return max(found, key=lambda risk: risk.value)

@@ -1,21 +1,21 @@
-"""What is wrong with the rules of one policy: each trap of the language, where it is written."""
+"""What is wrong with the rules of one policy, taken together, and with each by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
+from policy.edits import Edit
 from policy.effect import Effect
 from policy.finding import Finding
 from policy.hosts.a3s.codes import finding
-from policy.hosts.a3s.names import QUERIES, SHIPPED, SPAWNING, Lane
+from policy.hosts.a3s.names import QUERIES, Lane
 from policy.hosts.a3s.permissions import PermissionPolicy
+from policy.hosts.a3s.rule_lint import rule_findings
 from policy.hosts.a3s.rules import PermissionRule, lane_rule
 from policy.source import Span
 
 __all__ = ["policy_findings"]
-
-_PATH_TOOLS = frozenset({"read", "write", "edit", "download", "ls"})
-_TEXT_TOOLS = frozenset({*_PATH_TOOLS, "bash", "search"})
 
 
 def policy_findings(
@@ -30,11 +30,13 @@ def policy_findings(
 
     """
     if not policy.enabled:
+        switch = policy.enabled_span
         yield finding(
             "a3s-policy-disabled",
             "the policy is not enabled, so everything is allowed",
-            span,
+            switch or span,
             help="remove `enabled: false`; to allow everything write `default_decision: allow`",
+            edits=[Edit(switch, "true")] if switch else (),
         )
     for effect, rules in (
         (Effect.DENY, policy.deny),
@@ -43,7 +45,7 @@ def policy_findings(
     ):
         for rule in rules:
             if rule.span is not None:  # else nobody wrote it
-                yield from _rule(rule, effect, policy, known)
+                yield from rule_findings(rule, effect, policy, known)
     yield from _order(policy)
     if Lane.QUERY in policy.lanes and policy.default_decision is Effect.DENY:
         hidden = [tool for tool in QUERIES if not policy.visible(tool)]
@@ -57,135 +59,38 @@ def policy_findings(
             )
 
 
-def _rule(
-    rule: PermissionRule, effect: Effect, policy: PermissionPolicy, known: frozenset[str]
-) -> Iterator[Finding]:
-    if rule.text.startswith("lane:"):
-        if effect is not Effect.ALLOW or not policy.profile.has_lanes or not lane_rule(rule.text):
-            yield finding(
-                "a3s-inert-lane",
-                f"`{rule.text}` does nothing here",
-                rule.span,
-                help="a lane is allowed, since version 9; name the tools instead",
-            )
-        return
-    if rule.problem:
-        yield finding(
-            "a3s-malformed-rule",
-            f"`{rule.text}` matches no call: {rule.problem}",
-            rule.span,
-            help="write `Tool` or `Tool(pattern)`, without blanks and with both parentheses",
-        )
-        return
-    name = rule.tool.lower()
-    if not rule.is_glob and not name.startswith("mcp__") and name not in SHIPPED | known:
-        yield finding(
-            "a3s-unknown-tool",
-            f"the host has no tool `{rule.tool}`",
-            rule.span,
-            help=_name_help(name),
-        )
-    if name.startswith("mcp__") and not rule.is_glob and name.count("__") < 2:
-        yield finding(
-            "a3s-server-prefix",
-            f"`{rule.tool}` covers every server whose name starts so",
-            rule.span,
-            help=f"write `{rule.tool}__*`",
-        )
-    if not rule.any_argument and rule.pattern is not None:
-        yield from _pattern(rule, name, rule.pattern, effect)
-
-
-def _name_help(name: str) -> str:
-    known = {"webfetch": "web_fetch", "websearch": "web_search", "agent": "task"}.get(name)
-    return f"did you mean `{known}`?" if known else "if no other program adds it, remove the rule"
-
-
-def _pattern(rule: PermissionRule, name: str, pattern: str, effect: Effect) -> Iterator[Finding]:
-    if name in SPAWNING or name == "agent":
-        if "*" not in pattern:
-            yield finding(
-                "a3s-inert-spawn-rule",
-                f"`{rule.text}` does not speak of the agent it names",
-                rule.span,
-                help=f"agents cannot be told apart; `{name}` is every one of them",
-            )
-        return
-    if name not in _TEXT_TOOLS and not rule.is_glob:
-        if not (pattern.startswith("**") and pattern.endswith(("**", ":*"))):
-            yield finding(
-                "a3s-json-arguments",
-                f"`{rule.text}` is compared with the JSON of all arguments",
-                rule.span,
-                help=f"write `{rule.tool}(**{pattern.strip('*')}**)`",
-            )
-        return
-    if name == "bash":
-        yield from _command(rule, pattern, effect)
-    elif name in _PATH_TOOLS:
-        yield from _path(rule, name, pattern, effect)
-
-
-def _command(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Finding]:
-    if pattern.endswith(":*") and pattern != ":*" and effect is not Effect.ASK:
-        program = pattern[:-2]
-        what = "admits" if effect is Effect.ALLOW else "misses"
-        shown = f"{program} x && y" if effect is Effect.ALLOW else f"cd x && {program}"
-        yield finding(
-            "a3s-prefix-without-boundary",
-            f"`{rule.text}` {what} `{shown}`",
-            rule.span,
-            help="commands are not taken apart; deny the tool, or ask for all of it",
-        )
-    elif "*" in pattern and effect is not Effect.ASK:
-        what = (
-            "does not match a command of several lines"
-            if "**" in pattern
-            else "matches a second command on a line of its own, and no command with a path"
-        )
-        yield finding("a3s-star-and-lines", f"`{rule.text}` {what}", rule.span)
-
-
-def _path(rule: PermissionRule, name: str, pattern: str, effect: Effect) -> Iterator[Finding]:
-    literal = pattern.split("*", maxsplit=1)[0].removesuffix(":")
-    if effect is Effect.ALLOW and ("**" in pattern or pattern.endswith(":*")) and literal:
-        yield finding(
-            "a3s-path-walks-out",
-            f"`{rule.text}` admits `{literal}../../x`",
-            rule.span,
-            help="deny `" + rule.tool + "(**..**)` as well",
-        )
-    if name == "read" and (effect is Effect.DENY or pattern.endswith(":*")):
-        what = "misses" if effect is Effect.DENY else "looks at the first file alone of"
-        yield finding(
-            "a3s-multi-file-read", f"`{rule.text}` {what} a read of several files", rule.span
-        )
-    if name == "download" and effect is Effect.DENY:
-        yield finding(
-            "a3s-optional-destination",
-            f"`{rule.text}` misses a download without a destination",
-            rule.span,
-        )
-
-
 def _order(policy: PermissionPolicy) -> Iterator[Finding]:
-    for ask in policy.ask:
-        cover = next((rule for rule in policy.allow if _covers(rule, ask)), None)
-        if cover is not None and ask.span and not ask.problem:
-            yield finding(
-                "a3s-ask-after-allow",
-                f"`{ask.text}` is never asked for: `{cover.text}` allows it before",
-                ask.span,
-                help="narrow the rule that allows, or deny",
-            )
-    for allow in policy.allow:
-        cover = next((rule for rule in policy.deny if _covers(rule, allow)), None)
-        if cover is not None and allow.span and not allow.problem:
-            yield finding(
-                "a3s-allow-after-deny",
-                f"`{allow.text}` is never allowed: `{cover.text}` denies it before",
-                allow.span,
-            )
+    """Yield a finding for every rule that another one leaves nothing."""
+    never = _never(policy.ask, policy.allow)
+    for ask, cover in never:
+        yield finding(
+            "a3s-ask-after-allow",
+            f"`{ask.text}` is never asked for: `{cover.text}` allows it before",
+            ask.span,
+            help="narrow the rule that allows, or deny",
+            edits=_without_line(ask, len(policy.ask) - len(never)),
+        )
+    never = _never(policy.allow, policy.deny)
+    for allow, cover in never:
+        yield finding(
+            "a3s-allow-after-deny",
+            f"`{allow.text}` is never allowed: `{cover.text}` denies it before",
+            allow.span,
+            help="remove it, or narrow the rule that denies",
+            edits=_without_line(allow, len(policy.allow) - len(never)),
+        )
+
+
+def _never(
+    rules: Sequence[PermissionRule], before: Sequence[PermissionRule]
+) -> list[tuple[PermissionRule, PermissionRule]]:
+    """Return the written rules that one of those asked before covers, each with that one."""
+    found = []
+    for rule in rules:
+        cover = next((earlier for earlier in before if _covers(earlier, rule)), None)
+        if cover is not None and rule.span and not rule.problem:
+            found.append((rule, cover))
+    return found
 
 
 def _covers(larger: PermissionRule, smaller: PermissionRule) -> bool:
@@ -205,3 +110,25 @@ def _covers(larger: PermissionRule, smaller: PermissionRule) -> bool:
         return narrow[0].pattern <= wide[0].pattern
     except OverflowError:
         return False
+
+
+_ITEM = re.compile(r"[ \t]*-[ \t]+(?:\{[ \t]*rule:[ \t]*)?['\"]?")
+_REST = re.compile(r"['\"]?[ \t]*\}?[ \t]*\r?(?:\n|\Z)")
+
+
+def _without_line(rule: PermissionRule, others: int) -> tuple[Edit, ...]:
+    """Return the edit that takes out the line of a rule that never decides.
+
+    None where the line holds anything else, or where no item would be left: a list
+    without items is none.
+    """
+    span = rule.span
+    # A server's prefix reaches names with a slash, which `*` before it may not.
+    if span is None or others < 1 or rule.tool.startswith("mcp__"):
+        return ()
+    text = span.source.text
+    start = text.rfind("\n", 0, span.start) + 1
+    rest = _REST.match(text, span.end)
+    if rest is None or not _ITEM.fullmatch(text, start, span.start):
+        return ()
+    return (Edit(span.source.span(start, rest.end()), ""),)

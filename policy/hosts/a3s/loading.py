@@ -19,18 +19,14 @@ from policy.errors import PolicyError
 from policy.finding import Finding
 from policy.hosts.a3s.agent_dir import AgentDir, load_agent_dir
 from policy.hosts.a3s.agent_files import header_of, read_agent
-from policy.hosts.a3s.agent_lint import (
-    agent_findings,
-    directory_findings,
-    header_findings,
-    session_findings,
-)
+from policy.hosts.a3s.agent_lint import agent_findings, header_findings, override_findings
 from policy.hosts.a3s.codes import finding
 from policy.hosts.a3s.definitions import AgentDefinition, built_in_agents
 from policy.hosts.a3s.permissions import PermissionPolicy
 from policy.hosts.a3s.reading import MAIN, Enforced, World, declared_reading
 from policy.hosts.a3s.scripts import ScriptToolSpec
 from policy.hosts.a3s.session_file import SESSION_FILE, SessionSettings, read_session
+from policy.hosts.a3s.session_lint import directory_findings, session_findings
 from policy.hosts.a3s.versions import NEWEST, Profile
 from policy.project import AgentEntry, Project, ReadFile
 from policy.source import Source
@@ -227,11 +223,7 @@ class _Loader:
             return
         earlier = agents.get(agent.name)
         if earlier is not None:
-            by = agent.span.place if agent.span else agent.name
-            msg = f"`{agent.name}` is replaced by the definition at {by}"
-            help_ = "" if earlier.span else "the host ships an agent of this name"
-            span = earlier.span or agent.span
-            self.findings.append(finding("a3s-agent-overridden", msg, span, help=help_))
+            self.findings += override_findings(earlier, agent)
         agents[agent.name] = agent
 
     def _exposed(

@@ -20,6 +20,7 @@ from policy.hosts.a3s.rules import PermissionRule, lane_rule, names_tool
 from policy.hosts.a3s.versions import NEWEST, Profile
 from policy.ruleset import Entry, RuleSet
 from policy.semantics import Rank, Semantics
+from policy.source import Span
 from policy.syntax import Rule
 from policy.table import Table
 
@@ -62,6 +63,7 @@ class PermissionPolicy:
         default_decision: of what no rule matches.
         enabled: whether any of this counts; if not, everything is allowed.
         profile: the version that reads it.
+        enabled_span: where it is written whether it counts.
 
     """
 
@@ -71,6 +73,7 @@ class PermissionPolicy:
     default_decision: Effect = Effect.ASK
     enabled: bool = True
     profile: Profile = NEWEST
+    enabled_span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
     @classmethod
     def of(  # the lists, the default, and who reads them

@@ -136,7 +136,8 @@ def permissions(fields: Fields, profile: Profile) -> PermissionPolicy:
     if mistakes:
         raise A3sErrors(mistakes) if mistakes[1:] else mistakes[0]
     deny, allow, ask = lists
-    return PermissionPolicy(deny, allow, ask, default, enabled, profile)
+    switch = None if enabled else fields.span("enabled")
+    return PermissionPolicy(deny, allow, ask, default, enabled, profile, switch)
 
 
 def unknown_permissions(fields: Fields) -> tuple[tuple[str, Span], ...]:

@@ -89,7 +89,7 @@ class SessionSettings:
     hiding_span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
     def visible(self, tool: str) -> bool:
-        """Return whether the model of the session is shown *tool*. It is no authority to call it."""
+        """Return whether the model is shown *tool*. It is no authority to call it."""
         if tool in SPAWNING and not self.auto_delegation.allow_manual_delegation:
             return False
         return all(p.visible(tool) for p in (self.permissions, self.style) if p is not None)
@@ -212,7 +212,7 @@ def _profile(fields: Fields) -> Profile:
     try:
         return Profile.of(text)
     except ValueError as error:
-        help_ = "write the version in quotes, as in `version: \"9.0\"`"
+        help_ = 'write the version in quotes, as in `version: "9.0"`'
         raise A3sError(Kind.POLICY_PARSE, str(error), node.span, help=help_) from None
 
 

@@ -81,9 +81,7 @@ _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish"})
 _WRAPPERS: Final = frozenset(
     "command exec env nohup nice time timeout stdbuf setsid xargs builtin ionice".split()
 )
-_FORK_BOMB: Final = re.compile(
-    r"(\S{1,80})\s*\(\)\s*\{[^}]{0,200}\1\s*\|\s*\1\s*&?[^}]{0,200}\}"
-)
+_FORK_BOMB: Final = re.compile(r"(\S{1,80})\s*\(\)\s*\{[^}]{0,200}\1\s*\|\s*\1\s*&?[^}]{0,200}\}")
 
 # What is refused wherever it stands, in lower case and with one blank between words: the
 # host does not look whether it is data.
@@ -198,9 +196,7 @@ _LOOKING: Final = {
     "date": _Options(("--set",), "s"),
     "rg": _Options(("--pre", "--hostname-bin", "-L", "--follow")),
     "grep": _Options(
-        tuple(
-            "-R -r --recursive --dereference-recursive --include --exclude-from --file".split()
-        ),
+        tuple("-R -r --recursive --dereference-recursive --include --exclude-from --file".split()),
         "f",
     ),
     "sort": _Options(("--temporary-directory", "--compress-program"), "oT"),
