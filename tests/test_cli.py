@@ -67,6 +67,11 @@ PRINTED = {
     "diff-unread": ["diff", "unread-before", "unread"],
     "diff-malformed": ["diff", "team", "malformed-team"],
     "diff-markdown": ["diff", "team", "team-changed", "--format", "markdown"],
+    "diff-renamed": ["diff", "names-before", "names"],
+    "diff-renamed-github": ["diff", "names-before", "names", "--format", "github"],
+    "lint": ["lint", "lint"],
+    "lint-diff": ["lint", "lint", "--diff"],
+    "lint-markdown": ["lint", "lint", "--format", "markdown"],
     "test": ["test", "claims"],
     "test-verbose": ["test", "claims", "-v"],
     "test-markdown": ["test", "claims", "--format", "markdown"],
@@ -88,7 +93,7 @@ def test_what_is_printed(name, run, text) -> None:
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_no_line_is_wider_than_the_terminal(name, columns, capsys, monkeypatch) -> None:
-    if "markdown" in name or "json" in name or name.startswith("fmt-diff"):
+    if any(word in name for word in ("markdown", "json", "github", "fmt-diff", "lint-diff")):
         return
     monkeypatch.setattr("policy.cli.console._WIDTH", columns)
     main(PRINTED[name])
@@ -129,6 +134,11 @@ def test_no_line_is_wider_than_the_terminal(name, columns, capsys, monkeypatch) 
         (["diff", "team", "malformed-team"], 2),
         (["diff", "malformed-team", "team"], 0),
         (["diff", "team"], 2),
+        (["lint", "team"], 0),
+        (["lint", "lint"], 1),
+        (["lint", "malformed"], 2),
+        (["lint", "nowhere"], 2),
+        (["lint", "lint", "--baseline", "nowhere"], 2),
         (["diff", "no-such-revision"], 2),
         (["test", "claims"], 2),
         (["test", "claims-that-hold"], 0),

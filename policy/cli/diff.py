@@ -10,6 +10,7 @@ from policy.audit import privileges
 from policy.chain import Chain, SpawnDenied
 from policy.cli.console import Console
 from policy.cli.inputs import Input, load
+from policy.cli.results import MACHINE, machine_text
 from policy.cli.revisions import sides
 from policy.diff import READINGS, Change, Diff, changed_files, diff_workspaces
 from policy.files import File
@@ -18,15 +19,17 @@ from policy.render.as_json import dumps
 from policy.render.changes import Report
 from policy.render.diff_json import diff_json
 from policy.render.diff_markdown import diff_markdown
+from policy.render.diff_results import DIFF_RULES, diff_results
 from policy.render.diff_text import diff_text
 from policy.render.excerpt import finding_report
 from policy.render.privileges import Summary, summarise
+from policy.review import review, spawn_changes
 from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
 __all__ = ["FORMATS", "configure", "run"]
 
-FORMATS = ("text", "json", "markdown")
+FORMATS = ("text", "json", "markdown", *MACHINE)
 
 _EPILOG = """\
 OLD and NEW are folders, files or git revisions; an existing path beats a
@@ -84,14 +87,21 @@ def run(options: argparse.Namespace, console: Console) -> int:
         diff,
         _effects(diff, before, after),
         _grants(diff, before, after),
+        review(before, after, diff),
+        spawn_changes(before, after) if options.format in {"json", "markdown"} else {},
     )
     match options.format:
         case "json":
             console.write(dumps(diff_json(report)) + "\n")
         case "markdown":
             console.write(diff_markdown(report, everything=options.all))
-        case _:
+        case "text":
             console.write(diff_text(report, console.page, everything=options.all))
+        case form:
+            results, exact = diff_results(report), diff.exact
+            console.write(
+                machine_text(form, results, new.tree, "policy diff", rules=DIFF_RULES, exact=exact)
+            )
     return _status(diff, new, options.fail_on, console)
 
 

@@ -9,11 +9,36 @@ import attrs
 from policy.chain import SPAWN_TOOL
 from policy.decision import Decision
 from policy.diff import Change, Diff, FileChange
+from policy.effect import Effect
 from policy.render.privileges import Summary
 from policy.render.words import call_text, count
+from policy.review import Review, RuleChange, Spawn
 from policy.source import visible
 
-__all__ = ["FILES", "Report", "Told", "headline", "subject", "summary", "told", "verdict"]
+__all__ = [
+    "FILES",
+    "MEANINGS",
+    "NO_EFFECT",
+    "Report",
+    "Told",
+    "churn_words",
+    "headline",
+    "meaning",
+    "subject",
+    "summary",
+    "told",
+    "verdict",
+]
+
+# What a change means to whoever reviews it, in the order it is told.
+MEANINGS = {
+    "granted": "widened: granted",
+    "ask-to-allow": "widened: ask -> allow",
+    "withdrawn": "narrowed: withdrawn",
+    "allow-to-ask": "narrowed: allow -> ask",
+}
+
+NO_EFFECT = "rules that changed without effect"
 
 # What may be said of a file that differs, in the order it is told.
 FILES = {
@@ -35,6 +60,8 @@ class Report:
         diff: what differs.
         effects: path -> one of `FILES`, for each file that differs.
         grants: index of a change -> what the agent may do that comes or goes.
+        review: what was renamed, and which rules changed.
+        spawns: project -> the edges of its spawn graph, where that changed.
 
     """
 
@@ -43,6 +70,8 @@ class Report:
     diff: Diff
     effects: Mapping[str, str]
     grants: Mapping[int, Summary] = attrs.field(factory=dict)
+    review: Review = Review()
+    spawns: Mapping[str, Sequence[Spawn]] = attrs.field(factory=dict)
 
     def files(self, effect: str) -> list[FileChange]:
         """Return the files of which *effect* is said."""
@@ -59,6 +88,7 @@ class Told:
         chains: which chains they concern, the shortest first.
         readings: in which readings.
         grants: what the agent may do that comes or goes.
+        renamed: the other name of an agent that has the same rules, or "".
 
     """
 
@@ -67,6 +97,7 @@ class Told:
     chains: dict[tuple[str, ...], None]
     readings: dict[str, None]
     grants: Summary | None = None
+    renamed: str = ""
     members: int = 1
 
     def take(self, other: Told) -> None:
@@ -82,8 +113,16 @@ class Told:
         return sorted(self.chains, key=lambda chain: (len(chain), chain))
 
 
-def told(report: Report, direction: str) -> list[Told]:
-    """Return the changes of one direction, those together that have one cause."""
+def meaning(change: Change) -> str:
+    """Return what a change means, a key of `MEANINGS`."""
+    difference = change.difference
+    if change.widened:
+        return "granted" if difference.before.effect is Effect.DENY else "ask-to-allow"
+    return "withdrawn" if difference.after.effect is Effect.DENY else "allow-to-ask"
+
+
+def told(report: Report, what: str) -> list[Told]:
+    """Return the changes of one meaning by agent, those together that have one cause."""
     changes = list(enumerate(report.diff.changes))
     spawned = {
         (change.project, change.direction, change.chain[-1])
@@ -92,7 +131,7 @@ def told(report: Report, direction: str) -> list[Told]:
     }
     groups: dict[object, Told] = {}
     for number, change in changes:
-        if change.direction != direction or _is_spawn(change, spawned):
+        if meaning(change) != what or _is_spawn(change, spawned):
             continue
         grants = report.grants.get(number)
         chains = (change.chain, *change.also)
@@ -102,13 +141,31 @@ def told(report: Report, direction: str) -> list[Told]:
             dict.fromkeys(chains),
             dict.fromkeys(change.readings),
             grants,
+            _renamed(report, change),
         )
-        key = _cause(change, grants)
+        key = (one.renamed, _cause(change, grants))
         if key in groups:
             groups[key].take(one)
         else:
             groups[key] = one
-    return list(groups.values())
+    # Agents first that start others, so that what is told of a chain is told from its root.
+    return sorted(groups.values(), key=lambda one: _agent_order(one.lead))
+
+
+def _agent_order(change: Change) -> tuple[object, ...]:
+    return change.what == "rule", change.project, len(change.chain), change.chain[-1]
+
+
+def _renamed(report: Report, change: Change) -> str:
+    """Return the other name of an agent that comes or goes, where that is all."""
+    if change.what == "rule":
+        return ""
+    for renamed in report.review.renamed:
+        if renamed.project == change.project:
+            names = (renamed.old, renamed.new)
+            if change.chain[-1] == names[change.widened]:
+                return names[not change.widened]
+    return ""
 
 
 def _is_spawn(change: Change, spawned: set[tuple[str, str, str]]) -> bool:
@@ -142,10 +199,16 @@ def _side(decision: Decision) -> tuple[tuple[object, ...], object]:
     return rules, None if rules else decision.reason
 
 
-def headline(group: Told) -> str:
-    """Return what agents of which a group tells can do, or no longer do."""
-    names = " and ".join(filter(None, (", ".join(list(group.calls)[:-1]), *list(group.calls)[-1:])))
+def headline(group: Told, most: int = 8) -> str:
+    """Return what agents of which a group tells can do, or no longer do; *most* by name."""
+    known = list(group.calls)
+    if len(known) > most + 1:
+        known = [*known[: max(most, 1)], f"{len(known) - max(most, 1):,} more"]
+    names = " and ".join(filter(None, (", ".join(known[:-1]), *known[-1:])))
     started = "be started" if len(group.lead.chain) > 1 else "start chains"
+    if group.renamed:
+        other = f"`{visible(group.renamed)}`"
+        started += f" (renamed: {other} {'had' if group.lead.widened else 'has'} the same rules)"
     return f"{names} can {'' if group.lead.widened else 'no longer '}{started}"
 
 
@@ -179,6 +242,14 @@ def summary(report: Report) -> str:
     if not diff.exact:
         parts.append("; not exact: more calls may be decided differently")
     return "".join(parts)
+
+
+def churn_words(change: RuleChange) -> tuple[str, str, str]:
+    """Return what happened to a rule, the rule with its effect, and where it stands."""
+    effects = [effect.value for effect in change.effects if effect is not None]
+    places = [str(place) for place in change.places if place is not None]
+    rule = f"{' -> '.join(dict.fromkeys(effects))} {visible(change.rule)}"
+    return change.what, rule, " -> ".join(dict.fromkeys(places))
 
 
 def _any(report: Report, effects: Sequence[str]) -> bool:

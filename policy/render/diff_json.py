@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from policy.diff import Change, FileChange
-from policy.render.as_json import Object, difference_json
-from policy.render.changes import Report, subject
+from policy.render.as_json import Object, difference_json, place_json
+from policy.render.changes import Report, meaning, subject
 from policy.render.privileges import Summary
+from policy.review import RuleChange, Spawn
 
 __all__ = ["diff_json"]
 
@@ -19,6 +20,15 @@ def diff_json(report: Report) -> Object:
         "changes": [
             _change(change, report.grants.get(number)) for number, change in enumerate(diff.changes)
         ],
+        "renamed": [
+            {"project": one.project, "from": one.old, "to": one.new}
+            for one in report.review.renamed
+        ],
+        "rules": [_rule(rule) for rule in report.review.rules],
+        "spawns": {
+            project: [_spawn(edge) for edge in edges if edge.change]
+            for project, edges in report.spawns.items()
+        },
         "widened": diff.widened,
         "narrowed": diff.narrowed,
         "exact": diff.exact,
@@ -29,6 +39,8 @@ def diff_json(report: Report) -> Object:
 def _change(change: Change, grants: Summary | None) -> Object:
     shape: Object = {
         "project": change.project,
+        "agent": change.chain[-1],
+        "meaning": meaning(change),
         "chain": list(change.chain),
         "also": [list(chain) for chain in change.also],
         "reading": list(change.readings),
@@ -52,4 +64,27 @@ def _file(file: FileChange, report: Report) -> Object:
         "what": file.what,
         "status": file.status,
         "effect": report.effects.get(file.path),
+    }
+
+
+def _rule(change: RuleChange) -> Object:
+    effects = [effect.value if effect else None for effect in change.effects]
+    return {
+        "what": change.what,
+        "rule": change.rule,
+        "from": effects[0],
+        "to": effects[1],
+        "before": place_json(change.places[0]),
+        "after": place_json(change.places[1]),
+        "effect": "decisions" if change.named else "none",
+    }
+
+
+def _spawn(edge: Spawn) -> Object:
+    return {
+        "parent": edge.parent or None,
+        "child": edge.child,
+        "change": edge.change,
+        "before": sorted(edge.before),
+        "after": sorted(edge.after),
     }

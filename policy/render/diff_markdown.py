@@ -1,87 +1,216 @@
-"""What a change grants and takes away, as Markdown for the review of a pull request."""
+"""What a change grants and takes away, as Markdown for the review of a pull request.
+
+A comment on GitHub holds 65,536 characters; what does not fit is counted. What
+widens and what nobody reads is in sight, the rest is folded away.
+"""
 
 from __future__ import annotations
 
+import html
+from collections.abc import Iterable
+from typing import Final
+
+import attrs
+
 from policy.decision import Decision
-from policy.render.changes import FILES, Report, Told, headline, summary, told, verdict
+from policy.render.changes import (
+    FILES,
+    MEANINGS,
+    NO_EFFECT,
+    Report,
+    Told,
+    churn_words,
+    headline,
+    summary,
+    told,
+    verdict,
+)
 from policy.render.markdown import code, item, prose, table
+from policy.render.mermaid import spawn_mermaid
 from policy.render.privileges import Summary
 from policy.render.words import chain_text, count, explained
+from policy.source import visible
 
-__all__ = ["diff_markdown"]
+__all__ = ["LIMIT", "diff_markdown"]
 
-_MOST_CHANGES = 50
-_MOST_FILES = 20
-_MOST_CALLS = 8
+# Bytes of a comment, with room for a line above it.
+LIMIT: Final = 65_000
+
+_HEADS: Final = ("", "call", "chain", "before", "after")
+_WORDS: Final = {what: title.rpartition(": ")[2] for what, title in MEANINGS.items()}
+
+
+@attrs.frozen
+class _Room:
+    """How much is shown: agents, changes of one, calls of one, files, characters of a cell."""
+
+    agents: int
+    changes: int
+    calls: int
+    files: int
+    cell: int = 400
+
+
+_EVERYTHING: Final = _Room(10**9, 10**9, 10**9, 10**9, 10**9)
+_ROOMS: Final = (
+    _Room(40, 50, 8, 40),
+    _Room(20, 20, 6, 20, 200),
+    _Room(10, 10, 3, 10, 120),
+    _Room(5, 5, 1, 5, 80),
+    _Room(0, 0, 0, 3, 80),
+)
 
 
 def diff_markdown(report: Report, *, everything: bool = False) -> str:
-    """Return *report* as Markdown; *everything* leaves no list short."""
-    lines = [f"**{prose(summary(report))}**", ""]
-    for title in ("widened", "narrowed"):
-        groups = told(report, title)
-        total = report.diff.widened if title == "widened" else report.diff.narrowed
-        if not total:
-            continue
-        most = len(groups) if everything else _MOST_CHANGES
-        rows = [_row(group, everything=everything) for group in groups[:most]]
-        lines += [f"### {title.capitalize()} ({total})", ""]
-        lines += table(("call", "chain", "effect", "before", "after"), rows)
-        if rest := sum(group.members for group in groups[most:]):
-            lines += ["", f"and {rest} more"]
-        lines.append("")
-    for effect, what in FILES.items():
-        files = report.files(effect)
-        if not files or effect == "decisions":
-            continue
-        most = len(files) if everything else _MOST_FILES
-        lines += [f"{prose(what.capitalize())}:", ""]
-        lines += [item(f"{code(file.path)} ({prose(file.what)})") for file in files[:most]]
-        lines += [item(f"and {len(files) - most} more")] if len(files) > most else []
-        lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _row(group: Told, *, everything: bool) -> list[str]:
-    change = group.lead
-    first, *rest = group.in_order
-    chain = code(chain_text(first))
+    """Return *report* as Markdown; *everything* leaves no list short, whatever the size."""
     if everything:
-        chain = "<br>".join([chain, *(code(chain_text(also)) for also in rest)])
-    elif rest:
-        chain += f"<br>and {count(len(rest), 'more chain')}"
-    if len(group.readings) == 1:
-        chain += f"<br>{next(iter(group.readings))} only"
-    decisions = verdict(change)
-    if decisions is None:
-        may = _grants(group.grants)
-        return [prose(headline(group)), chain, "", *(["", may] if change.widened else [may, ""])]
-    before, after = decisions
-    agent = change.chain[-1]
-    effect = f"{before.effect} → **{after.effect}**"
-    calls = list(group.calls)
-    most = len(calls) if everything else _MOST_CALLS
-    cell = "<br>".join(map(code, calls[:most]))
-    cell += f"<br>and {len(calls) - most} more" if len(calls) > most else ""
-    return [cell, chain, effect, _why(before, agent), _why(after, agent)]
+        return _Writer(report, _EVERYTHING).text()
+    texts = (_Writer(report, room).text() for room in _ROOMS)
+    return next((text for text in texts if len(text.encode()) <= LIMIT), summary(report)[:LIMIT])
 
 
-def _why(decision: Decision, agent: str) -> str:
-    if not decision.because:
-        return prose(explained(decision, agent))
-    return "<br>".join(
-        f"{because.effect} {code(because.rule)}"
-        + (f" at {code(str(because.place))}" if because.place else "")
-        for because in decision.because
-    )
+@attrs.frozen
+class _Writer:
+    report: Report
+    room: _Room
 
+    def text(self) -> str:
+        """Return the whole comment."""
+        blocks = [
+            [f"**{prose(summary(self.report))}**", ""],
+            *self._agents(),
+            *self._graphs(),
+            self._churn(),
+            *self._files(),
+        ]
+        return "\n".join(line for block in blocks for line in block).rstrip() + "\n"
 
-def _grants(grants: Summary | None) -> str:
-    if grants is None:
-        return ""
-    lines = [f"{label}: {', '.join(map(code, items))}" for label, items in grants.lines.items()]
-    lines += [
-        f"{code(tool)}: strictest of {'; '.join(map(code, layers))}"
-        for tool, layers in grants.layered.items()
-    ]
-    return "<br>".join(lines)
+    def _agents(self) -> Iterable[list[str]]:
+        """Yield a block for each agent; what is told of several is told of the first."""
+        by_agent: dict[tuple[str, str], list[tuple[str, Told]]] = {}
+        for what in MEANINGS:
+            for group in told(self.report, what):
+                key = (group.lead.project, group.lead.chain[-1])
+                by_agent.setdefault(key, []).append((what, group))
+        blocks = list(by_agent.items())
+        for (_, name), groups in blocks[: self.room.agents]:
+            yield self._block(name, groups)
+        rest = [group for _, groups in blocks[self.room.agents :] for _, group in groups]
+        if rest:
+            members = sum(group.members for group in rest)
+            yield [f"and {count(members, 'more change')}, in `policy diff --format json`", ""]
+
+    def _block(self, name: str, groups: list[tuple[str, Told]]) -> list[str]:
+        totals = dict.fromkeys((what for what, _ in groups), 0)
+        for what, group in groups:
+            totals[what] += group.members
+        said = ", ".join(f"{total} {_WORDS[what]}" for what, total in totals.items())
+        is_open = " open" if any(group.lead.widened for _, group in groups) else ""
+        head = f"<code>{self._html(name)}</code>: {html.escape(said)}"
+        lines = [f"<details{is_open}><summary>{head}</summary>", ""]
+        rows = [self._row(what, group) for what, group in groups[: self.room.changes]]
+        lines += table(_HEADS, rows)
+        if rest := sum(group.members for _, group in groups[self.room.changes :]):
+            lines += ["", f"and {rest} more"]
+        return [*lines, "", "</details>", ""]
+
+    def _row(self, what: str, group: Told) -> list[str]:
+        change = group.lead
+        first, *rest = group.in_order
+        chain = self._code(chain_text(first))
+        if self.room is _EVERYTHING:
+            chain = "<br>".join([chain, *(code(chain_text(also)) for also in rest)])
+        elif rest:
+            chain += f"<br>and {count(len(rest), 'more chain')}"
+        if len(group.readings) == 1:
+            chain += f"<br>{next(iter(group.readings))} only"
+        word = f"**{prose(_WORDS[what])}**" if change.widened else prose(_WORDS[what])
+        decisions = verdict(change)
+        if decisions is None:
+            may = "" if group.renamed else self._grants(group.grants)
+            sides = ["", may] if change.widened else [may, ""]
+            return [word, prose(self._cut(headline(group, self.room.calls))), chain, *sides]
+        agent = change.chain[-1]
+        return [
+            word,
+            self._calls(list(group.calls)),
+            chain,
+            *(self._why(d, agent) for d in decisions),
+        ]
+
+    def _calls(self, calls: list[str]) -> str:
+        cell = "<br>".join(map(self._code, calls[: self.room.calls]))
+        rest = len(calls) - self.room.calls
+        return f"{cell}<br>and {rest} more" if rest > 0 else cell
+
+    def _why(self, decision: Decision, agent: str) -> str:
+        if not decision.because:
+            return f"{decision.effect}: {prose(explained(decision, agent))}"
+        because = decision.because[: max(self.room.calls, 1)]
+        lines = [
+            f"{one.effect} {self._code(one.rule)}"
+            + (f" at {self._code(str(one.place))}" if one.place else "")
+            for one in because
+        ]
+        rest = len(decision.because) - len(because)
+        return "<br>".join([*lines, *([f"and {rest} more rules"] if rest else [])])
+
+    def _grants(self, grants: Summary | None) -> str:
+        if grants is None:
+            return ""
+        lines = [f"{label}: {self._listed(items)}" for label, items in grants.lines.items()]
+        lines += [
+            f"{self._code(tool)}: strictest of {'; '.join(map(self._code, layers))}"
+            for tool, layers in grants.layered.items()
+        ]
+        return "<br>".join(lines[: self.room.changes])
+
+    def _listed(self, items: tuple[str, ...]) -> str:
+        shown = ", ".join(map(self._code, items[: self.room.changes]))
+        rest = len(items) - self.room.changes
+        return f"{shown} and {rest} more" if rest > 0 else shown
+
+    def _graphs(self) -> Iterable[list[str]]:
+        """Yield a picture of each spawn graph that changed."""
+        for project, edges in list(self.report.spawns.items())[: self.room.agents]:
+            totals = [sum(e.change == change for e in edges) for change in ("added", "removed")]
+            said = f"{totals[0]:,} added, {totals[1]:,} removed"
+            title = f"<summary>spawn graph of <code>{self._html(project)}</code>: {said}</summary>"
+            picture = spawn_mermaid(edges) or ["too many edges changed to be drawn"]
+            yield [f"<details>{title}", "", *picture, "", "</details>", ""]
+
+    def _churn(self) -> list[str]:
+        churn = self.report.review.churn
+        if not churn:
+            return []
+        lines = [f"<details><summary>{NO_EFFECT}: {len(churn):,}</summary>", ""]
+        for change in churn[: self.room.files]:
+            what, rule, place = churn_words(change)
+            lines.append(item(f"{what} {self._code(rule)} at {self._code(place)}"))
+        lines += self._more(len(churn))
+        return [*lines, "", "</details>", ""]
+
+    def _files(self) -> Iterable[list[str]]:
+        """Yield what is said of the files that differ, but of those that rules name."""
+        for effect, what in FILES.items():
+            files = self.report.files(effect)
+            if not files or effect == "decisions":
+                continue
+            shown = files[: self.room.files]
+            lines = [f"{prose(what.capitalize())}:", ""]
+            lines += [item(f"{self._code(file.path)} ({prose(file.what)})") for file in shown]
+            yield [*lines, *self._more(len(files)), ""]
+
+    def _more(self, total: int) -> list[str]:
+        rest = total - self.room.files
+        return [item(f"and {rest} more")] if rest > 0 else []
+
+    def _cut(self, text: str) -> str:
+        shown = visible(text)
+        return shown if len(shown) <= self.room.cell else f"{shown[: self.room.cell - 1]}…"
+
+    def _code(self, text: str) -> str:
+        return code(self._cut(text))
+
+    def _html(self, text: str) -> str:
+        return html.escape(self._cut(text))

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from policy.decision import Decision
-from policy.render.changes import FILES, Report, Told, headline, summary, told, verdict
+from policy.render.changes import (
+    FILES,
+    MEANINGS,
+    NO_EFFECT,
+    Report,
+    Told,
+    churn_words,
+    headline,
+    summary,
+    told,
+    verdict,
+)
 from policy.render.excerpt import because_line
 from policy.render.layout import Ink, Page, width
 from policy.render.privileges import LABELS, Summary, rule_parts
@@ -22,17 +33,18 @@ _COLUMN = 9
 def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
     """Return *report* as lines that fit *page*; *everything* leaves no list short."""
     lines: list[str] = []
-    for title in ("widened", "narrowed"):
-        groups = told(report, title)
-        total = report.diff.widened if title == "widened" else report.diff.narrowed
-        if not total:
+    for what, title in MEANINGS.items():
+        groups = told(report, what)
+        if not groups:
             continue
-        lines += [page.paint(f"{title} ({total:,})", title), ""]
+        total = sum(group.members for group in groups)
+        lines += [page.paint(f"{title} ({total:,})", title.partition(":")[0]), ""]
         most = len(groups) if everything else _MOST_CHANGES
         for group in groups[:most]:
             lines += [*_group(group, page, everything=everything), ""]
         if rest := sum(group.members for group in groups[most:]):
             lines += [page.paint(f"  … {rest:,} more, shown with --all", "dim"), ""]
+    lines += _churn(report, page, everything=everything)
     lines += _files(report, page, everything=everything)
     lines += page.prose(summary(report), indent=2)
     return "\n".join(lines) + "\n"
@@ -47,7 +59,7 @@ def _group(group: Told, page: Page, *, everything: bool) -> list[str]:
         agent = change.chain[-1]
         lines += _why("before", decisions[0], agent, page)
         lines += _why("after", decisions[1], agent, page)
-    elif group.grants is not None:
+    elif group.grants is not None and not group.renamed:
         lines += _grants(group.grants, "it may" if change.widened else "it could", page)
     if len(group.readings) == 1:
         lines.append(f"{_label('reading')}{next(iter(group.readings))} only")
@@ -81,7 +93,8 @@ def _label(text: str) -> str:
 def _head(group: Told, page: Page, *, everything: bool) -> list[str]:
     change = group.lead
     if change.what != "rule":
-        return page.prose(headline(group), "  ", indent=4, style="bold")
+        most = len(group.calls) if everything else _MOST_CALLS
+        return page.prose(headline(group, most), "  ", indent=4, style="bold")
     before, after = change.difference.before.effect, change.difference.after.effect
     arrow = f"{page.effect(before)} -> {page.effect(after)}"
     names = listed(list(group.calls), None if everything else _MOST_CALLS)
@@ -110,6 +123,20 @@ def _why(title: str, decision: Decision, agent: str, page: Page) -> list[str]:
     if len(decision.because) > _MOST_RULES:
         lines.append(f"{_label('')}and {len(decision.because) - _MOST_RULES} more rules")
     return lines
+
+
+def _churn(report: Report, page: Page, *, everything: bool) -> list[str]:
+    churn = report.review.churn
+    if not churn:
+        return []
+    lines = page.prose(f"{NO_EFFECT} ({len(churn):,})", style="bold")
+    most = len(churn) if everything else _MOST_FILES
+    for change in churn[:most]:
+        what, rule, place = churn_words(change)
+        lines += page.flow([Ink(rule), Ink(f" {place}", "dim")], f"  {what:<9}", separator=" ")
+    if len(churn) > most:
+        lines.append(page.paint(f"  … {len(churn) - most:,} more, shown with --all", "dim"))
+    return [*lines, ""]
 
 
 def _files(report: Report, page: Page, *, everything: bool) -> list[str]:

@@ -38,9 +38,9 @@ def _line(result: Result) -> str:
         # Without an end of its own on the same line the column is shown from 1.
         properties |= {"col": str(place.column), "endColumn": str(max(column - 1, place.column))}
     properties["title"] = result.code
-    text = "; ".join(filter(None, (result.message, " ".join(result.detail.split()))))
+    text = "%0A".join(map(_data, (result.message, *result.detail.splitlines())))
     shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{_COMMANDS[result.level]} {shown}::{_data(text)}"
+    return f"::{_COMMANDS[result.level]} {shown}::{text}"
 
 
 def _data(text: str) -> str:

@@ -1,0 +1,97 @@
+"""The changes of a diff as results, for code scanning, annotations and test reports."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from policy.decision import Decision
+from policy.finding import Severity
+from policy.render.changes import FILES, MEANINGS, Report, Told, headline, told, verdict
+from policy.render.results import Result, Rule
+from policy.render.words import chain_text, count, explained, quoted, rule_text
+from policy.source import Place, visible
+
+__all__ = ["DIFF_RULES", "diff_results"]
+
+_TITLES: Final = {
+    "granted": "A call is granted that was denied",
+    "ask-to-allow": "A call is allowed that was asked for",
+    "withdrawn": "A call is denied that was granted",
+    "allow-to-ask": "A call is asked for that was allowed",
+}
+
+DIFF_RULES: Final = (
+    *(
+        Rule(
+            what,
+            Severity.WARNING if MEANINGS[what].startswith("widened") else Severity.NOTE,
+            title,
+        )
+        for what, title in _TITLES.items()
+    ),
+    Rule("not-exact", Severity.WARNING, "Not all that changed could be compared exactly"),
+    Rule("not-read", Severity.WARNING, "A file changed that nobody reads"),
+    Rule("in-error", Severity.ERROR, "A file changed that cannot be understood"),
+)
+_LEVELS: Final = {rule.code: rule.level for rule in DIFF_RULES}
+
+
+def diff_results(report: Report) -> list[Result]:
+    """Return the changes of *report*, those together that have one cause; then its files."""
+    elsewhere = _changed_file(report)
+    results = [_change(what, group, elsewhere) for what in MEANINGS for group in told(report, what)]
+    if not report.diff.exact:
+        message = "more calls may be decided differently than could be compared"
+        results.append(Result("not-exact", _LEVELS["not-exact"], message, "", elsewhere))
+    for effect, code, said in (
+        ("unread", "not-read", "this file changed, and nobody reads it: what it grants is unknown"),
+        ("error", "in-error", "this file changed and is in error: what it grants is unknown"),
+    ):
+        results += (
+            Result(code, _LEVELS[code], f"{said} ({visible(file.what)})", "", Place(file.path))
+            for file in report.files(effect)
+        )
+    return results
+
+
+def _changed_file(report: Report) -> Place | None:
+    """Return where to tell what no rule is behind: forges show nothing that has no place."""
+    order = list(FILES)[::-1]
+    files = sorted(report.diff.files, key=lambda file: order.index(report.effects[file.path]))
+    return Place(files[0].path) if files else None
+
+
+def _change(what: str, group: Told, elsewhere: Place | None) -> Result:
+    change = group.lead
+    first, *rest = group.in_order
+    chains = f"`{chain_text(first)}`" + (f" and {count(len(rest), 'more chain')}" if rest else "")
+    readings = "" if len(group.readings) > 1 else f" ({next(iter(group.readings))} only)"
+    decisions = verdict(change)
+    place, end = _where(change.difference.after, change.difference.before)
+    place = place or elsewhere
+    if decisions is None:
+        return Result(what, _LEVELS[what], headline(group), chains + readings, place, end)
+    before, after = decisions
+    message = f"{before.effect} -> {after.effect}: {quoted(list(group.calls))}, in {chains}"
+    agent = change.chain[-1]
+    detail = f"before: {_why(before, agent)}\nafter: {_why(after, agent)}"
+    return Result(what, _LEVELS[what], message + readings, detail, place, end)
+
+
+def _where(*decisions: Decision) -> tuple[Place | None, tuple[int, int] | None]:
+    """Return where the first rule stands that somebody wrote, as it is now or was before."""
+    now = next((one for one in decisions[0].because if one.place), None)
+    if now is not None and now.place is not None:
+        line, column = now.place.line, now.place.column
+        return now.place, (line, column + max(len(now.rule), 1))
+    # The line is of the old text: only the file is still the same.
+    was = next((one.place for one in decisions[1].because if one.place), None)
+    return (Place(was.file), None) if was is not None else (None, None)
+
+
+def _why(decision: Decision, agent: str) -> str:
+    if not decision.because:
+        return explained(decision, agent)
+    return "; ".join(
+        rule_text(one) + (f" at {one.place}" if one.place else "") for one in decision.because
+    )

@@ -1,0 +1,284 @@
+"""What a reviewer is told of a change: meanings, names, moves, churn, and in which formats."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from policy.cli import main
+from policy.diff import Diff, diff_workspaces
+from policy.render.changes import Report
+from policy.render.diff_markdown import LIMIT, diff_markdown
+from policy.render.mermaid import spawn_mermaid
+from policy.review import Review, Spawn, review, spawn_changes
+from policy.tree import Memory
+from policy.workspace import load_tree
+from tests.conftest import FIXTURES
+
+NINE = FIXTURES / "nine-changes"
+
+
+def agents(**bodies: str) -> dict[str, str]:
+    blocks = "".join(f"agent {name} {{\n{body}\n}}\n" for name, body in bodies.items())
+    return {"t.policy": f"root main\n{blocks}"}
+
+
+def reviewed(before: dict[str, str], after: dict[str, str]) -> tuple[Review, Diff]:
+    old, new = (load_tree(Memory(files)) for files in (before, after))
+    diff = diff_workspaces(old, new)
+    return review(old, new, diff), diff
+
+
+def churn(before: dict[str, str], after: dict[str, str]) -> list[tuple[str, str]]:
+    return [(change.what, change.rule) for change in reviewed(before, after)[0].churn]
+
+
+# --- rules ------------------------------------------------------------------------
+
+
+def test_the_order_of_rules_in_a_file_is_no_change_of_rules() -> None:
+    found, diff = reviewed(
+        agents(main="allow Read, Grep\ndeny Write"), agents(main="deny Write\nallow Grep, Read")
+    )
+    assert (found.rules, diff.changes) == ((), ())
+
+
+def test_a_rule_that_another_covers_comes_and_goes_without_effect() -> None:
+    wide, both = "allow Bash(git *)", "allow Bash(git *), Bash(git log *)"
+    assert churn(agents(main=wide), agents(main=both)) == [("added", "Bash(git log *)")]
+    assert churn(agents(main=both), agents(main=wide)) == [("removed", "Bash(git log *)")]
+
+
+def test_a_rule_with_an_effect_is_no_churn() -> None:
+    found, diff = reviewed(agents(main="allow Read"), agents(main="allow Read, Grep"))
+    assert diff.widened == 1
+    assert [(c.what, c.rule, c.named) for c in found.rules] == [("added", "Grep", True)]
+
+
+def test_a_rule_in_another_list_of_its_file_is_recognised() -> None:
+    found, _ = reviewed(agents(main="ask Bash(make *)"), agents(main="allow Bash(make *)"))
+    (change,) = found.rules
+    assert (change.what, [str(effect) for effect in change.effects]) == (
+        "relisted",
+        ["ask", "allow"],
+    )
+
+
+def test_a_rule_in_another_file_is_moved_without_effect() -> None:
+    rules = '{"permissions": {"allow": ["Bash(make *)"]}}'
+    before = {".claude/settings.json": rules, ".claude/settings.local.json": "{}"}
+    after = {".claude/settings.json": "{}", ".claude/settings.local.json": rules}
+    found, diff = reviewed(before, after)
+    assert not diff.changes
+    (change,) = found.churn
+    assert (change.what, [place.file for place in change.places if place]) == (
+        "moved",
+        [".claude/settings.json", ".claude/settings.local.json"],
+    )
+
+
+def test_a_rule_that_takes_part_in_a_grant_of_two_lists_is_no_churn() -> None:
+    # The decision names one of the two rules that allow it.
+    before = {
+        ".claude/settings.json": '{"permissions": {"allow": ["Bash(make *)"]}}',
+        ".claude/agents/a.md": "---\nname: a\ndescription: x\ntools: Read\n---\n",
+    }
+    after = before | {
+        ".claude/agents/a.md": "---\nname: a\ndescription: x\ntools: Read, Bash\n---\n"
+    }
+    found, diff = reviewed(before, after)
+    assert diff.widened
+    assert [(c.rule, c.named) for c in found.rules] == [("Bash", True)]
+
+
+def test_an_exception_to_a_new_rule_is_no_churn_though_it_decides_as_before() -> None:
+    after = agents(main="allow Bash(git *)\ndeny Bash(git push *)")
+    assert churn(agents(main="allow Read"), after) == []
+
+
+def test_a_rule_that_is_there_twice_and_then_once_has_no_effect() -> None:
+    twice = '{"permissions": {"allow": ["Bash(make *)", "Bash(make *)"]}}'
+    once = '{"permissions": {"allow": ["Bash(make *)"]}}'
+    path = ".claude/settings.json"
+    assert churn({path: twice}, {path: once}) == [("removed", "Bash(make *)")]
+
+
+# --- agents -----------------------------------------------------------------------
+
+
+def test_an_agent_with_another_name_and_the_same_rules_is_renamed() -> None:
+    before = agents(main="allow Task", explore="allow Read, Grep")
+    found, _ = reviewed(before, agents(main="allow Task", scout="allow Grep, Read"))
+    assert [(one.old, one.new) for one in found.renamed] == [("explore", "scout")]
+    found, _ = reviewed(before, agents(main="allow Task", scout="allow Read, Write"))
+    assert not found.renamed
+
+
+def test_of_two_agents_with_the_same_rules_nobody_knows_which_was_renamed() -> None:
+    before = agents(main="allow Task", a="allow Read", b="allow Read")
+    assert not reviewed(before, agents(main="allow Task", c="allow Read"))[0].renamed
+
+
+def test_a_renamed_agent_is_told_as_such_and_counts_all_the_same(tmp_path, capsys) -> None:
+    for side, name in (("before", "explore"), ("after", "scout")):
+        (tmp_path / side).mkdir()
+        text = agents(main="allow Task", **{name: "allow Read"})["t.policy"]
+        (tmp_path / side / "t.policy").write_text(text)
+    arguments = ["diff", str(tmp_path / "before"), str(tmp_path / "after")]
+    assert main([*arguments, "--fail-on", "widened"]) == 1
+    assert (
+        "`scout` can be started (renamed: `explore` had the same rules)" in capsys.readouterr().out
+    )
+
+
+# --- spawn graph ------------------------------------------------------------------
+
+
+def test_edges_that_come_and_go_are_told_for_graphs_that_changed_alone() -> None:
+    before = agents(main="allow Task(a)", a="allow Read", b="allow Read")
+    after = agents(main="allow Task(b)", a="allow Read", b="allow Read")
+    old, new = (load_tree(Memory(files)) for files in (before, after))
+    (edges,) = spawn_changes(old, new).values()
+    assert [(e.parent, e.child, e.change) for e in edges if e.parent] == [
+        ("main", "a", "removed"),
+        ("main", "b", "added"),
+    ]
+    assert spawn_changes(old, old) == {}
+
+
+def test_no_name_of_an_agent_ends_a_node_of_the_picture() -> None:
+    both = frozenset({"attenuated"})
+    edge = Spawn("main", 'x"] --> y["<b>%%{init}%%\n```', frozenset(), both)
+    lines = spawn_mermaid([edge])
+    (node,) = [line for line in lines if line.startswith("  n1")]
+    assert re.fullmatch(r'  n1\["[\w .…;#-]*"\]', node)
+    assert lines.count("```") == 1
+
+
+def test_a_picture_that_nobody_could_read_is_not_drawn() -> None:
+    none, both = frozenset[str](), frozenset({"attenuated"})
+    kept = [Spawn("main", f"k{n}", both, both) for n in range(500)]
+    assert len(spawn_mermaid([*kept, Spawn("main", "x", none, both)])) < 10
+    assert spawn_mermaid([Spawn("main", f"n{n}", none, both) for n in range(500)]) == []
+
+
+# --- formats ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def nine():
+    def printed(form: str, capsys) -> str:
+        assert main(["diff", str(NINE / "before"), str(NINE / "after"), "--format", form]) == 0
+        return capsys.readouterr().out
+
+    return printed
+
+
+def test_a_comment_folds_agents_and_draws_the_graph(nine, capsys) -> None:
+    text = nine("markdown", capsys)
+    assert "<details open><summary><code>researcher</code>: 6 granted</summary>" in text
+    assert "==>|new|" in text
+    assert text.count("<details") == text.count("</details>")
+    assert "`opencode.json` (configuration of another runtime)" in text
+
+
+@pytest.mark.parametrize(("length", "total"), [(10, 60), (600, 45)])
+def test_a_comment_is_never_longer_than_a_forge_takes(length, total) -> None:
+    word = "ä" * length
+    names = [f"a{n}" for n in range(total)]
+    sides = [
+        agents(
+            main="allow *",
+            **{n: f"allow {', '.join(f'Bash({word}{n}{k} *)' for k in range(3))}" for n in some},
+        )
+        for some in ([], names)
+    ]
+    sides[0]["t.policy"] += "".join(f"agent {name} {{\n}}\n" for name in names)
+    old, new = (load_tree(Memory(files)) for files in sides)
+    diff = diff_workspaces(old, new)
+    report = Report("a", "b", diff, {}, {}, review(old, new, diff), spawn_changes(old, new))
+    text = diff_markdown(report)
+    assert len(text.encode()) <= LIMIT < 65_536
+    assert text.count("<details") == text.count("</details>")
+    assert "more change" in text
+
+
+def test_each_change_has_an_agent_and_a_meaning(nine, capsys) -> None:
+    answer = json.loads(nine("json", capsys))
+    meanings = {(change["agent"], change["meaning"]) for change in answer["changes"]}
+    assert {("main", "ask-to-allow"), ("researcher", "granted")} <= meanings
+    for change in answer["changes"]:
+        assert (change["meaning"] in {"granted", "ask-to-allow"}) == (
+            change["direction"] == "widened"
+        )
+
+
+def test_results_name_files_that_nobody_reads_and_have_a_place_each(nine, capsys) -> None:
+    (run,) = json.loads(nine("sarif", capsys))["runs"]
+    unread = [r for r in run["results"] if r["ruleId"] == "not-read"]
+    assert len(unread) == 2
+    assert all(result["locations"] for result in run["results"])
+    assert run["properties"] == {"exact": True}
+
+
+def test_what_only_narrows_fails_no_test_report(tmp_path, capsys) -> None:
+    arguments = ["diff", str(FIXTURES / "command/team-changed"), str(FIXTURES / "command/team")]
+    main([*arguments, "--format", "junit"])
+    root = ET.fromstring(capsys.readouterr().out)  # noqa: S314
+    cases = {case.get("classname"): list(case) for case in root.iter("testcase")}
+    assert [child.tag for child in cases["withdrawn"]] == ["skipped"]
+    assert [child.tag for child in cases["granted"]] == ["failure"]
+
+
+# --- SARIF ------------------------------------------------------------------------
+
+
+LOGS = {
+    "lint": ["lint", str(FIXTURES / "zeph-memory-widens")],
+    "lint-nothing": ["lint", str(FIXTURES / "team")],
+    "lint-hostile": ["lint", str(FIXTURES / "command/malformed")],
+    "diff": ["diff", str(NINE / "before"), str(NINE / "after")],
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_log_keeps_what_the_standard_demands(name, capsys) -> None:
+    main([*LOGS[name], "--format", "sarif"])
+    log = json.loads(capsys.readouterr().out)
+    # SARIF 2.1.0, sections 3.13 to 3.52: required properties and closed sets.
+    assert log.keys() == {"$schema", "version", "runs"}
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    assert run["columnKind"] in {"utf16CodeUnits", "unicodeCodePoints"}
+    driver = run["tool"]["driver"]
+    assert driver["name"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", driver["semanticVersion"])
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert len(set(ids)) == len(ids)
+    for rule in driver["rules"]:
+        assert rule.keys() <= {"id", "shortDescription", "defaultConfiguration", "help"}
+        assert rule["shortDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in {"none", "note", "warning", "error"}
+        assert rule.get("help", {"text": "x"})["text"]
+    for result in run["results"]:
+        assert result.keys() <= {
+            "ruleId", "ruleIndex", "level", "message", "partialFingerprints", "locations",
+            "suppressions",
+        }  # fmt: skip
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in {"none", "note", "warning", "error"}
+        assert result["message"]["text"]
+        assert all(isinstance(value, str) for value in result["partialFingerprints"].values())
+        for location in result.get("locations", []):
+            physical = location["physicalLocation"]
+            uri = physical["artifactLocation"]["uri"]
+            assert re.fullmatch(r"[A-Za-z0-9._~!$&'()*+,;=@%/-]*", uri)
+            region = physical.get("region")
+            if region is not None:
+                start = (region["startLine"], region["startColumn"])
+                assert (1, 1) <= start <= (region["endLine"], region["endColumn"])
+        for suppression in result.get("suppressions", []):
+            assert suppression["kind"] in {"inSource", "external"}
