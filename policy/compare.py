@@ -13,6 +13,7 @@ Where a side is a meet of several lists, a line is chosen for each of them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, product
@@ -430,12 +431,29 @@ def _domain(kind: ArgumentKind, row: Row) -> Domain:
 
 
 def witness_call(dialect: Dialect, argument: Argument, text: str) -> Call:
-    """Return a call whose argument is read as *text*."""
-    if argument.kind is ArgumentKind.URL:
-        text = f"https://{text}/"
-    elif argument.kind is ArgumentKind.PATH:
-        text = _as_typed(dialect, text)
+    """Return a call whose argument is read as *text*, or any call where none is."""
+    match argument.kind:
+        case ArgumentKind.URL:
+            text = f"https://{text}/"
+        case ArgumentKind.PATH:
+            text = _as_typed(dialect, text)
+        case ArgumentKind.JOINED:
+            parts = text.split(" ", len(argument.fields) - 1)
+            return dict(zip(argument.fields, parts, strict=False))
+        case ArgumentKind.JSON:
+            return _object(text)
+        case _:
+            pass
     return {argument.fields[0] if argument.fields else "argument": text}
+
+
+def _object(text: str) -> Call:
+    """Return the arguments that *text* is the JSON of, or else an argument that holds it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"argument": text}
 
 
 def _as_typed(dialect: Dialect, path: str) -> str:

@@ -247,6 +247,11 @@ texts = st.sampled_from(
         "web_?*",
         "lane:query",
         "grep",
+        "**",
+        'git({"command":"status"})',
+        "git(**push**)",
+        "search(grep x src)",
+        "Read(a\nb)",
     ]
 )
 policies = st.builds(
@@ -260,6 +265,9 @@ calls = st.sampled_from(
     [("bash", {"command": c}) for c in ("git", "git a/b", "git a\nb", "x")]
     + [("read", {"file_path": p}) for p in ("src/a", "a", "src\\a")]
     + [("mcp__ab__c", {}), ("web_f", {}), ("search", {"mode": "grep", "query": "x"})]
+    + [("search", {"mode": "grep", "query": "x", "path": "src"}), ("a/b", {})]
+    + [("git", {"command": "status"}), ("git", {"z": [1], "a": "push"})]
+    + [("read", {"files": [{"path": "a"}, {"path": "b"}]})]
 )
 
 
@@ -285,6 +293,31 @@ def test_a64_a_difference_is_told_exactly(
         assert two.table.decide(difference.tool, difference.call).effect is difference.after.effect
     if one.check(*call).effect is not two.check(*call).effect:
         assert differences.differences or not differences.exact
+
+
+@pytest.mark.parametrize(
+    ("rule", "witness"),
+    [
+        ('git({"command":"status"})', {"command": "status"}),
+        ("search(grep x src)", {"mode": "grep", "query": "x", "path": "src"}),
+        ("read(a\nb)", {"file_path": "a\nb"}),
+    ],
+)
+def test_a64_a_rule_for_one_call_of_several_arguments_is_not_overlooked(
+    rule: str, witness: dict
+) -> None:
+    (difference,) = (
+        PermissionPolicy().table.differences(PermissionPolicy.of(allow=[rule]).table).differences
+    )
+
+    assert difference.call == witness
+
+
+def test_a64_a_pattern_for_names_with_slashes_is_wider_than_one_without() -> None:
+    one, two = (PermissionPolicy.of(allow=[glob]).table for glob in ("*", "**"))
+
+    assert not two <= one
+    assert any("/" in d.tool and d.widened for d in one.differences(two).differences)
 
 
 def test_the_decision_of_a_table_says_where_its_rule_is() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 from policy import limits
 from policy.patterns.automaton import NO_MATCH
-from policy.patterns.pattern import Pattern, named, readable
+from policy.patterns.pattern import Pattern, named, readable, set_characters
 from policy.patterns.search import fresh_character
 
 __all__ = ["classes"]
@@ -29,6 +29,8 @@ def classes(
     None of them is among *taken*, which are known to be told apart anyhow.
     """
     fresh = fresh_character(named(patterns).union(*taken))
+    # What only sets name, e.g. the slash that `=*` leaves out, tells texts apart as well.
+    always = {fresh, *set_characters(patterns)}
     plain: dict[_Class, str] = {}
     open_: dict[_Class, str] = {}  # those with a fresh character: nobody has named them
     skipped: set[_Class] = set()
@@ -44,7 +46,7 @@ def classes(
             skipped.add(matching)
         else:
             plain.setdefault(matching, text)
-        letters = {fresh}.union(*(state.letters() for _, state in states))
+        letters = always.union(*(state.letters() for _, state in states))
         for letter in sorted(letters):
             after = tuple(
                 (index, following)
