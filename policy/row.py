@@ -7,7 +7,7 @@ Cost does not grow with the number of rules: all patterns of a row run at once
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from policy.ruleset import RuleSet
     from policy.source import Place
 
-__all__ = ["Outcome", "Row", "RowEntry"]
+__all__ = ["KINDS", "Outcome", "Row", "RowEntry"]
 
 
 @attrs.frozen
@@ -56,7 +56,8 @@ class Outcome:
     entries: tuple[RowEntry, ...] = ()
 
 
-_KINDS = {
+# The patterns that each kind of argument is matched with.
+KINDS: Final = {
     ArgumentKind.TEXT: Kind.TEXT,
     ArgumentKind.COMMAND: Kind.TEXT,
     ArgumentKind.PATH: Kind.PATH,
@@ -118,7 +119,7 @@ class Row:
         self.tool = tool
         self.ruleset = ruleset
         self.argument = ruleset.dialect.argument(tool)
-        self.kind = _KINDS[self.argument.kind]
+        self.kind = KINDS[self.argument.kind]
         self.default = Outcome(default, default_reason)
         kept: list[RowEntry] = []
         for entry in entries:
@@ -154,10 +155,10 @@ class Row:
         separator = " " if is_command else self.kind.separator
         flags = compound(self.ruleset.dialect.shell) if is_command else ()
         self.automaton = self._run(self._indices, separator, flags)
-        fields = self.argument.fields
-        simple = not self._parameters and len(fields) in (1, 2)
-        self.field = fields[0] if simple else NO_FIELD
-        self.alias = fields[-1] if simple and len(fields) > 1 else NO_FIELD
+        named = self.argument.fields
+        simple = not self._parameters and len(named) in (1, 2)
+        self.field = named[0] if simple else NO_FIELD
+        self.alias = named[1] if simple and len(named) > 1 else NO_FIELD
         self._is_path = self.argument.kind is ArgumentKind.PATH
         direct = self.argument.kind in _ONE_TEXT and not (
             self._is_path and self.ruleset.dialect.links

@@ -80,6 +80,15 @@ class RuleSet:
         return tuple(dict.fromkeys(entry.tool for entry in self.entries if is_glob(entry.tool)))
 
     @cached_property
+    def parametered(self) -> frozenset[str]:
+        """Those of the names whose entries look at other arguments than the one."""
+        return frozenset(
+            self.dialect.key(entry.tool)
+            for entry in self.entries
+            if entry.field and not is_glob(entry.tool)
+        )
+
+    @cached_property
     def _by_name(self) -> dict[str, list[tuple[int, Entry]]]:
         by_name: dict[str, list[tuple[int, Entry]]] = {}
         for index, entry in enumerate(self.entries):

@@ -19,6 +19,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import chain, permutations
 from typing import Final
 
 import attrs
@@ -28,8 +29,8 @@ from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
+from policy.names import Tools, compare_others
 from policy.ruleset import RuleSet
-from policy.tools import representatives
 
 __all__ = ["NOTHING", "TRUST", "UNRESTRICTED", "Bounds", "Ceiling", "Part", "Table"]
 
@@ -184,22 +185,21 @@ class Table:
         """
         if self.use == other.use:
             return Comparison()
-        sets = [part.rules for part in (*self.use.parts, *other.use.parts)]
-        tools, exact = representatives(sets)
+        sets = [[part.rules for part in table.use.parts] for table in (self, other)]
+        tools = Tools.of(chain(*sets))
         found: list[Difference] = []
+        exact = tools.exact
         # What both share cannot tell them apart.
-        alone = [
-            [part.rules for part in one.use.parts if part.rules not in two.use.sets]
-            for one, two in ((self, other), (other, self))
-        ]
-        for tool in tools:
-            effects = [_constant(sets, tool) for sets in alone]
+        alone = [[rules for rules in one if rules not in two] for one, two in permutations(sets)]
+        for tool in tools.spelled:
+            effects = [_constant(rules, tool) for rules in alone]
             if effects[0] is not None and effects[0] is effects[1]:
                 continue
             comparison = compare(tool, self.lookup(tool), other.lookup(tool))
             found += comparison.differences
             exact &= comparison.exact
-        return Comparison(tuple(found), exact)
+        comparison = compare_others(sets, tools, (self.lookup, other.lookup))
+        return Comparison((*found, *comparison.differences), exact and comparison.exact)
 
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.

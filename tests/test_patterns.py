@@ -23,7 +23,7 @@ from policy import limits
 from policy.patterns import automaton as automata
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
-from policy.patterns.pattern import Kind, Meet, Pattern, freeze, maximal, named, set_characters
+from policy.patterns.pattern import Kind, Meet, Pattern, excluded_characters, freeze, maximal, named
 from policy.patterns.search import fresh_character, search
 from policy.patterns.tokens import Gap, OneOf, Token
 
@@ -608,7 +608,7 @@ def test_a_search_finds_how_two_lists_decide_whenever_some_text_shows_it(family:
                 machines,
                 wanted.__eq__,
                 fresh=fresh_character(named(everyone)),
-                extra=set_characters(everyone),
+                extra=excluded_characters(everyone),
             )
             assert found.exact
             if found.text is None:
@@ -635,7 +635,7 @@ def test_a_search_finds_a_text_whose_answer_is_at_least_so_late(family: Family) 
             [Automaton([pattern.tokens for pattern in patterns], family.kind.separator)],
             partial(_at_least, least),
             fresh=fresh_character(named(everyone)),
-            extra=set_characters(everyone),
+            extra=excluded_characters(everyone),
         )
         assert found.exact
         refuted = family.members(guide) & ~_union(map(family.members, raws[:least]))

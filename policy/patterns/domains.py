@@ -11,9 +11,10 @@ from typing import Final
 
 from policy.patterns.automaton import NO_MATCH, State
 
-__all__ = ["ANY_TEXT", "COMMANDS", "HOSTS", "PATHS", "Domain"]
+__all__ = ["ANY_TEXT", "COMMANDS", "DEAD", "HOSTS", "OBJECTS", "PATHS", "Domain", "joined"]
 
-_DEAD = "dead"
+# The state behind which nothing follows.
+DEAD: Final = "dead"
 
 
 class _DomainState(State):
@@ -43,10 +44,11 @@ class Domain:
     """A machine given as a table: state -> character -> state, ``""`` for any other.
 
     The first state of the table is where texts start. After a character that
-    *unlocks*, such as a quote, more can follow than after any other one.
+    *unlocks*, such as a quote, more can follow than after any other one. Where the
+    domain is *closed*, a pattern whose frozen text is outside has no text inside.
     """
 
-    __slots__ = ("separator", "start")
+    __slots__ = ("_accepting", "_table", "_unlocks", "closed", "separator", "start")
 
     def __init__(
         self,
@@ -54,13 +56,17 @@ class Domain:
         accepting: frozenset[str],
         separator: str = "",
         unlocks: str = "",
+        *,
+        closed: bool = False,
     ) -> None:
         states = {
-            name: _DomainState(accepting=name in accepting, alive=name != _DEAD, letters=unlocks)
-            for name in (*table, _DEAD)
+            name: _DomainState(accepting=name in accepting, alive=name != DEAD, letters=unlocks)
+            for name in (*table, DEAD)
         }
-        for name, edges in {**table, _DEAD: {"": _DEAD}}.items():
+        for name, edges in {**table, DEAD: {"": DEAD}}.items():
             states[name].ways = {char: states[target] for char, target in edges.items()}
+        self._table, self._accepting, self._unlocks = table, accepting, unlocks
+        self.closed = closed
         self.separator = separator
         self.start: State = states[next(iter(table))]
 
@@ -71,16 +77,31 @@ class Domain:
             state = state.after(character)
         return state.first != NO_MATCH
 
+    def behind(self, table: Mapping[str, Mapping[str, str]], mark: str) -> Domain:
+        """Return the texts of *table*, then *mark*, then a text of this domain without it.
 
-ANY_TEXT: Final = Domain({"text": {"": "text"}}, frozenset({"text"}))
+        The states of *table* have other names than those of this domain, the
+        first of which they lead to by ``mark`` as the name of a state.
+        """
+        start = next(iter(self._table))
+        before = {
+            state: {char: start if to == "mark" else to for char, to in edges.items()}
+            for state, edges in table.items()
+        }
+        after = {state: {**edges, mark: DEAD} for state, edges in self._table.items()}
+        unlocks = self._unlocks + mark
+        return Domain({**before, **after}, self._accepting, unlocks=unlocks, closed=self.closed)
+
+
+ANY_TEXT: Final = Domain({"text": {"": "text"}}, frozenset({"text"}), closed=True)
 
 # `/a/b`: parts that are not empty, `.` or `..`; the root is the empty text.
 PATHS: Final = Domain(
     {
-        "root": {"/": "part?", "": _DEAD},
-        "part?": {"/": _DEAD, ".": "dot", "": "part"},
-        "dot": {"/": _DEAD, ".": "dots", "": "part"},
-        "dots": {"/": _DEAD, "": "part"},
+        "root": {"/": "part?", "": DEAD},
+        "part?": {"/": DEAD, ".": "dot", "": "part"},
+        "dot": {"/": DEAD, ".": "dots", "": "part"},
+        "dots": {"/": DEAD, "": "part"},
         "part": {"/": "part?", "": "part"},
     },
     frozenset({"root", "part"}),
@@ -90,7 +111,7 @@ PATHS: Final = Domain(
 # `a.b.c`: labels that are not empty.
 HOSTS: Final = Domain(
     {
-        "label?": {".": _DEAD, "": "label"},
+        "label?": {".": DEAD, "": "label"},
         "label": {".": "label?", "": "label"},
     },
     frozenset({"label"}),
@@ -99,21 +120,21 @@ HOSTS: Final = Domain(
 
 # One command without an operator, expansion or escape: what reading a command
 # returns unchanged, quotes included.
-_OPERATORS = dict.fromkeys(";&|<>()`$\\\n\r{}", _DEAD)
+_OPERATORS = dict.fromkeys(";&|<>()`$\\\n\r{}", DEAD)
 COMMANDS: Final = Domain(
     {
-        "start": {**_OPERATORS, **dict.fromkeys(" \t#!'\"=", _DEAD), "": "word"},
-        "word": {**_OPERATORS, " ": "blank", "\t": _DEAD, "'": "single", '"': "double", "": "word"},
+        "start": {**_OPERATORS, **dict.fromkeys(" \t#!'\"=", DEAD), "": "word"},
+        "word": {**_OPERATORS, " ": "blank", "\t": DEAD, "'": "single", '"': "double", "": "word"},
         "blank": {
             **_OPERATORS,
-            **dict.fromkeys(" \t#", _DEAD),
+            **dict.fromkeys(" \t#", DEAD),
             "'": "single",
             '"': "double",
             "": "word",
         },
-        "single": {"'": "word", "\n": _DEAD, "\r": _DEAD, "": "single"},
+        "single": {"'": "word", "\n": DEAD, "\r": DEAD, "": "single"},
         "double": {
-            **dict.fromkeys("`$\\\n\r", _DEAD),
+            **dict.fromkeys("`$\\\n\r", DEAD),
             '"': "word",
             "": "double",
         },
@@ -121,3 +142,31 @@ COMMANDS: Final = Domain(
     frozenset({"word"}),
     unlocks="'\"",
 )
+
+
+# Some of the JSON objects, as they are written for rules: those of one text.
+OBJECTS: Final = Domain(
+    {
+        "object": {"{": "key?", "": DEAD},
+        "key?": {'"': "key", "}": "end", "": DEAD},
+        "key": {'"': "colon", "\\": DEAD, **dict.fromkeys(map(chr, range(32)), DEAD), "": "key"},
+        "colon": {":": "value?", "": DEAD},
+        "value?": {'"': "value", "": DEAD},
+        "value": {
+            '"': "close",
+            "\\": DEAD,
+            **dict.fromkeys(map(chr, range(32)), DEAD),
+            "": "value",
+        },
+        "close": {"}": "end", "": DEAD},
+        "end": {"": DEAD},
+    },
+    frozenset({"end"}),
+    unlocks='{":}',
+)
+
+
+def joined(count: int) -> Domain:
+    """Return the texts that *count* texts make with a blank between each two."""
+    table = {str(n): {" ": str(min(n + 1, count)), "": str(n)} for n in range(1, count + 1)}
+    return Domain(table, frozenset({str(count)}), unlocks=" ")

@@ -229,7 +229,7 @@ class Meet:
             [pattern.automaton for pattern in watched],
             wanted if callable(wanted) else _anything,
             fresh=fresh_character(named(everyone)),
-            extra=set_characters(everyone),
+            extra=excluded_characters(everyone),
             budget=budget,
         )
 
@@ -271,14 +271,17 @@ def _ordered(patterns: Iterable[Pattern]) -> list[Pattern]:
     return sorted(patterns, key=str)
 
 
-def set_characters(patterns: Iterable[Pattern]) -> frozenset[str]:
-    """Return the characters that sets such as ``[a-z]`` of the patterns name."""
+def excluded_characters(patterns: Iterable[Pattern]) -> frozenset[str]:
+    """Return the characters that patterns exclude, as ``[!a-z]`` does.
+
+    Any other character that a pattern names is worse for it than none at all.
+    """
     return frozenset[str]().union(
         *(
             token.characters
             for pattern in patterns
             for token in pattern.tokens
-            if isinstance(token, (OneOf, Run))
+            if isinstance(token, Run) or (isinstance(token, OneOf) and token.negated)
         )
     )
 
