@@ -13,6 +13,7 @@ Where a side is a meet of several lists, a line is chosen for each of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -126,6 +127,8 @@ class Pair:
         self.floors = [before.floor, after.floor]
         # view -> line -> the same line in the view it is compared with
         self._kept: dict[int, dict[int, int]] = {}
+        self._kept_lines: dict[int, list[int]] = {}
+        self._own: dict[int, list[int]] = {}
 
     @cached_property
     def patterns(self) -> list[Pattern]:
@@ -171,7 +174,10 @@ class Pair:
             self._kept = {before: kept, after: {new: old for old, new in kept.items()}}
             for view in (after, before):
                 lines = range(len(self.views[view].entries))
-                yield from ((view, line) for line in lines if line not in self._kept[view])
+                self._own[view] = [line for line in lines if line not in self._kept[view]]
+                self._kept_lines[view] = sorted(self._kept[view])
+            for view in (after, before):
+                yield from ((view, line) for line in self._own[view])
             if self.views[before].default is not self.views[after].default:
                 yield after, NO_MATCH
             return
@@ -242,34 +248,59 @@ class Pair:
             return
         number, view = rest[0], self.views[rest[0]]
         patterns = [p for other, line in chosen.items() if (p := self.pattern(other, line))]
+        nearest = max(patterns, key=_literal, default=None)
         last = firsts[number] if self.plain and patterns else NO_MATCH
-        lines = view.near(max(patterns, key=_literal)) if patterns else range(len(view.entries))
-        telling = self._telling(number, chosen, seen) if len(rest) == 1 else list(Effect)
-        if not telling:
-            return
+        # Only the effect of the last view tells whether there is something new.
+        is_last = len(rest) == 1
         earliest = max((line for other, line in chosen.items() if other in self._kept), default=-1)
-        kept = self._kept.get(number, {})
-        for line in lines:
-            if line > last or view.entries[line].effect not in telling:
-                continue
-            if kept.get(line, NO_MATCH) >= earliest:
+        for effect in Effect:
+            for line in self._lines(number, nearest, effect, earliest, last):
+                if is_last and not self._tells(number, effect, chosen, seen):
+                    break
                 yield from self._combinations({**chosen, number: line}, firsts, seen)
-        if last == NO_MATCH:
+        if last == NO_MATCH and (not is_last or self._tells(number, view.default, chosen, seen)):
             yield from self._combinations({**chosen, number: NO_MATCH}, firsts, seen)
 
-    def _telling(
-        self, number: int, chosen: Mapping[int, int], seen: Container[object]
-    ) -> list[Effect]:
-        """Return the effects by which the last view would show something new."""
-        telling = []
-        for effect in Effect:
-            before, after = (
-                min([floor, *(effect if n == number else self._effect(n, chosen[n]) for n in side)])
-                for floor, side in zip(self.floors, self.sides, strict=True)
-            )
-            if before is not after and (before, after) not in seen:
-                telling.append(effect)
-        return telling
+    def _lines(
+        self, number: int, nearest: Pattern | None, effect: Effect, earliest: int, last: int
+    ) -> Iterator[int]:
+        """Yield the lines of a view that can decide beside those chosen so far."""
+        view = self.views[number]
+        first = 0
+        kept = self._kept.get(number)
+        if kept is not None:
+            # Those that are kept are in the same order on both sides.
+            first = self._first_kept(number, earliest)
+            for line in self._own[number]:
+                if (
+                    line < first
+                    and line <= last
+                    and view.entries[line].effect is effect
+                    and (nearest is None or view.meets(line, nearest))
+                ):
+                    yield line
+        if nearest is not None:
+            yield from view.near(nearest, effect, first, last)
+            return
+        for line in range(first, len(view.entries)):
+            if line <= last and view.entries[line].effect is effect:
+                yield line
+
+    def _first_kept(self, number: int, earliest: int) -> int:
+        """Return the first line whose counterpart is not before *earliest*."""
+        kept = self._kept_lines[number]
+        at = bisect_left(kept, earliest, key=self._kept[number].__getitem__)
+        return kept[at] if at < len(kept) else len(self.views[number].entries)
+
+    def _tells(
+        self, number: int, effect: Effect, chosen: Mapping[int, int], seen: Container[object]
+    ) -> bool:
+        """Return whether *effect* of the last view would show something new."""
+        before, after = (
+            min([floor, *(effect if n == number else self._effect(n, chosen[n]) for n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before is not after and (before, after) not in seen
 
     def _effect(self, view: int, line: int) -> Effect:
         return self.views[view].effect(line)

@@ -69,26 +69,45 @@ class View:
         return self.default if index == NO_MATCH else self.entries[index].effect
 
     @cached_property
-    def _by_prefix(self) -> tuple[dict[str, list[int]], list[str]]:
-        index: dict[str, list[int]] = {}
-        for number, pattern in enumerate(self.patterns):
-            index.setdefault(_prefix(pattern), []).append(number)
-        return index, sorted(index)
+    def _ends(self) -> list[tuple[str, str]]:
+        return [(_prefix(pattern), _suffix(pattern)) for pattern in self.patterns]
 
-    def near(self, pattern: Pattern) -> Iterator[int]:
-        """Yield the lines that may share a text with *pattern*, by what they start and end with."""
-        index, prefixes = self._by_prefix
+    @cached_property
+    def _by_prefix(self) -> dict[Effect, tuple[dict[str, list[int]], list[str]]]:
+        by_effect: dict[Effect, dict[str, list[int]]] = {effect: {} for effect in Effect}
+        for number, (prefix, _) in enumerate(self._ends):
+            by_effect[self.entries[number].effect].setdefault(prefix, []).append(number)
+        return {effect: (index, sorted(index)) for effect, index in by_effect.items()}
+
+    def near(self, pattern: Pattern, effect: Effect, first: int, last: int) -> Iterator[int]:
+        """Yield the lines of *effect* that may share a text with *pattern*.
+
+        By what they start and end with; only those from *first* to *last*.
+        """
+        index, prefixes = self._by_prefix[effect]
         prefix, suffix = _prefix(pattern), _suffix(pattern)
-        starts = [prefix[:length] for length in range(len(prefix))]
+        starts = [start for n in range(len(prefix)) if (start := prefix[:n]) in index]
         position = bisect_left(prefixes, prefix)
         while position < len(prefixes) and prefixes[position].startswith(prefix):
             starts.append(prefixes[position])
             position += 1
         for start in starts:
-            for number in index.get(start, ()):
-                other = _suffix(self.patterns[number])
+            lines = index[start]
+            if lines[-1] < first or lines[0] > last:
+                continue
+            for number in lines[bisect_left(lines, first) :]:
+                if number > last:
+                    break
+                other = self._ends[number][1]
                 if suffix.endswith(other) or other.endswith(suffix):
                     yield number
+
+    def meets(self, number: int, pattern: Pattern) -> bool:
+        """Return whether a line may share a text with *pattern*, by how both start and end."""
+        (one, behind), (other, tail) = self._ends[number], (_prefix(pattern), _suffix(pattern))
+        return (one.startswith(other) or other.startswith(one)) and (
+            behind.endswith(tail) or tail.endswith(behind)
+        )
 
 
 def _holds(entry: RowEntry, parameters: Mapping[str, str]) -> bool:

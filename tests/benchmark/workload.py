@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 import attrs
@@ -69,6 +69,7 @@ _MIX = (
     "name bash path name task bash name bash path glob "
     "name bash task bash name path bash name glob bash"
 ).split()
+_NAMES = ("name", "glob")
 
 # The argument that the specifier of a tool speaks of.
 FIELDS = {
@@ -212,8 +213,20 @@ def hosts(size: int, calls: int) -> tuple[tuple[Rule, ...], tuple[Call, ...]]:
     return tuple(rules.values()), tuple(drawn)
 
 
-def edited(rules: Iterable[Rule], edits: int) -> tuple[Rule, ...]:
-    """Return *rules* after edits: a third each leave, are replaced, and are added."""
+def named(size: int) -> tuple[Rule, ...]:
+    """Return rules that look at the name of a tool alone."""
+    draw = _Draw(random.Random(f"{SEED} names {size}"))
+    return tuple(draw.rule(_NAMES[n % len(_NAMES)], allows=n % 5 != 0) for n in range(size))
+
+
+def edited(
+    rules: Iterable[Rule], edits: int, kinds: Sequence[str] | None = None
+) -> tuple[Rule, ...]:
+    """Return *rules* after edits: a third each leave, are replaced, and are added.
+
+    What is added is of *kinds*, or of those of a workload.
+    """
+    mix = kinds or _MIX
     draw = _Draw(random.Random(f"{SEED} edits"))
     after = list(rules)
     draw.written.update((rule.tool, rule.argument) for rule in after)
@@ -222,9 +235,9 @@ def edited(rules: Iterable[Rule], edits: int) -> tuple[Rule, ...]:
         if edit % 3 == 0:
             del after[at]
         elif edit % 3 == 1:
-            after[at] = draw.rule(draw.random.choice(_MIX), allows=draw.random.random() < 0.8)
+            after[at] = draw.rule(draw.random.choice(mix), allows=draw.random.random() < 0.8)
         else:
-            rule = draw.rule(draw.random.choice(_MIX), allows=draw.random.random() < 0.8)
+            rule = draw.rule(draw.random.choice(mix), allows=draw.random.random() < 0.8)
             after.insert(at, rule)
     return tuple(after)
 
