@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 from policy import limits
 from policy.patterns.automaton import NO_MATCH
-from policy.patterns.pattern import Pattern, named, readable, set_characters
+from policy.patterns.pattern import Pattern, excluded_characters, named, readable
 from policy.patterns.search import fresh_character
 
 __all__ = ["classes"]
@@ -30,7 +30,7 @@ def classes(
     """
     fresh = fresh_character(named(patterns).union(*taken))
     # What only sets name, e.g. the slash that `=*` leaves out, tells texts apart as well.
-    always = {fresh, *set_characters(patterns)}
+    always = {fresh, *excluded_characters(patterns)}
     plain: dict[_Class, str] = {}
     open_: dict[_Class, str] = {}  # those with a fresh character: nobody has named them
     skipped: set[_Class] = set()
