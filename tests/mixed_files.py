@@ -124,7 +124,9 @@ def _a3s(draw: st.DrawFn) -> dict[str, str]:
 
 @st.composite
 def _pikuri(draw: st.DrawFn) -> dict[str, str]:
-    pools = {tool: draw(st.sampled_from(["tool", "sub_agent_tool", ""])) for tool in _NAMES["pikuri"]}
+    pools = {
+        tool: draw(st.sampled_from(["tool", "sub_agent_tool", ""])) for tool in _NAMES["pikuri"]
+    }
     tools = [tool for tool, pool in pools.items() if pool]
     named = st.lists(st.sampled_from(tools), unique=True) if tools else st.just([])
     personas = [
@@ -160,7 +162,13 @@ def _notation(draw: st.DrawFn) -> dict[str, str]:
 def trees() -> st.SearchStrategy[dict[str, str]]:
     """Return files of some hosts, in one folder and in one below it."""
     hosts = st.sampled_from([_claude(), _zeph(), _a3s(), _pikuri(), _notation()])
-    places = st.lists(st.tuples(st.sampled_from(["", "sub/"]), hosts.flatmap(lambda one: one)), min_size=1, max_size=4)
+    places = st.lists(
+        st.tuples(st.sampled_from(["", "sub/"]), hosts.flatmap(lambda one: one)),
+        min_size=1,
+        max_size=4,
+    )
     return places.map(
-        lambda some: {f"{folder}{path}": text for folder, files in some for path, text in files.items()}
+        lambda some: {
+            f"{folder}{path}": text for folder, files in some for path, text in files.items()
+        }
     )

@@ -11,12 +11,15 @@ from policy.effect import Effect
 from policy.finding import Finding
 from policy.hosts.a3s.agents_data import kind_of, policy_of
 from policy.hosts.a3s.codes import finding
+from policy.hosts.a3s.confirmation import settled
 from policy.hosts.a3s.definitions import AgentDefinition, ConfirmationInheritance, Listed
+from policy.hosts.a3s.delegation import own_provider
 from policy.hosts.a3s.lint import policy_findings
+from policy.hosts.a3s.session_file import SessionSettings
 from policy.source import Source, Span
 from policy.syntax import Presence
 
-__all__ = ["agent_findings", "header_findings", "override_findings"]
+__all__ = ["agent_findings", "header_findings", "override_findings", "unasked_findings"]
 
 _UNRESTRICTED: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
 _ASKS: Final = Effect.ASK
@@ -177,6 +180,20 @@ def _grants_no_more(agent: AgentDefinition, earlier: AgentDefinition) -> bool:
     if earlier.tool_free or not agent.has_permissions:
         return False
     return agent.permissions.table <= earlier.permissions.table
+
+
+def unasked_findings(agent: AgentDefinition, session: SessionSettings) -> Iterator[Finding]:
+    """Yield a finding where neither agent nor session says anything, and nobody is asked."""
+    bounded = session.permissions is not None or session.style is not None
+    if bounded or agent.has_permissions or agent.tool_free or agent.span is None:
+        return
+    if settled(own_provider(agent, session.provider)) is Effect.DENY:
+        yield finding(
+            "a3s-nobody-asked",
+            f"every call of `{agent.name}` is refused: nothing allows one, and nobody is asked",
+            agent.span,
+            help="allow what it needs, or write `confirmation_inheritance: inherit_parent`",
+        )
 
 
 def header_findings(source: Source, end: int) -> Iterator[Finding]:

@@ -70,6 +70,7 @@ _BY_SEVERITY: Final = {
         "a3s-allowed-but-hidden",
         "a3s-preset-not-read-only",
         "a3s-script-without-tools",
+        "a3s-nobody-asked",
         "a3s-unattended",
     ),
 }

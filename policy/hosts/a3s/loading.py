@@ -19,7 +19,12 @@ from policy.errors import PolicyError
 from policy.finding import Finding
 from policy.hosts.a3s.agent_dir import AgentDir, load_agent_dir
 from policy.hosts.a3s.agent_files import header_of, read_agent
-from policy.hosts.a3s.agent_lint import agent_findings, header_findings, override_findings
+from policy.hosts.a3s.agent_lint import (
+    agent_findings,
+    header_findings,
+    override_findings,
+    unasked_findings,
+)
 from policy.hosts.a3s.codes import finding
 from policy.hosts.a3s.definitions import AgentDefinition, built_in_agents
 from policy.hosts.a3s.permissions import PermissionPolicy
@@ -133,6 +138,8 @@ class _Loader:
         known = frozenset(tool.name.lower() for tool in directory.tools) if directory else ()
         if self.written:
             self.findings += session_findings(session, frozenset(known))
+        for agent in agents.values():
+            self.findings += unasked_findings(agent, session)
         scripts: dict[str, ScriptToolSpec] = {}
         if directory is not None:
             scripts = {script.name: script for script in directory.scripts}

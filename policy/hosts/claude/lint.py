@@ -10,7 +10,8 @@ from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.pools import Position, has_no_tools
+from policy.hosts.claude.pools import Position, has_no_tools, pool
+from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.settings import Settings
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -50,6 +51,14 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
             Severity.ERROR,
             definition.tools.span,
         )
+    if _narrows(definition) and _starts_agents(definition, session, position):
+        yield Finding(
+            "pool-not-handed-down",
+            f"what `{definition.name}` starts is not bound by its lists: each agent has its own",
+            Severity.NOTE,
+            definition.tools.span or definition.disallowed.span,
+            help="take away what no agent below may have in the settings, with `permissions.deny`",
+        )
     if definition.memory and _lacks_editing(definition):
         yield _warn(
             "memory-widens-tools",
@@ -62,6 +71,17 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
             f"in a session of mode `{session.mode}` the host ignores that of `{definition.name}`",
             definition.span,
         )
+
+
+def _narrows(definition: Definition) -> bool:
+    listed = definition.tools.matchers and all(m.tool != "*" for m in definition.tools.matchers)
+    return bool(listed or definition.disallowed.matchers)
+
+
+def _starts_agents(definition: Definition, session: Session, position: Position) -> bool:
+    rules = pool(definition, session, position, dialect(session, position.mode))
+    said = [entry.effect for entry in rules.entries if entry.tool == "Agent"]
+    return said[:1] == [Effect.ALLOW]
 
 
 def _lacks_editing(definition: Definition) -> bool:
