@@ -31,7 +31,7 @@ WIDENED = {
     },
     "pikuri": {"pikuri-temp-workspace"},
     "policy": set(),
-    "zeph": {"argument-widened", "not-handed-down"},
+    "zeph": {"argument-widened", "not-handed-down", "plan-starts-agents"},
 }
 NARROWED = {
     "a3s": {"a3s-nobody-asked"},
@@ -143,6 +143,8 @@ def test_each_cause_makes_a_difference_by_itself() -> None:
         "agent-type-list-ignored": {".claude/agents/ann.md": "---\nname: ann\ndescription: d\ntools: Agent(bob)\n---\n"},
         "pikuri-temp-workspace": {"pikuri.host.yaml": "workspace: {project_root: /p}\nregister: [{tool: write}, {personas: [{name: ann, tool_names: [write], needs_temp_workspace: true}]}]\n"},
         "argument-widened": {".zeph/agents/ann.md": "---\nname: ann\ndescription: d\ntools: {allow: ['Bash(git *)']}\n---\n"},
+        "plan-starts-agents": {".zeph/agents/ann.md": "---\nname: ann\ndescription: d\npermissions: {permission_mode: plan}\n---\n",
+                               ".zeph/agents/bob.md": "---\nname: bob\ndescription: d\n---\n"},
         "not-handed-down": {".zeph/agents/ann.md": "---\nname: ann\ndescription: d\ntools: {deny: [bash]}\n---\n",
                             ".zeph/agents/bob.md": "---\nname: bob\ndescription: d\n---\n"},
     }  # fmt: skip

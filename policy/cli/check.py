@@ -15,7 +15,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.render.as_json import dumps
 from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
-from policy.render.excerpt import finding_report
+from policy.render.findings_text import findings_report
 from policy.tree import open_tree
 from policy.unread import is_unreadable
 
@@ -81,11 +81,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
         _show(answer, options.format, found, console, first=number == 0)
         status = max(status, _status(answer))
     # Below what was asked about may be a rule that nobody could read.
-    for finding in asking.findings():
-        if is_unreadable(finding):
-            console.complain(finding_report(finding, console.errors))
-            status = 2
-    return status
+    unreadable = [finding for finding in asking.findings() if is_unreadable(finding)]
+    console.complain(findings_report(unreadable, console.errors))
+    return 2 if unreadable else status
 
 
 def _status(answer: Answer) -> int:

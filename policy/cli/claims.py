@@ -19,7 +19,7 @@ from policy.render.claims_text import (
     claims_text,
     tally,
 )
-from policy.render.excerpt import finding_report
+from policy.render.findings_text import findings_report
 from policy.table import UNRESTRICTED
 from policy.unread import is_unreadable
 
@@ -63,14 +63,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
         case _:
             if tested:
                 console.write(claims_text(tested, console.page, verbose=options.verbose))
-    broken = False
-    for finding in found.workspace.findings:
-        # A file that cannot be parsed may hold claims that nobody has seen.
-        if finding.code == "unreadable-policy" or (
-            finding.code == "unreadable" and is_unreadable(finding)
-        ):
-            console.complain(finding_report(finding, console.errors))
-            broken = True
+    # A file that cannot be parsed may hold claims that nobody has seen.
+    broken = [
+        finding
+        for finding in found.workspace.findings
+        if finding.code in {"unreadable-policy", "unreadable"} and is_unreadable(finding)
+    ]
+    console.complain(findings_report(broken, console.errors))
     if not tested and not broken:
         msg = "there is no `test` and no `never` statement to run"
         raise PolicyError(msg, file=found.tree.label)

@@ -21,7 +21,7 @@ from policy.render.diff_json import diff_json
 from policy.render.diff_markdown import diff_markdown
 from policy.render.diff_results import DIFF_RULES, diff_results
 from policy.render.diff_text import diff_text
-from policy.render.excerpt import finding_report
+from policy.render.findings_text import findings_report
 from policy.render.privileges import Summary, summarise
 from policy.review import review, spawn_changes
 from policy.unread import is_unreadable
@@ -112,8 +112,7 @@ def _status(diff: Diff, new: Input, fail_on: str, console: Console) -> int:
         for finding in new.workspace.findings
         if finding.place.file in changed and is_unreadable(finding)
     ]
-    for finding in unreadable:
-        console.complain(finding_report(finding, console.errors))
+    console.complain(findings_report(unreadable, console.errors))
     if unreadable:
         return 2
     failed = {

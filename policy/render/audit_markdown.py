@@ -8,6 +8,7 @@ from policy.audit import AgentAudit, Audit, ProjectAudit
 from policy.compare import Difference
 from policy.finding import Finding
 from policy.render.audit_text import audit_summary
+from policy.render.findings_text import EXPLAIN
 from policy.render.markdown import code, item, prose, table
 from policy.render.privileges import LABELS, summarise
 from policy.render.words import call_text, chain_text, explained
@@ -95,7 +96,7 @@ def _findings(findings: tuple[Finding, ...], most: int | None) -> list[str]:
         help_ = f" ({prose(finding.help)})" if finding.help else ""
         told = f"**{finding.severity.value}** {place}: {prose(finding.message)}"
         lines.append(item(f"{told} `{finding.code}`{help_}"))
-    return [*lines, *_more(len(findings), most), ""]
+    return [*lines, *_more(len(findings), most), "", EXPLAIN, ""]
 
 
 def _unread(unread: tuple[Unread, ...], most: int | None) -> list[str]:

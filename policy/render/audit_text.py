@@ -7,7 +7,7 @@ from collections import Counter
 from policy.audit import Audit, ProjectAudit
 from policy.project import ReadFile
 from policy.render.agents_text import agent_blocks
-from policy.render.findings_text import findings_lines, findings_summary, unread_lines
+from policy.render.findings_text import EXPLAIN, findings_lines, findings_summary, unread_lines
 from policy.render.layout import Ink, Page
 from policy.render.readings_text import differences_lines
 from policy.render.spawns_text import spawn_graph
@@ -27,7 +27,8 @@ def audit_text(audit: Audit, page: Page, *, everything: bool = False) -> str:
         lines += [*_project(project, page, everything=everything), ""]
     if audit.findings:
         lines += [page.paint("findings", "bold")]
-        lines += [*findings_lines(audit.findings, page, everything=everything), ""]
+        lines += [*findings_lines(audit.findings, page, everything=everything)]
+        lines += [*page.prose(EXPLAIN, style="dim"), ""]
     if audit.unread:
         lines += page.prose("files that may say something and that nobody reads", style="bold")
         lines += [*unread_lines(audit.unread, page, everything=everything), ""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from policy.finding import Finding
 from policy.render.excerpt import finding_report
@@ -12,7 +13,10 @@ from policy.render.words import count, listed
 from policy.source import visible
 from policy.workspace import Unread
 
-__all__ = ["findings_lines", "findings_summary", "unread_lines"]
+__all__ = ["EXPLAIN", "findings_lines", "findings_report", "findings_summary", "unread_lines"]
+
+# Said once wherever findings are shown.
+EXPLAIN: Final = "`policy rule CODE` says what a code means"
 
 # Findings of one code, and files of one kind, before the rest is only counted.
 _MOST_ALIKE = 5
@@ -34,6 +38,12 @@ def findings_lines(findings: Iterable[Finding], page: Page, *, everything: bool)
             more = f"… {left} more [{finding.code}], shown with --all"
             lines += page.prose(more, style="dim")
     return lines
+
+
+def findings_report(findings: Iterable[Finding], page: Page) -> list[str]:
+    """Return every finding, and below them where to read more; nothing where there is none."""
+    lines = [line for finding in findings for line in finding_report(finding, page)]
+    return [*lines, *page.prose(EXPLAIN, style="dim")] if lines else []
 
 
 def findings_summary(findings: Sequence[Finding]) -> str:

@@ -9,7 +9,7 @@ import attrs
 from policy.finding import Finding
 from policy.lint import Suppression
 from policy.render.as_json import Object, finding_json
-from policy.render.findings_text import findings_lines, findings_summary
+from policy.render.findings_text import EXPLAIN, findings_lines, findings_summary
 from policy.render.layout import Page
 from policy.render.markdown import code, item, prose
 from policy.render.results import Result, of_finding
@@ -63,7 +63,7 @@ def lint_text(report: LintReport, page: Page, *, everything: bool = False) -> st
     lines += [""] if lines else []
     lines += page.prose(report.summary, indent=2)
     if report.findings:
-        lines += page.prose("`policy rule CODE` says what a code means", style="dim")
+        lines += page.prose(EXPLAIN, style="dim")
     return "".join(f"{line}\n" for line in lines)
 
 
