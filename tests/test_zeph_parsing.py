@@ -119,7 +119,7 @@ def test_what_cannot_be_read_is_a_parse_error_with_its_place(
 
     assert error.kind is Kind.PARSE
     assert message in error.message
-    assert error.upstream.startswith("parse error in <definition>: ")
+    assert error.upstream.startswith("parse error in <unknown>: ")
     if underlined:
         assert_underlines(error, underlined)
 

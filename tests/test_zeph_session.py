@@ -249,8 +249,9 @@ def test_an_answer_has_a_trace() -> None:
         {"effect": "allow", "tool": "x"}, {"effect": "deny", "tool": "shell", "paths": ["/etc/*"]}
     )
     verdict = rules.decide("bash", {"path": "/etc/a"}, TrustLevel.TRUSTED)
-    assert (verdict.rule, verdict.trace) == (1, "rule[1] deny: tool=shell matched /etc/a")
-    assert rules.decide("y", {}, TrustLevel.TRUSTED).trace == "default deny: no matching rule"
+    assert (verdict.rule, verdict.trace) == (1, "rule[1] deny: tool=bash matched shell")
+    trace = rules.decide("y", {}, TrustLevel.TRUSTED).trace
+    assert trace == "default: deny (no matching rules)"
 
 
 def test_a_denial_that_exempts_the_least_trusted_is_reported() -> None:
@@ -270,7 +271,8 @@ def test_the_limits_of_policy_rules(tmp_path: Path) -> None:
     ):
         _refused(kind, lambda text=text: PolicyEnforcer.of([PolicyRule(DENY, args_match=text)]))
     _refused(Kind.INVALID_GLOB, lambda: PolicyEnforcer.of([PolicyRule(DENY, "[")]))
-    _refused(Kind.FILE_PARSE, lambda: _enforcer({"effect": "deny", "tol": "x"}))
+    _refused(Kind.FILE_PARSE, lambda: _enforcer({"effect": "deny"}))
+    _refused(Kind.FILE_PARSE, lambda: _enforcer({"effect": "ask", "tool": "x"}))
     _refused(Kind.FILE_PARSE, lambda: _enforcer({"tool": "x"}))
 
     work = tmp_path / "work"
@@ -297,7 +299,7 @@ REGISTRY = ["builtin:bash", "builtin:read", "skill:a/b", "mcp:gh/create"]
 
 
 def test_a_scope_is_expanded_once_and_looked_up() -> None:
-    scope = ToolScope.of(["read", "mcp:gh/*", "mcp:no/*"], REGISTRY)
+    scope = ToolScope.of(["builtin:read", "mcp:gh/*", "mcp:no/*"], REGISTRY)
     assert scope.tools == {"builtin:read", "mcp:gh/create"}
     assert (scope.holds("read"), scope.holds("bash")) == (True, False)
     assert [f.code for f in scope.findings] == ["dead-scope-pattern"]

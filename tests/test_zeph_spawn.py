@@ -66,7 +66,7 @@ BAD = _agent(
 
 # What is wrong, one after the other as it is asked for, and what Zeph says.
 CHECKS = [
-    (Kind.DELEGATION_DENIED, "delegation denied: mode=disabled origin=autonomous agent='a'"),
+    (Kind.DELEGATION_DENIED, "delegation denied: mode=Disabled origin=Autonomous agent='a'"),
     (Kind.SESSION_SPAWN_LIMIT, "session spawn limit reached (spawned: 1, max: 1) — raise"),
     (Kind.MAX_DEPTH_EXCEEDED, "max spawn depth exceeded (depth: 3, max: 3)"),
     (Kind.NOT_FOUND, "agent not found: a"),

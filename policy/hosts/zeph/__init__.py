@@ -13,12 +13,14 @@ import attrs
 
 from policy.documents.layout import layout_markdown_file
 from policy.finding import Finding
-from policy.hosts.zeph.context import AgentsConfig, SpawnContext
+from policy.hosts.zeph.config_file import read_config
+from policy.hosts.zeph.context import AgentsConfig, Origin, SpawnContext
 from policy.hosts.zeph.definition import Profile, SubAgentDef
 from policy.hosts.zeph.discovery import Found, discover, is_definition, read
 from policy.hosts.zeph.findings import definition_findings
 from policy.hosts.zeph.options import Options, Session
 from policy.hosts.zeph.readings import MAIN, Declared, Enforced
+from policy.hosts.zeph.session_findings import session_findings
 from policy.project import AgentEntry, Project, ReadFile
 from policy.source import Source
 from policy.tree import Tree
@@ -44,7 +46,10 @@ HOST: Final = "zeph"
 
 
 def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
-    """Return a project for each folder of *tree* that has definitions of Zeph."""
+    """Return a project for each folder of *tree* that has definitions of Zeph.
+
+    A configuration beside them is read unless *options* have one.
+    """
     options = options or Options()
     return tuple(_project(tree, found, options) for found in discover(tree))
 
@@ -75,10 +80,18 @@ class FrontEnd:
 
 
 def _project(tree: Tree, found: Found, options: Options) -> Project:
-    loader, files = read(tree, found, options)
-    return project(
-        loader.definitions, options, root=found.root, files=files, findings=loader.findings
-    )
+    configured = None
+    if options.config == AgentsConfig():
+        configured = read_config(tree, found.root, options)
+    if configured is not None:
+        # Somebody may ask for an agent, so what can happen is told with that.
+        asked = attrs.evolve(options.context, origin=Origin.EXPLICIT)
+        options = attrs.evolve(options, config=configured.config, context=asked)
+    loader, files = read(tree, found, options, configured)
+    findings = [*(configured.findings if configured else ()), *loader.findings]
+    if configured is not None:
+        files = (configured.file, *files)
+    return project(loader.definitions, options, root=found.root, files=files, findings=findings)
 
 
 def project(
@@ -96,6 +109,7 @@ def project(
     for definition in definitions.values():
         scope, slash, _ = (definition.source or "").partition("/")
         noted += definition_findings(definition, options, scope if slash else None)
+    noted += session_findings(options)
     entries = {name: _entry(definitions[name], attenuated) for name in sorted(definitions)}
     entries.setdefault(MAIN, AgentEntry(MAIN, None, attenuated.root))
     return Project(

@@ -103,8 +103,16 @@ class PermissionPolicy:
                 yield Entry(tool, Effect.ASK, rule=f"{tool}: no rule matches")
 
     def findings(self) -> Iterator[Finding]:
-        """Yield the rules that are no globs, which are passed over."""
+        """Yield the rules that are no globs, which are passed over, and those of no tool."""
         for tool, rules in self.rules.items():
+            if tool != normalize(tool):
+                yield Finding(
+                    "rule-of-no-tool",
+                    f"the rules of `{tool}` are for no call: names are compared as written, and"
+                    " those of tools are in small letters",
+                    Severity.ERROR,
+                    help=f"write `{normalize(tool)}`",
+                )
             for text, effect in rules:
                 try:
                     glob(text, ignore_case=True)

@@ -8,13 +8,14 @@ is a choice that the readings make (`Forward`).
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
 from policy.finding import Finding
 from policy.hosts.zeph.definition import MemoryScope, PermissionMode
 from policy.hosts.zeph.trust import TrustLevel
+from policy.source import Place, Span
 
 __all__ = ["AgentsConfig", "DelegationMode", "Forward", "Origin", "SpawnContext", "Usage"]
 
@@ -150,6 +151,7 @@ class AgentsConfig:
         allow_bypass_permissions: whether ``bypass_permissions`` may be asked for.
         worktree_manager: whether agents can have a worktree of their own.
         bg_isolation: ``none``, or how agents in the background are kept apart.
+        spans: where what is written, by names such as ``agents.default_memory_scope``.
 
     """
 
@@ -164,11 +166,17 @@ class AgentsConfig:
     allow_bypass_permissions: bool = False
     worktree_manager: bool = False
     bg_isolation: str = "worktree"
+    spans: Mapping[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
 
     @property
     def effective_delegation_mode(self) -> DelegationMode:
         """The mode in force: none where agents are switched off."""
         return self.delegation_mode if self.enabled else DelegationMode.DISABLED
+
+    def place(self, name: str) -> Place | None:
+        """Return where *name* of the section is written, or None."""
+        span = self.spans.get(f"agents.{name}")
+        return span.place if span else None
 
 
 @attrs.frozen

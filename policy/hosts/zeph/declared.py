@@ -88,8 +88,13 @@ def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
     """Return what is denied beside the lists: by the configuration, and in a worktree."""
     entries = [
         entry
-        for name in config.default_disallowed_tools
-        for entry in read_name(name, Effect.DENY, rule=f"default_disallowed_tools: {name}")
+        for index, name in enumerate(config.default_disallowed_tools)
+        for entry in read_name(
+            name,
+            Effect.DENY,
+            rule=f"default_disallowed_tools: {name}",
+            place=config.place(f"default_disallowed_tools[{index}]"),
+        )
     ]
     if definition.permissions.worktree:
         span = definition.span("permissions.worktree")

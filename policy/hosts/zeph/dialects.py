@@ -33,10 +33,11 @@ _SPAWN: Final = {SPAWN_TOOL: Argument(ArgumentKind.TEXT, ("subagent_type", "agen
 # To start an agent is no tool of Zeph; a tool called `task` is another thing.
 _ALIASES: Final = {SPAWN_TOOL: SPAWN_TOOL}
 
-_AS_TEXT: Final = {
-    **{tool: Argument(ArgumentKind.TEXT, fields) for tool, fields in _FIELDS.items()},
-    **_SPAWN,
-}
+# The gates take the first of these that a call has, whatever its tool, and else no text:
+# a file that is called ``path`` no rule of a session speaks of.
+_INPUT: Final = Argument(
+    ArgumentKind.TEXT, ("command", "file_path", "query", "url", "uri"), absent=""
+)
 
 _KINDS: Final = {
     "bash": ArgumentKind.COMMAND,
@@ -46,10 +47,10 @@ _KINDS: Final = {
 }
 
 # What the lists of an agent come to.
-ENFORCED: Final = Dialect("zeph", arguments=_AS_TEXT, aliases=_ALIASES, loose=True)
+ENFORCED: Final = Dialect("zeph", _SPAWN, _INPUT, _ALIASES, loose=True)
 
 # What the gates of a session look at: names as they are written.
-RAW: Final = Dialect("zeph, names as written", arguments=_AS_TEXT, aliases=_ALIASES)
+RAW: Final = Dialect("zeph, names as written", _SPAWN, _INPUT, _ALIASES)
 
 # What the lists of an agent say.
 DECLARED: Final = Dialect(

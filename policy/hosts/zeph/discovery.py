@@ -10,6 +10,7 @@ import attrs
 
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
+from policy.hosts.zeph.config_file import Configured
 from policy.hosts.zeph.errors import Kind, ZephError
 from policy.hosts.zeph.loader import Loader, parse_file
 from policy.hosts.zeph.loading import PROJECT, USER
@@ -61,13 +62,19 @@ def _definitions(names: list[str]) -> list[str]:
     return [name for name in names if name.endswith(".md") and "/" not in name]
 
 
-def read(tree: Tree, found: Found, options: Options) -> tuple[Loader, tuple[ReadFile, ...]]:
+def read(
+    tree: Tree, found: Found, options: Options, configured: Configured | None = None
+) -> tuple[Loader, tuple[ReadFile, ...]]:
     """Return what the definitions of one folder come to, and the files that were read."""
     loader = Loader(options.profile)
     files: list[ReadFile] = []
-    for folder, scope in _SCOPES.items():
-        names = found.files.get(folder, [])
+    for folder, scope in _folders(configured).items():
         prefix = f"{found.root}/{folder}" if found.root else folder
+        names = found.files.get(folder)
+        if names is None:
+            names = [
+                p.removeprefix(f"{prefix}/") for p in tree.paths() if p.startswith(f"{prefix}/")
+            ]
         loader.findings += _passed_over(prefix, names)
         for name in loader.cut(prefix, sorted(_definitions(names))):
             path = f"{prefix}/{name}"
@@ -79,6 +86,20 @@ def read(tree: Tree, found: Found, options: Options) -> tuple[Loader, tuple[Read
             else:
                 loader.take(attrs.evolve(definition, source=f"{scope}/{name}"), scope)
     return loader, tuple(files)
+
+
+def _folders(configured: Configured | None) -> dict[str, str]:
+    """Return the folders of definitions and their scopes, the first counting most."""
+    if configured is None:
+        return dict(_SCOPES)
+    user = USER if configured.user_dir is None else configured.user_dir
+    named = [(PROJECT, "project"), (user, "user"), *((f, "extra") for f in configured.extra_dirs)]
+    # One that is there twice counts where it is first.
+    found: dict[str, str] = {}
+    for folder, scope in named:
+        if folder:
+            found.setdefault(folder, scope)
+    return found
 
 
 def _bytes(tree: Tree, path: str) -> bytes:

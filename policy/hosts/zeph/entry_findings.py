@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
 from typing import Final
 
 from policy.documents.text import cite
@@ -14,16 +14,17 @@ from policy.hosts.zeph.names import KNOWN, normalize
 from policy.hosts.zeph.options import Options
 from policy.source import Span
 
-__all__ = ["entry_findings"]
+__all__ = ["entry_findings", "find"]
 
 
-def _find(
+def find(
     code: str,
     message: str,
     span: Span | None,
     help: str = "",
     severity: Severity = Severity.WARNING,
 ) -> Finding:
+    """Return a finding, which most often is a warning with a place."""
     return Finding(code, message, severity, span, help=help)
 
 
@@ -33,7 +34,7 @@ def entry_findings(
     """Yield what is the matter with one entry."""
     tool, allows = normalize(name), effect is Effect.ALLOW
     if tool == "task":
-        yield _find(
+        yield find(
             "spawn-rule-ignored",
             f"{cite(name)} speaks of a tool called `task`; Zeph lets every agent start every other",
             span,
@@ -42,28 +43,29 @@ def entry_findings(
         if tool == "*" and options.profile is Profile.ISSUE_970:
             return
         does = "grants nothing" if allows else "denies nothing"
-        yield _find(
+        yield find(
             "dead-star", f"{cite(name)} {does}: a star in a list of tools is a letter", span,
             "list the tools by their ids", Severity.ERROR,
         )  # fmt: skip
     elif "(" in name and tool:
         yield _cut(name, tool, span, allows=allows)
     elif not tool:
-        yield _find("dead-entry", f"{cite(name)} is the id of no tool", span)
+        yield find("dead-entry", f"{cite(name)} is the id of no tool", span)
     else:
-        yield from _unknown(name, tool, span, allows=allows, servers=options.session.servers)
+        servers = {*options.session.servers, *options.context.mcp_tool_names}
+        yield from _unknown(name, tool, span, allows=allows, servers=servers)
 
 
 def _cut(name: str, tool: str, span: Span | None, *, allows: bool) -> Finding:
     if allows:
-        return _find(
+        return find(
             "argument-widened",
             f"{cite(name)} grants all of `{tool}`: a name ends before its first parenthesis",
             span,
             "leave the tool out, or bound its calls by rules of the session",
             Severity.ERROR,
         )
-    return _find(
+    return find(
         "argument-cut",
         f"{cite(name)} denies all of `{tool}`: a name ends before its first parenthesis",
         span,
@@ -75,30 +77,37 @@ _SHELLS: Final = frozenset({"shell", "sh", "zsh", "terminal"})
 
 
 def _unknown(
-    name: str, tool: str, span: Span | None, *, allows: bool, servers: Iterable[str]
+    name: str, tool: str, span: Span | None, *, allows: bool, servers: Set[str]
 ) -> Iterator[Finding]:
-    if tool in KNOWN or tool in servers:
+    if tool in KNOWN or tool in map(normalize, servers):
         return
     does = "grants nothing that is there" if allows else "leaves what it means callable"
     if tool in _SHELLS:
-        yield _find(
+        yield find(
             "alias-not-known", f"{cite(name)} {does}: the id of the shell is `bash`", span,
             "write `bash`", Severity.ERROR,
         )  # fmt: skip
     elif ":" in tool:
-        yield _find(
+        yield find(
             "namespace-not-known", f"{cite(name)} {does}: ids have no namespace here", span,
             f"write `{tool.rpartition(':')[2]}`", Severity.ERROR,
         )  # fmt: skip
     elif tool.startswith("mcp__"):
         if tool.count("__") < 2:
-            yield _find(
+            yield find(
                 "server-without-tool", f"{cite(name)} {does}: a server is no tool", span,
                 f"list its tools, as `{tool}__tool`", Severity.ERROR,
             )  # fmt: skip
+        elif servers:
+            near = difflib.get_close_matches(tool, sorted(servers), 1, 0.7)
+            yield find(
+                "unknown-server-tool", f"{cite(name)} is the id of no tool that the servers of the"
+                " session offer", span, f"did you mean `{near[0]}`?" if near else "",
+            )  # fmt: skip
     else:
         near = difflib.get_close_matches(tool.replace("-", "_"), sorted(KNOWN), 1, 0.85)
-        yield _find(
+        near = [one for one in sorted(servers) if one.endswith(f"__{tool}")] or near
+        yield find(
             "unknown-tool", f"{cite(name)} is the id of no tool that Zeph ships", span,
             f"did you mean `{near[0]}`?" if near else
             "tools of servers are listed by their whole id, as `mcp__server__tool`",

@@ -47,6 +47,10 @@ _TEXTS = {
     Kind.INVALID: "invalid definition: {message}",
     Kind.NOT_FOUND: "agent not found: {message}",
     Kind.IO: "I/O error at {file}: {message}",
+    Kind.FILE_LOAD: "failed to load policy file {file}: {message}",
+    Kind.FILE_TOO_LARGE: "{message}: {file}",
+    Kind.FILE_ESCAPES_ROOT: "{message}: {file}",
+    Kind.FILE_PARSE: "failed to parse policy file {file}: {message}",
 }
 
 
@@ -68,7 +72,7 @@ class ZephError(PolicyError):
     def upstream(self) -> str:
         """The text that Zeph prints."""
         text = _TEXTS.get(self.kind, "{message}")
-        return text.format(file=self.file or "<definition>", message=self.message)
+        return text.format(file=self.file or "<unknown>", message=self.message)
 
 
 class ZephErrors(ZephError, PolicyErrors):

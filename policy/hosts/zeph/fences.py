@@ -11,13 +11,16 @@ __all__ = ["COMMAND", "blocked_fence"]
 # What the refusal names as the tool.
 COMMAND: Final = "fenced-block"
 
-_FENCE: Final = re.compile(r"(?ms)^[ \t]*```[ \t]*([^\s`]*)[^\n]*\n(.*?)^[ \t]*```")
-
 
 def blocked_fence(text: str, tags: Iterable[str]) -> str | None:
-    """Return the tag of the first closed fence in *text* that is a tool's, or None.
+    """Return the first of *tags* that a closed fence in *text* has, or None.
 
-    Whether somebody confirmed the call does not matter.
+    A fence may stand anywhere, also within a line, as may the three signs that
+    close it. Whether somebody confirmed the call does not matter.
     """
-    registered = set(tags)
-    return next((found[1] for found in _FENCE.finditer(text) if found[1] in registered), None)
+    return next((tag for tag in tags if _closed(tag).search(text)), None)
+
+
+def _closed(tag: str) -> re.Pattern[str]:
+    # `bashrc` and `bash-x` are other tags.
+    return re.compile(rf"```{re.escape(tag)}(?![\w-]).*?```", re.DOTALL)

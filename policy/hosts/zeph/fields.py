@@ -1,13 +1,17 @@
 """Values of a header, by type: what is there, as what it must be, or a mistake with its place.
 
 Types are taken as Zeph takes them. A plain word of YAML is text wherever text
-is wanted, also ``5`` or ``null``; TOML says itself what is text.
+is wanted, also ``5`` or ``null``; TOML says itself what is text. A key of YAML
+with nothing behind it is an empty list or an empty mapping where one is
+wanted; ``null`` is neither.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import TypeVar
+import re
+from collections.abc import Iterable
+from typing import Final, TypeVar
 
 import attrs
 
@@ -70,9 +74,18 @@ class Fields:
             self.spans[self.path + name] = entry.key.span
             if isinstance(entry.value, Mapping):
                 node = entry.value
-            else:
+            elif not self._empty(entry.value):
                 self.wrong(entry.value, "keys and values")
         return Fields(node, f"{self.path}{name}.", self.typed, self.errors, self.spans)
+
+    def item(self, node: Node, name: str) -> Fields:
+        """Return the keys of *node*, which is called *name* here and must be a mapping."""
+        path = f"{self.path}{name}"
+        self.spans[path] = node.span
+        keys = node if isinstance(node, Mapping) else None
+        if keys is None:
+            self.wrong(node, "keys and values")
+        return Fields(keys, f"{path}.", self.typed, self.errors, self.spans)
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return the text at *name*. Without a default it must be there."""
@@ -107,7 +120,7 @@ class Fields:
         value = self._scalar(name)
         if value is None:
             return default
-        number = value.value
+        number = value.value if self.typed else _whole(value)
         if isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= most:
             return number
         self.wrong(value, f"a whole number from 0 to {most}")
@@ -123,18 +136,27 @@ class Fields:
         self.wrong(value, "`true` or `false`")
         return default
 
-    def choice(self, name: str, default: _E) -> _E:
-        """Return the member of the kind of *default* that the text at *name* is."""
+    def choice(self, name: str, default: _E, among: Iterable[_E] | None = None) -> _E:
+        """Return the member that the text at *name* is, of the kind of *default* or of *among*."""
         entry = self.entry(name)
-        if entry is None:
-            return default
-        text = self._text(entry.value, self.path + name)
-        found = next((member for member in type(default) if member.value == text), None)
-        if found is None:
-            listed = ", ".join(f"`{member.value}`" for member in type(default))
+        found = None if entry is None else self._member(entry, among or type(default))
+        return default if found is None else found
+
+    def optional_choice(self, name: str, kind: type[_E]) -> _E | None:
+        """Return the member of *kind* at *name*, or None where it is null or not there."""
+        entry = self.entry(name)
+        if entry is None or (isinstance(entry.value, Scalar) and entry.value.value is None):
+            return None
+        return self._member(entry, kind)
+
+    def _member(self, entry: Entry, members: Iterable[_E]) -> _E | None:
+        known = {member.value: member for member in members}
+        text = self._text(entry.value, self.path + entry.name)
+        if text not in known and isinstance(entry.value, Scalar):
+            listed = ", ".join(f"`{value}`" for value in known)
             message = f"unknown variant `{text}`, expected one of {listed}"
             self.errors.append(ZephError(Kind.PARSE, message, entry.value.span))
-        return found or default
+        return known.get(text)
 
     def sequence(self, name: str) -> tuple[Node, ...]:
         """Return the items of the list at *name*; none where it is not there."""
@@ -143,7 +165,8 @@ class Fields:
             return ()
         if isinstance(entry.value, Sequence):
             return entry.value.items
-        self.wrong(entry.value, "a list")
+        if not self._empty(entry.value):
+            self.wrong(entry.value, "a list")
         return ()
 
     def missing(self, name: str) -> None:
@@ -157,6 +180,9 @@ class Fields:
         """Note that *node* is not what is expected."""
         message = f"invalid type: found {describe(node)}, expected {expected}"
         self.errors.append(ZephError(Kind.PARSE, message, node.span))
+
+    def _empty(self, node: Node) -> bool:
+        return not self.typed and isinstance(node, Scalar) and not node.raw
 
     def _scalar(self, name: str) -> Scalar | None:
         entry = self.entry(name)
@@ -181,10 +207,23 @@ class Fields:
     def _texts(self, node: Node, path: str) -> tuple[str, ...]:
         self.spans[path] = node.span
         if not isinstance(node, Sequence):
-            self.wrong(node, "a list of names")
+            if not self._empty(node):
+                self.wrong(node, "a list of names")
             return ()
         return tuple(self._text(item, f"{path}[{i}]") for i, item in enumerate(node.items))
 
+
+# Digits behind a nought are no number, and a number may be of another base.
+_WHOLE: Final = re.compile(r"\+?(?:0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+|0|[1-9][0-9]*)")
+
+
+def _whole(scalar: Scalar) -> int | None:
+    plain = not scalar.quoted and _WHOLE.fullmatch(scalar.raw)
+    return int(scalar.raw, 0) if plain and len(scalar.raw) <= _DIGITS else None
+
+
+# More than the largest number of any key has, in any base.
+_DIGITS: Final = 80
 
 _ELSEWHERE = "it belongs below `permissions`"
 _SPELT = {

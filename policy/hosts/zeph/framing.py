@@ -15,6 +15,7 @@ import attrs
 from policy.documents.frontmatter import Kind as Language
 from policy.documents.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.hosts.zeph.errors import Kind, ZephError
+from policy.hosts.zeph.names import BLANKS
 from policy.source import Source
 
 __all__ = ["Framed", "frame"]
@@ -31,8 +32,11 @@ class Framed:
 
 
 _OPENING: Final = re.compile(r"(---|\+\+\+)\r?\n")
+_NAMES: Final = {"---": "YAML", "+++": "TOML"}
 _LANGUAGES: Final = {"---": Language.YAML, "+++": Language.TOML}
-_MISSING: Final = "missing frontmatter delimiters (expected `---` or `+++` on the first line)"
+_MISSING: Final = (
+    "missing frontmatter delimiters: expected `---` (YAML) or `+++` (TOML, deprecated)"
+)
 
 
 def frame(source: Source) -> Framed:
@@ -55,9 +59,9 @@ def frame(source: Source) -> Framed:
     if end < 0:
         raise ZephError(
             Kind.PARSE,
-            f"missing closing `{signs}` delimiter",
+            f"missing closing `{signs}` delimiter for {_NAMES[signs]} frontmatter",
             source.span(0, 3),
             help=f"write `{signs}` on a line of its own behind the last key",
         )
     # The line break belongs to the header, so that a mistake at its end has a line.
-    return Framed(_LANGUAGES[signs], start, end + 1, source.text[end + 4 :].strip())
+    return Framed(_LANGUAGES[signs], start, end + 1, source.text[end + 4 :].strip(BLANKS))

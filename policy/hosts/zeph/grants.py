@@ -7,8 +7,11 @@ from collections.abc import Collection
 
 import attrs
 
+from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.hosts.zeph.errors import Kind, ZephError
+from policy.patterns.notations import is_glob
+from policy.ruleset import Entry, RuleSet
 
 __all__ = ["GrantState", "PermissionGrants", "check_secret"]
 
@@ -34,8 +37,20 @@ class PermissionGrants:
 
         One that ended denies the tool until another one is given.
         """
-        states = [state for name, state in self.records if name == tool]
-        return Effect.ALLOW if not states or states[-1] is GrantState.ACTIVE else Effect.DENY
+        return Effect.DENY if tool in self.ended else Effect.ALLOW
+
+    @property
+    def ended(self) -> frozenset[str]:
+        """The tools whose last grant is in force no more."""
+        last = dict(self.records)
+        return frozenset(name for name, state in last.items() if state is not GrantState.ACTIVE)
+
+    def rule_set(self, dialect: Dialect) -> RuleSet:
+        """Return the grants as rules. By a loose dialect, names are compared so too."""
+        # No id has a star in it, and an entry with one would stand for several.
+        named = (name for name in sorted(self.ended) if not is_glob(name))
+        entries = (Entry(name, Effect.DENY, rule="a grant that has ended") for name in named)
+        return RuleSet(tuple(entries), Effect.ALLOW, dialect)
 
 
 def check_secret(

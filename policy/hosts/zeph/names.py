@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 __all__ = [
+    "BLANKS",
     "EDITING",
     "KNOWN",
     "NETWORK",
@@ -21,6 +22,12 @@ __all__ = [
     "intersect_allowlists",
     "normalize",
 ]
+
+# What Zeph takes for a blank: the white space of Unicode. Python has four controls more.
+BLANKS: Final = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 
 # What a memory lets an agent do with its files.
 EDITING: Final = ("read", "write", "edit")
@@ -68,7 +75,7 @@ KNOWN: Final = frozenset({*READ_ONLY, *QUARANTINED, *NETWORK, *PEERS, *EDITING, 
 
 def normalize(name: str) -> str:
     """Return the id that *name* stands for, e.g. ``bash`` for ``Bash(cargo *)``."""
-    return name.partition("(")[0].strip().lower()
+    return name.partition("(")[0].strip(BLANKS).lower()
 
 
 def intersect_allowlists(

@@ -9,6 +9,8 @@ import attrs
 from policy.hosts.zeph.autonomy import PermissionPolicy
 from policy.hosts.zeph.context import AgentsConfig, Forward, SpawnContext, Usage
 from policy.hosts.zeph.definition import Profile
+from policy.hosts.zeph.enforcer import PolicyEnforcer
+from policy.hosts.zeph.grants import PermissionGrants
 from policy.hosts.zeph.scopes import ToolScope
 from policy.hosts.zeph.trust import TrustLevel, fold
 
@@ -25,6 +27,9 @@ class Session:
         servers: ids of the tools that servers offer.
         scope: the tools in scope, or None.
         peers: whether agents get tools to talk to one another.
+        rules: the policy rules, or None.
+        env: variables that are there, which rules can ask for.
+        grants: those that were given in the run; what has ended is denied.
 
     """
 
@@ -33,6 +38,9 @@ class Session:
     servers: tuple[str, ...] = ()
     scope: ToolScope | None = None
     peers: bool = False
+    rules: PolicyEnforcer | None = None
+    env: tuple[str, ...] = ()
+    grants: PermissionGrants = PermissionGrants()
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ from typing import Final
 
 from policy import limits
 from policy.documents.frontmatter import Kind as Language
-from policy.documents.node import Mapping, Node
+from policy.documents.node import Mapping
 from policy.documents.yaml_nodes import read_yaml
 from policy.errors import PolicyError, PolicyErrors
 from policy.hosts.zeph.definition import (
@@ -29,6 +29,7 @@ from policy.hosts.zeph.definition import (
 from policy.hosts.zeph.errors import Kind, ZephError, ZephErrors
 from policy.hosts.zeph.fields import U32, U64, Fields
 from policy.hosts.zeph.framing import Framed, frame
+from policy.hosts.zeph.names import BLANKS
 from policy.hosts.zeph.toml_nodes import read_toml
 from policy.source import Source, Span
 
@@ -49,7 +50,7 @@ def parse(text: str | Source, profile: Profile = Profile.ZEPH) -> SubAgentDef:
             kind ``Invalid`` for what may not be. All of the first kind at once.
 
     """
-    source = text if isinstance(text, Source) else Source("<definition>", text)
+    source = text if isinstance(text, Source) else Source("<unknown>", text)
     framed = frame(source)
     root = Fields(_header(source, framed), "", framed.language is Language.TOML, [], {})
     definition = _definition(root, framed, source, profile)
@@ -87,9 +88,6 @@ def _definition(root: Fields, framed: Framed, source: Source, profile: Profile) 
     root.known(*_TOP, *(("allowed_spawns",) if is_970 else ()))
     skills, hooks = root.below("skills"), root.below("hooks")
     tools, disallowed = _tools(root.below("tools"), profile)
-    memory = None
-    if root.optional("memory") is not None:
-        memory = root.choice("memory", MemoryScope.PROJECT)
     return SubAgentDef(
         name=root.text("name"),
         description=root.text("description"),
@@ -100,7 +98,7 @@ def _definition(root: Fields, framed: Framed, source: Source, profile: Profile) 
         skills=SkillFilter(skills.texts("include"), skills.texts("exclude")),
         system_prompt=framed.body,
         hooks=Hooks(_matchers(hooks, "PreToolUse"), _matchers(hooks, "PostToolUse")),
-        memory=memory,
+        memory=root.optional_choice("memory", MemoryScope),
         allowed_spawns=root.optional_texts("allowed_spawns") if is_970 else None,
         text=source,
         spans=root.spans,
@@ -148,25 +146,16 @@ def _permissions(fields: Fields) -> Permissions:
 def _matchers(fields: Fields, event: str) -> tuple[HookMatcher, ...]:
     matchers = []
     for index, item in enumerate(fields.sequence(event)):
-        below = _item(fields, item, f"{event}[{index}]")
+        below = fields.item(item, f"{event}[{index}]")
         name = below.text("matcher")
         if below.node is not None and below.entry("hooks") is None:
             below.missing("hooks")
         hooks = tuple(
-            _hook(_item(below, hook, f"hooks[{number}]"))
+            _hook(below.item(hook, f"hooks[{number}]"))
             for number, hook in enumerate(below.sequence("hooks"))
         )
         matchers.append(HookMatcher(name, hooks))
     return tuple(matchers)
-
-
-def _item(fields: Fields, node: Node, name: str) -> Fields:
-    path = f"{fields.path}{name}."
-    fields.spans[path.rstrip(".")] = node.span
-    if not isinstance(node, Mapping):
-        fields.wrong(node, "keys and values")
-        return Fields(None, path, fields.typed, fields.errors, fields.spans)
-    return Fields(node, path, fields.typed, fields.errors, fields.spans)
 
 
 def _hook(fields: Fields) -> HookDef:
@@ -202,7 +191,7 @@ def validate_name(name: str, span: Span | None = None) -> None:
         ZephError: of kind ``Invalid``.
 
     """
-    if not name.strip():
+    if not name.strip(BLANKS):
         raise ZephError(Kind.INVALID, "name must not be empty", span)
     if not _NAME.fullmatch(name):
         message = (
@@ -214,9 +203,9 @@ def validate_name(name: str, span: Span | None = None) -> None:
 
 def _validate(definition: SubAgentDef, profile: Profile) -> None:
     span = definition.span
-    if not definition.name.strip():
+    if not definition.name.strip(BLANKS):
         validate_name(definition.name, span("name"))
-    if not definition.description.strip():
+    if not definition.description.strip(BLANKS):
         message = "description must not be empty"
         raise ZephError(Kind.INVALID, message, span("description"))
     validate_name(definition.name, span("name"))

@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from policy.chain import Link, SpawnDenied, attenuate
-from policy.hosts.zeph.context import SpawnContext
+from policy.hosts.zeph.context import DelegationMode, SpawnContext
 from policy.hosts.zeph.declared import allowlist_rules, declared_rules
 from policy.hosts.zeph.definition import SubAgentDef
 from policy.hosts.zeph.dialects import ENFORCED, RAW
@@ -63,16 +63,18 @@ class Declared:
     def of(cls, definitions: Mapping[str, SubAgentDef], options: Options) -> Declared:
         """Return the reading of *definitions*."""
         context = options.context
-        sets = session_rules(options.session, ENFORCED)
+        cap = context.max_trust_level
+        sets = session_rules(options.session, ENFORCED, cap)
         if context.inherited_tool_allowlist is not None:
             sets += (allowlist_rules(context.inherited_tool_allowlist),)
         if context.network_denied:
             sets += (network_rules(ENFORCED),)
-        cap = context.max_trust_level
         if cap is not None:
             sets += (TrustGate(cap, options.session.servers).rules(ENFORCED),)
         depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
-        bounds = Bounds(depth if options.config.enabled else 0, trust=cap.value if cap else None)
+        if options.config.effective_delegation_mode is DelegationMode.DISABLED:
+            depth = 0
+        bounds = Bounds(depth, trust=cap.value if cap else None)
         tables = {
             name: _table(declared_rules(definition, options.profile, options.config), name)
             for name, definition in definitions.items()
@@ -183,7 +185,7 @@ class Enforced:
 
     def _table(self, effective: Effective, trust: TrustLevel | None) -> Table:
         session = self.options.session
-        sets = session_rules(session, RAW)
+        sets = session_rules(session, RAW, trust)
         if trust is not None:
             sets += (TrustGate(trust, session.servers).rules(RAW),)
         parts = [Part(rules, (MAIN,)) for rules in sets]

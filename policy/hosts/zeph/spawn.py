@@ -160,7 +160,8 @@ def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = 
         message = f"ambiguous id prefix '{prefix}': matches {len(found)} agents"
         raise ZephError(Kind.AMBIGUOUS_ID, message)
     if found[0] in running:
-        raise ZephError(Kind.STILL_RUNNING, f"agent '{found[0]}' is still running")
+        message = f"agent '{found[0]}' is still running; cancel it first or wait for completion"
+        raise ZephError(Kind.STILL_RUNNING, message)
     return found[0]
 
 
@@ -169,10 +170,15 @@ def _check_delegation(name: str, origin: Origin, config: AgentsConfig) -> None:
     asked = mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is Origin.EXPLICIT
     if mode is not DelegationMode.PROACTIVE and not asked:
         message = (
-            f"delegation denied: mode={mode.value} origin={origin.value} agent='{name}'"
-            " (see [agents].delegation_mode)"
+            f"delegation denied: mode={_shown(mode)} origin={_shown(origin)} agent='{name}'"
+            " (see [agents].delegation_mode / [agents].enabled in config.toml)"
         )
         raise ZephError(Kind.DELEGATION_DENIED, message)
+
+
+def _shown(member: DelegationMode | Origin) -> str:
+    """Return a member as Zeph prints it, e.g. ``ExplicitRequestOnly``."""
+    return "".join(map(str.capitalize, member.value.split("_")))
 
 
 def _check_budget(usage: Usage, config: AgentsConfig) -> None:

@@ -13,6 +13,7 @@ from policy.chain import SPAWN_TOOL
 from policy.decision import Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
+from policy.hosts.zeph.context import AgentsConfig
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -28,7 +29,7 @@ from policy.hosts.zeph.network import network_rules
 from policy.hosts.zeph.options import Options, Session
 from policy.hosts.zeph.scopes import ToolScope
 from policy.hosts.zeph.spawn import Effective
-from policy.hosts.zeph.trust import TrustGate
+from policy.hosts.zeph.trust import TrustGate, TrustLevel, effective_trust
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry, RuleSet
 from policy.source import Place
@@ -42,9 +43,23 @@ _Written = tuple[str, Place | None]
 _Ids = Mapping[tuple[str, Effect], _Written]
 
 
-def session_rules(session: Session, dialect: Dialect) -> tuple[RuleSet, ...]:
-    """Return what the gates of a session say of every call."""
+def session_rules(
+    session: Session, dialect: Dialect, cap: TrustLevel | None = None
+) -> tuple[RuleSet, ...]:
+    """Return what the gates of a session say of every call.
+
+    Args:
+        session: whose gates.
+        dialect: of what is decided.
+        cap: on the trust of the caller; None is no cap.
+
+    """
     sets = []
+    if session.rules is not None:
+        trust = effective_trust(session.trust or TrustLevel.TRUSTED, cap)
+        sets.append(session.rules.rule_set(trust, session.env))
+    if session.grants.records:
+        sets.append(session.grants.rule_set(dialect))
     if session.policy is not None:
         sets.append(session.policy.rule_set(dialect, gated=True))
     if session.trust is not None:
@@ -78,7 +93,7 @@ def enforced_rules(effective: Effective, options: Options) -> tuple[RuleSet, ...
         entries = list(spawn_entries(definition, definition.allowed_spawns))
     if options.session.peers:
         entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in PEERS)
-    listed, default = _listed(effective, options.profile)
+    listed, default = _listed(effective, options)
     if not listed and default is Effect.ALLOW and entries == [_STARTING]:
         entries = []  # nothing is said, so there is no rule set to meet
     reason = Reason.DEFAULT if default is Effect.ALLOW else Reason.UNAVAILABLE
@@ -103,9 +118,9 @@ def spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[E
     yield Entry(SPAWN_TOOL, Effect.DENY, rule="allowed_spawns", place=place)
 
 
-def _listed(effective: Effective, profile: Profile) -> tuple[list[Entry], Effect]:
-    written = _written(effective.definition)
-    wild = profile is Profile.ISSUE_970
+def _listed(effective: Effective, options: Options) -> tuple[list[Entry], Effect]:
+    written = _written(effective.definition, options.config)
+    wild = options.profile is Profile.ISSUE_970
     excepted = _entries(effective.disallowed, Effect.DENY, written, wild=wild)
     added = tuple(_added(effective))
     match effective.tools:
@@ -145,13 +160,17 @@ def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool)
         yield Entry(tool, effect, rule=rule, place=place)
 
 
-def _written(definition: SubAgentDef) -> _Ids:
-    """Return what the definition says of each id, and where."""
+def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
+    """Return what the definition and the configuration say of each id, and where."""
     found: dict[tuple[str, Effect], _Written] = {}
     for key, names, effect in listed_names(definition):
         for index, name in enumerate(names):
             span = definition.span(f"tools.{key}[{index}]")
             found.setdefault((normalize(name), effect), (name, span.place if span else None))
+    for index, name in enumerate(config.default_disallowed_tools):
+        key = f"default_disallowed_tools[{index}]"
+        written = (f"default_disallowed_tools: {name}", config.place(key))
+        found.setdefault((normalize(name), Effect.DENY), written)
     return found
 
 

@@ -122,15 +122,11 @@ class _Nodes:
         span = place.value
         at = span.start
         for value in values:
-            found = span.source.text.find(_written(value), at, span.end)
+            written = (span.source.text.find(f"{q}{value}{q}", at, span.end) for q in "\"'")
+            found = min((start for start in written if start >= 0), default=-1)
             if isinstance(value, str) and found >= 0:
                 at = found + len(value) + 2
                 items.append(Scalar(value, span.source.span(found, at), quoted=True))
             else:
                 items.append(self.node(value, path, place))
         return tuple(items)
-
-
-def _written(value: object) -> str:
-    # As it is most often written.
-    return f'"{value}"'
