@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
+import yaml
 
 # 0: the definition, 1: issue 970, 2: the context of a start, B: what these name.
 ROWS = {
@@ -66,7 +68,11 @@ ROWS = {
     "2.7": "test_zeph_spawn::test_a_chain_starts_at_the_session",
     "2.8": "test_zeph_spawn::test_the_engine_counts_the_depth_where_it_is_handed_on",
     **dict.fromkeys(
-        [f"2.{number}" for number in range(9, 18)],
+        ["2.9", "2.10", "2.15", "2.16", "2.17"],
+        "test_zeph_spawn::test_what_is_handed_down_is_shown_to_whoever_audits",
+    ),
+    **dict.fromkeys(
+        ["2.11", "2.12", "2.13", "2.14"],
         "test_zeph_spawn::test_what_is_not_a_permission_is_handed_on_too",
     ),
     "2.18": "test_zeph_spawn::test_the_default_context_constrains_nothing",
@@ -83,18 +89,18 @@ ROWS = {
     "B.11": "test_zeph_session::test_a_hook_belongs_to_tools_whose_name_has_its_matcher_in_it",
     "B.12": "test_zeph_loading::test_paths_are_searched_in_their_order_and_each_once",
     "B.13": "test_zeph_loading::test_the_gate_for_users_refuses_the_whole_load_and_the_usual_way_has_none",
-    "B.14": "test_zeph_spawn::test_the_configuration_is_merged_before_anything_is_inherited",
+    "B.14": "zeph-configuration",
     "B.15": "test_zeph_spawn::test_who_may_delegate",
     "B.16": "test_zeph_spawn::test_checks_are_made_in_the_order_of_zeph_and_in_its_words",
     "B.17": "test_zeph_spawn::test_to_go_on_is_not_to_start",
     "B.18": "test_zeph_session::test_rules_take_a_tool_away_where_they_deny_all_of_it",
     "B.19": "test_zeph_session::test_the_first_rule_decides_and_the_rest_is_asked_for",
-    "B.20": "test_zeph_session::test_every_condition_of_a_rule_must_hold_and_denials_come_first",
+    "B.20": "test_zeph_enforcer::test_a_table_grants_nothing_that_the_rules_do_not",
     "B.21": "test_zeph_session::test_a_scope_is_expanded_once_and_looked_up",
     "B.22": "test_zeph_session::test_a_grant_ends_what_it_names_until_there_is_a_new_one",
     "B.23": "test_zeph_session::test_commands_that_reach_the_network_are_denied_without_it",
     "B.24": "test_zeph_spawn::test_checks_are_made_in_the_order_of_zeph_and_in_its_words",
-    "B.25": "test_zeph_fixtures::test_every_code_has_a_fixture",
+    "B.25": "test_zeph_fixtures::test_every_code_has_a_page",
 }
 
 TESTS = Path(__file__).parent
@@ -104,9 +110,11 @@ TESTS = Path(__file__).parent
 def test_a_row_has_its_test(row: str) -> None:
     module, is_test, name = ROWS[row].partition("::")
     if is_test:
-        assert f"def {name}(" in (TESTS / f"{module}.py").read_text()
+        tree = ast.parse((TESTS / f"{module}.py").read_text())
+        tests = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert any(isinstance(node, ast.Assert | ast.Call) for node in ast.walk(tests[name]))
     else:
-        assert (TESTS.parent / "fixtures" / module / "findings.yaml").exists()
+        assert yaml.safe_load((TESTS.parent / "fixtures" / module / "findings.yaml").read_text())
 
 
 def test_no_row_is_left_out() -> None:

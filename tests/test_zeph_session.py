@@ -8,8 +8,11 @@ import pytest
 
 from policy.chain import Chain
 from policy.effect import Effect
+from policy.finding import Finding
 from policy.hosts import zeph
+from policy.hosts.zeph import scopes
 from policy.hosts.zeph.autonomy import Autonomy, PermissionPolicy
+from policy.hosts.zeph.context import SpawnContext
 from policy.hosts.zeph.definition import HookDef, HookMatcher, SkillFilter
 from policy.hosts.zeph.dialects import RAW
 from policy.hosts.zeph.enforcer import PolicyEnforcer, PolicyRule
@@ -319,13 +322,73 @@ def test_a_scope_is_expanded_once_and_looked_up() -> None:
         ]
 
 
+def test_patterns_of_a_scope_are_taken_one_by_one() -> None:
+    both = ToolScope.of(["builtin:*", "mcp:**", "skill:{a,b}/b"], REGISTRY)
+    assert both.tools == frozenset(REGISTRY)
+    assert ToolScope.of(["*"], REGISTRY, general=True).tools == frozenset(REGISTRY)
+    bare = ToolScope.of(["read"], REGISTRY)
+    assert (bare.tools, [f.help for f in bare.findings]) == (frozenset(), ["`builtin:read`?"])
+    strict, permissive = scopes.Strictness.STRICT, scopes.Strictness.PERMISSIVE
+    assert ToolScope.of(["builtin:x"], REGISTRY, strictness=permissive).findings
+    for patterns, kind in (
+        (["builtin:bash"], Kind.ACCIDENTALLY_FULL), (["skill:{a"], Kind.INVALID_PATTERN),
+        (["builtin:{a,b}" * 9], Kind.INVALID_PATTERN),
+    ):  # fmt: skip
+        _refused(kind, lambda patterns=patterns: ToolScope.of(patterns, REGISTRY[:1]))
+    _refused(Kind.DEAD_PATTERN, lambda: ToolScope.of(["mcp:x/*"], REGISTRY, strictness=strict))
+
+
+def test_rules_under_a_name_that_no_tool_has_are_reported() -> None:
+    policy = _policy(("*", DENY), tool="Bash")
+    assert policy.check("bash", "x").effect is ASK
+    assert [f.code for f in policy.findings()] == ["rule-of-no-tool"]
+    assert [f.code for f in _findings(policy=policy)] == ["rule-of-no-tool"]
+
+
+def test_a_gate_looks_at_one_argument_and_not_at_a_path() -> None:
+    chain = _session(policy=_policy(("/etc/*", DENY), ("*", ALLOW), tool="write"))
+    assert chain.decide("write", {"file_path": "/etc/x"}).effect is DENY
+    assert chain.decide("write", {"path": "/etc/x"}).effect is ALLOW
+
+
+def _findings(context: SpawnContext | None = None, **fields: object) -> tuple[Finding, ...]:
+    options = Options(session=Session(**fields), context=context or SpawnContext())
+    return zeph.project({}, options).findings
+
+
+def test_what_a_session_leaves_open_is_said() -> None:
+    assert not _findings(trust=TrustLevel.VERIFIED)
+    quarantined = SpawnContext(max_trust_level=TrustLevel.QUARANTINED)
+    assert [f.code for f in _findings(trust=TrustLevel.QUARANTINED)] == [
+        "quarantine-leaves-web-search"
+    ]
+    assert [f.code for f in _findings(quarantined)] == [
+        "quarantine-leaves-web-search",
+        "trust-cap-shared",
+    ]
+    offline = SpawnContext(network_denied=True)
+    assert not _findings(offline)
+    assert [f.code for f in _findings(offline, servers=("mcp__web__get",))] == [
+        "network-denial-misses-servers"
+    ]
+
+
 def test_a_grant_ends_what_it_names_until_there_is_a_new_one() -> None:
     active, expired, revoked = GrantState.ACTIVE, GrantState.EXPIRED, GrantState.REVOKED
     for records, effect in (
         ((), ALLOW), ((("a", active),), ALLOW), ((("a", expired),), DENY), ((("a", revoked),), DENY),
         ((("a", revoked), ("a", active)), ALLOW), ((("A", expired),), ALLOW),
     ):  # fmt: skip
-        assert PermissionGrants(records).check("a") is effect
+        grants = PermissionGrants(records)
+        assert grants.check("a") is effect
+        for reading in ("enforced", "attenuated"):
+            assert _session(reading, grants=grants).decide("b", {}).effect is ALLOW
+            if records != (("A", expired),):
+                assert _session(reading, grants=grants).decide("a", {}).effect is effect
+    shouted = PermissionGrants((("A", expired), ("mcp__*", expired)))
+    assert _session(grants=shouted).decide("a", {}).effect is ALLOW
+    assert _session("attenuated", grants=shouted).decide("a", {}).effect is DENY
+    assert _session(grants=shouted).decide("mcp__a__b", {}).effect is ALLOW
 
 
 def test_a_secret_must_be_listed_and_approved() -> None:
@@ -379,5 +442,13 @@ def test_commands_that_reach_the_network_are_denied_without_it(command: str, den
 def test_a_closed_fence_that_is_a_tool_is_a_call() -> None:
     assert blocked_fence("x\n```bash\nls\n```\n", ["bash"]) == "bash"
     assert blocked_fence("```python\nx\n```\n```bash\nls\n```", ["bash"]) == "bash"
-    for text in ("plain", "```bash\nls\n", "```python\nx\n```\n", "```\nbash\n```"):
+    assert blocked_fence("as in ```bash ls``` here", ["sh", "bash"]) == "bash"
+    for text in (
+        "```bashrc\nx\n```",
+        "```bash-x\n```",
+        "plain",
+        "```bash\nls\n",
+        "```python\nx\n```\n",
+        "```\nbash\n```",
+    ):
         assert blocked_fence(text, ["bash"]) is None

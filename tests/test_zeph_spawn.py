@@ -284,6 +284,7 @@ def test_what_is_not_a_permission_is_handed_on_too() -> None:
         seed_trajectory_score=0.5, content_isolation=frozenset({"quote", "strip"}),
         orchestrator_name="lead\nagent", orchestrator_role="x" * 200, mcp_tool_names=("t",),
         session_mcp_servers=("s",), parent_provider_name="p", parent_messages=("m",),
+        parent_cancel=True,
     )  # fmt: skip
     own = SpawnContext(seed_trajectory_score=0.75, content_isolation=frozenset({"audit"}))
     below = above.then(own, allowlist=None, forward=Forward.EFFECTIVE)
@@ -294,9 +295,41 @@ def test_what_is_not_a_permission_is_handed_on_too() -> None:
     assert below.identity.startswith("lead agent (xxx")
     assert SpawnContext(orchestrator_role="role").identity == ""
     assert (below.session_mcp_servers, below.parent_provider_name) == (("s",), "p")
+    assert (below.parent_messages, below.parent_cancel) == (("m",), True)
     assert list(above.weakened(below)) == []
     forgotten = above.then(own, allowlist=None, forward=Forward.NOTHING)
     assert [f.code for f in above.weakened(forgotten)] == ["isolation-weakened"] * 2
+
+
+def test_what_is_handed_down_is_shown_to_whoever_audits() -> None:
+    tools = ("mcp__github__create_issue", "mcp__web__get")
+    context = SpawnContext(
+        mcp_tool_names=tools, session_mcp_servers=("github", "x"), orchestrator_name="planner",
+        orchestrator_role="router", content_isolation=frozenset({"quote"}),
+    )  # fmt: skip
+    names = ("mcp__github__create_isue", "create_issue", *tools)
+    agent = _agent(tools=DenyList(names))
+
+    def shown(options: Options) -> list[tuple[str, str]]:
+        found = zeph.project({"a": agent}, options).findings
+        return [(f.code, f.help or f.message) for f in found if f.code != "not-handed-down"]
+
+    assert shown(Options(context=context)) == [
+        ("unknown-server-tool", "did you mean `mcp__github__create_issue`?"),
+        ("unknown-tool", "did you mean `mcp__github__create_issue`?"),
+        ("server-offers-tools",
+         "the server `github` offers tools to agents: `mcp__github__create_issue`"),
+        ("server-offers-tools", "the server `x` offers tools to agents: none that is known here"),
+        ("told-to-obey", "agents are told to obey `planner (router)`"),
+        ("isolation-weakened", "`quote` is not in force for the agents"),
+    ]  # fmt: skip
+    kept = shown(Options(Profile.SPEC, context=context))
+    assert "isolation-weakened" not in dict(kept)
+    # What they are called has no effect on what they may do.
+    for reading in ("enforced", "attenuated"):
+        chain = _chain(agent, options=Options(context=context), reading=reading)
+        bare = _chain(agent, reading=reading)
+        assert all(_allows(chain, t) == _allows(bare, t) for t in (*names, "mcp__a__b", "bash"))
 
 
 def test_the_default_context_constrains_nothing() -> None:

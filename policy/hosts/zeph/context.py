@@ -105,7 +105,8 @@ class SpawnContext:
         """Yield the protections that are in force here and not in *child*."""
         for name in sorted(self.content_isolation - child.content_isolation):
             to = f" of {child.identity}" if child.identity else ""
-            yield Finding("isolation-weakened", f"`{name}` is not in force for the agents{to}")
+            message = f"`{name}` is not in force for the agents{to}"
+            yield Finding("isolation-weakened", message, file="<session>")
 
     def then(
         self, own: SpawnContext, *, allowlist: frozenset[str] | None, forward: Forward

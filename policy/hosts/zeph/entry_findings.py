@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Set
+import re
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from policy.documents.text import cite
+from policy.edits import Edit
 from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.definition import Profile
@@ -14,7 +16,7 @@ from policy.hosts.zeph.names import KNOWN, normalize
 from policy.hosts.zeph.options import Options
 from policy.source import Span
 
-__all__ = ["entry_findings", "find"]
+__all__ = ["entry_findings", "find", "rewritten"]
 
 
 def find(
@@ -23,9 +25,23 @@ def find(
     span: Span | None,
     help: str = "",
     severity: Severity = Severity.WARNING,
+    *,
+    edits: tuple[Edit, ...] = (),
 ) -> Finding:
     """Return a finding, which most often is a warning with a place."""
-    return Finding(code, message, severity, span, help=help)
+    return Finding(code, message, severity, span, help=help, edits=edits)
+
+
+def rewritten(span: Span | None, word: str) -> tuple[Edit, ...]:
+    """Return the edit that puts *word* in the place of a value, in the quotes that it has."""
+    if span is None or not _WORD.fullmatch(word) or "\n" in span.text or "#" in span.text:
+        return ()
+    quote = span.text[:1] if span.text[:1] in ("'", '"') else ""
+    return (Edit(span, f"{quote}{word}{quote}"),)
+
+
+# What needs no quotes and is no number, truth value or null.
+_WORD: Final = re.compile(r"(?!(?:true|false|null)\Z)[a-z][a-z0-9_]*")
 
 
 def entry_findings(
@@ -70,6 +86,7 @@ def _cut(name: str, tool: str, span: Span | None, *, allows: bool) -> Finding:
         f"{cite(name)} denies all of `{tool}`: a name ends before its first parenthesis",
         span,
         f"write `{tool}` if that is meant",
+        edits=rewritten(span, tool),
     )
 
 
@@ -77,7 +94,7 @@ _SHELLS: Final = frozenset({"shell", "sh", "zsh", "terminal"})
 
 
 def _unknown(
-    name: str, tool: str, span: Span | None, *, allows: bool, servers: Set[str]
+    name: str, tool: str, span: Span | None, *, allows: bool, servers: Collection[str]
 ) -> Iterator[Finding]:
     if tool in KNOWN or tool in map(normalize, servers):
         return

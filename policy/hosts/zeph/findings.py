@@ -19,7 +19,7 @@ from policy.hosts.zeph.definition import (
     Permissions,
     SubAgentDef,
 )
-from policy.hosts.zeph.entry_findings import entry_findings, find
+from policy.hosts.zeph.entry_findings import entry_findings, find, rewritten
 from policy.hosts.zeph.errors import ZephError
 from policy.hosts.zeph.framing import frame
 from policy.hosts.zeph.hook_findings import hook_findings
@@ -128,6 +128,14 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
         )
 
 
+# What makes no difference to an agent, but that `default` is replaced by the configuration.
+_LIKE_DEFAULT: Final = (
+    PermissionMode.DEFAULT,
+    PermissionMode.ACCEPT_EDITS,
+    PermissionMode.DONT_ASK,
+)
+
+
 def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> Iterator[Finding]:
     mode = definition.permissions.permission_mode
     span, name = definition.span("permissions.permission_mode"), definition.name
@@ -142,10 +150,11 @@ def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> I
                 "bypass-without-effect", f"`bypass_permissions` lifts no list of `{name}`", span,
                 severity=Severity.NOTE,
             )  # fmt: skip
-    elif mode in (PermissionMode.ACCEPT_EDITS, PermissionMode.DONT_ASK):
+    elif mode in _LIKE_DEFAULT[1:] and config.default_permission_mode in (None, *_LIKE_DEFAULT):
         yield find(
             "mode-without-effect", f"`{mode.value}` changes nothing for an agent", span,
-            severity=Severity.NOTE,
+            "leave the mode out", Severity.NOTE,
+            edits=rewritten(span, PermissionMode.DEFAULT.value),
         )  # fmt: skip
     default = config.default_permission_mode
     if mode is PermissionMode.DEFAULT and default not in (None, mode):
@@ -154,7 +163,7 @@ def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> I
             yield find(
                 "default-mode-replaced", f"the mode of `{name}` is `{default.value}`, that of the"
                 " configuration: `default` counts as nothing said", written,
-                "name another mode",
+                f"write `{default.value}`", edits=rewritten(written, default.value),
             )  # fmt: skip
     if scope == "user" and mode is not PermissionMode.DEFAULT:
         yield find(

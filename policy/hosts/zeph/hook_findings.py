@@ -81,8 +81,8 @@ def _matcher(
     meant = [tool for tool in sorted(tools) if matches(matcher.matcher, tool)]
     if meant and "PreToolUse" in path and all(_is_denied(definition, tool) for tool in meant):
         yield find(
-            "hook-runs-for-denied-calls", f"{cite(matcher.matcher)} runs before the lists are asked,"
-            " also for calls that they deny; it runs for no other call", span,
+            "hook-runs-for-denied-calls", f"{cite(matcher.matcher)} runs before the lists are asked"
+            " and only for calls that they deny", span,
             severity=Severity.NOTE,
         )  # fmt: skip
 

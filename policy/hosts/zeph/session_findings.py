@@ -1,4 +1,4 @@
-"""What a session does that its agents' definitions do not show: its gates, and what it hands down."""
+"""What a session does that definitions do not show: its gates, and what it hands down."""
 
 from __future__ import annotations
 
@@ -57,9 +57,8 @@ def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:
     for server in context.session_mcp_servers:
         tools = [name for name in context.mcp_tool_names if name.startswith(f"mcp__{server}__")]
         offered = ", ".join(f"`{name}`" for name in tools) or "none that is known here"
-        yield _note(
-            "server-offers-tools", f"the server `{server}` offers tools to agents: {offered}"
-        )
+        said = f"the server `{server}` offers tools to agents: {offered}"
+        yield _note("server-offers-tools", said)
     if context.identity:
         yield _note("told-to-obey", f"agents are told to obey `{context.identity}`")
     below = context.then(SpawnContext(), allowlist=None, forward=forward)

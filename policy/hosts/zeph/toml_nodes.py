@@ -77,13 +77,22 @@ def _places(text: str, source: Source, start: int) -> Keyed[_Path, _Place]:
     places: dict[_Path, _Place] = {}
     lines = list(_LINE.finditer(text))
     table: _Path = ()
+    # The table that each list of tables is at.
+    last: dict[_Path, _Path] = {}
     for number, line in enumerate(lines):
         end = lines[number + 1].start() if number + 1 < len(lines) else len(text)
         value = text[line.end() : end].rstrip()
         span = source.span(start + line.end(), start + line.end() + len(value))
         if line["table"] is not None:
-            table = _names(line["table"])
+            table = ()
+            for name in _names(line["table"]):
+                table = last.get((*table, name), (*table, name))
             key = source.span(start + line.start("table"), start + line.end("table"))
+            if line[0].lstrip().startswith("[["):
+                listed = table if table not in last.values() else table[:-1]
+                places.setdefault(listed, _Place(key, key))
+                count = int(table[-1].strip("[]")) + 1 if listed != table else 0
+                last[listed] = table = (*listed, f"[{count}]")
             places.setdefault(table, _Place(key, key))
         else:
             key = source.span(start + line.start("key"), start + line.end("key"))
@@ -113,7 +122,7 @@ class _Nodes:
         if isinstance(value, list):
             return Sequence(self._items(value, path, place), place.value)
         if value is None or isinstance(value, str | int | float | bool):
-            return Scalar(value, place.value, quoted=isinstance(value, str))
+            return Scalar(value, _exact(place.value, value), quoted=isinstance(value, str))
         msg = "expected text, a number, a truth value, a list or a table, found a date"
         raise PolicyError(msg, place.value)
 
@@ -121,12 +130,28 @@ class _Nodes:
         items: list[Node] = []
         span = place.value
         at = span.start
-        for value in values:
+        for index, value in enumerate(values):
             written = (span.source.text.find(f"{q}{value}{q}", at, span.end) for q in "\"'")
             found = min((start for start in written if start >= 0), default=-1)
             if isinstance(value, str) and found >= 0:
                 at = found + len(value) + 2
                 items.append(Scalar(value, span.source.span(found, at), quoted=True))
             else:
-                items.append(self.node(value, path, place))
+                below = (*path, f"[{index}]")
+                items.append(self.node(value, below, self.places.get(below, place)))
         return tuple(items)
+
+
+def _exact(span: Span, value: object) -> Span:
+    """Return where *value* itself is written, without a remark behind it, if it can be told."""
+    text = span.text
+    found = _BARE.match(text)
+    written = (f"{quote}{value}{quote}" for quote in "\"'")
+    if isinstance(value, str):
+        size = next((len(one) for one in written if text.startswith(one)), len(text))
+    else:
+        size = found.end() if found else len(text)
+    return span.source.span(span.start, span.start + size)
+
+
+_BARE: Final = re.compile(r"[\w.+-]+")
