@@ -1,0 +1,118 @@
+"""Runs both sides on scenarios, and says where they disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+import attrs
+
+from tests.live import theirs
+from tests.live.generate import Generator
+from tests.live.ours import Ours
+from tests.live.scenario import Call, Scenario
+from tests.live.theirs import Answer
+
+__all__ = ["CALLS_A_SESSION", "Batch", "Disagreement", "Outcome", "batches", "compare", "kind"]
+
+CALLS_A_SESSION = 40
+
+_GRANTS = {"unavailable": 0, "unspawned": 0, "deny": 0, "ask": 1, "classifier": 1, "allow": 2}
+
+
+def kind(ours: str, theirs: str) -> str:
+    """Return ``agree``, ``looser`` (we grant more), ``stricter`` or ``reason``; of two effects."""
+    if ours == theirs:
+        return "agree"
+    difference = _GRANTS[ours] - _GRANTS[theirs]
+    return "looser" if difference > 0 else "stricter" if difference < 0 else "reason"
+
+
+@attrs.frozen
+class Batch:
+    """Calls of one scenario, decided in one session of the program."""
+
+    scenario: Scenario
+    calls: Sequence[Call]
+
+
+@attrs.frozen
+class Disagreement:
+    """One call on which the two sides differ."""
+
+    scenario: Scenario
+    call: Call
+    ours: str
+    theirs: Answer
+
+    @property
+    def kind(self) -> str:
+        """Return whether we are looser or stricter, or give another reason for the effect."""
+        return kind(self.ours, self.theirs.word)
+
+
+@attrs.define
+class Outcome:
+    """What became of a batch.
+
+    Attributes:
+        agreed: the calls decided alike.
+        unstable: those that the program decided otherwise when they came in another order.
+        undecided: those that it did not decide, and why.
+        disagreements: the others, confirmed in a second session.
+
+    """
+
+    agreed: list[tuple[Call, str]] = attrs.field(factory=list)
+    unstable: list[Disagreement] = attrs.field(factory=list)
+    undecided: list[tuple[Call, str]] = attrs.field(factory=list)
+    disagreements: list[Disagreement] = attrs.field(factory=list)
+
+
+def batches(seed: int, calls: int) -> Iterator[Batch]:
+    """Yield batches of *calls* generated calls altogether."""
+    for number, first in enumerate(range(0, calls, CALLS_A_SESSION)):
+        generator = Generator(Random(f"{seed}.{number}"))
+        scenario = generator.scenario()
+        yield Batch(scenario, generator.calls(scenario, min(CALLS_A_SESSION, calls - first)))
+
+
+def compare(given: Iterable[Batch], jobs: int) -> Iterator[tuple[Batch, Outcome]]:
+    """Yield what became of each batch, in their order; *jobs* sessions run at a time."""
+    with ThreadPoolExecutor(jobs) as pool:
+        given = list(given)
+        yield from zip(given, pool.map(_compare, given), strict=True)
+
+
+def _compare(batch: Batch) -> Outcome:
+    outcome = Outcome()
+    try:
+        answers = theirs.decide(batch.scenario, batch.calls)
+    except RuntimeError as error:
+        outcome.undecided = [(call, str(error)) for call in batch.calls]
+        return outcome
+    ours = Ours(batch.scenario)
+    found = []
+    for call, answer in zip(batch.calls, answers, strict=True):
+        word = ours.decide(call)
+        if not answer.word:
+            outcome.undecided.append((call, answer.told))
+        elif word == answer.word:
+            outcome.agreed.append((call, word))
+        else:
+            found.append(Disagreement(batch.scenario, call, word, answer))
+    for each, again in zip(found, _again(found), strict=True):
+        (outcome.disagreements if again == each.theirs.word else outcome.unstable).append(each)
+    return outcome
+
+
+def _again(found: Sequence[Disagreement]) -> list[str]:
+    """Return what the program does with the calls among themselves, the last first."""
+    if not found:
+        return []
+    try:
+        answers = theirs.decide(found[0].scenario, [each.call for each in reversed(found)])
+    except RuntimeError:
+        return [""] * len(found)
+    return [answer.word for answer in reversed(answers)]

@@ -1,0 +1,229 @@
+"""Scenarios and calls from a seed. A scenario speaks of few programs, so its rules meet calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, TypeVar
+
+import attrs
+
+from tests.live import vocabulary as words
+from tests.live.scenario import LISTS, SCOPES, Call, Scenario
+
+__all__ = ["Generator"]
+
+T = TypeVar("T")
+
+
+@attrs.define
+class Generator:
+    """Everything drawn from one source of chance."""
+
+    chance: Random
+    programs: tuple[str, ...] = ()
+
+    def scenario(self) -> Scenario:
+        """Return a scenario, of whose programs `calls` then speaks."""
+        self.programs = tuple(self.chance.sample(sorted(words.PROGRAMS), 4))
+        draw = self.chance.random
+        settings: dict[str, Any] = {}
+        for scope in self.chance.sample(SCOPES, self.pick((1, 1, 1, 2, 3))):
+            settings[scope] = self.settings(scope)
+        names = self.chance.sample(words.AGENT_NAMES, self.pick((0, 1, 2, 3)))
+        return Scenario(
+            settings=settings,
+            agents={name: self.agent() for name in names},
+            skills=words.SKILLS if draw() < 0.5 else {},
+            servers=words.SERVERS if draw() < 0.5 else {},
+            links=words.LINKS if draw() < 0.2 else {},
+            mode=self.pick((*(["default"] * 10), *words.MODES, None)),
+            trusted=draw() < 0.95,
+            background=draw() < 0.7,
+            depth=self.pick((None, None, None, None, 1, 2)),
+            main_agent=names[0] if names and draw() < 0.06 else "",
+        )
+
+    def settings(self, scope: str) -> dict[str, Any]:
+        """Return the settings of one scope."""
+        permissions: dict[str, Any] = {}
+        for effect, most in zip(LISTS, (3, 2, 6), strict=True):
+            if scope == "cli" and effect == "ask":  # there is no such flag
+                continue
+            if rules := [self.rule() for _ in range(self.chance.randint(0, most))]:
+                permissions[effect] = list(dict.fromkeys(rules))
+        if scope == "cli":
+            return {"permissions": permissions}
+        if self.chance.random() < 0.2:
+            permissions["additionalDirectories"] = self.chance.sample(words.FOLDERS, 2)
+        if self.chance.random() < 0.08:
+            permissions["defaultMode"] = self.pick(words.MODES)
+        if self.chance.random() < 0.03:
+            permissions["disableBypassPermissionsMode"] = "disable"
+        settings = {"permissions": permissions}
+        if scope == "managed" and self.chance.random() < 0.15:
+            settings["allowManagedPermissionRulesOnly"] = True
+        return settings
+
+    def rule(self) -> str:
+        """Return a rule of any tool, now and then a malformed one."""
+        match self.pick("BBBBBBBRRREEEWMSAT"):
+            case "B":
+                return self.bash_rule()
+            case "R":
+                return self.file_rule("Read")
+            case "E":
+                return self.file_rule(self.pick(("Edit", "Edit", "Edit", "Write", "NotebookEdit")))
+            case "W":
+                return f"WebFetch({self.pick(words.DOMAINS)})"
+            case "M":
+                return self.pick(words.MCP_RULES)
+            case "S":
+                return "Skill" + self.pick(words.SKILL_RULES)
+            case "A":
+                return self.pick(("Agent", "Task")) + self.pick(words.AGENT_RULES)
+            case _:
+                return self.pick(("WebFetch", "WebSearch", "Write", "Monitor", "bash(ls)", "Web*"))
+
+    def file_rule(self, tool: str) -> str:
+        """Return a rule of a tool that takes a path."""
+        return tool if self.chance.random() < 0.12 else f"{tool}({self.pick(words.PATTERNS)})"
+
+    def bash_rule(self) -> str:
+        """Return a rule of `Bash` in any of its shapes."""
+        name = self.pick(self.programs)
+        operands = self.pick(words.PROGRAMS[name])
+        command = f"{name} {operands}".strip()
+        if self.chance.random() < 0.2:
+            command = self.pick((*words.READ_ONLY, *(f"git {each}" for each in words.GIT)))
+            name = command.split()[0]
+        first = " ".join(command.split()[:2])
+        shapes = (
+            *(f"Bash({name} *)", f"Bash({name}:*)", f"Bash({first} *)", f"Bash({first}:*)"),
+            *(f"Bash({command})", f"Bash({command})", f"Bash({name})", f"Bash({name}*)"),
+            *(f"Bash({name} *)", f"Bash({first}:*)", f"Bash({command} *)", f"Bash({first}*)"),
+            self.pick(
+                (
+                    *("Bash", "Bash", "Bash(*)", "Bash(* *)", f"Bash(* {operands})", "Bash(:*)"),
+                    *(f"Bash({name} *:*)", f"Bash( {name} *)", f"Bash({name} * x)", "Bash()"),
+                    *(f"bash({name} *)", f"Bash({name} **)", f"Bash({name}  *)", "Bash(x=1 *)"),
+                    *(f"Bash(timeout 5 {name}:*)", f"Bash({command} && ls)", f"Bash(sudo {name} *)"),
+                    *(f"Bash({name} * && *)", f"Bash(env {command})", f"Bash(*{name}*)"),
+                    *("Bash(ls *)", "Bash(cat:*)", "Bash(cd *)", "Bash(echo *)", "Bash(git *)"),
+                    *("Bash(find *)", "Bash(xargs *)", "Bash(sed *)", "Bash(tee *)", "Bash(bash *)"),
+                    *("Bash(timeout:5*)", "Bash(run_in_background:true)", "Bash(npm run:*)"),
+                )
+            ),
+        )
+        return self.pick(shapes)
+
+    def agent(self) -> dict[str, Any]:
+        """Return the front matter of an agent."""
+        keys: dict[str, Any] = {"description": "d"}
+        if self.chance.random() < 0.6:
+            keys["tools"] = self.pick(words.TOOL_LISTS)
+        if self.chance.random() < 0.25:
+            keys["disallowedTools"] = self.pick(words.DENY_LISTS)
+        if self.chance.random() < 0.3:
+            keys["permissionMode"] = self.pick(words.MODES)
+        if self.chance.random() < 0.05:
+            keys["memory"] = "project"
+        return keys
+
+    def calls(self, scenario: Scenario, count: int) -> list[Call]:
+        """Return *count* calls of the main conversation and of agents below it."""
+        names = (*scenario.agents, *scenario.agents, "general-purpose", "Explore")
+        chains = [tuple(self.pick(names) for _ in range(n)) for n in (1, 1, 2, self.pick((2, 3)))]
+        chains = [(), (), *chains] if self.chance.random() < 0.4 else [()]
+        return [attrs.evolve(self.call(scenario), chain=self.pick(chains)) for _ in range(count)]
+
+    def call(self, scenario: Scenario) -> Call:
+        """Return a call of any tool that is there."""
+        kinds = "B" * 22 + "RRREEEWF" + "MM" * bool(scenario.servers) + "S" * bool(scenario.skills)
+        match self.pick(kinds + "A"):
+            case "B":
+                return Call("Bash", self.bash())
+            case "R":
+                return Call("Read", {"file_path": self.pick(words.PATHS)})
+            case "E":
+                return Call("Edit", {"file_path": self.pick(words.PATHS)})
+            case "W":
+                new = self.pick(words.PATHS).rpartition("/")[0]
+                return Call("Write", {"file_path": f"{new}/new.txt" if new else "new.txt"})
+            case "F":
+                return Call("WebFetch", {"url": self.pick(words.URLS).format(self.pick(words.HOSTS))})
+            case "M":
+                server = self.pick(tuple(scenario.servers))
+                return Call(f"mcp__{server}__{self.pick(scenario.servers[server])}", {})
+            case "S":
+                return Call("Skill", {"skill": self.pick(words.SKILL_CALLS)})
+            case _:
+                known = (*scenario.agents, "Explore", "general-purpose", "nosuch")
+                return Call("Agent", {"subagent_type": self.pick(known)})
+
+    def bash(self) -> dict[str, Any]:
+        """Return the input of a call of `Bash`."""
+        given: dict[str, Any] = {"command": self.command()}
+        if self.chance.random() < 0.03:
+            given["timeout"] = 5000
+        if self.chance.random() < 0.02:
+            given["run_in_background"] = True
+        return given
+
+    def command(self, depth: int = 0) -> str:
+        """Return a shell command: plain ones of any shape, put together."""
+        if depth < 3 and self.chance.random() < (0.5 if not depth else 0.12):
+            shape = self.pick(words.SHAPES)
+            return shape.format(self.command(depth + 1), self.command(depth + 1))
+        return self.simple()
+
+    def simple(self) -> str:
+        """Return one plain command, with what may stand around it."""
+        text = self.bare()
+        draw = self.chance.random
+        if draw() < 0.12:
+            text += " " + self.pick(words.WORDS)
+        if draw() < 0.06:
+            text += " " + self.pick(words.SUBSTITUTIONS).format(self.bare())
+        if draw() < 0.06:
+            text = self.quoted(text)
+        if draw() < 0.12:
+            wrapper = self.pick(words.WRAPPERS)
+            inner = f"'{text}'" if wrapper.endswith("c") and draw() < 0.9 else text
+            text = f"{wrapper} {inner}"
+        if draw() < 0.08:
+            text = f"{self.pick(words.ASSIGNMENTS)} {text}"
+        if draw() < 0.12:
+            text += " " + self.pick(words.REDIRECTIONS)
+        elif draw() < 0.03:
+            text += " " + self.pick(words.HEREDOCS)
+        return text
+
+    def bare(self) -> str:
+        """Return a program with operands."""
+        kind = self.chance.random()
+        if kind < 0.45:
+            name = self.pick(self.programs)
+            return f"{name} {self.pick(words.PROGRAMS[name])}".strip()
+        if kind < 0.85:
+            return self.pick(words.READ_ONLY)
+        if kind < 0.95:
+            return f"git {self.pick(words.GIT)}"
+        tool = self.pick(("cat", "ls", "head", "rm", "touch", "mkdir", "cp a", "mv a", "tee", "grep x"))
+        path = self.pick(words.PATHS).replace("a b", "a\\ b")
+        return f"{tool} {path}"
+
+    def quoted(self, text: str) -> str:
+        """Return *text* with its first word spelt in another way."""
+        name, blank, rest = text.partition(" ")
+        spelt = self.pick(
+            (
+                *(f"'{name}'", f'"{name}"', f"\\{name}", f"{name[:1]}\\{name[1:]}", f"/usr/bin/{name}"),
+                *(f'{name[:1]}""{name[1:]}', f"./{name}", f"$'{name}'", f"  {name}", f"{name}  "),
+            )
+        )
+        return spelt + blank + rest
+
+    def pick(self, choices: Sequence[T]) -> T:
+        """Return one of *choices*."""
+        return self.chance.choice(choices)
