@@ -25,7 +25,12 @@ def main() -> int:
         return 2
     started = time.monotonic()
     total = Outcome()
-    for _, outcome in compare(batches(options.seed, options.calls), options.jobs):
+    for number, (_, outcome) in enumerate(
+        compare(batches(options.seed, options.calls), options.jobs), 1
+    ):
+        differ = len(outcome.disagreements)
+        seconds = time.monotonic() - started
+        print(f"session {number}: {differ} differ, {seconds:.0f} s", file=sys.stderr, flush=True)
         total.agreed += outcome.agreed
         total.unstable += outcome.unstable
         total.undecided += outcome.undecided

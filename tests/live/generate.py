@@ -107,10 +107,20 @@ class Generator:
                     *("Bash", "Bash", "Bash(*)", "Bash(* *)", f"Bash(* {operands})", "Bash(:*)"),
                     *(f"Bash({name} *:*)", f"Bash( {name} *)", f"Bash({name} * x)", "Bash()"),
                     *(f"bash({name} *)", f"Bash({name} **)", f"Bash({name}  *)", "Bash(x=1 *)"),
-                    *(f"Bash(timeout 5 {name}:*)", f"Bash({command} && ls)", f"Bash(sudo {name} *)"),
+                    *(
+                        f"Bash(timeout 5 {name}:*)",
+                        f"Bash({command} && ls)",
+                        f"Bash(sudo {name} *)",
+                    ),
                     *(f"Bash({name} * && *)", f"Bash(env {command})", f"Bash(*{name}*)"),
                     *("Bash(ls *)", "Bash(cat:*)", "Bash(cd *)", "Bash(echo *)", "Bash(git *)"),
-                    *("Bash(find *)", "Bash(xargs *)", "Bash(sed *)", "Bash(tee *)", "Bash(bash *)"),
+                    *(
+                        "Bash(find *)",
+                        "Bash(xargs *)",
+                        "Bash(sed *)",
+                        "Bash(tee *)",
+                        "Bash(bash *)",
+                    ),
                     *("Bash(timeout:5*)", "Bash(run_in_background:true)", "Bash(npm run:*)"),
                 )
             ),
@@ -151,7 +161,9 @@ class Generator:
                 new = self.pick(words.PATHS).rpartition("/")[0]
                 return Call("Write", {"file_path": f"{new}/new.txt" if new else "new.txt"})
             case "F":
-                return Call("WebFetch", {"url": self.pick(words.URLS).format(self.pick(words.HOSTS))})
+                return Call(
+                    "WebFetch", {"url": self.pick(words.URLS).format(self.pick(words.HOSTS))}
+                )
             case "M":
                 server = self.pick(tuple(scenario.servers))
                 return Call(f"mcp__{server}__{self.pick(scenario.servers[server])}", {})
@@ -209,7 +221,9 @@ class Generator:
             return self.pick(words.READ_ONLY)
         if kind < 0.95:
             return f"git {self.pick(words.GIT)}"
-        tool = self.pick(("cat", "ls", "head", "rm", "touch", "mkdir", "cp a", "mv a", "tee", "grep x"))
+        tool = self.pick(
+            ("cat", "ls", "head", "rm", "touch", "mkdir", "cp a", "mv a", "tee", "grep x")
+        )
         path = self.pick(words.PATHS).replace("a b", "a\\ b")
         return f"{tool} {path}"
 
@@ -218,7 +232,13 @@ class Generator:
         name, blank, rest = text.partition(" ")
         spelt = self.pick(
             (
-                *(f"'{name}'", f'"{name}"', f"\\{name}", f"{name[:1]}\\{name[1:]}", f"/usr/bin/{name}"),
+                *(
+                    f"'{name}'",
+                    f'"{name}"',
+                    f"\\{name}",
+                    f"{name[:1]}\\{name[1:]}",
+                    f"/usr/bin/{name}",
+                ),
                 *(f'{name[:1]}""{name[1:]}', f"./{name}", f"$'{name}'", f"  {name}", f"{name}  "),
             )
         )

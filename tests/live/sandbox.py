@@ -12,10 +12,9 @@ from typing import Any
 
 __all__ = ["missing", "run"]
 
-_HERE = Path(__file__).resolve().parent
-_PASSWD = "root:x:0:0:root:/root:/bin/bash\nalice:x:1000:1000::/home/alice:/bin/bash\n"
+_INSIDE = Path(__file__).resolve().parent / "inside"
 _ETC = {
-    "passwd": _PASSWD,
+    "passwd": "root:x:0:0:root:/root:/bin/bash\nalice:x:1000:1000::/home/alice:/bin/bash\n",
     "group": "root:x:0:\nalice:x:1000:\n",
     "hosts": "127.0.0.1 localhost\n",
     "nsswitch.conf": "passwd: files\nhosts: files\n",
@@ -81,11 +80,10 @@ def run(session: dict[str, Any], etc: dict[str, str]) -> dict[str, Any]:
             *(part for each in _PRIVATE for part in ("--tmpfs", each)),
             *("--ro-bind", str(folder / "etc"), "/etc", "--bind", str(out), "/out"),
             *("--ro-bind", str(program), "/live/claude"),
-            *("--ro-bind", str(_HERE / "inside.py"), "/live/inside.py"),
-            *("--ro-bind", str(_HERE / "server.py"), "/live/server.py"),
+            *("--ro-bind", str(_INSIDE), "/live/inside"),
             *("--remount-ro", "/", "--chdir", "/srv"),
             *("--setenv", "PATH", "/usr/bin:/bin", "--setenv", "HOME", "/home/alice"),
-            *("/usr/bin/python3", "/live/inside.py"),
+            *("/usr/bin/python3", "-B", "/live/inside"),
         ]
         try:
             ended = subprocess.run(

@@ -12,20 +12,16 @@ import attrs
 from tests.live import theirs
 from tests.live.compare import Disagreement, kind
 from tests.live.ours import Ours
-from tests.live.scenario import LISTS, Call, Scenario
+from tests.live.scenario import Call, Scenario
 
-__all__ = ["shrink"]
+__all__ = ["Part", "parts", "shrink", "without"]
 
 _MOST = 60  # candidates of one session
 _ROUNDS = 6
 _TOKENS = re.compile(r"\s+|[;&|<>(){}`$]+|[^\s;&|<>(){}`$]+")
-_DEFAULTS: Mapping[str, Any] = {
-    "mode": "default",
-    "trusted": True,
-    "background": True,
-    "depth": None,
-    "main_agent": "",
-}
+
+# The way to what can be left out, e.g. ("settings", "user", "permissions", "deny", "Bash").
+Part = tuple[str, ...]
 
 
 def shrink(found: Sequence[Disagreement], jobs: int) -> Iterable[Disagreement]:
@@ -58,17 +54,12 @@ def _still(found: Disagreement, scenario: Scenario, calls: Sequence[Call]) -> li
 def _shorter(found: Disagreement) -> Disagreement:
     """Return *found* with parts of its call left out."""
     for _ in range(_ROUNDS):
-        calls = list(dict.fromkeys(map(_hashable, _shorter_calls(found.call))))[:_MOST]
-        still = _still(found, found.scenario, [call.call for call in calls]) if calls else []
+        calls = list({str(call): call for call in _shorter_calls(found.call)}.values())[:_MOST]
+        still = _still(found, found.scenario, calls) if calls else []
         if not still:
             return found
         found = min(still, key=lambda each: (len(each.call.chain), len(str(each.call))))
     return found
-
-
-@attrs.frozen
-class _hashable:  # noqa: N801: a key, used as a function
-    call: Call = attrs.field(eq=str)
 
 
 def _shorter_calls(call: Call) -> Iterator[Call]:
@@ -94,71 +85,68 @@ def _shorter_texts(text: str) -> Iterator[str]:
 
 
 def _fewer(found: Disagreement) -> Disagreement:
-    """Return *found* with as few settings as it takes: halves, then ever smaller parts, go."""
-    atoms = list(_atoms(found.scenario))
-    size = len(atoms)
-    while atoms and size:
-        for at in range(0, len(atoms), size):
-            left = atoms[:at] + atoms[at + size :]
-            smaller = _built(found.scenario, left)
-            if found.call.tool == "Skill" and not smaller.skills:
-                continue
+    """Return *found* with as few settings as it takes: all go, then halves, then smaller parts."""
+    left = list(parts(found.scenario))
+    size = len(left)
+    while left and size:
+        for at in range(0, len(left), size):
+            smaller = without(found.scenario, left[at : at + size])
             still = _still(found, smaller, [found.call])
             if still:
-                found, atoms = still[0], left
-                size = min(size, len(atoms))
+                found, left = still[0], left[:at] + left[at + size :]
                 break
         else:
             size //= 2
+        size = min(size, len(left))
     return found
 
 
-def _atoms(scenario: Scenario) -> Iterator[tuple[Any, ...]]:
-    """Yield the parts of a scenario that can be left out one by one."""
+def parts(scenario: Scenario) -> Iterator[Part]:
+    """Yield what can be left out of *scenario*, as the way to it."""
     for scope, settings in scenario.settings.items():
-        permissions = settings.get("permissions", {})
-        for name in (*LISTS, "additionalDirectories"):
-            for entry in permissions.get(name, ()):
-                yield ("settings", scope, name, entry)
-        for name in set(permissions) - {*LISTS, "additionalDirectories"}:
-            yield ("settings", scope, name, None)
-        for name in set(settings) - {"permissions"}:
-            yield ("settings", scope, "", name)
-    for field in ("agents", "skills", "servers", "links"):
-        for name in getattr(scenario, field):
-            yield (field, name)
+        for name, value in settings.items():
+            if name != "permissions":
+                yield ("settings", scope, name)
+                continue
+            for key, entries in value.items():
+                if isinstance(entries, list):
+                    yield from (("settings", scope, name, key, entry) for entry in entries)
+                else:
+                    yield ("settings", scope, name, key)
     for name, keys in scenario.agents.items():
-        for key in set(keys) - {"description"}:
-            yield ("key", name, key)
-    for field, default in _DEFAULTS.items():
-        if getattr(scenario, field) != default:
-            yield ("plain", field)
+        yield from (("agents", name, key) for key in keys if key != "description")
+    for field in ("agents", "skills", "servers", "links"):
+        yield from ((field, name) for name in getattr(scenario, field))
+    for field in attrs.fields(Scenario):
+        value = getattr(scenario, field.name)
+        if not isinstance(value, Mapping) and value != field.default:
+            yield (field.name,)
 
 
-def _built(scenario: Scenario, atoms: Sequence[tuple[Any, ...]]) -> Scenario:
-    """Return *scenario* with only *atoms* of it left."""
-    kept = set(atoms)
-    settings: dict[str, Any] = {}
-    for atom in atoms:
-        if atom[0] != "settings":
-            continue
-        _, scope, name, entry = atom
-        mine = settings.setdefault(scope, {"permissions": {}})
-        if not name:
-            mine[entry] = scenario.settings[scope][entry]
-        elif entry is None:
-            mine["permissions"][name] = scenario.settings[scope]["permissions"][name]
-        else:
-            mine["permissions"].setdefault(name, []).append(entry)
+def without(scenario: Scenario, gone: Iterable[Part]) -> Scenario:
+    """Return *scenario* without the parts *gone*, and without what they leave empty."""
+    lost = set(gone)
     fields = {
-        field: {k: v for k, v in getattr(scenario, field).items() if (field, k) in kept}
-        for field in ("agents", "skills", "servers", "links")
+        field.name: _default(field)
+        if (field.name,) in lost
+        else _pruned(getattr(scenario, field.name), (field.name,), lost)
+        for field in attrs.fields(Scenario)
     }
-    fields["agents"] = {
-        name: {k: v for k, v in keys.items() if k == "description" or ("key", name, k) in kept}
-        for name, keys in fields["agents"].items()
-    }
-    plain = {field: d for field, d in _DEFAULTS.items() if ("plain", field) not in kept}
-    if plain.get("main_agent", scenario.main_agent) not in fields["agents"]:
-        plain["main_agent"] = ""
-    return attrs.evolve(scenario, settings=settings, **fields, **plain)
+    if fields["main_agent"] not in fields["agents"]:
+        fields["main_agent"] = ""
+    return Scenario(**fields)
+
+
+def _default(field: attrs.Attribute[Any]) -> Any:
+    return field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
+
+
+def _pruned(value: Any, way: Part, lost: set[Part]) -> Any:
+    if isinstance(value, list) and way[0] == "settings":
+        return [entry for entry in value if (*way, entry) not in lost]
+    if not isinstance(value, Mapping) or len(way) > 3:
+        return value
+    kept = {k: _pruned(v, (*way, k), lost) for k, v in value.items() if (*way, k) not in lost}
+    if way[0] != "settings":
+        return kept
+    return {key: each for key, each in kept.items() if each not in ([], {})}

@@ -124,7 +124,7 @@ def decide(scenario: Scenario, calls: Sequence[Call]) -> list[Answer]:
             script.add(actor, "Read", {"file_path": file}, granted=True)
         uses.append((call, actor, script.add(actor, call.tool, _whole(call))))
     answers = sandbox.run(_session(scenario, script), _etc(scenario))
-    found = {id(call): _read(answers, script, actor, use) for call, actor, use in uses}
+    found = {id(call): _read(answers, script, call, actor, use) for call, actor, use in uses}
     return [found[id(call)] for call in calls]
 
 
@@ -149,7 +149,9 @@ def _session(scenario: Scenario, script: _Script) -> dict[str, Any]:
         "home": HOME,
         "cwd": CWD,
         "files": files,
-        "once": {f"{HOME}/.claude.json": json.dumps({**start, "bypassPermissionsModeAccepted": True})},
+        "once": {
+            f"{HOME}/.claude.json": json.dumps({**start, "bypassPermissionsModeAccepted": True})
+        },
         "links": dict(scenario.links),
         "args": args,
         "env": env,
@@ -177,7 +179,7 @@ def _flags(scenario: Scenario) -> list[str]:
         flags.append("--allow-dangerously-skip-permissions")
     if scenario.servers:
         servers = {
-            name: {"command": "/usr/bin/python3", "args": ["/live/server.py", *tools]}
+            name: {"command": "/usr/bin/python3", "args": ["/live/inside/server.py", *tools]}
             for name, tools in scenario.servers.items()
         }
         flags += ["--mcp-config", json.dumps({"mcpServers": servers})]
@@ -193,7 +195,7 @@ def _etc(scenario: Scenario) -> dict[str, str]:
     }
 
 
-def _read(answers: dict[str, Any], script: _Script, actor: int, use: str) -> Answer:
+def _read(answers: dict[str, Any], script: _Script, call: Call, actor: int, use: str) -> Answer:
     if use in answers["asked"]:
         return Answer("ask", answers["asked"][use])
     if use in answers["classified"]:
@@ -203,7 +205,8 @@ def _read(answers: dict[str, Any], script: _Script, actor: int, use: str) -> Ans
     error, told = answers["results"][use]
     told = told[:200]
     if not error:
-        return Answer("unspawned" if use in answers["failed"] else "allow", told)
+        failed = call.tool == "Agent" and use in answers["failed"]  # it was started, and refused
+        return Answer("unspawned" if failed else "allow", told)
     for pattern, word in _ERRORS:
         if re.search(pattern, told):
             return Answer(word, told)

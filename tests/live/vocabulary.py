@@ -64,7 +64,13 @@ GIT = (
     *("worktree add ../x", "rev-list --count HEAD", "merge-base a b", "for-each-ref", "fetch"),
     *("log --format='%h %s'", "log --grep=x --all", "log -S x", "log HEAD..main", "diff -- a b"),
     *("--no-pager log", "-C src status", "-c a=b status", "--git-dir=x log", "status --porcelain"),
-    *("check-ignore a", "show --stat", "diff --no-index a b", "log --output=x", "symbolic-ref HEAD"),
+    *(
+        "check-ignore a",
+        "show --stat",
+        "diff --no-index a b",
+        "log --output=x",
+        "symbolic-ref HEAD",
+    ),
 )
 
 WRAPPERS = (
@@ -96,7 +102,7 @@ HEREDOCS = (
     "<<'E'\nx\nE",
     "<<E\n$(rm x)\nE",
     "<<-E\n\tx\n\tE",
-    "<<\"E\"\n$(rm x)\nE",
+    '<<"E"\n$(rm x)\nE',
     "<<E\n$X\nE",
     "<<E\nx",
 )
@@ -113,17 +119,84 @@ WORDS = (
 
 # `{0}` and `{1}` are commands.
 SHAPES = (
-    *("{0} && {1}", "{0} || {1}", "{0}; {1}", "{0} | {1}", "{0} |& {1}", "{0}\n{1}", "{0} & {1}", "{0} &"),
+    *(
+        "{0} && {1}",
+        "{0} || {1}",
+        "{0}; {1}",
+        "{0} | {1}",
+        "{0} |& {1}",
+        "{0}\n{1}",
+        "{0} & {1}",
+        "{0} &",
+    ),
     *("({0})", "({0}; {1})", "{{ {0}; {1}; }}", "if {0}; then {1}; fi", "while {0}; do {1}; done"),
-    *("for i in a b; do {0}; done", "for i in $({0}); do {1}; done", "for i in *.py; do {0} $i; done"),
-    *("case x in a) {0};; *) {1};; esac", "f() {{ {0}; }}; {1}", "function f {{ {0}; }}; f", "! {0}"),
-    *("cd src && {0}", "cd /tmp && {0}", "cd src; {0} && {1}", "cd .. && {0}", "cd {0} && {1}", "cd && {0}"),
-    *("{0} # {1}", "# x\n{0}", "{0} \\\n x", "x=1; {0}", "x=$({0})", "export A=1; {0}", "{0};", "{0} && ("),
-    *("{0} && exit 1", "set -e; {0}", "{0} || true", "{0} | head -5", "echo x | {0}", "pushd src; {0}"),
-    *("{0}\n\n{1}\n", "until {0}; do {1}; done", "[[ -f a ]] && {0}", "[ -f a ] || {0}", "time {0}"),
-    *("(({0}))", "select i in a; do {0}; done", "{0} && {1} || {0}", "trap '{0}' EXIT", "{0} ; ; {1}"),
-    *("echo $({0}) | {1}", "diff <({0}) <({1})", "source a; {0}", ". ./a && {0}", "test -f a && {0}"),
-    *("git add . && {0}", "wait; {0}", "unset X; {0}", "  {0}  ", "{0}\r\n{1}", "{0} |\n{1}", "{0} &&\n{1}"),
+    *(
+        "for i in a b; do {0}; done",
+        "for i in $({0}); do {1}; done",
+        "for i in *.py; do {0} $i; done",
+    ),
+    *(
+        "case x in a) {0};; *) {1};; esac",
+        "f() {{ {0}; }}; {1}",
+        "function f {{ {0}; }}; f",
+        "! {0}",
+    ),
+    *(
+        "cd src && {0}",
+        "cd /tmp && {0}",
+        "cd src; {0} && {1}",
+        "cd .. && {0}",
+        "cd {0} && {1}",
+        "cd && {0}",
+    ),
+    *(
+        "{0} # {1}",
+        "# x\n{0}",
+        "{0} \\\n x",
+        "x=1; {0}",
+        "x=$({0})",
+        "export A=1; {0}",
+        "{0};",
+        "{0} && (",
+    ),
+    *(
+        "{0} && exit 1",
+        "set -e; {0}",
+        "{0} || true",
+        "{0} | head -5",
+        "echo x | {0}",
+        "pushd src; {0}",
+    ),
+    *(
+        "{0}\n\n{1}\n",
+        "until {0}; do {1}; done",
+        "[[ -f a ]] && {0}",
+        "[ -f a ] || {0}",
+        "time {0}",
+    ),
+    *(
+        "(({0}))",
+        "select i in a; do {0}; done",
+        "{0} && {1} || {0}",
+        "trap '{0}' EXIT",
+        "{0} ; ; {1}",
+    ),
+    *(
+        "echo $({0}) | {1}",
+        "diff <({0}) <({1})",
+        "source a; {0}",
+        ". ./a && {0}",
+        "test -f a && {0}",
+    ),
+    *(
+        "git add . && {0}",
+        "wait; {0}",
+        "unset X; {0}",
+        "  {0}  ",
+        "{0}\r\n{1}",
+        "{0} |\n{1}",
+        "{0} &&\n{1}",
+    ),
 )
 
 # Absolute, relative to the working folder, outside of it, and guarded by the host.
@@ -145,7 +218,17 @@ PATTERNS = (
     *("~/notes/*", "~/x", "~", "//home/alice/.ssh/**", "!a.py", "!src/sub", "../docs/**", "a"),
     *("SRC/**", "a b.txt", "?.py", "[ab].py", "{a,b}.py", "src/**/c.py", "**/sub/**", "docs/a.md"),
     *("//**", "/**", "./**", "conf/", "*/a.py", "src//a.py", "$HOME/x", "link/**", "inner/*", "//"),
-    *(".git/**", ".claude/**", ".vscode/**", "tests/", "**/", "a.py ", " a.py", "build", "/srv/app/a"),
+    *(
+        ".git/**",
+        ".claude/**",
+        ".vscode/**",
+        "tests/",
+        "**/",
+        "a.py ",
+        " a.py",
+        "build",
+        "/srv/app/a",
+    ),
 )
 
 HOSTS = (
@@ -154,7 +237,13 @@ HOSTS = (
 )
 URLS = ("https://{}/", "http://{}/x?y=1", "https://{}:8443/", "https://u:p@{}/", "https://{}")
 DOMAINS = (
-    *("domain:example.com", "domain:*.example.com", "domain:*", "domain:*example.com", "domain:x.com"),
+    *(
+        "domain:example.com",
+        "domain:*.example.com",
+        "domain:*",
+        "domain:*example.com",
+        "domain:x.com",
+    ),
     *("domain:EXAMPLE.com", "domain: example.com", "domain:example.*", "domain:*.com", "domain:"),
     *("domain:docs.python.org", "domain:a.*.example.com", "domain:localhost", "example.com"),
     *("https://example.com/*", "domain:example.com:8443", "domain:example.com/x", "*"),
@@ -168,18 +257,60 @@ MCP_RULES = (
 )
 
 SKILLS = {"deploy": {}, "commit": {"allowed-tools": "Bash(git *)"}, "deploy-all": {}}
-SKILL_RULES = ("", "(deploy)", "(deploy *)", "(deploy:*)", "(commit)", "(Deploy)", "(*)", "(/deploy)", "(dep*)")
+SKILL_RULES = (
+    "",
+    "(deploy)",
+    "(deploy *)",
+    "(deploy:*)",
+    "(commit)",
+    "(Deploy)",
+    "(*)",
+    "(/deploy)",
+    "(dep*)",
+)
 SKILL_CALLS = ("deploy", "commit", "deploy-all", "/deploy")
 
 AGENT_NAMES = ("worker", "lead", "code-reviewer")
-AGENT_RULES = ("", "(worker)", "(Explore)", "(code-reviewer)", "(Worker)", "(work*)", "(*)", "(worker, lead)")
+AGENT_RULES = (
+    "",
+    "(worker)",
+    "(Explore)",
+    "(code-reviewer)",
+    "(Worker)",
+    "(work*)",
+    "(*)",
+    "(worker, lead)",
+)
 TOOL_LISTS = (
-    *("Bash", "Read, Bash", "Read Edit Bash", "Bash, Read, Edit, Write, Agent", "Read", '["Bash", "Read"]'),
+    *(
+        "Bash",
+        "Read, Bash",
+        "Read Edit Bash",
+        "Bash, Read, Edit, Write, Agent",
+        "Read",
+        '["Bash", "Read"]',
+    ),
     *("Bash(git *), Read", "Agent, Bash", "Agent(worker), Bash, Read", '"*"', "read, Bash", "Nope"),
-    *("mcp__github, Bash", "mcp__github__get_issue, Read", "Bash, WebFetch, Skill", "Task, Edit, Bash", "[]"),
+    *(
+        "mcp__github, Bash",
+        "mcp__github__get_issue, Read",
+        "Bash, WebFetch, Skill",
+        "Task, Edit, Bash",
+        "[]",
+    ),
 )
 DENY_LISTS = (
-    *("Bash", "Edit", "Write, Edit", "Bash(git *)", "mcp__github", "mcp__*", "Agent", "WebFetch", "B*"),
+    *(
+        "Bash",
+        "Edit",
+        "Write, Edit",
+        "Bash(git *)",
+        "mcp__github",
+        "mcp__*",
+        "Agent",
+        "WebFetch",
+        "B*",
+    ),
     *("Read", "Agent(worker)", "bash", '["Skill"]', "Skill"),
 )
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto")
