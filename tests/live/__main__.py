@@ -28,9 +28,10 @@ def main() -> int:
     for number, (_, outcome) in enumerate(
         compare(batches(options.seed, options.calls), options.jobs), 1
     ):
-        differ = len(outcome.disagreements)
-        seconds = time.monotonic() - started
+        differ, seconds = len(outcome.disagreements), time.monotonic() - started
         print(f"session {number}: {differ} differ, {seconds:.0f} s", file=sys.stderr, flush=True)
+        for each in outcome.disagreements:
+            print(f"{each.kind}: ours {each.ours}, the program {each.theirs.word}: {each.call}")
         total.agreed += outcome.agreed
         total.unstable += outcome.unstable
         total.undecided += outcome.undecided

@@ -107,7 +107,7 @@ class Program:
         while time.time() < end and self.process.poll() is None:
             time.sleep(0.05)
             idle = time.time() - self.model.heard
-            if self.answered and idle > (0.2 if self._done() else 6):
+            if self.answered and idle > (0.2 if self._done() else 20):
                 break
         try:
             self.process.stdin.close()
