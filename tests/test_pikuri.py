@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import policy
 from policy import catalogue
 from policy.canonical import canonical
+from policy.cli import main
 from policy.diff import diff_workspaces
 from policy.effect import Effect
 from policy.hosts import pikuri
@@ -516,6 +517,19 @@ def test_p26_p30_p53_where_three_legs_meet_is_told_with_the_path() -> None:
     assert (walk(apart).verdict, walk(apart).tree_verdict) == (Verdict.SILENT, Verdict.SOFT)
     assert walk(below).worst_path == ("host", "both")
     assert "host>both: loud" in walk(below).render()
+
+
+def test_p54_the_smoke_alarm_fails_only_what_asks_it_to(tmp_path, capsys) -> None:
+    loud = tmp_path / "pikuri.host.yaml"
+    loud.write_text("workspace: {project_root: /p}\nregister: [{tool: read}, {tool: fetch}]\n")
+    only = ["--select", "pikuri-trifecta-loud", "--fail-on", "note"]
+
+    assert main(["audit", str(tmp_path)]) == 0
+    assert main(["lint", str(tmp_path)]) == 0
+    assert main(["lint", str(tmp_path), *only]) == 1
+    loud.write_text("workspace: {project_root: /p}\nregister: [{tool: read}]\n")
+    assert main(["lint", str(tmp_path), *only]) == 0
+    capsys.readouterr()
 
 
 def test_p50_p54_what_a_server_brings_is_assumed_and_nothing_is_refused() -> None:

@@ -38,7 +38,8 @@ CODES: Final = {
     "pikuri-beyond-parent": Severity.NOTE,
     "pikuri-temp-workspace": Severity.NOTE,
     "pikuri-no-sandbox": Severity.NOTE,
-    "pikuri-trifecta": Severity.WARNING,
+    "pikuri-trifecta": Severity.NOTE,  # a smoke alarm, which fails nothing unless it is asked to
+    "pikuri-trifecta-loud": Severity.NOTE,
     "pikuri-unused-pool": Severity.NOTE,
 }
 
@@ -120,10 +121,11 @@ def findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     if report.tree_verdict is not Verdict.SILENT:
         chain = ">".join(report.worst_path)
         msg = f"private data, untrusted text and a way out meet in `{chain}`"
-        verdict = report.tree_verdict.value
+        loud = report.tree_verdict is Verdict.LOUD
         at = host.spans.get("register", span)
         first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
-        yield _finding("pikuri-trifecta", f"{msg} ({verdict})", first_line, help=_MEND)
+        code = "pikuri-trifecta-loud" if loud else "pikuri-trifecta"
+        yield _finding(code, msg, first_line, help=_APART if loud else _LESS)
 
 
 def _without(span: Span | None) -> tuple[Edit, ...]:
@@ -176,7 +178,10 @@ def _of_persona(persona: Persona, host: Host, done: Registered) -> Iterator[Find
         yield _finding("pikuri-temp-workspace", msg, persona.span)
 
 
-_MEND: Final = "give the tools that reach the network to a persona, by `sub_agent_tool`"
+_APART: Final = "give the tools that reach the network to a persona, by `sub_agent_tool`"
+_LESS: Final = (
+    "leave one of the three out, or say with `legs` what a tool does less than is assumed"
+)
 _BOUND: Final = "name the folders: `workspace: {project_root: /srv/app}`"
 
 
