@@ -11,16 +11,18 @@ from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.running import internal_error
 from policy.finding import Finding, Severity
+from policy.lint import lint
 from policy.render.as_json import dumps
 from policy.render.audit_json import audit_json
 from policy.render.audit_markdown import audit_markdown
 from policy.render.audit_text import audit_text
+from policy.render.html import audit_html
 from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
 __all__ = ["FORMATS", "configure", "run"]
 
-FORMATS = ("text", "json", "markdown")
+FORMATS = ("text", "json", "markdown", "html")
 
 _EPILOG = """\
 `attenuated` is what the files declare along a chain, `enforced` what the host
@@ -32,6 +34,7 @@ say something about agents cannot be read or parsed
 examples:
   policy audit .
   policy audit v1.2.0 --format json
+  policy audit --format html > audit.html
 """
 
 
@@ -56,6 +59,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     match options.format:
         case "json":
             console.write(dumps(audit_json(audited)) + "\n")
+        case "html":
+            linted = lint(found.tree, found.workspace, progress=console.progress)
+            everything = tuple(dict.fromkeys((*audited.findings, *linted.findings)))
+            console.write(audit_html(attrs.evolve(audited, findings=everything)))
         case "markdown":
             console.write(audit_markdown(audited, everything=options.all))
         case _:

@@ -1,0 +1,155 @@
+"""What each agent may do, in a block that opens; agents with the same privileges in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policy.audit import AgentAudit, Position
+from policy.compare import Difference
+from policy.render.html.text import anchor, code, prose, text
+from policy.render.privileges import LABELS, Summary, side_by_side, summarise
+from policy.render.words import call_text, chain_text, count, explained
+
+__all__ = ["agent_blocks", "differences"]
+
+_MOST_NAMES = 12
+
+
+def agent_blocks(agents: Iterable[AgentAudit], project: str) -> str:
+    """Return the blocks of the agents of *project*."""
+    groups: dict[str, list[AgentAudit]] = {}
+    idle: list[str] = []
+    for agent in agents:
+        if agent.attenuated or agent.enforced:
+            groups.setdefault(_body(agent), []).append(agent)
+        else:
+            idle.append(agent.name)
+    blocks = [_block(members, body, project) for body, members in groups.items()]
+    if idle:
+        names = "".join(f'<li id="{anchor(project, name)}">{text(name)}</li>' for name in idle)
+        head = f"no chain reaches {count(len(idle), 'agent')}"
+        blocks.append(f"<details><summary>{head}</summary><div><ul>{names}</ul></div></details>")
+    return "".join(blocks)
+
+
+def _block(members: list[AgentAudit], body: str, project: str) -> str:
+    names = [agent.name for agent in members]
+    shown = ", ".join(f"<b>{text(name)}</b>" for name in names[:_MOST_NAMES])
+    if len(names) > _MOST_NAMES:
+        shown += f" and {len(names) - _MOST_NAMES:,} more"
+    if len(names) > 1:
+        shown += f' <span class="dim">({len(names):,} agents)</span>'
+    else:
+        place = members[0].place
+        shown += f' <span class="place">{text(str(place)) if place else "built in"}</span>'
+    others = "".join(f'<span id="{anchor(project, name)}"></span>' for name in names[1:])
+    return (
+        f'<details id="{anchor(project, names[0])}" data-names="{text(" ".join(names))}">'
+        f"<summary>{shown}</summary><div>{others}{body}</div></details>"
+    )
+
+
+def _body(agent: AgentAudit) -> str:
+    declared = {position.chain: position for position in agent.attenuated}
+    real = {position.chain: position for position in agent.enforced}
+    parts = [_position(agent, declared.get(c), real.get(c)) for c in {**declared, **real}]
+    rows = [("may start", _spawns(agent))] if any(agent.spawns) else []
+    bounds = agent.bounds
+    limits = {"depth": bounds.depth, "turns": bounds.turns, "trust": bounds.trust}
+    said = ", ".join(f"{name} {value}" for name, value in limits.items() if value is not None)
+    rows += [("limits", text(said))] if said else []
+    if not agent.exact:
+        rows.append(("not exact", "the two readings could not be compared exactly"))
+    return "".join(parts) + (_list(rows) if rows else "")
+
+
+def _position(agent: AgentAudit, declared: Position | None, real: Position | None) -> str:
+    position = declared or real
+    if position is None:
+        return ""
+    # Agents with the same privileges share a block, so their own name is not in it.
+    chain = chain_text(position.chain[:-1])
+    notes = [] if declared and real else [f"{'attenuated' if declared else 'enforced'} only"]
+    if position.confirm:
+        notes.append("once its start is confirmed")
+    said = f"{chain} > …" if chain else "starts chains"
+    noted = f" ({', '.join(notes)})" if notes else ""
+    head = f"<h4>{text(said + noted)}</h4>"
+    if declared is None or real is None:
+        return head + _list(_rows(summarise(position.privileges, agent.name)))
+    common, ours, theirs = side_by_side(declared.privileges, real.privileges, agent.name)
+    found = head + _list(_rows(common))
+    for reading, summary in (("attenuated", ours), ("enforced", theirs)):
+        if ours or theirs:
+            rows = _rows(summary) or [("", "nothing")]
+            found += f"<h5>as {reading}, where the two differ</h5>{_list(rows)}"
+    return found
+
+
+def _rows(summary: Summary) -> list[tuple[str, str]]:
+    rows = [
+        (label, " ".join(map(code, summary.lines[label])))
+        for label in LABELS
+        if label in summary.lines
+    ]
+    return rows + [
+        ("depends", f"{code(tool)} the strictest of:<br>" + "<br>".join(map(code, layers)))
+        for tool, layers in summary.layered.items()
+    ]
+
+
+def _list(rows: Iterable[tuple[str, str]]) -> str:
+    items = (
+        f'<dt class="{label if label in {"allow", "ask", "deny"} else "dim"}">{text(label)}</dt>'
+        f"<dd>{value}</dd>"
+        for label, value in rows
+    )
+    return f"<dl>{''.join(items)}</dl>"
+
+
+def _spawns(agent: AgentAudit) -> str:
+    declared, real = agent.spawns
+    if declared == real:
+        return _names(declared)
+    return f"attenuated: {_names(declared)}; enforced: {_names(real)}"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    shown = ", ".join(map(text, names[: _MOST_NAMES * 2]))
+    more = len(names) - _MOST_NAMES * 2
+    return (f"{shown} and {more:,} more" if more > 0 else shown) or "nobody"
+
+
+def differences(told: Iterable[tuple[AgentAudit, Difference]], project: str) -> str:
+    """Return calls on which the two readings differ, as rows of a table."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for agent, one in told:
+        cells: tuple[str, ...] = (
+            code(call_text(one.tool, one.call)),
+            f"{_effect(one.before.effect.value)} → {_effect(one.after.effect.value)}",
+            prose(explained(one.before)),
+            " ".join(code(b.rule) + _at(str(b.place) if b.place else "") for b in one.after.because)
+            or prose(explained(one.after)),
+        )
+        link = f'<a href="#{anchor(project, agent.name)}">{text(agent.name)}</a>'
+        rows.setdefault(cells, []).append(link)
+    lines = []
+    for cells, links in rows.items():
+        who = ", ".join(links[:_MOST_NAMES])
+        more = f" and {len(links) - _MOST_NAMES:,} more" if len(links) > _MOST_NAMES else ""
+        lines.append(f"<tr><td>{who}{more}</td>{''.join(f'<td>{c}</td>' for c in cells)}</tr>")
+    heads = "".join(
+        f"<th>{head}</th>" for head in ("agents", "call", "declared → real", "declared", "real")
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _effect(effect: str) -> str:
+    return f'<b class="{effect}">{effect}</b>'
+
+
+def _at(place: str) -> str:
+    return f' <span class="place">{text(place)}</span>' if place else ""

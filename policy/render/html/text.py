@@ -1,0 +1,33 @@
+"""Pieces of HTML that no name of a file can break out of."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+
+from policy.source import visible
+
+__all__ = ["anchor", "code", "prose", "text"]
+
+
+def text(value: str) -> str:
+    """Return *value* as text, for an element or an attribute in double quotes."""
+    return html.escape(visible(value), quote=True)
+
+
+def code(value: str) -> str:
+    """Return *value* as code."""
+    return f"<code>{text(value)}</code>"
+
+
+def prose(value: str) -> str:
+    """Return *value* as text, in which what stands in backticks is code."""
+    parts = visible(value).split("`")
+    if len(parts) % 2 == 0:
+        return text(value)
+    return "".join(code(part) if index % 2 else text(part) for index, part in enumerate(parts))
+
+
+def anchor(*parts: str) -> str:
+    """Return what identifies *parts* in a page: letters and digits, whatever they hold."""
+    return "x" + hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
