@@ -1,0 +1,319 @@
+"""The audit as a page: it asks no network, nothing breaks out of it, every finding leads to its place."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import signal
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import attrs
+import pytest
+
+from policy.audit import audit
+from policy.cli import main
+from policy.lint import lint
+from policy.render.html import audit_html
+from policy.render.html.graph import graph_svg
+from policy.render.html.layered import layered
+from policy.render.html.matrix import matrix
+from policy.tree import Memory
+from policy.workspace import load_tree
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
+
+TEAM = """\
+root main
+agent main {
+    allow Read, Bash(git *), Task
+    ask   Edit
+    deny  Read(.env)
+}
+agent scout {
+    allow Read
+}
+agent idle {
+    allow Write
+    limit depth 0
+}
+"""
+
+
+def audited(files: dict[str, str]):
+    tree = Memory(files, "here")
+    workspace = load_tree(tree)
+    return attrs.evolve(audit(workspace), findings=lint(tree, workspace).findings)
+
+
+def page(files: dict[str, str]) -> str:
+    return audit_html(audited(files))
+
+
+class Reader(HTMLParser):
+    """What a page refers to, and whether its elements nest."""
+
+    VOID = frozenset({"meta", "input", "br"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for name, value in attributes:
+            self.attributes.add(name)
+            if name == "id":
+                self.ids.append(value or "")
+            if name == "href":
+                self.links.append(value or "")
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+SAMPLES = {
+    "team": {"team.policy": TEAM},
+    "claude": {
+        ".claude/settings.json": '{"permissions": {"allow": ["Bash(npx *)"], "deny": ["Read(.env)"]}}',
+        ".claude/agents/a.md": "---\nname: a\ndescription: x\ntools: Read, Agent(b)\n---\n",
+    },
+    "malformed": {"a.policy": "agent x {\n    alow Read\n", ".claude/settings.json": "{"},
+    "hostile": {
+        f"{HOSTILE.replace('/', '')}.policy": "agent m {\n    allow Bash(<b>x</b> *), Bash(npx *)\n}\n",
+        ".claude/agents/a.md": f"---\nname: {HOSTILE!r}\ndescription: x\ntools: Bsah\n---\n",
+    },
+    "nothing": {"README.md": "x"},
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_page_asks_nothing_of_any_network_and_runs_one_script(name) -> None:
+    text = page(SAMPLES[name])
+    read = Reader(text)
+    assert not read.open
+    assert read.tags.count("script") == 1
+    assert not {"img", "link", "iframe", "object", "base"} & {*read.tags}
+    # A style of its own on an element would be refused by the page's own policy.
+    assert not [a for a in read.attributes if a.startswith("on") or a in {"src", "style"}]
+    assert all(link.startswith("#") for link in read.links)
+    assert "default-src &#x27;none&#x27;" in text
+    assert "url(" not in text.replace("url(#arrow-", "")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_link_of_a_page_leads_somewhere(name) -> None:
+    read = Reader(page(SAMPLES[name]))
+    assert len(set(read.ids)) == len(read.ids)
+    assert {link[1:] for link in read.links} <= {*read.ids}
+
+
+@pytest.mark.parametrize("name", ["claude", "malformed", "hostile"])
+def test_every_finding_with_a_place_is_linked_to_its_line(name) -> None:
+    result = audited(SAMPLES[name])
+    text = audit_html(result)
+    placed = [finding for finding in result.findings if finding.span]
+    assert placed
+    for finding in placed:
+        line = finding.place
+        link = re.search(rf'<a href="#(\w+)">{re.escape(html.escape(str(line)))}</a>', text)
+        assert link, line
+        shown = re.search(rf'<span id="{link[1]}" class="marked" data-n="(\d+)">', text)
+        assert shown
+        assert int(shown[1]) == line.line
+
+
+def test_a_credential_is_masked_in_the_lines_of_its_file() -> None:
+    masked = "hunter2hunter2"
+    rule = f"Bash(psql postgres://me:{masked}@db.example.com/x *)"
+    text = page(
+        {".claude/settings.json": f'{{"permissions": {{"allow": ["Bash(npx *)",\n"{rule}"]}}}}'}
+    )
+    assert "secret-in-policy" in text
+    files = text[text.index('id="files"') :]
+    assert masked not in files
+
+
+# --- the matrix -------------------------------------------------------------------
+
+
+def cells(files: dict[str, str]) -> dict[tuple[str, str], str]:
+    (project,) = audited(files).projects
+    found = matrix(project.agents)
+    return {
+        (name, tool): cell.enforced
+        for names, row in found.rows
+        for name in names
+        for column, cell in zip(found.columns, row, strict=True)
+        for tool in column.tools
+    }
+
+
+def test_a_cell_says_what_an_agent_may_do_at_most() -> None:
+    found = cells({"team.policy": TEAM})
+    assert found["main", "Read"] == "some"
+    assert found["main", "Bash"] == "some"
+    assert found["main", "Edit"] == "ask"
+    assert found["main", "Task"] == "allow"
+    assert found["scout", "Edit"] == "deny"
+    # Its parent may not write, so that it may not either.
+    assert found["idle", "Write"] == "deny"
+
+
+def test_agents_and_tools_that_are_alike_are_told_once() -> None:
+    agents = "".join(f"agent a{n} {{\n    allow Read, Grep\n}}\n" for n in range(50))
+    (project,) = audited(
+        {"t.policy": f"root main\nagent main {{\n    allow *\n}}\n{agents}"}
+    ).projects
+    found = matrix(project.agents)
+    assert sorted(len(names) for names, _ in found.rows) == [1, 50]
+    assert any({"Grep", "Read"} <= set(column.tools) for column in found.columns)
+
+
+# --- the graph --------------------------------------------------------------------
+
+
+def test_agents_are_placed_in_layers_by_their_distance_from_a_start() -> None:
+    placed = layered(["r"], {"r": ["a", "b"], "a": ["c"], "b": ["r", "c"], "c": ["a"], "x": ["r"]})
+    assert placed.layers[0] == ("r",)
+    assert {*placed.layers[1]} == {"a", "b"}
+    assert placed.layers[2] == ("c",)
+    assert "x" not in placed.at
+
+
+def test_a_layer_is_ordered_so_that_edges_cross_less() -> None:
+    edges = {"r": ["a", "b"], "a": ["y"], "b": ["x"], "x": [], "y": []}
+    placed = layered(["r"], edges)
+    first, second = placed.layers[1], placed.layers[2]
+    child = {"a": "y", "b": "x"}
+    assert [child[name] for name in first] == list(second)
+
+
+def test_agents_with_the_same_edges_share_a_node_and_cycles_are_drawn() -> None:
+    agents = "".join(f"agent a{n} {{\n    allow Read\n}}\n" for n in range(30))
+    text = f"root main\nagent main {{\n    allow Task, Read\n}}\n{agents}"
+    (project,) = audited({"t.policy": text}).projects
+    picture = graph_svg(project.agents, project.project.starts, "p")
+    assert "30 agents" in picture
+    assert "main starts main" in picture  # `Task` is any agent
+
+
+def test_a_graph_that_nobody_could_follow_is_not_drawn() -> None:
+    agents = "".join(f"agent a{n} {{\n    allow Task(a{n + 1})\n}}\n" for n in range(1, 120))
+    first = "root a0\nagent a0 {\n    allow Task, Read\n}\n"
+    last = "agent a120 {\n    allow Read\n}\n"
+    (project,) = audited({"t.policy": f"{first}{agents}{last}"}).projects
+    assert "Too large to draw" in graph_svg(project.agents, project.project.starts, "p")
+
+
+def test_a_page_of_a_thousand_agents_stays_usable() -> None:
+    agents = "".join(
+        f"agent a{n:03} {{\n    allow Read, Bash(tool{n % 40} *)\n}}\n" for n in range(1000)
+    )
+    text = page({"t.policy": f"root main\nagent main {{\n    allow *\n}}\n{agents}"})
+    assert len(text) < 2_000_000
+    assert text.count("<tr data-names=") < 100
+    assert text.count("<details id=") < 100
+    assert all(f"a{n:03}" in text for n in range(1000))  # a search finds each
+
+
+# --- in a browser -----------------------------------------------------------------
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("no browser: on Debian `apt-get install chromium`")
+
+    def run(*options: str) -> tuple[str, str]:
+        command = [
+            found, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--enable-logging=stderr", "--log-level=0", *options,
+        ]  # fmt: skip
+        with subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as started:
+            try:
+                out, err = started.communicate(timeout=90)
+            except subprocess.TimeoutExpired:
+                import os
+
+                os.killpg(started.pid, signal.SIGKILL)
+                raise
+        assert started.returncode == 0, err[-2000:]
+        return out, "\n".join(line for line in err.splitlines() if "CONSOLE" in line)
+
+    return run
+
+
+@pytest.fixture
+def written(tmp_path) -> Path:
+    file = tmp_path / "audit.html"
+    file.write_text(page(SAMPLES["claude"]), encoding="utf-8")
+    return file
+
+
+@pytest.mark.browser
+def test_a_browser_opens_the_page_and_refuses_nothing_of_it(browser, written) -> None:
+    dom, console = browser("--dump-dom", written.as_uri())
+    assert console == ""  # neither an error nor something that the page's own policy refuses
+    assert 'id="search" placeholder' in dom
+    assert "hidden" not in re.findall(r'<input[^>]*id="search"[^>]*>', dom)[0]  # the script ran
+
+
+@pytest.mark.browser
+def test_a_link_to_an_agent_opens_its_block(browser, written) -> None:
+    name = re.findall(r'<details id="(\w+)"', written.read_text("utf-8"))[0]
+    closed, _ = browser("--dump-dom", written.as_uri())
+    opened, _ = browser("--dump-dom", f"{written.as_uri()}#{name}")
+    assert not re.search(rf'<details id="{name}"[^>]* open', closed)
+    assert re.search(rf'<details id="{name}"[^>]* open', opened)
+
+
+@pytest.mark.browser
+def test_no_script_of_a_hostile_name_runs(browser, tmp_path) -> None:
+    file = tmp_path / "audit.html"
+    file.write_text(page(SAMPLES["hostile"]), encoding="utf-8")
+    dom, console = browser("--dump-dom", file.as_uri())
+    assert console == ""
+    assert "<img" not in dom
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["0", "1"])
+def test_a_page_is_drawn_dark_and_light(browser, written, tmp_path, scheme) -> None:
+    picture = tmp_path / "page.png"
+    browser(
+        f"--screenshot={picture}", "--window-size=800,600",
+        f"--blink-settings=preferredColorScheme={scheme}", written.as_uri(),
+    )  # fmt: skip
+    assert picture.stat().st_size > 5_000
+
+
+def test_the_command_writes_the_page(tmp_path, capsys) -> None:
+    (tmp_path / "team.policy").write_text(TEAM)
+    assert main(["audit", str(tmp_path), "--format", "html"]) == 0
+    assert capsys.readouterr().out.startswith("<!doctype html>")
