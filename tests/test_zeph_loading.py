@@ -21,6 +21,7 @@ from policy.hosts.zeph.loading import (
     with_scope,
 )
 from policy.hosts.zeph.parsing import DEFINITION_BYTES, parse
+from policy.workspace import load_tree
 
 
 def _text(name: str = "a", keys: str = "") -> str:
@@ -127,7 +128,37 @@ def test_a_broken_file_is_left_out_unless_somebody_named_it(tmp_path: Path) -> N
     message = "tools.allow and tools.deny are mutually exclusive"
     by_folder = lambda: load_all_with_sources(["high"], ["high"], folder=tmp_path)  # noqa: E731
     _refused(Kind.INVALID, message, by_folder)
-    _refused(Kind.INVALID, message, lambda: load_all(["high/bot.md"], folder=tmp_path))
+    file = ["high/bot.md"]
+    _refused(Kind.INVALID, message, lambda: load_all_with_sources(file, file, folder=tmp_path))
+    assert [error.kind for error in load_all(file, folder=tmp_path).errors] == [Kind.INVALID]
+
+
+def test_a_folder_below_one_of_the_command_line_is_labelled_so_and_bound_all_the_same(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "cli/sub").mkdir(parents=True)
+    (tmp_path / "cli/sub/good.md").write_text(_text("good"))
+    (tmp_path / "cli/sub/bad.md").write_text("junk")
+    (tmp_path / "cli/sub/folder.md").mkdir()
+    (tmp_path / "out.md").write_text(_text("out"))
+    (tmp_path / "cli/sub/link.md").symlink_to(tmp_path / "out.md")
+    loaded = load_all_with_sources(["cli/sub"], ["cli"], folder=tmp_path)
+
+    assert [d.source for d in loaded.definitions] == ["cli/good.md"]
+    assert [Path(error.file).name for error in loaded.errors] == ["bad.md", "folder.md", "link.md"]
+
+
+def test_it_is_said_where_a_file_is_left_out_here_and_not_by_zeph() -> None:
+    shared = "tools: {allow: &t [read], except: *t}\n"
+    tree = Memory(
+        {".zeph/agents/a.md": _text(keys=shared), ".zeph/agents/b.md": _text(keys="x: 1\n")}
+    )
+    helps = [f.help for f in load_tree(tree, front_ends=[zeph]).findings]
+    assert [("Zeph reads it" in help_, "Zeph leaves" in help_) for help_ in helps] == [
+        (True, False),
+        (True, False),
+        (False, True),
+    ]
 
 
 def test_a_hundred_files_of_a_folder_are_read_broken_ones_among_them(tmp_path: Path) -> None:
@@ -212,6 +243,7 @@ def test_the_gate_for_users_refuses_the_whole_load_and_the_usual_way_has_none(
         folder.mkdir(parents=True)
     (project / "a.md").write_text(_text("a", f"permissions: {{permission_mode: {mode}}}\n"))
     assert len(load_definitions([project], home=tmp_path).definitions) == 1
+    assert len(load_definitions([project, "x/.zeph/agents"], home=Path("x")).definitions) == 1
     assert len(load_all_with_sources([project, user]).definitions) == 1
     if mode == "plan":
         message = "sub-agent 'a': non-default permission_mode is not allowed for user-level"

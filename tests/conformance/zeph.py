@@ -614,7 +614,8 @@ def _policy_file(what: str) -> Answer:
 
 def _scope_compile(case: Case) -> Answer:
     query = case["query"]
-    scope = scopes.ToolScope.of(query["patterns"], query["registry"])
+    general = bool(query.get("general") or query.get("is_general_scope"))
+    scope = scopes.ToolScope.of(query["patterns"], query["registry"], general=general)
     return "allow", scope.tools
 
 

@@ -59,7 +59,7 @@ def is_definition(path: str) -> bool:
 
 
 def _definitions(names: list[str]) -> list[str]:
-    return [name for name in names if name.endswith(".md") and "/" not in name]
+    return [name for name in names if name.endswith(".md") and name != ".md" and "/" not in name]
 
 
 def read(

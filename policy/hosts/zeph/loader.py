@@ -13,7 +13,7 @@ from policy.documents.text import decode
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.definition import Hooks, Profile, SubAgentDef
-from policy.hosts.zeph.errors import Kind, ZephError
+from policy.hosts.zeph.errors import Kind, ZephError, ZephErrors
 from policy.hosts.zeph.parsing import parse
 from policy.source import Source
 
@@ -23,6 +23,10 @@ __all__ = ["MOST_FILES", "Loaded", "Loader", "parse_file", "with_scope"]
 MOST_FILES: Final = 100
 
 _SKIPPED: Final = "Zeph leaves the file out, so there is no such agent"
+
+# What is refused here and is YAML to Zeph.
+_OURS: Final = re.compile(r"\b(?:anchors|aliases|tags) are not read")
+_UNTOLD: Final = "Zeph reads it, and what the agent may do is not told here"
 
 
 @attrs.frozen
@@ -125,7 +129,10 @@ class Loader:
     def skip(self, error: ZephError, source: Source | None = None) -> None:
         """Leave a file out, and remember which agent it may have been to define."""
         self.errors.append(error)
-        self.findings += Finding.of(error, "unreadable-definition", consequence=_SKIPPED)
+        mistakes = error.errors if isinstance(error, ZephErrors) else (error,)
+        ours = all(_OURS.search(one.message) for one in mistakes)
+        consequence = _UNTOLD if ours else _SKIPPED
+        self.findings += Finding.of(error, "unreadable-definition", consequence=consequence)
         text = source or (error.span.source if error.span else None)
         name = _meant(text) if text else None
         self._unread.setdefault(name or PurePath(error.file).stem, error)

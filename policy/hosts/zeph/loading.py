@@ -148,9 +148,8 @@ def load_all(
 ) -> Loaded:
     """Return the definitions of *paths*, files or folders; none counts as of a user.
 
-    Raises:
-        ZephError: a file that was named cannot be read.
-
+    No path is taken as named on the command line, so that nothing that cannot be
+    read fails the load.
     """
     return load_all_with_sources(paths, (), "", (), folder=folder, profile=profile)
 
@@ -182,35 +181,40 @@ def load_all_with_sources(  # the four of Zeph, and how they are read
 
     """
     loader = Loader(profile, strict)
+    named = frozenset(map(PurePath, cli_agents))
     for given in ordered_paths:
-        path = folder / given
+        path, is_named = folder / given, PurePath(given) in named
         if path.is_file():
-            loader.take(load(given, folder=folder, profile=profile, scope="cli"), "cli")
+            # Nothing but the command line is to name files, so Zeph labels them all so.
+            _load_file(loader, Path(given), None, "cli", folder, is_named=is_named)
         elif not path.is_dir():
             loader.absent.append(str(given))
         else:
             scope = scope_label(given, cli_agents, config_user_dir, extra_dirs)
-            _load_folder(loader, Path(given), scope, folder)
+            _load_folder(loader, Path(given), scope, folder, is_named=is_named)
     return loader.loaded
 
 
-def _load_folder(loader: Loader, given: Path, scope: str, folder: Path) -> None:
+def _load_folder(loader: Loader, given: Path, scope: str, folder: Path, *, is_named: bool) -> None:
     names = sorted(entry.name for entry in (folder / given).iterdir() if entry.suffix == ".md")
-    boundary: Path | None = None if scope == "cli" else given
+    boundary: Path | None = None if is_named else given
     if loader.strict and scope == "project":
         boundary = folder
     for name in loader.cut(str(given), names):
-        path = given / name
-        if (folder / path).is_dir():
-            continue
-        try:
-            definition = load(path, boundary, folder=folder, profile=loader.profile, scope=scope)
-        except ZephError as error:
-            if scope == "cli":
-                raise
-            loader.skip(error)
-        else:
-            loader.take(definition, scope)
+        _load_file(loader, given / name, boundary, scope, folder, is_named=is_named)
+
+
+def _load_file(
+    loader: Loader, path: Path, boundary: Path | None, scope: str, folder: Path, *, is_named: bool
+) -> None:
+    try:
+        definition = load(path, boundary, folder=folder, profile=loader.profile, scope=scope)
+    except ZephError as error:
+        if is_named:
+            raise
+        loader.skip(error)
+    else:
+        loader.take(definition, scope)
 
 
 def load_definitions(
@@ -226,9 +230,10 @@ def load_definitions(
             paths and any definition has another mode than ``default``.
 
     """
-    gated = os.path.realpath((home or Path.home()) / _GATED)
+    gate = (home or Path.home()) / _GATED
+    gated = os.path.realpath(gate)
     loaded = load_all(paths, folder=folder)
-    if gated not in {os.path.realpath(folder / path) for path in paths}:
+    if not gate.parent.is_dir() or gated not in {os.path.realpath(folder / path) for path in paths}:
         return loaded
     for definition in loaded.definitions:
         if definition.permissions.permission_mode is not PermissionMode.DEFAULT:
