@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import policy
+from policy.diff import diff_workspaces
 from policy.files import Memory
 from policy.hosts import zeph
 from policy.workspace import Workspace, load_tree
@@ -129,6 +130,14 @@ def test_folders_that_it_names_are_read_in_their_order() -> None:
 def test_names_in_the_configuration_are_looked_at_like_those_of_a_list() -> None:
     found = codes(load("[agents]\nenabled = true\ndefault_disallowed_tools = ['*', 'shell']\n"))
     assert found == ["dead-star", "alias-not-known"]
+
+
+def test_a_change_of_the_configuration_alone_is_told_as_what_it_grants() -> None:
+    on = "[agents]\nenabled = true\n"
+    before, after = load(on + "default_disallowed_tools = ['bash']\n"), load(on)
+    found = [c for c in diff_workspaces(before, after).changes if c.direction == "widened"]
+    assert {str(change.difference.tool) for change in found} == {"bash"}
+    assert not diff_workspaces(after, after).changes
 
 
 def test_a_key_that_is_nearly_one_of_the_section_is_reported() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain, SpawnDenied
+from policy.effect import Effect
 from policy.hosts import zeph
 from policy.hosts.zeph.context import AgentsConfig, Forward, SpawnContext
 from policy.hosts.zeph.definition import (
@@ -120,3 +121,90 @@ def test_one_agent_with_plain_lists_is_enforced_as_declared(
                 assert one is other, tool
             else:
                 assert one >= other
+
+
+# --- one agent, as the executor of Zeph decides ---------------------------------------------
+
+
+def _decides(definition: SubAgentDef, config: AgentsConfig, got: SpawnContext, tool: str) -> bool:
+    """Return whether a call of *tool* goes on, step by step."""
+    denied = [*map(_id, (*definition.disallowed_tools, *config.default_disallowed_tools))]
+    isolated = config.worktree_manager and config.bg_isolation != "none"
+    if definition.permissions.worktree and isolated:
+        denied.append("set_working_directory")
+    tools = definition.tools
+    allows: list[str] | None = None
+    listed = [] if isinstance(tools, InheritAll) else [_id(name) for name in tools.tools]
+    if isinstance(tools, AllowList):
+        allows, listed = listed, []
+    if got.inherited_tool_allowlist is not None:
+        handed = [_id(name) for name in got.inherited_tool_allowlist]
+        allows = [name for name in (handed if allows is None else allows) if name in handed]
+        # What was a list that denies is one that allows from here on, also for the memory.
+        allows, listed = [name for name in allows if name not in listed], []
+    files = ("read", "write", "edit")
+    is_off = set(files) <= set(denied) or set(files) <= set(listed)
+    remembers = definition.memory or config.default_memory_scope
+    if remembers and allows is not None and not is_off:
+        allows = [*allows, *files]
+    mode = definition.permissions.permission_mode
+    if mode is PermissionMode.DEFAULT and config.default_permission_mode is not None:
+        mode = config.default_permission_mode
+    if tool in denied or mode is PermissionMode.PLAN:
+        return False
+    if got.network_denied and tool in ("fetch", "web_scrape", "web_search"):
+        return False
+    if got.max_trust_level is TrustLevel.BLOCKED:
+        return False
+    if got.max_trust_level is TrustLevel.QUARANTINED and tool in ("bash", "write", "edit", "fetch"):
+        return False
+    return tool in allows if allows is not None else tool not in listed
+
+
+def _id(name: str) -> str:
+    return name.split("(", maxsplit=1)[0].strip().lower()
+
+
+NAMES = st.lists(
+    st.sampled_from(
+        ["Bash(git *)", " READ ", "read", "Write", "edit", "*", "shell", "set_working_directory"]
+    ),
+    max_size=4,
+).map(tuple) | st.just(("read", "write", "edit"))
+LISTS = st.just(InheritAll()) | st.builds(AllowList, NAMES) | st.builds(DenyList, NAMES)
+PERMISSIONS = st.builds(
+    Permissions,
+    permission_mode=st.sampled_from([PermissionMode.DEFAULT, PermissionMode.PLAN]),
+    worktree=st.booleans(),
+)
+MEMORY = st.none() | st.just(MemoryScope.USER)
+CONFIGS = st.builds(
+    AgentsConfig,
+    default_permission_mode=st.none() | st.just(PermissionMode.PLAN),
+    default_disallowed_tools=NAMES,
+    default_memory_scope=MEMORY,
+    worktree_manager=st.booleans(),
+    bg_isolation=st.sampled_from(["none", "worktree"]),
+)
+DEFINITIONS = st.builds(
+    SubAgentDef, name=st.just("a"), description=st.just("b"), tools=LISTS,
+    disallowed_tools=NAMES, permissions=PERMISSIONS, memory=MEMORY,
+)  # fmt: skip
+HANDED = st.builds(
+    SpawnContext,
+    max_trust_level=st.none() | st.sampled_from(TrustLevel),
+    inherited_tool_allowlist=st.none() | NAMES,
+    network_denied=st.booleans(),
+)
+
+
+@settings(deadline=None)
+@given(DEFINITIONS, CONFIGS, HANDED)
+def test_the_enforced_table_of_an_agent_is_what_the_executor_does(
+    definition: SubAgentDef, config: AgentsConfig, context: SpawnContext
+) -> None:
+    options = Options(config=config, context=context)
+    chain = Chain.start(zeph.MAIN, zeph.project({"a": definition}, options).enforced).spawn("a")
+    for tool in ("bash", "read", "write", "edit", "fetch", "shell", "set_working_directory"):
+        goes_on = chain.decide(tool, {}).effect is Effect.ALLOW
+        assert goes_on is _decides(definition, config, context, tool), tool

@@ -6,7 +6,7 @@ number asks for, `zeph-spec` what its specification says of chains.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import attrs
@@ -51,7 +51,8 @@ def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
     A configuration beside them is read unless *options* have one.
     """
     options = options or Options()
-    return tuple(_project(tree, found, options) for found in discover(tree))
+    known = frozenset(tree.paths())
+    return tuple(_project(tree, known, found, options) for found in discover(tree))
 
 
 def canonical(path: str, source: Source) -> str | None:
@@ -79,10 +80,10 @@ class FrontEnd:
         return canonical(path, source)
 
 
-def _project(tree: Tree, found: Found, options: Options) -> Project:
+def _project(tree: Tree, known: Collection[str], found: Found, options: Options) -> Project:
     configured = None
     if options.config == AgentsConfig():
-        configured = read_config(tree, found.root, options)
+        configured = read_config(tree, known, found.root, options)
     if configured is not None:
         # Somebody may ask for an agent, so what can happen is told with that.
         asked = attrs.evolve(options.context, origin=Origin.EXPLICIT)

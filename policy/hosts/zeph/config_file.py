@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import attrs
@@ -55,13 +55,21 @@ class Configured:
     findings: tuple[Finding, ...] = ()
 
 
-def read_config(tree: Tree, root: str, options: Options) -> Configured | None:
-    """Return what the configuration of the project in *root* says, or None where it is silent.
+def read_config(
+    tree: Tree, known: Collection[str], root: str, options: Options
+) -> Configured | None:
+    """Return what the configuration of a project says, or None where it is silent.
 
     A file without the section is somebody else's. With one that cannot be read
     Zeph does not start, so no agent is started either.
+
+    Args:
+        tree: the files.
+        known: their paths.
+        root: the folder of the project, relative to the tree.
+        options: how agents are started.
+
     """
-    known = frozenset(tree.paths())
     for name in CONFIG_FILES:
         path = f"{root}/{name}" if root else name
         if path not in known:
