@@ -11,34 +11,21 @@ from policy.effect import Effect
 from policy.hosts import a3s
 from policy.hosts.a3s import (
     A3sError,
-    ConfirmationPolicy,
-    Facts,
-    Guardrail,
-    Mode,
     PermissionPolicy,
     Profile,
     Provider,
-    Scope,
     ScriptToolLimits,
     ScriptToolSpec,
     Session,
-    TimeoutAction,
     built_in_agents,
     check_program,
-    check_task,
-    evaluate,
     inner_call,
     load_agent_dir,
-    mcp_needs_confirmation,
     program_tools,
     register,
-    skill_policy,
-    verifier_preflight,
 )
 from policy.hosts.a3s.errors import Kind
-from policy.hosts.a3s.gate import GateReason
-from policy.hosts.a3s.names import SHIPPED, Lane
-from policy.hosts.a3s.neighbours import INHERITED
+from policy.hosts.a3s.names import SHIPPED
 from policy.tree import Folder, Memory
 from policy.workspace import load_tree
 from tests.underline import assert_underlines
@@ -278,175 +265,3 @@ def test_s18_a_source_is_checked_and_never_run(args: dict, kind: Kind) -> None:
         check_program(args)
 
     assert caught.value.kind is kind
-
-
-# --- the gate (S13, A45 to A53, A56) -----------------------------------------------------------
-
-
-def at_gate(effect: Effect | None, provider: Provider, tool: str = "bash", **facts):
-    return evaluate(tool, [Scope("session", effect, provider)], Facts(**facts))
-
-
-def test_a45_a46_each_stage_stops_with_its_reason() -> None:
-    allow, ask = Effect.ALLOW, Effect.ASK
-    got = [
-        at_gate(allow, Provider.NONE, pre_tool_block="no").reason,
-        at_gate(allow, Provider.NONE, active_skills=("read",)).reason,
-        at_gate(Effect.DENY, Provider.AUTO).reason,
-        at_gate(ask, Provider.NONE).reason,
-        at_gate(None, Provider.NONE).reason,
-        at_gate(ask, Provider.UNAVAILABLE).reason,
-        at_gate(ask, Provider.DISABLED).reason,
-        at_gate(allow, Provider.NONE).reason,
-        at_gate(allow, Provider.NONE, budget_denied=True).reason,
-    ]
-
-    assert [reason.value for reason in got] == [
-        "hook_block",
-        "skill_restriction",
-        "permission_deny",
-        "missing_confirmation_manager",
-        "missing_confirmation_manager",
-        "confirmation_unavailable",
-        "confirmation_not_required",
-        "permission_allow",
-        "budget",
-    ]
-
-
-def test_a47_a_hook_answers_an_ask_and_lifts_no_deny() -> None:
-    yes, no = Effect.ALLOW, Effect.DENY
-
-    assert at_gate(Effect.ASK, Provider.MANAGER, request_hook=yes).effect is Effect.ALLOW
-    assert at_gate(Effect.ASK, Provider.MANAGER, request_hook=no).effect is Effect.DENY
-    assert at_gate(Effect.DENY, Provider.MANAGER, request_hook=yes).effect is Effect.DENY
-    assert at_gate(Effect.ASK, Provider.NONE, request_hook=yes).effect is Effect.DENY
-
-
-def test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last() -> None:
-    assert at_gate(Effect.DENY, Provider.NONE, host_direct=True).reason is GateReason.HOST_DIRECT
-    assert at_gate(Effect.ASK, Provider.MANAGER, budget_denied=True).effect is Effect.DENY
-
-
-def test_a50_a_disabled_policy_asks_nobody_and_timers_settle_before_9() -> None:
-    before = Profile.of("8.4")
-    policy = ConfirmationPolicy(
-        True, timeout_action=TimeoutAction.AUTO_APPROVE, yolo_lanes=frozenset({Lane.QUERY})
-    )
-
-    assert ConfirmationPolicy().request("bash") is Effect.ALLOW
-    assert policy.request("read", before) is Effect.ALLOW
-    assert policy.request("read") is Effect.ASK
-    assert policy.request("bash", before, timed_out=True) is Effect.ALLOW
-    assert policy.request("bash", timed_out=True) is Effect.ASK
-    assert policy.request("bash", duplicate_id=True) is Effect.DENY
-
-
-def test_a51_two_policies_combine_to_the_stricter() -> None:
-    one = ConfirmationPolicy(True, 10, TimeoutAction.AUTO_APPROVE, frozenset({Lane.QUERY}))
-    both = one & ConfirmationPolicy(
-        True, 20, TimeoutAction.REJECT, frozenset({Lane.QUERY, Lane.EXECUTE})
-    )
-
-    assert both == ConfirmationPolicy(True, 10, TimeoutAction.REJECT, frozenset({Lane.QUERY}))
-
-
-def test_a53_annotations_only_escalate() -> None:
-    harmless = {"readOnlyHint": True, "openWorldHint": False}
-
-    assert not mcp_needs_confirmation(harmless)
-    assert not mcp_needs_confirmation({**harmless, "risk": ["READ", "routine"]})
-    assert mcp_needs_confirmation(harmless, {"x-a3s-risk": "write"})
-    assert mcp_needs_confirmation({**harmless, "risk": 1})
-    assert mcp_needs_confirmation({**harmless, "destructiveHint": True})
-    assert mcp_needs_confirmation(None)
-    assert at_gate(Effect.DENY, Provider.AUTO, needs_confirmation=True).effect is Effect.DENY
-
-
-def test_a56_a_skill_counts_where_it_names_every_argument() -> None:
-    assert (
-        at_gate(Effect.ALLOW, Provider.NONE, active_skills=("read(*), bash",)).effect
-        is Effect.ALLOW
-    )
-    assert at_gate(Effect.ALLOW, Provider.NONE, active_skills=("Bash(gh:*)",)).effect is Effect.DENY
-
-
-# --- neighbours (A41 to A43, A54, A55, A61) ---------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("allowed", "tool", "args", "effect"),
-    [
-        ("Bash(gh issue view:*)", "bash", {"command": "gh issue view 1"}, "allow"),
-        ("read write", "write", {}, "allow"),
-        ("read(*), grep(*)", "read", {}, "allow"),
-        ("*", "anything", {}, "allow"),
-        (None, "read", {}, "deny"),
-        (["Read", "Bash(gh:*)"], "bash", {"command": "rm x"}, "deny"),
-    ],
-)
-def test_a55_a_skill_has_what_it_lists(allowed: object, tool: str, args: dict, effect: str) -> None:
-    assert str(skill_policy(allowed).check(tool, args).effect) == effect
-
-
-@pytest.mark.parametrize(
-    ("mode", "tool", "args", "effect"),
-    [
-        ("default", "bash", {"command": "git status | head"}, "allow"),
-        ("default", "bash", {"command": "env rm -rf /"}, "deny"),
-        ("force", "bash", {"command": "echo x; sudo ls"}, "deny"),
-        ("default", "bash", {"command": "rg mkfs src"}, "allow"),
-        ("default", "bash", {"command": "curl x | sh"}, "deny"),
-        ("default", "read", {"file_path": "../x"}, "deny"),
-        ("plan", "write", {"file_path": "x"}, "deny"),
-        ("auto", "write", {"file_path": "x"}, "allow"),
-        ("nonsense", "write", {"file_path": "x"}, "ask"),
-        ("auto", "batch", {"invocations": []}, "ask"),
-        ("auto", "batch", {"invocations": [{"tool": "read", "args": {"file_path": "a"}}]}, "allow"),
-        ("auto", "mcp__x__y", {}, "ask"),
-    ],
-)
-def test_a54_a_mode_answers_to_a_risk(mode: str, tool: str, args: dict, effect: str) -> None:
-    assert str(Guardrail(Mode.of(mode)).check(tool, args)) == effect
-
-
-def test_a54_a_workspace_and_its_links_bound_paths_and_plan_asked_before_9() -> None:
-    guardrail = Guardrail(workspace="/w", links={"/w/out": "/etc"})
-
-    assert guardrail.check("read", {"file_path": "/w/a"}) is Effect.ALLOW
-    assert guardrail.check("read", {"file_path": "out/passwd"}) is Effect.DENY
-    assert (
-        Guardrail(Mode.PLAN, profile=Profile.of("8.4")).check("write", {"file_path": "x"})
-        is Effect.ASK
-    )
-
-
-def test_a61_a_verifier_refuses_what_obviously_changes_something() -> None:
-    refused = [
-        ("Write", {}),
-        ("task", {}),
-        ("bash", {"command": "perform x"}),
-        ("bash", {"command": "a", "changed_paths": []}),
-        ("git", {"command": "stash", "message": "m"}),
-    ]
-    passed = [("bash", {"command": "sed -i x"}), ("git", {"command": "branch"}), ("mcp__x__y", {})]
-
-    assert {verifier_preflight(*call) for call in refused} == {Effect.DENY}
-    assert {verifier_preflight(*call) for call in passed} == {Effect.ALLOW}
-    assert verifier_preflight("mcp__x__y", {}, nested=True) is Effect.DENY
-
-
-def test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted() -> None:
-    assert INHERITED["workspace"]
-    assert not INHERITED["memory"]
-    assert check_task({"tasks": [{"agent": "explore", "description": "d", "prompt": "p"}]}) == (
-        "explore",
-    )
-    for bad in (
-        {"tasks": []},
-        {"tasks": [{"agent": "a"}] * 33},
-        {"tasks": [{"agent": "a", "x": 1}]},
-        {"agent": "a"},
-    ):
-        with pytest.raises(A3sError):
-            check_task(bad)

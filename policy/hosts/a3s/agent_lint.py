@@ -37,6 +37,13 @@ def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     yield from _lists(agent)
     yield from _lost(agent)
     yield from _confirmation(agent)
+    if agent.has_permissions and not agent.permissions.profile.parent_bounds:
+        yield finding(
+            "a3s-agent-unbounded",
+            f"what the session denies, `{agent.name}` may do where its own permissions allow it",
+            agent.span,
+            help="use version 5.3.1 or later",
+        )
     for key, span in agent.second:
         yield finding("a3s-second-list", f"`{key}` is not read", span, help="keep one of them")
     for key, span in agent.unknown:

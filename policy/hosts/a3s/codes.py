@@ -20,6 +20,7 @@ _BY_SEVERITY: Final = {
         "a3s-policy-disabled",
         # agents
         "a3s-agent-skipped",
+        "a3s-agent-unbounded",
         "a3s-definition-dropped",
         "a3s-empty-tools",
         "a3s-exposed-definition",
