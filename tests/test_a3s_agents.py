@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import policy
 from policy.effect import Effect
 from policy.hosts import a3s
 from policy.hosts.a3s import (
@@ -22,13 +21,11 @@ from policy.hosts.a3s import (
     delegate,
     read_agent,
 )
-from policy.hosts.a3s.codes import SEVERITIES
 from policy.hosts.a3s.errors import Kind
 from policy.source import Source
 from policy.syntax import Presence
 from policy.tree import Memory
 from policy.workspace import load_tree
-from tests.conftest import FIXTURES
 from tests.underline import assert_underlines
 
 
@@ -330,38 +327,6 @@ def test_a19_a62_a_child_never_gains_in_the_attenuated_reading(session: str, tex
 
 
 # --- findings -------------------------------------------------------------------------------
-
-
-def test_every_trap_of_the_fixtures_is_found_and_every_code_is_documented() -> None:
-    codes = set()
-    for folder in FIXTURES.glob("a3s-*"):
-        codes |= {finding.code for finding in policy.load(folder, front_ends=(a3s,)).findings}
-
-    assert codes <= SEVERITIES.keys()
-    assert {
-        "a3s-ask-after-allow",
-        "a3s-bad-directory",
-        "a3s-confirmation-off",
-        "a3s-definition-dropped",
-        "a3s-empty-tools",
-        "a3s-exposed-definition",
-        "a3s-inert-lane",
-        "a3s-inert-spawn-rule",
-        "a3s-json-arguments",
-        "a3s-malformed-rule",
-        "a3s-multi-file-read",
-        "a3s-optional-destination",
-        "a3s-path-walks-out",
-        "a3s-permissions-replaced",
-        "a3s-prefix-without-boundary",
-        "a3s-script-excluded-tool",
-        "a3s-script-list-only",
-        "a3s-script-without-tools",
-        "a3s-server-prefix",
-        "a3s-star-and-lines",
-        "a3s-unattended",
-        "a3s-unknown-tool",
-    } <= codes
 
 
 def test_a_session_that_cannot_be_read_denies() -> None:

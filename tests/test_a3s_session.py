@@ -124,6 +124,28 @@ def test_a63_an_agent_is_started_by_the_call_of_its_version(
             found.chain("main", "explore")
 
 
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("9", (9, 0, 0)),
+        ("6.8", (6, 8, 0)),
+        ("a3s@5.3.1", (5, 3, 1)),
+        ("zeph@1.0", None),
+        ("9.0.0.1", None),
+        ("", None),
+        ("9.x", None),
+    ],
+)
+def test_a63_a_version_is_one_to_three_numbers_of_this_host(
+    text: str, version: tuple[int, int, int] | None
+) -> None:
+    if version is not None:
+        assert Profile.of(text).version == version
+        return
+    with pytest.raises(ValueError, match="expected a version such as `9`"):
+        Profile.of(text)
+
+
 def test_a11_before_5_2_8_every_tool_was_shown() -> None:
     for version, shown in (("5.2.7", True), ("5.2.8", False)):
         text = f"version: '{version}'\npermissions: {{deny: [bash]}}\n"

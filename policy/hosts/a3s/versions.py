@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import attrs
 
-__all__ = ["NEWEST", "Profile"]
+from policy.hosts.version import Version, version_of, version_text
 
-_TEXT: Final = re.compile(r"(?:a3s@)?(\d+)(?:\.(\d+))?(?:\.(\d+))?")
+__all__ = ["NEWEST", "Profile"]
 
 
 @attrs.frozen
@@ -21,7 +20,7 @@ class Profile:
 
     """
 
-    version: tuple[int, int, int] = (9, 1, 2)
+    version: Version = (9, 1, 2)
 
     @classmethod
     def of(cls, text: str) -> Profile:
@@ -31,15 +30,10 @@ class Profile:
             ValueError: *text* is no version.
 
         """
-        found = _TEXT.fullmatch(text)
-        if found is None:
-            msg = f"expected a version such as `9.0`, found `{text}`"
-            raise ValueError(msg)
-        major, minor, patch = (int(number or 0) for number in found.groups())
-        return cls((major, minor, patch))
+        return cls(version_of(text, "a3s", "9"))
 
     def __str__(self) -> str:
-        return "a3s@" + ".".join(map(str, self.version))
+        return version_text("a3s", self.version)
 
     def since(self, major: int, minor: int = 0, patch: int = 0) -> bool:
         """Return whether this version is the one named or a later one."""

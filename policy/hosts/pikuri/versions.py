@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import attrs
 
-__all__ = ["NEWEST", "SPAWN_NAMES", "Profile"]
+from policy.hosts.version import Version, version_of, version_text
 
-_TEXT: Final = re.compile(r"(?:pikuri@)?(\d+)\.(\d+)(?:\.(\d+))?")
+__all__ = ["NEWEST", "SPAWN_NAMES", "Profile"]
 
 # The tool that starts agents, host by host: one capability under several names.
 SPAWN_NAMES: Final = {
@@ -24,7 +23,7 @@ SPAWN_NAMES: Final = {
 class Profile:
     """One version, and what differs in it."""
 
-    version: tuple[int, int, int] = (0, 1, 0)
+    version: Version = (0, 1, 0)
 
     @classmethod
     def of(cls, text: str) -> Profile:
@@ -34,15 +33,10 @@ class Profile:
             ValueError: *text* is no version.
 
         """
-        found = _TEXT.fullmatch(text)
-        if found is None:
-            msg = f"expected a version such as `0.1.0`, found `{text}`"
-            raise ValueError(msg)
-        major, minor, patch = (int(number or 0) for number in found.groups())
-        return cls((major, minor, patch))
+        return cls(version_of(text, "pikuri", "0.1"))
 
     def __str__(self) -> str:
-        return "pikuri@" + ".".join(map(str, self.version))
+        return version_text("pikuri", self.version)
 
     @property
     def has_personas(self) -> bool:
