@@ -16,7 +16,7 @@ from typing import Final
 
 import attrs
 
-from policy.compare import Comparison, call_domain, parameter_cases, witness_call
+from policy.compare import Comparison, call_domain, compare, parameter_cases, witness_call
 from policy.decision import Reason
 from policy.dialect import Argument, Dialect
 from policy.effect import Effect
@@ -29,7 +29,7 @@ from policy.patterns.pattern import Kind, Pattern, readable
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.row import RowEntry
 from policy.ruleset import Entry, RuleSet
-from policy.tools import OTHER_TOOL, glob_pattern
+from policy.tools import OTHER_TOOL, further_tools, glob_pattern
 from policy.view import View
 
 __all__ = ["Tools", "compare_others"]
@@ -71,7 +71,11 @@ class Tools:
             known = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values()}
             special.update(dict.fromkeys(sorted(known)))
         for rules in speaking:
-            special.update(dict.fromkeys(sorted(rules.parametered)))
+            folded = rules.dialect.fold_names
+            # `=read` is one name, in that case only.
+            alone = {str(p) for glob in rules.globs if (p := glob_pattern(glob)).exact}
+            named = rules.names | alone if folded else rules.parametered
+            special.update(dict.fromkeys(sorted(named)))
         globs = sorted({glob for rules in speaking for glob in rules.globs})
         spelled = dict.fromkeys(special)
         exact = len({dialect.fold_names for dialect in dialects}) < 2
@@ -131,6 +135,8 @@ def compare_others(
 
     """
     speaking = [rules for sets in sides for rules in sets if rules.entries]
+    if speaking and all(rules.dialect.fold_names for rules in speaking):
+        return _by_class(speaking, tools, look_up)
     entries = [entry for rules in speaking for entry in rules.entries]
     looking = [e for e in entries if e.pattern is not None and e.tool not in tools.special]
     cases = parameter_cases([_line(e, Pattern.text("*")) for e in looking if e.field])
@@ -153,6 +159,19 @@ def compare_others(
             found.setdefault((difference.before, difference.after), difference)
         exact &= pair.exact
     return Comparison(tuple(found.values()), exact)
+
+
+def _by_class(speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookUp]) -> Comparison:
+    """Compare one tool of each set of names that the same globs match.
+
+    For hosts that ignore case: a name in any case is no star pattern, so that names
+    and arguments together take long to search. All names that rules give are special.
+    """
+    globs = {glob for rules in speaking for glob in rules.globs if not glob_pattern(glob).exact}
+    others, exact = further_tools(frozenset(globs), frozenset(tools.spelled))
+    compared = [compare(tool, *(ask(tool) for ask in look_up)) for tool in others]
+    differences = tuple(found for comparison in compared for found in comparison.differences)
+    return Comparison(differences, exact and all(comparison.exact for comparison in compared))
 
 
 _ANY: Final = Dialect("").other

@@ -15,7 +15,7 @@ from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern
 from policy.ruleset import RuleSet
 
-__all__ = ["OTHER_TOOL", "glob_pattern", "representatives"]
+__all__ = ["OTHER_TOOL", "further_tools", "glob_pattern", "representatives"]
 
 # Stands for every tool that no rule speaks of.
 OTHER_TOOL = "OtherTool"
@@ -33,12 +33,12 @@ def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
             # `=read` is one name, in that case only.
             exact_name = str(glob_pattern(glob)) if glob_pattern(glob).exact else ""
             (names if exact_name else globs)[exact_name or glob] = None
-    further, exact = _further(frozenset(globs), frozenset(names))
+    further, exact = further_tools(frozenset(globs), frozenset(names))
     return list(dict.fromkeys((*names, *further))), exact
 
 
 @lru_cache(maxsize=1024)  # most agents of a project share their globs
-def _further(globs: frozenset[str], names: frozenset[str]) -> tuple[tuple[str, ...], bool]:
+def further_tools(globs: frozenset[str], names: frozenset[str]) -> tuple[tuple[str, ...], bool]:
     """Return a name for each set of globs that share one which is not among *names*."""
     patterns = [glob_pattern(glob) for glob in sorted(globs)]
     found, exact = classes(patterns, names)
