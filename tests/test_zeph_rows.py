@@ -99,7 +99,7 @@ ROWS = {
     "B.21": "test_zeph_session::test_a_scope_is_expanded_once_and_looked_up",
     "B.22": "test_zeph_session::test_a_grant_ends_what_it_names_until_there_is_a_new_one",
     "B.23": "test_zeph_session::test_commands_that_reach_the_network_are_denied_without_it",
-    "B.24": "test_zeph_spawn::test_checks_are_made_in_the_order_of_zeph_and_in_its_words",
+    "B.24": "test_zeph_spawn::test_an_error_is_printed_in_the_words_of_zeph",
     "B.25": "test_zeph_fixtures::test_every_code_has_a_page",
 }
 

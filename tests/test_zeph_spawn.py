@@ -405,3 +405,25 @@ def test_peers_are_granted_beside_every_list() -> None:
     with_peers = _chain(definition, options=Options(session=Session(peers=True)))
     assert _allows(with_peers, "send_peer_message")
     assert not _allows(_chain(definition), "send_peer_message")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Kind.PARSE, "parse error in a.md: m"), (Kind.INVALID, "invalid definition: m"),
+        (Kind.NOT_FOUND, "agent not found: m"), (Kind.IO, "I/O error at a.md: m"),
+        (Kind.SPAWN, "spawn failed: m"), (Kind.CANCELLED, "cancelled"),
+        (Kind.INVALID_COMMAND, "invalid command: m"), (Kind.TRANSCRIPT, "transcript error: m"),
+        (Kind.INTEGRITY, "m"), (Kind.MEMORY, "memory error for agent m"),
+        (Kind.LLM, "LLM call failed: m"), (Kind.CHANNEL, "channel send failed: m"),
+        (Kind.TASK_PANIC, "task panicked: m"), (Kind.WORKTREE_SETUP, "worktree setup failed: m"),
+        (Kind.DURABLE, "durable error: m"), (Kind.FILE_TOO_LARGE, "m: a.md"),
+        (Kind.FILE_LOAD, "failed to load policy file a.md: m"),
+    ],
+)  # fmt: skip
+def test_an_error_is_printed_in_the_words_of_zeph(kind: Kind, text: str) -> None:
+    assert ZephError(kind, "m", file="a.md").upstream == text
+
+
+def test_an_error_of_a_text_without_a_file_has_the_name_that_zeph_gives_it() -> None:
+    assert ZephError(Kind.PARSE, "m").upstream == "parse error in <unknown>: m"

@@ -12,7 +12,10 @@ __all__ = ["Kind", "ZephError", "ZephErrors"]
 
 
 class Kind(enum.Enum):
-    """The kinds of errors of Zeph that definitions, spawns and policies end in."""
+    """The kinds of errors of Zeph.
+
+    Those of an agent at work are there for whoever runs one; nothing here raises them.
+    """
 
     PARSE = "Parse"
     INVALID = "Invalid"
@@ -25,6 +28,18 @@ class Kind(enum.Enum):
     SPAWN_DENIED = "SpawnDenied"
     STILL_RUNNING = "StillRunning"
     AMBIGUOUS_ID = "AmbiguousId"
+    # Of an agent at work.
+    SPAWN = "Spawn"
+    CANCELLED = "Cancelled"
+    INVALID_COMMAND = "InvalidCommand"
+    TRANSCRIPT = "Transcript"
+    INTEGRITY = "Integrity"
+    MEMORY = "Memory"
+    LLM = "Llm"
+    CHANNEL = "Channel"
+    TASK_PANIC = "TaskPanic"
+    WORKTREE_SETUP = "WorktreeSetup"
+    DURABLE = "Durable"
     PATHS = "String"  # the search path is refused with a bare text
     # Of the policies of a session.
     INVALID_GLOB = "InvalidGlob"
@@ -47,6 +62,16 @@ _TEXTS = {
     Kind.INVALID: "invalid definition: {message}",
     Kind.NOT_FOUND: "agent not found: {message}",
     Kind.IO: "I/O error at {file}: {message}",
+    Kind.SPAWN: "spawn failed: {message}",
+    Kind.CANCELLED: "cancelled",
+    Kind.INVALID_COMMAND: "invalid command: {message}",
+    Kind.TRANSCRIPT: "transcript error: {message}",
+    Kind.MEMORY: "memory error for agent {message}",  # "'NAME': REASON"
+    Kind.LLM: "LLM call failed: {message}",
+    Kind.CHANNEL: "channel send failed: {message}",
+    Kind.TASK_PANIC: "task panicked: {message}",
+    Kind.WORKTREE_SETUP: "worktree setup failed: {message}",
+    Kind.DURABLE: "durable error: {message}",
     Kind.FILE_LOAD: "failed to load policy file {file}: {message}",
     Kind.FILE_TOO_LARGE: "{message}: {file}",
     Kind.FILE_ESCAPES_ROOT: "{message}: {file}",
