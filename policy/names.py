@@ -146,10 +146,12 @@ def compare_others(
     found: dict[object, Difference] = {}
     spells = (_plainly, _loosely) if len(loose) > 1 else (_plainly,)
     for parameters, spell in product(cases or [{}], spells):
-        lines = _Lines(tools.special, parameters, spell is _plainly, looking=bool(looking))
+        lines = _Lines(
+            tools.special, tuple(parameters.items()), spell is _plainly, looking=bool(looking)
+        )
         domain, wider = _domain(others[0], entries, loose=True in loose, looking=bool(looking))
         pair = Pair(
-            *(Side(tuple(map(lines.view, sets))) for sets in sides),
+            *(Side(tuple(_view(rules, lines) for rules in sets)) for sets in sides),
             domain=domain,
             wider=wider,
             ask=_Asked(look_up, others[0], parameters, spell),
@@ -220,15 +222,12 @@ class _Lines:
     """
 
     special: frozenset[str]
-    parameters: Mapping[str, str]
+    parameters: tuple[tuple[str, str], ...]
     as_written: bool
     looking: bool
 
-    def view(self, rules: RuleSet) -> View:
-        """Return the list of *rules*."""
-        return View(Kind.TEXT, tuple(self._entries(rules)), rules.default)
-
-    def _entries(self, rules: RuleSet) -> Iterator[RowEntry]:
+    def of(self, rules: RuleSet) -> Iterator[RowEntry]:
+        """Yield the lines of *rules*."""
         dialect = rules.dialect
         special = {dialect.key(name) for name in self.special}
         for name in sorted(self.special):
@@ -247,8 +246,13 @@ class _Lines:
             yield _line(entry, _behind(pattern, argument) if self.looking else pattern)
 
     def _holds(self, entry: Entry) -> bool:
-        value = self.parameters.get(entry.field)
+        value = dict(self.parameters).get(entry.field)
         return value is not None and entry.pattern is not None and entry.pattern.matches(value)
+
+
+@lru_cache(maxsize=256)  # links of a chain share most of their sets
+def _view(rules: RuleSet, lines: _Lines) -> View:
+    return View(Kind.TEXT, tuple(lines.of(rules)), rules.default, shared=len(lines.special))
 
 
 def _line(entry: Entry, pattern: Pattern) -> RowEntry:

@@ -185,7 +185,8 @@ class Pair:
         if self.floors[0] is not self.floors[1]:
             numbers = set(range(len(self.views)))
         for number in sorted(numbers, key=lambda n: (n not in self.sides[1], n)):
-            yield from ((number, line) for line in range(len(self.views[number].entries)))
+            list_ = self.views[number]
+            yield from ((number, line) for line in range(list_.shared, len(list_.entries)))
             yield number, NO_MATCH
 
     def pattern(self, view: int, line: int) -> Pattern | None:
@@ -266,11 +267,11 @@ class Pair:
     ) -> Iterator[int]:
         """Yield the lines of a view that can decide beside those chosen so far."""
         view = self.views[number]
-        first = 0
+        first = view.shared
         kept = self._kept.get(number)
         if kept is not None:
             # Those that are kept are in the same order on both sides.
-            first = self._first_kept(number, earliest)
+            first = max(first, self._first_kept(number, earliest))
             for line in self._own[number]:
                 if (
                     line < first

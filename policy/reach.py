@@ -14,7 +14,9 @@ from collections.abc import Iterable
 
 import attrs
 
-from policy.chain import Chain, Reading, SpawnDenied
+from policy.chain import SPAWN_TOOL, Chain, Reading, SpawnDenied
+from policy.dialect import ArgumentKind
+from policy.effect import Effect
 from policy.project import Project
 from policy.ruleset import RuleSet
 
@@ -68,6 +70,9 @@ class _Search:
         self._keys: dict[str, list[_Key]] = {}
         self._queue: deque[Chain] = deque()
         self._targets: dict[object, tuple[str, ...]] = {}
+        self._names: dict[RuleSet, tuple[str, ...] | None] = {}
+        self._places = {agent: place for place, agent in enumerate(reading.agents)}
+        self._has_calls_of_its_own = hasattr(reading, "spawn_call")
         self._count = 0
 
     def add(self, chain: Chain) -> None:
@@ -105,10 +110,28 @@ class _Search:
         table = chain.table
         targets = self._targets.get(table.use.sets)
         if targets is None:
+            named = [names for rules in table.use.sets if (names := self._named(rules)) is not None]
+            candidates = min(named, key=len, default=self.reading.agents)
             targets = tuple(
-                agent
-                for agent in self.reading.agents
-                if chain.spawning(agent).effect.value != "deny"
+                agent for agent in candidates if chain.spawning(agent).effect is not Effect.DENY
             )
             self._targets[table.use.sets] = targets
         return targets
+
+    def _named(self, rules: RuleSet) -> tuple[str, ...] | None:
+        """Return the agents that *rules* name one by one and nobody else; None for any agent."""
+        if rules not in self._names:
+            self._names[rules] = self._read_names(rules)
+        return self._names[rules]
+
+    def _read_names(self, rules: RuleSet) -> tuple[str, ...] | None:
+        if self._has_calls_of_its_own:
+            return None
+        row = rules.row(SPAWN_TOOL)
+        granting = [entry for entry in row.entries if entry.effect is not Effect.DENY]
+        if row.default.effect is not Effect.DENY or row.argument.kind is not ArgumentKind.TEXT:
+            return None
+        if any(e.field or e.pattern is None or not e.pattern.exact for e in granting):
+            return None
+        texts = {str(entry.pattern) for entry in granting} & self._places.keys()
+        return tuple(sorted(texts, key=self._places.__getitem__))

@@ -25,19 +25,21 @@ class View:
         kind: of its patterns.
         entries: each with a pattern.
         default: the effect where none matches.
+        shared: lines at the start that every list it is compared with has too.
 
     """
 
     kind: Kind
     entries: tuple[RowEntry, ...]
     default: Effect
+    shared: int = 0
     _row: Row | None = None
 
     @classmethod
     def of(cls, row: Row, parameters: Mapping[str, str]) -> View:
         """Return what remains of *row* for calls with these parameters and no others."""
         if not row.has_parameters:
-            return cls(row.kind, row.entries, row.default.effect, row)
+            return cls(row.kind, row.entries, row.default.effect, row=row)
         entries: list[RowEntry] = []
         for entry in row.entries:
             if not entry.field:

@@ -52,7 +52,7 @@ _SEPARATORS = {Kind.TEXT: "", Kind.PATH: "/", Kind.HOST: "."}
 _DOMAINS = {Kind.TEXT: ANY_TEXT, Kind.PATH: PATHS, Kind.HOST: HOSTS}
 
 
-@attrs.frozen(slots=False, order=False)
+@attrs.frozen(slots=False, order=False, cache_hash=True)
 class Pattern:
     """A set of texts of one kind. Made canonical, so that equal means same form."""
 
