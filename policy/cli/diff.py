@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 import attrs
 
@@ -10,10 +11,11 @@ from policy.audit import privileges
 from policy.chain import Chain, SpawnDenied
 from policy.cli.console import Console
 from policy.cli.inputs import Input, load
+from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text
 from policy.cli.revisions import sides
 from policy.diff import READINGS, Change, Diff, changed_files, diff_workspaces
-from policy.files import File
+from policy.files import File, Tree
 from policy.project import Project
 from policy.render.as_json import dumps
 from policy.render.changes import Report
@@ -22,6 +24,7 @@ from policy.render.diff_markdown import diff_markdown
 from policy.render.diff_results import DIFF_RULES, diff_results
 from policy.render.diff_text import diff_text
 from policy.render.findings_text import findings_report
+from policy.render.layout import Page
 from policy.render.privileges import Summary, summarise
 from policy.review import review, spawn_changes
 from policy.unread import is_unreadable
@@ -46,7 +49,12 @@ examples:
   policy diff main..HEAD --fail-on widened
   policy diff HEAD
   policy diff before.policy after.policy --format markdown
+  policy diff main..HEAD --output markdown=comment.md --output sarif=policy.sarif
 """
+
+
+# Formats that show the spawn graph.
+_DRAWN = frozenset({"json", "markdown"})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,11 +73,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reading", choices=READINGS, help="compare this reading alone (default: both)"
     )
+    add_output(parser)
     parser.add_argument("--all", action="store_true", help="leave no list short")
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
+    outputs = outputs_of(options.output, FORMATS)
     names = sides(options.old, options.new)
     old, new = (load(name, console.progress) for name in names)
     before, after = _paired(old, new)
@@ -88,21 +98,28 @@ def run(options: argparse.Namespace, console: Console) -> int:
         _effects(diff, before, after),
         _grants(diff, before, after),
         review(before, after, diff),
-        spawn_changes(before, after) if options.format in {"json", "markdown"} else {},
+        spawn_changes(before, after) if {options.format, *outputs.values()} & _DRAWN else {},
     )
-    match options.format:
-        case "json":
-            console.write(dumps(diff_json(report)) + "\n")
-        case "markdown":
-            console.write(diff_markdown(report, everything=options.all))
-        case "text":
-            console.write(diff_text(report, console.page, everything=options.all))
-        case form:
-            results, exact = diff_results(report), diff.exact
-            console.write(
-                machine_text(form, results, new.tree, "policy diff", rules=DIFF_RULES, exact=exact)
-            )
+    written = partial(
+        _text, report=report, tree=new.tree, page=console.page, everything=options.all
+    )
+    write_outputs(outputs, written)
+    console.write(written(options.format))
     return _status(diff, new, options.fail_on, console)
+
+
+def _text(form: str, *, report: Report, tree: Tree, page: Page, everything: bool) -> str:
+    """Return *report* in a format."""
+    match form:
+        case "json":
+            return dumps(diff_json(report)) + "\n"
+        case "markdown":
+            return diff_markdown(report, everything=everything)
+        case "text":
+            return diff_text(report, page, everything=everything)
+        case _:
+            results, exact = diff_results(report), report.diff.exact
+            return machine_text(form, results, tree, "policy diff", rules=DIFF_RULES, exact=exact)
 
 
 def _status(diff: Diff, new: Input, fail_on: str, console: Console) -> int:

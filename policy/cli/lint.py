@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -11,6 +12,7 @@ import attrs
 from policy.cli.console import Console
 from policy.cli.inputs import Input, read
 from policy.cli.mending import mend_files, show_mending
+from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text
 from policy.documents.text import decode
 from policy.errors import PolicyError
@@ -19,6 +21,7 @@ from policy.finding import Finding, Severity
 from policy.lint import baseline_text, compare_with_baseline, lint
 from policy.render.as_json import dumps
 from policy.render.excerpt import finding_report
+from policy.render.layout import Page
 from policy.render.lint_report import (
     LintReport,
     lint_json,
@@ -84,11 +87,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="warning",
         help="the least severity that makes the exit status 1 (default: warning)",
     )
+    add_output(parser)
     parser.add_argument("--all", action="store_true", help="leave no list short")
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the findings, mend some of them, and return the exit status."""
+    outputs = outputs_of(options.output, FORMATS)
     tree = open_tree(options.path)
     changing = options.fix or options.diff
     if changing and not isinstance(tree, Folder | File):
@@ -103,7 +108,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
         return show_mending(found, report.findings, console)
     if options.fix:
         found, report = mend_files(found, report, look.at, console)
-    _print(report, found.tree, options, console)
+    written = partial(_text, report=report, tree=found.tree, options=options, page=console.page)
+    write_outputs(outputs, written)
+    console.write(written(options.format))
     return _status(report, _SEVERITIES[options.fail_on])
 
 
@@ -177,13 +184,16 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
     return 2 if unreadable else 0
 
 
-def _print(report: LintReport, tree: Tree, options: argparse.Namespace, console: Console) -> None:
-    match options.format:
+def _text(
+    form: str, *, report: LintReport, tree: Tree, options: argparse.Namespace, page: Page
+) -> str:
+    """Return *report* in a format."""
+    match form:
         case "json":
-            console.write(dumps(lint_json(report)) + "\n")
+            return dumps(lint_json(report)) + "\n"
         case "markdown":
-            console.write(lint_markdown(report))
+            return lint_markdown(report)
         case "text":
-            console.write(lint_text(report, console.page, everything=options.all))
-        case form:
-            console.write(machine_text(form, lint_results(report), tree, "policy lint"))
+            return lint_text(report, page, everything=options.all)
+        case _:
+            return machine_text(form, lint_results(report), tree, "policy lint")
