@@ -10,10 +10,22 @@ import enum
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 import attrs
 
-__all__ = ["Argument", "ArgumentKind", "Dialect", "Files", "Program", "Programs", "Shell"]
+__all__ = [
+    "Argument",
+    "ArgumentKind",
+    "Dialect",
+    "Files",
+    "Named",
+    "Program",
+    "Programs",
+    "Shell",
+    "Wrapper",
+    "Wrappers",
+]
 
 
 class ArgumentKind(enum.Enum):
@@ -115,17 +127,45 @@ class Program:
     subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
 
 
-class Programs(Mapping[str, Program]):
-    """Programs by name, with a digest that stands for all of them where a table is hashed."""
+@attrs.frozen
+class Wrapper:
+    """A program that runs the program named behind it, and what may stand between them.
+
+    Attributes:
+        flags: what an option matches that takes no other word, as an expression.
+        values: options whose value is the next word, likewise.
+        value: what such a value must match, likewise.
+        needs: whether there must be an option.
+        operands: what each operand matches that must stand before the program, likewise.
+        optional: whether these may be left out.
+        assignments: whether assignments may stand there.
+        appends: whether it puts more arguments behind those of the program.
+    """
+
+    flags: str = ""
+    values: str = ""
+    value: str = ".*"
+    needs: bool = False
+    operands: tuple[str, ...] = ()
+    optional: bool = False
+    assignments: bool = False
+    appends: bool = False
+
+
+_Known = TypeVar("_Known", Program, Wrapper)
+
+
+class Named(Mapping[str, _Known]):
+    """What is known of programs, by name; a digest stands for it where a table is hashed."""
 
     __slots__ = ("_programs", "value")
 
-    def __init__(self, programs: Mapping[str, Program] | None = None) -> None:
+    def __init__(self, programs: Mapping[str, _Known] | None = None) -> None:
         self._programs = dict(programs or {})
         known = repr(sorted(self._programs.items())) if self._programs else ""
         self.value = hashlib.sha256(_sorted_sets(known).encode()).hexdigest() if known else ""
 
-    def __getitem__(self, name: str) -> Program:
+    def __getitem__(self, name: str) -> _Known:
         return self._programs[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -135,12 +175,16 @@ class Programs(Mapping[str, Program]):
         return len(self._programs)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Programs):
+        if not isinstance(other, Named):
             return NotImplemented
         return self is other or self.value == other.value
 
     def __hash__(self) -> int:
         return hash(self.value)
+
+
+Programs = Named[Program]
+Wrappers = Named[Wrapper]
 
 
 def _sorted_sets(text: str) -> str:
@@ -158,6 +202,9 @@ class Shell:
         wrappers: commands that run the command behind them; rules that deny or
             ask are matched with that one too.
         transparent: the wrappers that rules which allow look through as well.
+        wrapping: what is known of the options of wrappers, where it is; without it
+            rules that deny look behind anything like an option.
+        granting: the same for rules that allow.
         variables: assignments before a command that change nothing of note.
         output: the tool that a redirection into a file is a call of, or "".
         input: the tool that a redirection from a file is a call of, or "".
@@ -172,10 +219,17 @@ class Shell:
             and what nothing but a default would ask for of the files it opens.
         control: whether rules that allow look into loops and conditions.
         longest: characters of a command that are taken apart; 0 is any number.
+        structures: what of the language the host looks through, by the names of the
+            grammar (tree-sitter-bash); empty where it looks at plain commands only.
+        redirected: of these, whose redirections it looks at.
+        scripted: programs that a rule which denies makes doubtful in ``bash -c SCRIPT``.
+        texts: variables that it takes within quoted text, though not what they hold.
     """
 
     wrappers: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
+    wrapping: Wrappers = Wrappers()
+    granting: Wrappers = Wrappers()
     variables: frozenset[str] = frozenset()
     output: str = ""
     input: str = ""
@@ -188,6 +242,10 @@ class Shell:
     whole: bool = False
     control: bool = False
     longest: int = 0
+    structures: frozenset[str] = frozenset()
+    redirected: frozenset[str] = frozenset()
+    scripted: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
 
 
 @attrs.frozen(eq=True)

@@ -258,6 +258,8 @@ class Row:
             and self.default.effect is Effect.ALLOW
             and all(outcome is self.default for outcome in outcomes)
         )
+        if command.unread and self.entries:
+            outcomes.append(self._unsure)  # a rule that might speak of it cannot be asked
         for redirection in command.redirections:
             outcome = self._redirection(redirection)
             if not (whole and outcome.reason in _BY_DEFAULT):
@@ -283,7 +285,7 @@ class Row:
         return outcomes
 
     def _part(self, part: Part, limit: int) -> Outcome:
-        first = min(self.first(part.text), limit)
+        first = min(self._granting(part), limit)
         # The strictest rule that knows the command under any of its readings is
         # the one that stands first: those that allow are the last.
         known = [index for reading in part.readings if (index := self.first(reading)) != NO_MATCH]
@@ -291,12 +293,14 @@ class Row:
         is_granted = first != NO_MATCH and self._at(first).effect is Effect.ALLOW
         granted = self._at(min(known if known and is_granted else [first, *known]))
         if part.written and granted.effect is not Effect.DENY and granted.reason in _BY_DEFAULT:
-            written = self.first(part.written)
-            if written != NO_MATCH and self._at(written).effect is Effect.ALLOW:
-                granted = self._at(written)
+            for text in part.written:
+                written = self.first(text)
+                if written != NO_MATCH and self._at(written).effect is Effect.ALLOW:
+                    granted = self._at(written)
+                    break
         for reading in part.doubtful:
             index = self.first(reading)
-            if index != NO_MATCH and self._at(index).effect < granted.effect:
+            if index != NO_MATCH and self._at(index).effect is Effect.DENY:
                 granted = min(granted, self._unsure, key=_strictness)
         is_default = granted is self.default
         if part.harmless and is_default and granted.effect is not Effect.ALLOW:
@@ -304,6 +308,15 @@ class Row:
         if granted.effect is Effect.ALLOW and not part.grantable:
             return granted if is_default and self.ruleset.dialect.shell.whole else self._unsure
         return granted
+
+    def _granting(self, part: Part) -> int:
+        """Return the first entry that matches a part as rules that allow know it."""
+        first = self.first(part.text)
+        if part.inexact and first != NO_MATCH and self._at(first).effect is Effect.ALLOW:
+            pattern = self.entries[first].pattern
+            if pattern is not None and pattern.exact:
+                return self.first(part.text + " \x1f")  # any other argument
+        return first
 
     @property
     def _unsure(self) -> Outcome:

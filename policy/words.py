@@ -1,9 +1,4 @@
-"""A shell command cut into simple commands, words and redirections.
-
-This scanner knows quotes, operators, redirections and nesting. What it does
-not know (expansions, substitutions, groups, here-documents) it cuts far enough
-for a rule to deny what is inside, and marks the command *opaque*.
-"""
+"""The words, redirections and commands that a shell command is taken apart into."""
 
 from __future__ import annotations
 
@@ -12,23 +7,15 @@ from typing import Final
 
 import attrs
 
-from policy import limits
-
-__all__ = ["ASSIGNMENT", "Scanner", "Target", "Word"]
+__all__ = ["ASSIGNMENT", "DESCRIPTOR", "FOLDERS", "HARMLESS_TARGETS", "Script", "Target", "Word"]
 
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 
-# An operator, longest first. `&>` and friends are redirections.
-_REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
-_OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|\n]")
-_HARMLESS_TARGETS = frozenset({"/dev/null"})
-_ORDINARY = re.compile(r"[^ \t\n'\"\\`$();&|<>]+")
-_QUOTED = re.compile(r"[^\"\\`$]+")
-_DESCRIPTOR = re.compile(r"(?:[0-9]+|-)\Z")
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+HARMLESS_TARGETS: Final = frozenset({"/dev/null"})
+DESCRIPTOR: Final = re.compile(r"(?:[0-9]+|-)\Z")
 
 # What two variables hold that every shell has, as rules and paths write it.
-_FOLDERS = {"HOME": "~", "PWD": "."}
+FOLDERS: Final = {"HOME": "~", "PWD": "."}
 
 
 @attrs.define
@@ -41,7 +28,8 @@ class Word:
         literal: whether it has no expansion of any kind.
         known: whether *plain* is what the program gets, globs aside.
         glob: whether it has a glob outside quotes.
-        started: whether anything of it was read.
+        vetted: whether the host takes it though it is not literal.
+        inner: the commands that are substituted in it, by their numbers: first, and behind the last.
     """
 
     raw: str = ""
@@ -49,7 +37,8 @@ class Word:
     literal: bool = True
     known: bool = True
     glob: bool = False
-    started: bool = False
+    vetted: bool = False
+    inner: tuple[int, int] = (0, 0)
 
 
 @attrs.frozen
@@ -60,221 +49,22 @@ class Target:
     writes: bool
 
 
-class Scanner:
-    """Cuts a command into words and operators, quotes and nesting respected.
+@attrs.define
+class Script:
+    """A command, cut.
 
     Attributes:
-        commands: the words of each simple command.
+        commands: the words of each simple command; none where an operator has nothing beside it.
         targets: the files of redirections.
-        opaque: whether there is something that is not understood.
-        dangling: whether an operator has nothing before or behind it.
-        leading: whether a file is written to before the program is named.
+        opaque: whether there is something that nobody vouches for.
+        unread: whether not even all commands in it were found.
+        led: the commands before whose program a file is written to, by their numbers.
+        pipeline: whether it is one.
     """
 
-    def __init__(self, text: str, depth: int = 0, start: int = 0) -> None:
-        self.text = text
-        self.depth = depth
-        self.position = start
-        self.commands: list[list[Word]] = [[]]
-        self.targets: list[Target] = []
-        self.opaque = False
-        self.dangling = False
-        self.leading = False
-        self._variables: dict[str, str] = {}
-        self._word = Word()
-        self._raw: list[str] = []  # of the word, until it ends
-        self._plain: list[str] = []
-        self._pieces = 0
-        self._open = 0  # parentheses
-        self._awaiting: str | None = None  # the redirection whose target comes next
-        self._joined = False  # behind `&&` or `||`
-
-    def run(self) -> None:
-        """Scan all of the text."""
-        self._scan(within=False)
-
-    def _scan(self, *, within: bool) -> None:
-        """Scan to the end, or *within* a ``$(`` to its parenthesis."""
-        text, length = self.text, len(self.text)
-        while self.position < length:
-            character = text[self.position]
-            if within and character == ")" and not self._open:
-                break
-            if self._pieces > limits.COMMAND_PIECES:
-                self.opaque = True
-                self.position = length
-            elif character in " \t":
-                self._end_word()
-                self.position += 1
-            elif character == "#" and not self._word.started:
-                end = text.find("\n", self.position)
-                self.position = length if end < 0 else end
-            elif character in "()":
-                # Groups, subshells, functions: what is inside is a command too.
-                self.opaque = True
-                self._open += 1 if character == "(" else -1
-                self._end_command()
-                self.position += 1
-            elif (match := _REDIRECTION.match(text, self.position)) and not (
-                self._word.started and match[0][0].isdigit()
-            ):
-                self._redirect(match[0])
-                self.position = match.end()
-            elif match := _OPERATOR.match(text, self.position):
-                self._operator(match[0])
-                self.position = match.end()
-            else:
-                self._character(character)
-        self._end_command()
-        self.dangling |= self._joined and not self.commands[-2]
-
-    def _operator(self, operator: str) -> None:
-        self._end_command()
-        empty = not self.commands[-2] and not self.targets
-        if operator != "\n":
-            self.dangling |= empty and (self._joined or len(self.commands) == 2)
-        if operator != "\n" or not empty:
-            self._joined = operator in ("&&", "||")
-        self.opaque |= operator in ("&", ";;", ";&", ";;&")
-
-    def _character(self, character: str) -> None:
-        word, text = self._word, self.text
-        word.started = True
-        if character == "'":
-            end = text.find("'", self.position + 1)
-            self._quoted(text[self.position : end + 1 if end >= 0 else len(text)], closed=end >= 0)
-        elif character == '"':
-            self._double()
-        elif character == "\\":
-            following = text[self.position + 1 : self.position + 2]
-            self.opaque |= following in ("", "\n")
-            self._take(character + following, "" if following == "\n" else following)
-        elif character == "`" or text.startswith("$(", self.position):
-            self._substitution(2 if character == "$" else 1)
-        elif character == "$":
-            self._variable(quoted=False)
-        else:
-            match = _ORDINARY.match(text, self.position)
-            run = match[0] if match else character
-            if "{" in run or "}" in run:
-                word.literal = word.known = False
-            word.glob |= any(glob in run for glob in "*?[")
-            # A carriage return is no blank; a NUL is nothing at all to a shell.
-            self.opaque |= "\r" in run or "\0" in run
-            self._take(run, run)
-
-    def _take(self, raw: str, plain: str) -> None:
-        self._raw.append(raw)
-        self._plain.append(plain)
-        self._pieces += 1
-        self.position += len(raw)
-
-    def _variable(self, *, quoted: bool) -> None:
-        word = self._word
-        match = _VARIABLE.match(self.text, self.position)
-        name = (match[1] or match[2]) if match else ""
-        written = match[0] if match else "$"
-        value = self._variables.get(name)
-        folder = _FOLDERS.get(name) if quoted and not any(self._plain) else None
-        if value is None and folder is not None:
-            value = folder
-        else:
-            word.literal = False
-        word.known &= value is not None
-        self._take(written, written if value is None else value)
-
-    def _quoted(self, raw: str, *, closed: bool) -> None:
-        self.opaque |= not closed
-        self.opaque |= "\0" in raw
-        self._take(raw, raw.strip("'"))
-
-    def _double(self) -> None:
-        text = self.text
-        self._take('"', "")
-        while self.position < len(text) and self._pieces <= limits.COMMAND_PIECES:
-            character = text[self.position]
-            if character == '"':
-                self._take('"', "")
-                return
-            if character == "\\":
-                following = text[self.position + 1 : self.position + 2]
-                self.opaque |= following == "\n"
-                plain = following if following in '$`"\\' else character + following
-                self._take(character + following, "" if following == "\n" else plain)
-            elif character == "`" or text.startswith("$(", self.position):
-                self._substitution(2 if character == "$" else 1)
-            elif character == "$":
-                self._variable(quoted=True)
-            else:
-                match = _QUOTED.match(text, self.position)
-                run = match[0] if match else character
-                self.opaque |= "\0" in run
-                self._take(run, run)
-        self.opaque = True  # never closed
-
-    def _substitution(self, opening: int) -> None:
-        # What is substituted runs as well: its text becomes commands of its
-        # own, and the word it stands in is not a literal any more.
-        self.opaque = True
-        self._word.literal = self._word.known = False
-        self._take(self.text[self.position : self.position + opening], "")
-        start = self.position
-        if self.depth >= limits.NESTING:
-            self._open += opening - 1
-            return  # what is inside is read as if it stood here
-        if opening == 1:
-            end = self.text.find("`", start)
-            self.position = len(self.text) if end < 0 else end
-            inside = Scanner(self.text[start : self.position], self.depth + 1)
-            inside._pieces = self._pieces
-            inside.run()
-        else:
-            inside = Scanner(self.text, self.depth + 1, start)
-            inside._pieces = self._pieces
-            inside._scan(within=True)
-            self.position = inside.position
-        self.position += 1
-        self._pieces = inside._pieces
-        self.commands[-1:-1] = inside.commands  # before the command they are part of
-        self.targets += inside.targets
-
-    def _redirect(self, operator: str) -> None:
-        self._end_word()
-        self._awaiting = operator.lstrip("0123456789")
-        self.opaque |= self._awaiting in ("<<", "<<-", "<>")
-
-    def _end_word(self) -> None:
-        word = self._word
-        if not word.started:
-            return
-        word.raw, word.plain = "".join(self._raw), "".join(self._plain)
-        self._word, self._raw, self._plain = Word(), [], []
-        if self._awaiting is None:
-            self.commands[-1].append(word)
-            return
-        operator, self._awaiting = self._awaiting, None
-        self.leading |= not self.commands[-1] and operator[0] != "<"
-        self._target(operator, word)
-
-    def _target(self, operator: str, word: Word) -> None:
-        if operator in ("<<", "<<-", "<<<"):
-            self.opaque |= not word.literal
-        elif operator in (">&", "<&") and (_DESCRIPTOR.match(word.plain)):
-            pass
-        elif word.plain not in _HARMLESS_TARGETS:
-            clean = word.literal and not re.search(r"[*?\[~]", word.plain)
-            self.targets.append(Target(word.plain if clean else None, writes=operator[0] in ">&"))
-
-    def _end_command(self) -> None:
-        self._pieces += 1
-        self._end_word()
-        if self._awaiting is not None:
-            self.opaque = True
-            self._awaiting = None
-        words = self.commands[-1]
-        matches = [ASSIGNMENT.match(word.plain) for word in words]
-        if words and all(matches):
-            for word, match in zip(words, matches, strict=True):
-                if match and word.literal and not word.glob:
-                    self._variables[match[1]] = word.plain[match.end() :]
-        self.commands.append([])
+    commands: list[list[Word]] = attrs.field(factory=list)
+    targets: list[Target] = attrs.field(factory=list)
+    opaque: bool = False
+    unread: bool = False
+    led: set[int] = attrs.field(factory=set)
+    pipeline: bool = False

@@ -17,7 +17,7 @@ from cattrs import ClassValidationError, Converter, IterableValidationError, tra
 from cattrs.errors import ForbiddenExtraKeysError, IterableValidationNote
 from cattrs.gen import make_dict_structure_fn
 
-from policy.dialect import Program, Programs
+from policy.dialect import Named, Program, Wrapper
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Run, Token
 from policy.source import visible
@@ -147,13 +147,9 @@ def _mapping(value: object, kind: _Type) -> dict[str, Any]:
     return dict(zip(values, _each(values.values(), [of] * len(values), kind), strict=True))
 
 
-def _programs(value: object, _: object) -> Programs:
-    return Programs(_each_program(_dict(value)))
-
-
-def _each_program(values: dict[str, Any]) -> dict[str, Program]:
-    found = _each(values.values(), [Program] * len(values), Programs)
-    return dict(zip(values, found, strict=True))
+def _named(value: object, kind: _Type) -> Named[Any]:
+    values, (of,) = _dict(value), get_args(kind)
+    return Named(dict(zip(values, _each(values.values(), [of] * len(values), kind), strict=True)))
 
 
 def _pattern(value: object, _: object) -> Pattern:
@@ -186,18 +182,24 @@ def _read_token(value: object) -> Token:
     raise Wrong(msg)
 
 
+def _compiled(*expressions: str) -> None:
+    for expression in expressions:
+        try:
+            re.compile(expression)
+        except (re.error, OverflowError, RecursionError):
+            msg = f"{cited(expression)} is not an expression"
+            raise Wrong(msg) from None
+
+
 def _checked(value: object) -> None:
     """Refuse what a class would take and the engine could not work with."""
     if isinstance(value, Bounds) and value.trust is not None and value.trust not in TRUST:
         msg = f"expected one of {', '.join(TRUST)}, found {cited(value.trust)}"
         raise Wrong(msg)
     if isinstance(value, Program):
-        for expression in (value.first, value.operands):
-            try:
-                re.compile(expression)
-            except (re.error, OverflowError, RecursionError):
-                msg = f"{cited(expression)} is not an expression"
-                raise Wrong(msg) from None
+        _compiled(value.first, value.operands)
+    if isinstance(value, Wrapper):
+        _compiled(value.flags, value.values, value.value, *value.operands)
 
 
 def _class(kind: type[Any], converter: Converter) -> Callable[[object, object], object]:
@@ -220,7 +222,7 @@ def _converter() -> Converter:
     converter.register_structure_hook_func(lambda kind: _is(kind, tuple), _tuple)
     converter.register_structure_hook_func(lambda kind: _is(kind, frozenset), _frozenset)
     converter.register_structure_hook_func(lambda kind: _is(kind, Mapping), _mapping)
-    converter.register_structure_hook(Programs, _programs)
+    converter.register_structure_hook_func(lambda kind: _is(kind, Named), _named)
     converter.register_structure_hook(Pattern, _pattern)
     return converter
 

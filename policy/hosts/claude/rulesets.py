@@ -19,6 +19,7 @@ from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import GUARDED
 from policy.hosts.claude.data.web import PREAPPROVED
+from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.lines import Line
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.specifiers import agent_pattern
@@ -30,8 +31,9 @@ from policy.ruleset import Entry, RuleSet
 __all__ = ["dialect", "rule_set"]
 
 _SHELL: Final = Shell(
-    wrappers=commands.WRAPPERS,
-    transparent=commands.TRANSPARENT,
+    wrappers=frozenset(WRAPPING),
+    wrapping=WRAPPING,
+    granting=GRANTING,
     variables=commands.VARIABLES | commands.LOCALES,
     locales=commands.LOCALES,
     output=known.REDIRECT_OUT,
@@ -52,6 +54,10 @@ _SHELL: Final = Shell(
     whole=True,
     control=True,
     longest=10_000,
+    structures=commands.STRUCTURES,
+    redirected=commands.REDIRECTED,
+    texts=commands.TEXTS,
+    scripted=frozenset({"rm", "rmdir"}),
 )
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=commands.EDITING_PROGRAMS)
 

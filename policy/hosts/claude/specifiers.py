@@ -28,7 +28,11 @@ PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
 def read_specifier(rule: RuleText, tool: str, content: str) -> Lines | None:
     """Return what ``tool(content)`` comes to; None for a tool that has no specifiers."""
     parameter = PARAMETER.fullmatch(content)
-    if parameter and parameter[1] == known.PRIMARY.get(tool):
+    if (
+        parameter
+        and parameter[1] == known.PRIMARY.get(tool)
+        and not (tool == "Bash" and content == "command:*")  # the program of that name
+    ):
         return rule.skipped(
             "primary-field-param",
             f"speaks of `{parameter[1]}`, which is what `{tool}(...)` itself speaks of",

@@ -11,16 +11,11 @@ __all__ = [
     "EXACT_ONLY",
     "LOCALES",
     "PROGRAMS",
-    "TRANSPARENT",
+    "REDIRECTED",
+    "STRUCTURES",
+    "TEXTS",
     "VARIABLES",
-    "WRAPPERS",
 ]
-
-WRAPPERS: Final = frozenset(
-    "builtin chrt command doas env exec flock ionice nice nocorrect noglob nohup nsenter pkexec"
-    " script setsid stdbuf strace sudo taskset time timeout unshare watch xargs".split()
-)
-TRANSPARENT: Final = frozenset("builtin command nice noglob nohup stdbuf time timeout".split())
 
 VARIABLES: Final = frozenset(
     "ANTHROPIC_API_KEY BLOCKSIZE BLOCK_SIZE CGO_ENABLED CHARSET CI CLICOLOR CLICOLOR_FORCE"
@@ -30,6 +25,24 @@ VARIABLES: Final = frozenset(
     " RUST_LOG TERM TIME_STYLE TZ".split()
 )
 LOCALES: Final = frozenset({"LANG", "LC_ALL", "LC_CTYPE"})
+
+# What of the language it looks through, by the names of tree-sitter-bash. A pipeline
+# within another statement is not, nor is what has no name here.
+STRUCTURES: Final = frozenset(
+    "program list pipeline command redirected_statement negated_command if_statement elif_clause"
+    " else_clause while_statement do_group test_command unset_command declaration_command"
+    " heredoc_redirect command_substitution".split()
+)
+REDIRECTED: Final = frozenset(
+    "command list pipeline negated_command test_command variable_assignment redirected_statement"
+    " declaration_command".split()
+)
+
+# Variables that it takes within quoted text of two characters or more.
+TEXTS: Final = frozenset(
+    "HOME PWD OLDPWD USER LOGNAME SHELL PATH HOSTNAME UID EUID PPID RANDOM SECONDS LINENO TMPDIR"
+    " IFS BASH_VERSION BASHPID SHLVL HISTFILE ? $ # -".split()
+)
 
 # Commands that only an exact rule, or one for any command, can allow.
 EXACT_ONLY: Final = (
