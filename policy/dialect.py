@@ -99,6 +99,7 @@ class Program:
         writes_if: options of which one must be there for it to write.
         confined: whether a way up out of a folder it went down into is too devious for it.
         runs: whether its operands are a command that must itself be harmless.
+        texts: whether it is harmless with text that something is put into (`Word.vetted`).
         piped: whether it is harmless with what another program gives it as arguments.
         direct: whether it is harmless only where no wrapper or assignment stands before it.
         stays: whether it is harmless only where no change of folder came before.
@@ -121,6 +122,7 @@ class Program:
     writes_if: tuple[str, ...] = ()
     confined: bool = True
     runs: bool = False
+    texts: bool = False
     piped: bool = False
     direct: bool = False
     stays: bool = False
@@ -161,7 +163,7 @@ class Named(Mapping[str, _Known]):
     __slots__ = ("_programs", "value")
 
     def __init__(self, programs: Mapping[str, _Known] | None = None) -> None:
-        self._programs = dict(programs or {})
+        self._programs: dict[str, _Known] = dict(programs or {})
         known = repr(sorted(self._programs.items())) if self._programs else ""
         self.value = hashlib.sha256(_sorted_sets(known).encode()).hexdigest() if known else ""
 
@@ -222,6 +224,7 @@ class Shell:
         structures: what of the language the host looks through, by the names of the
             grammar (tree-sitter-bash); empty where it looks at plain commands only.
         redirected: of these, whose redirections it looks at.
+        cwd: the folder a change to which is none; "" is not known.
         scripted: programs that a rule which denies makes doubtful in ``bash -c SCRIPT``.
         texts: variables that it takes within quoted text, though not what they hold.
     """
@@ -244,6 +247,7 @@ class Shell:
     longest: int = 0
     structures: frozenset[str] = frozenset()
     redirected: frozenset[str] = frozenset()
+    cwd: str = ""
     scripted: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
 

@@ -34,7 +34,7 @@ _FILE, _PLAIN, _QUOTED, _OPERATOR = 3, 4, 5, 6
 _NOT_FIRST: Final = KEYWORDS | {"[[", "["}
 
 
-def read_plain(text: str) -> Script | None:
+def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over five kinds
     """Return what a command of plain words and operators consists of; None for any other."""
     words: list[Word] = []
     commands = [words]

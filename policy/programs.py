@@ -76,10 +76,12 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     options, operands = _split(program, rest)
     if program.runs:
         inner = shell.programs.get(operands[0].plain) if operands else None
-        harmless = bool(inner and inner.piped and not options)
-        return Examined(harmless)
+        safe = program.options is None or all(_has([one], program.options) for one in options)
+        return Examined(safe and (not operands or bool(inner and inner.piped)))
     opened = _opened(program, rest, options, operands, shell)
-    moves = program.moves and not _stays(operands)
+    if program.moves and not rest and shell.reads:
+        opened = (Opened("~", shell.reads),)
+    moves = program.moves and not _stays(rest, shell)
     return Examined(
         _harmless(program, rest, options, operands),
         opened,
@@ -89,8 +91,12 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     )
 
 
-def _stays(operands: list[Word]) -> bool:
-    return len(operands) == 1 and operands[0].plain in (".", "./")
+def _stays(rest: Sequence[Word], shell: Shell) -> bool:
+    """Whether a change of folder is none."""
+    if len(rest) != 1:
+        return False
+    folder = rest[0].plain
+    return folder in (".", "./") or (bool(shell.cwd) and folder.rstrip("/") == shell.cwd)
 
 
 def _split(program: Program, rest: list[Word]) -> tuple[list[Word], list[Word]]:
@@ -148,6 +154,8 @@ def _harmless(
 ) -> bool:
     if not program.harmless or _has(options, program.unsafe):
         return False
+    if not program.texts and any(not word.literal for word in rest):
+        return False
     if program.needs and not _has(options, program.needs):
         return False
     if program.options is not None and not all(_has([o], program.options) for o in options):
@@ -191,7 +199,9 @@ def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
 _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")
 
 
-def _is_devious(word: Word, program: Program) -> bool:
+def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
+    if read and word.vetted and not word.known:
+        return "<<" in word.raw
     return not word.known or (program.confined and bool(_INDIRECT.search(word.plain)))
 
 
@@ -205,8 +215,9 @@ def _opened(
         if program.writes_if and tool == shell.writes and not _has(options, program.writes_if):
             continue
         chosen = [word for word in _chosen(files, rest, operands) if word.plain != "-"]
-        opened += (Opened(word.plain, tool) for word in chosen if word.known)
-        opened += (Opened(None, tool) for word in chosen if _is_devious(word, program))
+        read = tool == shell.reads
+        opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
+        opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
     if program.removes and shell.removes:
         for word in operands:
             opened.append(_removed(word, shell.removes))

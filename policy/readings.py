@@ -57,7 +57,7 @@ def as_granted(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
         while start < limits.NESTING and (
             wrapper := shell.granting.get(words[start].plain)
         ):  # a host that knows the options
-            behind = behind_wrapper(words, start, wrapper)
+            behind = behind_wrapper(words, start, wrapper, quoted=False)
             if behind is None:
                 break
             start = behind
@@ -70,7 +70,9 @@ def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-def behind_wrapper(words: Sequence[Word], start: int, wrapper: Wrapper) -> int | None:
+def behind_wrapper(
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool = True
+) -> int | None:
     """Return the number of the program that the wrapper at *start* runs; None of none known."""
     index, last = start + 1, len(words) - 1
     while index <= last and words[index].plain.startswith("-"):
@@ -89,11 +91,12 @@ def behind_wrapper(words: Sequence[Word], start: int, wrapper: Wrapper) -> int |
     if wrapper.needs and index == start + 1:
         return None
     for operand in wrapper.operands:
-        if index <= last and _expression(operand).fullmatch(words[index].plain):
+        word = words[min(index, last)]
+        if index <= last and _expression(operand).fullmatch(word.plain if quoted else word.raw):
             index += 1
         elif not wrapper.optional:
             return None
-    while wrapper.assignments and index <= last and is_assignment(words[index]):
+    while wrapper.assignments and index <= last and ASSIGNMENT.match(words[index].plain):
         index += 1
     return index if index <= last else None
 
@@ -195,7 +198,7 @@ def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None
         while start < len(words) and is_assignment(words[start]):
             start += 1
         return start if start < len(words) else None
-    if (word.raw in KEYWORDS and word.raw not in shell.wrappers):
+    if word.raw in KEYWORDS and word.raw not in shell.wrappers:
         return start + 1 if word.raw != "coproc" else None
     wrapper = shell.wrapping.get(word.plain.rsplit("/", 1)[-1])
     return None if wrapper is None else behind_wrapper(words, start, wrapper)

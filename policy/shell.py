@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 
 import attrs
 
 from policy import bash, limits
 from policy.dialect import Shell
+from policy.parts import Command, Part, Redirection
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.plain import read_plain
@@ -37,69 +37,6 @@ from policy.words import Script, Word
 __all__ = ["Command", "Part", "Redirection", "compound", "read_command"]
 
 
-@attrs.frozen
-class Part:
-    """One simple command of a command.
-
-    Attributes:
-        text: as written, blanks between words folded: what a rule that allows
-            must match.
-        readings: what a rule that denies or asks may match instead: without
-            quotes, assignments, wrappers, the folder of the program.
-        grantable: whether a rule may allow it at all.
-        harmless: whether the host runs it where no rule speaks of it.
-        doubtful: readings that a rule which denies makes doubtful, not denied.
-        inexact: whether no exact rule may allow it: it has other blanks, or will have
-            more arguments.
-        written: other texts by which a rule may allow it: with its wrappers, with the
-            quotes around the name of its program.
-
-    """
-
-    text: str
-    readings: tuple[str, ...] = ()
-    grantable: bool = True
-    harmless: bool = False
-    doubtful: tuple[str, ...] = ()
-    written: tuple[str, ...] = ()
-    inexact: bool = False
-
-
-@attrs.frozen
-class Redirection:
-    """A file that a command reads from or writes to.
-
-    Attributes:
-        target: its name; None when that is not a literal.
-        writes: whether it is written to.
-        tool: the tool that this is a call of; "" for that of a redirection.
-        guarded: whether no rule may allow it.
-
-    """
-
-    target: str | None
-    writes: bool
-    tool: str = ""
-    guarded: bool = False
-
-
-@attrs.frozen
-class Command:
-    """A command taken apart.
-
-    Attributes:
-        parts: its simple commands.
-        redirections: the files it opens.
-        whole: its text as a whole, and as one pipeline where it is one.
-        unread: whether it may hold commands that were not found.
-    """
-
-    parts: tuple[Part, ...]
-    redirections: tuple[Redirection, ...] = ()
-    whole: tuple[str, ...] = ()
-    unread: bool = False
-
-
 _ACTED_ON = OneOf(frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0"))
 
 
@@ -110,6 +47,13 @@ _ODD_BLANKS = frozenset(
 )
 
 
+_SHELLS = frozenset("bash sh zsh dash ksh".split())
+
+
+def _shells(shell: Shell) -> frozenset[str]:
+    return _SHELLS | {"busybox"} if shell.scripted else frozenset()
+
+
 @cache
 def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
     """Return patterns of every command that `read_command` does not return as it stands.
@@ -117,10 +61,11 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
     They are for words: PART is text without a blank. Whoever matches none of
     them is one part: a program, and words without anything a shell acts on.
     """
-    programs = sorted(shell.wrappers | shell.programs.keys() | KEYWORDS)
+    programs = sorted(shell.wrappers | shell.programs.keys() | KEYWORDS | _shells(shell))
     return (
         (),
         (Gap.ANY, _ACTED_ON, Gap.ANY),
+        *(((Gap.ANY, " =", Gap.ANY),) if shell.control else ()),
         (" ", Gap.ANY),
         (Gap.ANY, " "),
         (Gap.ANY, "  ", Gap.ANY),
@@ -168,7 +113,9 @@ def _read_at_length(text: str, shell: Shell) -> Script:
 
 
 # Text that a host finds by eye, wherever it stands, and does not vouch for.
-_DOUBTFUL = re.compile(r"\\[ \t]|[^ \t\n]\\\n|(?:^|[ \t;&|(])=[A-Za-z]|\\\{[^\n]*[,.]")
+_DOUBTFUL = re.compile(
+    r"\\[ \t]|[^ \t]\\\n|\\\n\s*\||\\\$\$\(|(?:^|[ \t;&|(])=[A-Za-z]|\\\{[^\n]*[,.]"
+)
 
 
 def _is_doubtful(text: str, shell: Shell) -> bool:
@@ -219,7 +166,9 @@ class _Reading:
             self.files += [_somewhere(file) for file in self.files[:redirected]]
             self.files += [_somewhere(file) for file in self.files[redirected:] if file.writes]
         if self._moves > 1 or (self._moves and self._stays):
-            self.parts = [attrs.evolve(part, grantable=False, harmless=False) for part in self.parts]
+            self.parts = [
+                attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
+            ]
         if self.shell.control and not self.parts and not self.files and not self.script.opaque:
             self.parts.append(Part("", harmless=True))  # nothing runs
 
@@ -229,16 +178,14 @@ class _Reading:
         granted = as_granted(words, shell)
         program = behind_all(words, shell)
         around = len(words) - len(program)
-        grantable = not self.script.opaque and all(
-            word.literal or word.vetted for word in words
-        )
+        grantable = not self.script.opaque and all(word.literal or word.vetted for word in words)
         if around >= limits.NESTING or any(map(is_expanded, words[: around + 1])):
             grantable = False  # nobody knows which program it is
         name = granted[0]
         written: tuple[str, ...] = ()
         if shell.control:
             grantable &= number not in self.script.led and not granted[0].plain.startswith("-")
-            grantable &= name.literal
+            grantable &= name.literal and "$" not in name.raw
             written = tuple(dict.fromkeys((text, as_written(granted))))
             if name.raw != name.plain and _NAME.fullmatch(name.plain):
                 granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
@@ -258,13 +205,12 @@ class _Reading:
             inexact=shell.control and self._is_inexact(words, granted),
         )
         if shell.programs:
-            return self._examined(number, part, words, program, granted)
+            return self._examined(part, words, program, granted)
         self._moves += bool(self.files) and program[0].plain in _MOVERS
         return part
 
     def _examined(
         self,
-        number: int,
         part: Part,
         words: Sequence[Word],
         program: Sequence[Word],
@@ -289,7 +235,7 @@ class _Reading:
             doubtful = tuple(
                 reading
                 for each in inside.parts
-                for reading in (each.text, *each.readings)
+                for reading in (each.text, *each.readings, *each.doubtful)
                 if reading.split(" ", 1)[0].rsplit("/", 1)[-1] in shell.scripted
             )
             self.files += (file for file in inside.redirections if file.tool == shell.removes)
@@ -340,13 +286,15 @@ def _somewhere(file: Redirection) -> Redirection:
     return attrs.evolve(file, target=None) if relative else file
 
 
-_SHELLS = frozenset("bash sh zsh dash ksh".split())
-
-
 def _script(words: Sequence[Word]) -> str | None:
     """Return the script of ``bash -c SCRIPT``."""
+    if len(words) > 3 and words[0].plain == "busybox":
+        words = words[1:]
     if len(words) > 2 and words[0].plain.rsplit("/", 1)[-1] in _SHELLS:
-        for option, script in pairwise(words[1:]):
-            if re.fullmatch(r"-[a-z]*c", option.plain):
-                return script.plain
+        taken = False
+        for word in words[1:]:
+            if re.fullmatch(r"-[a-z]*c[a-z]*", word.plain):
+                taken = True
+            elif taken and not word.plain.startswith("-"):
+                return word.plain
     return None

@@ -29,7 +29,7 @@ class Word:
         known: whether *plain* is what the program gets, globs aside.
         glob: whether it has a glob outside quotes.
         vetted: whether the host takes it though it is not literal.
-        inner: the commands that are substituted in it, by their numbers: first, and behind the last.
+        inner: the numbers of the commands that are substituted in it: from, and up to.
     """
 
     raw: str = ""

@@ -71,7 +71,7 @@ def dialect(session: Session, mode: str) -> Dialect:
         f"claude-code@{session.options.version}",
         arguments=known.ARGUMENTS,
         aliases=known.ALIASES,
-        shell=_EDITING_SHELL if mode in _EDITS else _SHELL,
+        shell=attrs.evolve(_EDITING_SHELL if mode in _EDITS else _SHELL, cwd=session.cwd),
         cwd=session.cwd,
         home=session.home,
         fold=True,

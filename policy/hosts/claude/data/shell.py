@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import attrs
+
 from policy.dialect import Files, Program, Programs
 
 __all__ = [
@@ -52,7 +54,8 @@ EXACT_ONLY: Final = (
     "source *", ". *", "alias", "alias *",
 )  # fmt: skip
 
-_READS: Final = Program(reads=Files.ALL)
+_READS: Final = Program(reads=Files.ALL, texts=True)
+_CHECKED: Final = Program(reads=Files.ALL)
 _SEARCH: Final = Program(
     reads=Files.REST,
     values=frozenset("-A -B -C -m -e -g -t --glob --type".split()),
@@ -60,10 +63,11 @@ _SEARCH: Final = Program(
     piped=True,
 )
 _PLAIN: Final = Program()
+_TEXTS: Final = Program(texts=True)
 _NO_OPERAND: Final = Program(most=0)
 _ASKS: Final = Program(harmless=False)
 _VERSION: Final = Program(harmless=True, options=("--version",), needs=("--version",), most=0)
-_COUNTED: Final = Program(reads=Files.ALL, values=frozenset({"-n", "-c"}))
+_COUNTED: Final = Program(reads=Files.ALL, values=frozenset({"-n", "-c"}), texts=True, piped=True)
 _GIT: Final = Program(
     unsafe=("--output*", "--ext-diff", "--textconv", "--exec*", "--upload-pack*",
             "--open-files-in-pager*", "-O"),
@@ -113,23 +117,31 @@ _REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True)
 
 PROGRAMS: Final[dict[str, Program]] = {
     **dict.fromkeys(
-        "ls cat head tail wc type stat readlink realpath diff cmp comm sort cut rev tac nl paste"
-        " column fold fmt expand unexpand od hexdump strings base64 md5sum sha1sum sha256sum tsort"
-        " pr du df tree".split(),
+        "ls cat stat readlink realpath diff cmp comm rev tac nl paste column fold fmt expand"
+        " unexpand od hexdump strings tsort pr du df".split(),
         _READS,
     ),
+    **dict.fromkeys("sort base64 md5sum sha1sum sha256sum tree".split(), _CHECKED),
     **dict.fromkeys(
-        "printf id uname free cal true false which basename dirname tr seq test [ [[ expr numfmt"
-        " help locale lsof pgrep ss netstat ifconfig tput man sleep".split(),
+        "id uname free cal true false type basename dirname tr seq expr numfmt locale ifconfig"
+        " sleep groups uptime nproc".split(),
+        _TEXTS,
+    ),
+    **dict.fromkeys(
+        "which test [ [[ help lsof pgrep ss netstat tput man".split(),
         _PLAIN,
     ),
-    **dict.fromkeys("arch groups nproc uptime whoami".split(), _NO_OPERAND),
-    "echo": Program(piped=True),
+    **dict.fromkeys("arch whoami".split(), _NO_OPERAND),
+    "printf": Program(piped=True),
+    "echo": Program(piped=True, texts=True),
+    "wc": Program(reads=Files.ALL, texts=True, piped=True),
     "pwd": _NO_OPERAND,
     "hostname": Program(most=0),
     "head": _COUNTED,
     "tail": _COUNTED,
-    "cut": Program(reads=Files.ALL, values=frozenset({"-d", "-f", "-c", "-b"})),
+    "cut": Program(
+        reads=Files.ALL, values=frozenset({"-d", "-f", "-c", "-b"}), texts=True
+    ),
     "sort": Program(
         reads=Files.ALL, unsafe=("-o", "--output*", "--compress-program*", "-T", "--files0-from*"),
         globs=False, values=frozenset({"-k", "-t"}),
@@ -140,7 +152,8 @@ PROGRAMS: Final[dict[str, Program]] = {
     "ps": Program(operands="a?u?x?"),
     "history": Program(options=(), most=1, operands=r"\d+"),
     "ip": Program(harmless=False, subcommands={"addr": _NO_OPERAND}),
-    **dict.fromkeys("grep egrep fgrep rg".split(), _SEARCH),
+    **dict.fromkeys("grep egrep fgrep".split(), _SEARCH),
+    "rg": attrs.evolve(_SEARCH, piped=False),
     "find": Program(
         reads=Files.LEADING, globs=False,
         unsafe=("-exec*", "-ok*", "-delete", "-fprint*", "-fls*"),
@@ -156,8 +169,10 @@ PROGRAMS: Final[dict[str, Program]] = {
         writes_if=("-i*", "--in-place*"), globs=False,
     ),
     "awk": Program(harmless=False, reads=Files.REST),
-    "cd": Program(reads=Files.ALL, moves=True, most=1),
-    "xargs": Program(runs=True),
+    "cd": Program(reads=Files.ALL, moves=True, most=1, texts=True),
+    "xargs": Program(
+        runs=True, options=("-0", "-r", "-t", "-x", "-P", "-s"), values=frozenset({"-P", "-s"})
+    ),
     "node": Program(options=("-v", "--version"), needs=("-v", "--version"), most=0),
     "python": _VERSION,
     "python3": _VERSION,

@@ -50,7 +50,9 @@ WRAPPING: Final = Wrappers(
         "nocorrect": Wrapper(),
         "exec": Wrapper(flags="-[cl]+|--", values="-[cl]*a"),
         "env": Wrapper(
-            values="-u|-C|--unset|--chdir", flags="(?!-[uC]$|--unset$|--chdir$)-.*", assignments=True
+            values="-u|-C|--unset|--chdir",
+            flags="(?!-[uC]$|--unset$|--chdir$)-.*",
+            assignments=True,
         ),
         "sudo": Wrapper(
             values="-[ugCphrtDRTU]|--(user|group|prompt|host|role|type|chdir|chroot|close-from"

@@ -1,0 +1,70 @@
+"""What a shell command comes to: parts that rules speak of, and files that it opens."""
+
+from __future__ import annotations
+
+import attrs
+
+__all__ = ["Command", "Part", "Redirection"]
+
+
+@attrs.frozen
+class Part:
+    """One simple command of a command.
+
+    Attributes:
+        text: as written, blanks between words folded: what a rule that allows
+            must match.
+        readings: what a rule that denies or asks may match instead: without
+            quotes, assignments, wrappers, the folder of the program.
+        grantable: whether a rule may allow it at all.
+        harmless: whether the host runs it where no rule speaks of it.
+        doubtful: readings that a rule which denies makes doubtful, not denied.
+        inexact: whether no exact rule may allow it: it has other blanks, or will have
+            more arguments.
+        written: other texts by which a rule may allow it: with its wrappers, with the
+            quotes around the name of its program.
+
+    """
+
+    text: str
+    readings: tuple[str, ...] = ()
+    grantable: bool = True
+    harmless: bool = False
+    doubtful: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    inexact: bool = False
+
+
+@attrs.frozen
+class Redirection:
+    """A file that a command reads from or writes to.
+
+    Attributes:
+        target: its name; None when that is not a literal.
+        writes: whether it is written to.
+        tool: the tool that this is a call of; "" for that of a redirection.
+        guarded: whether no rule may allow it.
+
+    """
+
+    target: str | None
+    writes: bool
+    tool: str = ""
+    guarded: bool = False
+
+
+@attrs.frozen
+class Command:
+    """A command taken apart.
+
+    Attributes:
+        parts: its simple commands.
+        redirections: the files it opens.
+        whole: its text as a whole, and as one pipeline where it is one.
+        unread: whether it may hold commands that were not found.
+    """
+
+    parts: tuple[Part, ...]
+    redirections: tuple[Redirection, ...] = ()
+    whole: tuple[str, ...] = ()
+    unread: bool = False
