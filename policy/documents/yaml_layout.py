@@ -95,8 +95,12 @@ def _parts(node: Node) -> Iterator[Span]:
 
 def _after_blank(source: Source, at: int, start: int) -> bool:
     """Return whether an empty line is above the line of *at*."""
-    above = source.text[start:at].rstrip(" \t-?").removesuffix("\n").removesuffix("\r")
-    return above.rpartition("\n")[2].strip() == "" and bool(above.strip())
+    text = source.text
+    line = text.rfind("\n", start, at) + 1
+    if line <= start or text[line:at].strip(" \t-?"):
+        return False
+    above = max(text.rfind("\n", start, line - 1) + 1, start)
+    return not text[above:line].strip()
 
 
 def _says_the_same(printed: str, node: Node, comments: list[_Comment]) -> bool:
@@ -253,7 +257,7 @@ class _Printer:
         """Return a list or mapping in brackets as one line, or None where it takes lines."""
         if node.span.text[:1] not in {"[", "{"}:
             return None
-        if any(node.span.start < c.start < node.span.end for c in self.comments):
+        if self.comments and self.comments[0].start < node.span.end:
             return None
         line = _flow(node)
         return line if line is not None and indent + len(line) <= _WIDTH else None
