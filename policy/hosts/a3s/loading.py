@@ -46,6 +46,11 @@ _FOLDER: Final = ".a3s/"
 _AGENTS: Final = (".claude/agents/", ".a3s/agents/")
 _SUFFIXES: Final = (".yaml", ".yml", ".md")
 _KIND: Final = re.compile(r"\A\s*---\s*\n(?:.*\n)*?kind\s*:")
+# Folder of an agent directory -> what the headers of its files begin as.
+_HEADERS: Final = {
+    "tools": _KIND,
+    "schedules": re.compile(r"\A\s*---\s*\n(?:.*\n)*?cron\s*:"),
+}
 
 
 @attrs.frozen
@@ -79,10 +84,9 @@ def canonical(path: str, source: Source) -> str | None:
     if path.endswith((".yaml", ".yml")):
         read = parts[-1] == SESSION_FILE or ".a3s/agents/" in path
         return layout_yaml_file(source) if read else None
-    inside = ".a3s/agents/" in path or parts[-2:-1] in (["tools"], ["schedules"])
-    if path.endswith(".md") and (_KIND.match(source.text) or ".a3s/agents/" in path) and inside:
-        return layout_markdown_file(source)
-    return None
+    header = _HEADERS.get(parts[-2]) if parts[1:] else None
+    inside = ".a3s/agents/" in path or (header is not None and header.match(source.text))
+    return layout_markdown_file(source) if path.endswith(".md") and inside else None
 
 
 def _roots(tree: Tree) -> list[str]:
