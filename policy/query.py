@@ -1,0 +1,173 @@
+"""Who can make a call that a matcher matches, over all agents and chains.
+
+An agent can when denying those calls would take something away from it: that
+is one comparison, exact and with a witness (`Table.differences`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from policy.asked import dialect_of, matching, semantics
+from policy.chain import Chain
+from policy.compare import Comparison, Difference
+from policy.compile import compile_policy
+from policy.decision import Decision
+from policy.dialect import Dialect
+from policy.effect import Effect
+from policy.project import Project
+from policy.reach import reach
+from policy.syntax import Matcher, Policy
+from policy.table import Table
+from policy.telling import told
+from policy.workspace import Workspace
+
+__all__ = ["READINGS", "Answer", "Excess", "Query", "exceeds", "query"]
+
+READINGS = ("attenuated", "enforced")
+
+
+@attrs.frozen
+class Answer:
+    """An agent that can make such a call.
+
+    Attributes:
+        project: where, as `Project.title`.
+        reading: ``attenuated`` or ``enforced``.
+        chain: the shortest chain with the greatest effect.
+        tool: of the witness.
+        call: its arguments.
+        decision: what the witness gets: effect, reasons, links.
+
+    """
+
+    project: str
+    reading: str
+    chain: tuple[str, ...]
+    tool: str
+    call: dict[str, object] = attrs.field(eq=False)
+    decision: Decision
+
+    @property
+    def agent(self) -> str:
+        """Who can."""
+        return self.chain[-1]
+
+
+@attrs.frozen
+class Query:
+    """Who can, and who cannot.
+
+    Attributes:
+        answers: who can, an answer for each agent and reading.
+        without: who cannot: project, reading, agent; agents that no chain
+            reaches are among them.
+        exact: whether all others really cannot.
+
+    """
+
+    answers: tuple[Answer, ...]
+    without: tuple[tuple[str, str, str], ...]
+    exact: bool
+
+
+def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = READINGS) -> Query:
+    """Return who can make a call that *matcher* matches.
+
+    Raises:
+        PolicyError: the matcher can match no call.
+
+    """
+    answers: list[Answer] = []
+    without: list[tuple[str, str, str]] = []
+    exact = True
+    for project in workspace.projects:
+        denied = matching(matcher, _dialect(project))
+        for reading in readings:
+            found = reach(project, project.reading(reading))
+            exact &= found.exact
+            known: dict[object, Comparison] = {}
+            for agent in dict.fromkeys([*project.starts, *project.agents, *found.chains]):
+                granted: list[Answer] = []
+                for chain in found.chains.get(agent, ()):
+                    key = chain.table.use.sets
+                    if key not in known:
+                        known[key] = _taken(chain.table, denied)
+                    exact &= known[key].exact
+                    granted += _answers(project, reading, chain, known[key])
+                if granted:
+                    # The first of the greatest effect: chains come shortest first.
+                    answers.append(max(granted, key=lambda answer: answer.decision.effect))
+                else:
+                    without.append((project.title, reading, agent))
+    return Query(tuple(answers), tuple(without), exact)
+
+
+def _dialect(project: Project) -> Dialect:
+    return dialect_of(entry.declared for entry in project.agents.values())
+
+
+def _taken(table: Table, denied: Table) -> Comparison:
+    """Return what *table* grants of the calls that *denied* denies."""
+    comparison = table.differences(table & denied)
+    found = told(comparison.differences, table, denied)
+    return Comparison(tuple(d for d in found if not d.widened), comparison.exact)
+
+
+def _answers(project: Project, reading: str, chain: Chain, taken: Comparison) -> Iterator[Answer]:
+    for found in taken.differences:
+        decision = chain.decide(found.tool, found.call)
+        if decision.effect is not Effect.DENY:
+            yield Answer(project.title, reading, chain.names, found.tool, found.call, decision)
+
+
+@attrs.frozen
+class Excess:
+    """A call that a chain grants beyond a maximum.
+
+    Attributes:
+        project: where, as `Project.title`.
+        reading: ``attenuated`` or ``enforced``.
+        chain: the shortest chain it concerns.
+        difference: the witness; *before* is what the maximum leaves of it.
+
+    """
+
+    project: str
+    reading: str
+    chain: tuple[str, ...]
+    difference: Difference
+
+
+def exceeds(
+    workspace: Workspace, maximum: Policy, *, readings: Iterable[str] = READINGS
+) -> tuple[tuple[Excess, ...], bool]:
+    """Return what agents are granted beyond *maximum*, and whether that is all.
+
+    Raises:
+        PolicyError: a rule of the maximum can match no call.
+
+    """
+    found: dict[object, Excess] = {}
+    exact = True
+    for project in workspace.projects:
+        most = Table(compile_policy(maximum, semantics(_dialect(project)), root=True).use)
+        for reading in readings:
+            positions = reach(project, project.reading(reading))
+            exact &= positions.exact
+            known: set[object] = set()
+            chains = [chain for chains in positions.chains.values() for chain in chains]
+            for chain in sorted(chains, key=lambda chain: (len(chain.names), chain.names)):
+                if chain.table.use.sets in known:
+                    continue
+                known.add(chain.table.use.sets)
+                comparison = (chain.table & most).differences(chain.table)
+                exact &= comparison.exact
+                for each in told(comparison.differences, chain.table, most):
+                    if each.widened:
+                        key = (project.title, reading, chain.names[-1], each.tool, str(each.call))
+                        excess = Excess(project.title, reading, chain.names, each)
+                        found.setdefault(key, excess)
+    return tuple(found.values()), exact

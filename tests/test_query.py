@@ -1,0 +1,217 @@
+"""Who can make a call, what exceeds a maximum, and which rules matter."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import attrs
+import pytest
+
+from policy.asked import read_maximum
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.files import Memory
+from policy.parse import parse_matcher
+from policy.query import exceeds, query
+from policy.redundancy import minimise, shadowing
+from policy.source import Source
+from policy.syntax import Policy
+from policy.table import Ceiling, Table
+from policy.workspace import Workspace, load_tree
+from tests.reference import Said, Scope
+from tests.strategies import rule_set, table
+from tests.test_laws import FAMILIES, _pair
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+
+TEAM = """
+root main
+
+agent main {
+    allow Read, Bash(git *), Task(worker, reader)
+    ask   Edit
+}
+
+agent worker {
+    allow Bash, Task(reader), Edit(src/**)
+}
+
+agent reader {
+    allow Read(docs/**)
+    deny  Bash(git push *)
+    ask   Bash(git *)
+}
+"""
+
+
+def _workspace(text: str = TEAM) -> Workspace:
+    return load_tree(Memory({"team.policy": text}))
+
+
+def _who(matcher: str) -> dict[str, tuple[tuple[str, ...], Effect]]:
+    found = query(_workspace(), parse_matcher(matcher), readings=["attenuated"])
+    assert found.exact
+    assert {agent for *_, agent in found.without} | {a.agent for a in found.answers} == {
+        "main",
+        "worker",
+        "reader",
+    }
+    return {answer.agent: (answer.chain, answer.decision.effect) for answer in found.answers}
+
+
+def test_a_query_names_who_can_by_the_shortest_chain() -> None:
+    assert _who("Bash(git push *)") == {
+        "main": (("main",), ALLOW),
+        "worker": (("main", "worker"), ALLOW),
+    }
+    assert _who("Bash(git *)")["reader"] == (("main", "reader"), ASK)
+    assert _who("Edit(src/**)") == {
+        "main": (("main",), ASK),
+        "worker": (("main", "worker"), ASK),
+    }
+    assert _who("Edit(tests/**)") == {"main": (("main",), ASK)}
+    assert _who("Bash(npm *)") == {}
+
+
+def test_a_witness_of_a_query_matches_and_is_decided_as_it_says() -> None:
+    workspace = _workspace()
+    matching = table("deny Bash(git push *)", default=ALLOW)
+    for answer in query(workspace, parse_matcher("Bash(git push *)")).answers:
+        chain = workspace.chain(*answer.chain, reading=answer.reading)
+        assert chain.decide(answer.tool, answer.call) == answer.decision
+        assert matching.decide(answer.tool, answer.call).effect is DENY
+
+
+def _policy(text: str) -> Policy:
+    return read_maximum(Source("max.policy", text))
+
+
+def test_a_maximum_is_what_one_agent_may_do() -> None:
+    with pytest.raises(PolicyError, match="expected one agent, found 3"):
+        _policy(TEAM)
+
+
+def test_what_exceeds_a_maximum_is_shown_by_a_call() -> None:
+    most = _policy("agent most {\n    allow Read, Task\n    ask Bash(git *), Edit\n}\n")
+    found, exact = exceeds(_workspace(), most, readings=["attenuated"])
+    assert exact
+    assert {(e.chain[-1], e.difference.tool) for e in found} == {
+        ("main", "Bash"),
+        ("worker", "Bash"),
+    }
+    assert {(e.difference.before.effect, e.difference.after.effect) for e in found} == {
+        (ASK, ALLOW)
+    }
+    everything = _policy("agent most {\n    allow *\n}\n")
+    assert exceeds(_workspace(), everything) == ((), True)
+
+
+# --- which rules matter -------------------------------------------------------------
+
+
+def _standings(rules: Table) -> dict[str, str]:
+    return {standing.rule.rule: standing.what for standing in shadowing(rules)}
+
+
+def test_a_rule_that_others_decide_before_is_shadowed() -> None:
+    rules = table("deny Bash(git *)", "allow Bash(git push *)", "allow Bash(npm *)")
+    assert _standings(rules) == {
+        "Bash(git *)": "live",
+        "Bash(git push *)": "shadowed",
+        "Bash(npm *)": "live",
+    }
+
+
+def test_a_rule_that_only_repeats_another_is_redundant_and_says_which() -> None:
+    rules = table("allow m__a(ab*)", "allow m__a(a*)", "ask m__*")
+    (narrow,) = [s for s in shadowing(rules) if s.rule.rule == "m__a(ab*)"]
+    assert narrow.what == "shadowed"
+    assert [by.rule for by in narrow.by] == ["m__*", "m__a(a*)"]
+    rules = table("allow m__a(ab*)", "allow m__a(a*)")
+    narrow, wide = shadowing(rules)
+    assert (narrow.what, wide.what) == ("redundant", "live")
+    assert [by.rule for by in narrow.by] == ["m__a(a*)"]
+    assert wide.witness is not None
+    assert wide.witness.before.effect is ALLOW
+
+
+def test_a_rule_that_only_two_together_cover_is_found() -> None:
+    rules = table("allow Read(/a/**)", "allow Read(/a)", "allow Read(/a/b)")
+    assert _standings(rules)["Read(/a/b)"] == "shadowed"
+    assert _standings(table("allow Read(/a/b)", "allow Read(/a)"))["Read(/a/b)"] == "redundant"
+
+
+def test_a_rule_may_be_dead_because_of_another_list() -> None:
+    strict = table("allow m__a(a*)", link="main")
+    met = strict & table("allow m__*", "deny m__b(b)", link="child")
+    assert _standings(met)["m__b(b)"] == "shadowed"
+
+
+@pytest.mark.parametrize("name", ["text", "name", "path", "host"])
+def test_a_rule_is_live_just_when_some_call_needs_it(name: str) -> None:
+    family = FAMILIES[name]
+    dice = random.Random(f"standing {name}")
+    for _ in range(12):
+        before, after = _pair(dice, family)
+        rules = Table((before & after).use)
+        for standing in shadowing(rules):
+            assert standing.what != "undecided"
+            parts = [
+                attrs.evolve(
+                    part,
+                    rules=attrs.evolve(
+                        part.rules,
+                        entries=tuple(
+                            e
+                            for e in part.rules.entries
+                            if part.links[0] != standing.rule.link
+                            or (e.rule, e.effect, e.place)
+                            != (standing.rule.rule, standing.rule.effect, standing.rule.place)
+                        ),
+                    ),
+                )
+                for part in rules.use.parts
+            ]
+            without = Table(Ceiling.of(parts))
+            differs = any(
+                rules.decide(*call).effect is not without.decide(*call).effect
+                for call in family.calls
+            )
+            if differs and len(rules.use.parts) == 1:
+                assert standing.what == "live"
+            if standing.witness is not None:
+                found = standing.witness
+                assert rules.decide(found.tool, found.call) == found.before
+
+
+@pytest.mark.parametrize("name", ["text", "name", "command", "path"])
+def test_a_minimal_list_decides_alike_and_needs_each_of_its_rules(name: str) -> None:
+    family = FAMILIES[name]
+    dice = random.Random(f"minimal {name}")
+    for _ in range(12):
+        rules = Table(_pair(dice, family)[0].use)
+        minimal = minimise(rules)
+        for call in family.calls:
+            assert rules.decide(*call).effect is minimal.table.decide(*call).effect
+        if minimal.exact:
+            assert all(standing.what == "live" for standing in shadowing(minimal.table))
+
+
+@pytest.mark.parametrize("name", ["text", "name"])
+def test_a_query_agrees_with_every_call(name: str) -> None:
+    family = FAMILIES[name]
+    dice = random.Random(f"query {name}")
+    for _ in range(40):
+        rules = Table(_pair(dice, family)[0].use)
+        asked = rule_set(Scope((Said(DENY, family.rule(dice)),), ALLOW))
+        taken = rules.differences(rules & Table.of(asked))
+        granted = any(
+            rules.decide(*call).effect is not DENY and Table.of(asked).decide(*call).effect is DENY
+            for call in family.calls
+        )
+        assert taken.exact
+        assert granted <= bool(taken.differences)
+        for found in itertools.islice(taken.differences, 3):
+            assert Table.of(asked).decide(found.tool, found.call).effect is DENY
+            assert rules.decide(found.tool, found.call).effect is not DENY
