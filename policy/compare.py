@@ -19,7 +19,7 @@ from policy.pair import Call, Difference, Pair, Side
 from policy.patterns.classes import classes
 from policy.patterns.domains import ANY_TEXT, COMMANDS, OBJECTS, Domain, joined
 from policy.patterns.pattern import Pattern, freeze
-from policy.row import KINDS, RowEntry
+from policy.row import KINDS, Row, RowEntry
 from policy.view import View
 
 __all__ = ["Comparison", "Difference", "call_domain", "compare", "parameter_cases", "witness_call"]
@@ -58,11 +58,7 @@ def compare(tool: str, before: Lookup, after: Lookup) -> Comparison:
         return Comparison((), exact=False)
     cases = parameter_cases([entry for row in rows for entry in row.entries])
     found: dict[object, Difference] = {}
-    # One text stands for one call only where all rows read a call alike.
-    alike = {
-        (row.argument, row.ruleset.dialect.cwd, row.ruleset.dialect.home, row.ruleset.dialect.fold)
-        for row in rows
-    }
+    alike = {_manner(row) for row in rows}
     exact = cases is not None and len(alike) == 1
     for parameters in cases or [{}]:
         tool_pair = _ToolPair(tool, before, after, parameters)
@@ -76,6 +72,19 @@ def compare(tool: str, before: Lookup, after: Lookup) -> Comparison:
                     directions.add(difference.widened)
                     found[_signature(difference)] = difference
     return Comparison(tuple(found.values()), exact)
+
+
+def _manner(row: Row) -> object:
+    """Return how a row reads a call: one text stands for one call only where all read alike."""
+    dialect, argument = row.ruleset.dialect, row.argument
+    match argument.kind:
+        case ArgumentKind.COMMAND:
+            # What a command opens is decided too, below the folders there are.
+            return argument, attrs.evolve(dialect, name="", arguments={}, aliases={})
+        case ArgumentKind.PATH:
+            return argument, dialect.cwd, dialect.home, dialect.fold, dialect.links
+        case _:
+            return argument
 
 
 def _signature(difference: Difference) -> object:

@@ -286,12 +286,14 @@ class Row:
 
     def _part(self, part: Part, limit: int) -> Outcome:
         first = min(self._granting(part), limit)
-        # The strictest rule that knows the command under any of its readings is
-        # the one that stands first: those that allow are the last.
+        # A rule that knows the command under any of its readings holds, and of
+        # several the strictest, wherever each stands.
         known = [index for reading in part.readings if (index := self.first(reading)) != NO_MATCH]
         known = [index for index in known if self._at(index).effect is not Effect.ALLOW]
         is_granted = first != NO_MATCH and self._at(first).effect is Effect.ALLOW
-        granted = self._at(min(known if known and is_granted else [first, *known]))
+        if not known or not (is_granted or first == NO_MATCH):
+            known.append(first)
+        granted = self._at(min(known, key=lambda index: (self._at(index).effect, index)))
         if part.written and granted.effect is not Effect.DENY and granted.reason in _BY_DEFAULT:
             for text in part.written:
                 written = self.first(text)

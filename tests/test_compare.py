@@ -53,6 +53,13 @@ def test_moving_rules_that_share_no_call_changes_nothing() -> None:
     assert a.differences(b) == Comparison()
 
 
+def test_a_denial_behind_a_wrapper_holds_wherever_it_stands() -> None:
+    rules = _last_wins("deny Bash(rm *)", "ask Bash(sudo *)", "allow Bash(sudo a *)")
+    assert rules.decide("Bash", {"command": "sudo rm x"}).effect is DENY
+    assert rules.decide("Bash", {"command": "sudo b x"}).effect is ASK
+    assert rules.decide("Bash", {"command": "sudo a x"}).effect is ALLOW
+
+
 # --- what has no effect ------------------------------------------------------------
 
 
@@ -190,6 +197,41 @@ def test_a_tool_nobody_named_has_the_default() -> None:
     assert ("OtherTool", None, DENY, ASK) in _shown(comparison)
 
 
+def test_a_name_that_rules_find_in_any_case_is_tried_in_the_case_that_a_glob_knows() -> None:
+    """A rule that names a tool ignores case; one with a star does not."""
+    folded = attrs.evolve(DIALECT, fold_names=True, arguments={}, aliases={})
+    said = (Said(DENY, "abc"), Said(ALLOW, "*c"))
+    both = [
+        Table.of(attrs.evolve(rule_set(Scope(rules)), dialect=folded))
+        for rules in (said, (said[1],), (*said, Said(DENY, "x*C")))
+    ]
+    comparison = both[0].differences(both[1])
+    assert comparison.exact
+    (shown,) = _shown(comparison)
+    assert shown[0].lower() == "abc"
+    assert shown[0].endswith("c")
+    assert both[0].differences(both[2]) == Comparison()
+
+
+def test_a_name_read_loosely_is_not_the_same_to_whoever_reads_it_as_written() -> None:
+    loose = attrs.evolve(DIALECT, loose=True, arguments={}, aliases={})
+    written = attrs.evolve(DIALECT, arguments={}, aliases={})
+    by_name = attrs.evolve(rule_set(Scope((Said(ALLOW, "abc"),))), dialect=loose)
+    as_is = attrs.evolve(rule_set(Scope((Said(DENY, "abc"),), ALLOW)), dialect=written)
+    comparison = Table.of(by_name).differences(Table.of(by_name) & Table.of(as_is))
+    assert comparison.exact
+    assert _shown(comparison) == [("abc", None, ALLOW, DENY)]
+    assert not Table.of(by_name) & Table.of(as_is) <= NOTHING  # `ABC` is granted still
+
+
+def test_thousands_of_names_with_stars_are_compared_exactly() -> None:
+    rules = [f"{'deny' if n % 5 == 0 else 'allow'} mcp__s{n % 50}__a{n}_*" for n in range(2_000)]
+    comparison = table(*rules).differences(table(*rules[:700], *rules[701:]))
+    assert comparison.exact
+    assert not comparison.differences  # what nothing grants needs no denial
+    assert not table(*rules) <= table(*rules[:701], *rules[702:])
+
+
 def test_an_alias_is_the_tool_it_stands_for() -> None:
     assert table("allow Agent(a)") == table("allow Task(a)")
     assert table("allow Agent(a)").differences(table("allow Task(a)")) == Comparison()
@@ -236,6 +278,13 @@ def test_arguments_of_different_kinds_are_not_compared() -> None:
     comparison = table("allow Task(a)").differences(_other_kind())
     assert not comparison.exact
     assert not table("allow Task(a)") <= _other_kind()
+
+
+def test_commands_that_two_shells_read_differently_are_not_compared_in_silence() -> None:
+    rules = rule_set(Scope((Said(ALLOW, "Bash(a *)"), Said(DENY, "Bash(b *)"))))
+    shell = attrs.evolve(DIALECT.shell, wrappers=frozenset())
+    other = attrs.evolve(rules, dialect=attrs.evolve(DIALECT, shell=shell))
+    assert not Table.of(rules).differences(Table.of(other)).exact
 
 
 def test_too_many_parameters_are_not_compared_in_silence() -> None:
