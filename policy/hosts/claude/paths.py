@@ -15,7 +15,7 @@ from policy.effect import Effect
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
 
-__all__ = ["Anchors", "Negation", "looks_absolute", "path_patterns"]
+__all__ = ["Anchors", "Negation", "looks_absolute", "path_patterns", "relative_glob"]
 
 
 @attrs.frozen
@@ -38,6 +38,14 @@ class Negation(notations.Unusable):
     """A pattern that begins with ``!``."""
 
 
+# `[!a]` is one of `!` and `a`, and so is `[^a]`: no set is negated (2.1.329, observed).
+_SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
+
+
+def _literal_set(found: re.Match[str]) -> str:
+    return f"[{found[2]}{found[1]}]"
+
+
 # `src/**`, whose depth depends on the list it stands in.
 _FOLDER: Final = re.compile(r"[^/]+/\*\*\Z")
 
@@ -50,12 +58,12 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
         Unusable: no path can match it.
 
     """
-    glob = text.rstrip(" \t")
+    glob = _SET.sub(_literal_set, text.rstrip(" \t"))
     if "\\" in glob:
         msg = "a backslash is no separator here, and escapes nothing"
         raise notations.Unusable(msg)
     if glob.startswith("!"):
-        msg = "the host subtracts it from the rules before it, which is not modelled"
+        msg = "it opens what rules before it shut"
         raise Negation(msg)
     if glob.startswith("//"):
         return _paths("/" + glob.lstrip("/"), "")
@@ -66,18 +74,47 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
         return _paths(glob[1:], anchors.home)
     if glob.startswith("/"):
         return _paths(glob, anchors.source)
-    glob = glob.removeprefix("./")
+    return _paths(_at_depth(glob.removeprefix("./"), effect), anchors.cwd)
+
+
+def _at_depth(glob: str, effect: Effect) -> str:
     if _FOLDER.match(glob):
-        glob = ("/" if effect is Effect.ALLOW else "**/") + glob
-    return _paths(glob, anchors.cwd)
+        return ("/" if effect is Effect.ALLOW else "**/") + glob
+    return glob
 
 
-def _paths(glob: str, anchor: str) -> tuple[Pattern, ...]:
+def relative_glob(text: str, effect: Effect, *, negated: bool = False) -> str | None:
+    """Return the ``.gitignore`` glob of a rule that is relative to the working folder.
+
+    Args:
+        text: the specifier.
+        effect: of its list.
+        negated: whether *text* stood behind a ``!``, where a prefix means nothing.
+
+    Returns:
+        None for a rule that is relative to another folder, or matches nothing.
+
+    """
+    glob = _SET.sub(_literal_set, text.rstrip(" \t"))
+    if not glob.strip("/") or "\\" in glob or glob.startswith("!"):
+        return None
+    if not negated:
+        if glob.startswith(("/", "~/")) or glob in ("~", ".", "./"):
+            return None
+        glob = glob.removeprefix("./")
+    return _above(_at_depth(glob, effect))
+
+
+def _above(glob: str) -> str:
     # `src/**` is `src` and all below it; `**` alone names nothing by itself.
     above = glob.removesuffix("/**")
     if above != glob and above.strip("/*"):
-        glob = above if "/" in above else "/" + above
-    return notations.paths(glob, anchor, fold=True)
+        return above if "/" in above else "/" + above
+    return glob
+
+
+def _paths(glob: str, anchor: str) -> tuple[Pattern, ...]:
+    return notations.paths(_above(glob), anchor, fold=True)
 
 
 # First segments of paths that people write from the root of the file system.

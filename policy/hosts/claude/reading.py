@@ -13,7 +13,7 @@ from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import agents as known
 from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.pools import Position, declared, has_no_tools, pool
-from policy.hosts.claude.rulesets import dialect, rule_set
+from policy.hosts.claude.rulesets import dialect, rule_sets
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.specifiers import agent_pattern
 from policy.project import Attenuated
@@ -47,11 +47,11 @@ def main_definition(session: Session) -> Definition:
 def attenuated(session: Session) -> Attenuated:
     """Return the reading in which settings and every list along a chain are met."""
     reading = dialect(session, session.mode)
-    settings = rule_set(session, session.mode)
+    settings = rule_sets(session, session.mode)
     tables = {}
     for definition in (main_definition(session), *session.agents.values()):
         links = (definition.name,)
-        sets = (settings, *declared(definition, session, reading))
+        sets = (*settings, *declared(definition, session, reading))
         tables[definition.name] = Table(Ceiling.of(Part(rules, links) for rules in sets))
     depth = Bounds(depth=depth_limit(session))
     roots = {MAIN: attrs.evolve(tables[MAIN], bounds=depth)}
@@ -128,7 +128,7 @@ class Enforced:
         reading = dialect(self.session, position.mode)
         sets = [
             pool(definition, self.session, position, reading),
-            rule_set(self.session, position.mode),
+            *rule_sets(self.session, position.mode),
         ]
         if position.may_start:
             sets.append(self._startable(position))

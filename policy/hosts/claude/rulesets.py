@@ -28,7 +28,7 @@ from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
 from policy.ruleset import Entry, RuleSet
 
-__all__ = ["dialect", "rule_set"]
+__all__ = ["dialect", "rule_sets"]
 
 _SHELL: Final = Shell(
     wrappers=frozenset(WRAPPING),
@@ -82,13 +82,35 @@ def dialect(session: Session, mode: str) -> Dialect:
     )
 
 
-def rule_set(session: Session, mode: str) -> RuleSet:
+def _whole_set(session: Session, mode: str) -> RuleSet:
     """Return what the settings and the defaults of the host come to in *mode*."""
     key = ("rules", mode)
     found = session.cache.get(key)
     if not isinstance(found, RuleSet):
         found = session.cache[key] = _rule_set(session, mode)
     return found
+
+
+def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
+    """Return the rule sets whose meet is what settings and defaults come to in *mode*.
+
+    Rules that negations open in part are sets of their own, which say nothing
+    where they are opened: what else speaks of a call decides it then.
+    """
+    reading = dialect(session, mode)
+    opened = (
+        RuleSet(tuple(_answered(entries, mode)), Effect.ALLOW, reading)
+        for entries in session.reopened
+    )
+    return (_whole_set(session, mode), *opened)
+
+
+def _answered(entries: Iterable[Entry], mode: str) -> Iterator[Entry]:
+    for entry in entries:
+        if mode == "dontAsk" and entry.effect is Effect.ASK:
+            yield attrs.evolve(entry, effect=Effect.DENY)
+        else:
+            yield entry
 
 
 def _rule_set(session: Session, mode: str) -> RuleSet:
@@ -112,11 +134,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     entries = [*_removals(session, mode), *entries]
     if mode == "dontAsk":
         default = Effect.DENY
-        entries = [
-            attrs.evolve(entry, effect=Effect.DENY) if entry.effect is Effect.ASK else entry
-            for entry in entries
-        ]
-    return RuleSet(tuple(entries), default, dialect(session, mode), reason)
+    return RuleSet(tuple(_answered(entries, mode)), default, dialect(session, mode), reason)
 
 
 def _built_in(

@@ -18,11 +18,13 @@ from policy.effect import Effect
 from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.lines import Line, Lines, Scope
+from policy.hosts.claude.negations import opened
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
+from policy.ruleset import Entry
 
 __all__ = ["SCOPES", "Session", "session"]
 
@@ -38,7 +40,8 @@ class Session:
 
     Attributes:
         options: how it is started.
-        lines: of every rule in force.
+        lines: of every rule in force, but for those in *reopened*.
+        reopened: of rules that negations open in part, a list of its own for each.
         folders: the working folder and the additional ones, canonical.
         mode: the permission mode of the main conversation.
         agents: by name, built-in ones among them.
@@ -51,6 +54,7 @@ class Session:
 
     options: Options
     lines: tuple[Line, ...]
+    reopened: tuple[tuple[Entry, ...], ...]
     folders: tuple[str, ...]
     mode: str
     agents: Mapping[str, Definition]
@@ -89,14 +93,18 @@ def session(
     home = options.home or "/@home"
     lines = Lines()
     folders = [cwd]
+    reopened: list[tuple[Entry, ...]] = []
     for each in settings:
         anchors = Anchors(cwd, home, _source(each.scope, options, cwd, home))
         scope = Scope(anchors, frozenset(agents), flag=each.scope == "cli")
         trusted = options.trusted or not _needs_trust(each.scope, options)
-        for rule in each.rules:
-            if managed_only and not _kept(each.scope, rule.effect):
-                continue
+        rules = [r for r in each.rules if not managed_only or _kept(each.scope, r.effect)]
+        for number, rule in enumerate(rules):
             found = read_rule(rule.text, rule.span, rule.effect, scope)
+            opening = opened(rule, rules[number + 1 :], anchors)
+            if opening is not None:
+                reopened.append(opening.entries(found))
+                found = Lines((), found.findings)
             lines += (
                 found if trusted or rule.effect is not Effect.ALLOW else Lines((), found.findings)
             )
@@ -112,6 +120,7 @@ def session(
     return Session(
         options,
         lines.lines,
+        tuple(reopened),
         tuple(dict.fromkeys(folders)),
         mode,
         agents,

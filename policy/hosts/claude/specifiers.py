@@ -129,12 +129,10 @@ def _power_shell(rule: RuleText, content: str) -> Lines:
 def _path(rule: RuleText, tool: str, content: str) -> Lines:
     try:
         patterns = path_patterns(content, rule.scope.anchors, rule.effect)
-    except Negation as error:
+    except Negation:
         if rule.effect is Effect.ALLOW:
             return rule.skipped("negation-in-allow", "is a negation, which `allow` has not")
-        return rule.finding(
-            "negation-not-modelled", f"{error}; what it opens counts as closed", Severity.NOTE
-        )
+        return Lines()
     except notations.Unusable as unusable:
         return rule.skipped("dead-path-rule", f"matches no file: {unusable}")
     findings = Lines()
@@ -148,9 +146,21 @@ def _path(rule: RuleText, tool: str, content: str) -> Lines:
 
 
 def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
-    if tool == "Read":
-        return known.READING + (("Edit", "Write") if rule.effect is Effect.DENY else ())
-    return known.EDITING + (known.READING if rule.effect is Effect.ALLOW else ())
+    # What commands do to files is denied and allowed by rules about files, but
+    # never asked for; and to be allowed to edit a file is to be allowed to read
+    # it with a tool, not with a command.
+    tools = known.FILE_TOOLS
+    match tool, rule.effect:
+        case "Read", Effect.DENY:
+            return (*known.READING, *tools["Edit"][:2])
+        case _, Effect.ASK:
+            return tools[tool]
+        case "Read", _:
+            return known.READING
+        case _, Effect.DENY:
+            return known.EDITING
+        case _:
+            return (*known.EDITING, *tools["Read"])
 
 
 def _host(rule: RuleText, content: str) -> Lines:

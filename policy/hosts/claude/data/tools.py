@@ -10,6 +10,7 @@ __all__ = [
     "ALIASES",
     "ARGUMENTS",
     "EDITING",
+    "FILE_TOOLS",
     "INTERACTIVE",
     "NAMES",
     "OPERAND_READ",
@@ -32,8 +33,12 @@ OPERAND_WRITE: Final = "Bash:write"
 OPERAND_REMOVE: Final = "Bash:remove"
 
 # The tools that a path rule of `Read`, and of `Edit`, governs.
-READING: Final = ("Read", "Grep", "Glob", "LSP", REDIRECT_IN, OPERAND_READ)
-EDITING: Final = ("Edit", "Write", "NotebookEdit", REDIRECT_OUT, OPERAND_WRITE)
+FILE_TOOLS: Final = {
+    "Read": ("Read", "Grep", "Glob", "LSP"),
+    "Edit": ("Edit", "Write", "NotebookEdit"),
+}
+READING: Final = (*FILE_TOOLS["Read"], REDIRECT_IN, OPERAND_READ)
+EDITING: Final = (*FILE_TOOLS["Edit"], REDIRECT_OUT, OPERAND_WRITE)
 
 ALIASES: Final = {"Task": "Agent"}
 
