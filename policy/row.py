@@ -215,7 +215,13 @@ class Row:
         return self._at(min(self.first(text), limit))
 
     def path_outcome(self, path: str, limit: int = NO_MATCH) -> Outcome:
-        """Return what the row says of a canonical path, and of the file that it leads to."""
+        """Return what the row says of a canonical path, and of the file that it leads to.
+
+        What is denied under either name is denied. Otherwise the file that a
+        command opens decides alone, and a tool needs both: a rule for the file
+        behind a link is none for the link, and what is asked for is asked of
+        somebody, whoever else could judge it.
+        """
         named = self._at(min(self.first(path), limit))
         try:
             real = real_path(path, self.ruleset.dialect)
@@ -224,10 +230,15 @@ class Row:
         if real == path:
             return named
         led_to = self._at(min(self.first(real), limit))
+        if Effect.DENY in (named.effect, led_to.effect):
+            return min(named, led_to, key=_strictness)
+        if self.tool in self.ruleset.dialect.shell.inner:
+            return led_to if named.reason in _BY_DEFAULT else min(named, led_to, key=_strictness)
+        if named.effect is Effect.ALLOW and led_to.effect is not Effect.ASK:
+            from_default = named.reason in _BY_DEFAULT and led_to.reason not in _BY_DEFAULT
+            return self._unsure if from_default else named
         found = min(named, led_to, key=_strictness)
-        if found.effect is Effect.ALLOW and named.reason is not led_to.reason:
-            return self._unsure  # a rule for one of them is no rule for the other
-        return found
+        return _UNANALYSABLE if found.reason is Reason.CLASSIFIER else found
 
     def first(self, text: str) -> int:
         """Return the index of the first entry that matches an argument, or NO_MATCH."""

@@ -36,13 +36,17 @@ from policy.source import Source, Span
 __all__ = ["read_json", "read_jsonc"]
 
 
-def read_json(source: Source) -> Node:
+def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
     """Return the value that *source* is as strict JSON.
+
+    Args:
+        source: the document.
+        byte_order_mark: whether it may begin with one.
 
     Raises `PolicyError` for the first place where the text cannot be read on,
     and `PolicyErrors` when there are also things `read_jsonc` would take.
     """
-    scanner = _Scanner(source)
+    scanner = _Scanner(source, byte_order_mark=byte_order_mark)
     try:
         node = scanner.document()
     except PolicyError as error:
@@ -112,8 +116,9 @@ class _Open:
 class _Scanner:
     """Reads one document; what only `read_jsonc` takes is set aside."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, byte_order_mark: bool = False) -> None:
         self.source = source
+        self.mark_taken = byte_order_mark
         self.text = source.text
         self.at = 1 if source.text.startswith(BYTE_ORDER_MARK) else 0  # after the last token
         self.start = 0  # of the last token
@@ -123,9 +128,8 @@ class _Scanner:
 
     def liberties(self) -> list[PolicyError]:
         """Return what is not JSON in what was read so far."""
-        return liberties(
-            self.source, self.comments, self.trailing, mark=has_byte_order_mark(self.source)
-        )
+        mark = has_byte_order_mark(self.source) and not self.mark_taken
+        return liberties(self.source, self.comments, self.trailing, mark=mark)
 
     def document(self) -> Node:
         """Return the only value of the text."""

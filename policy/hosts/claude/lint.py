@@ -43,7 +43,7 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
                 help="deny calls in the settings, with `permissions.deny`",
             )
         yield from _unknown(matcher)
-    position = Position(main=False, mode="default", background=session.options.background)
+    position = Position(main=False, background=session.options.background)
     if has_no_tools(definition, session, position):
         yield Finding(
             "zero-tools",

@@ -37,13 +37,13 @@ class Position:
 
     Attributes:
         main: whether it is the main conversation.
-        mode: its permission mode.
+        plans: whether its definition says that it plans.
         background: whether it runs in the background.
         may_start: whether agents may follow below it.
     """
 
     main: bool
-    mode: str
+    plans: bool = False
     background: bool = True
     may_start: bool = True
 
@@ -99,7 +99,7 @@ def _available(session: Session, position: Position) -> frozenset[str]:
     if position.main:
         return tools
     kept = tools - known_agents.NEVER_BELOW
-    if position.mode == "plan":
+    if position.plans:
         kept |= tools & {"ExitPlanMode"}
     if position.background:
         kept &= known_agents.BACKGROUND
@@ -132,6 +132,8 @@ def _removed(definition: Definition) -> Iterator[_Tool]:
             yield glob or name, rule, place
         elif "*" not in name:
             yield name, rule, place
+            if name == "Bash":  # what is monitored is a command
+                yield "Monitor", rule, place
 
 
 def _listed(definition: Definition) -> Iterator[_Tool]:

@@ -89,8 +89,8 @@ class Enforced:
         )
         mode = self.session.mode
         depth = depth_limit(self.session)
-        position = Position(main=True, mode=mode, background=False, may_start=depth > 0)
-        return Link(agent, self._table(definition, position, agent), 0, State(mode))
+        position = Position(main=True, background=False, may_start=depth > 0)
+        return Link(agent, self._table(definition, position, mode, agent), 0, State(mode))
 
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""
@@ -102,16 +102,24 @@ class Enforced:
             return Link(agent, parent.table, parent.depth + 1, State(state.mode, fork=True))
         session = self.session
         bypass = known.takes_bypass(session.options.version) and not session.no_bypass
-        mode = child_mode(state.mode, definition.mode, bypass=bypass)
+        declared = definition.mode
+        if declared == "auto" and session.no_auto:
+            declared = None
+        mode = child_mode(state.mode, declared, bypass=bypass)
         depth = parent.depth + 1
         limit = depth_limit(self.session)
         if depth > limit:
             raise SpawnDenied(agent, parent.name, "depth")
         background = self.session.options.background
-        position = Position(main=False, mode=mode, background=background, may_start=depth < limit)
+        position = Position(
+            main=False,
+            plans=definition.mode == "plan",
+            background=background,
+            may_start=depth < limit,
+        )
         if has_no_tools(definition, self.session, position):
             raise SpawnDenied(agent, parent.name, Reason.NO_TOOLS.value)
-        return Link(agent, self._table(definition, position, agent), depth, State(mode))
+        return Link(agent, self._table(definition, position, mode, agent), depth, State(mode))
 
     def _resolved(self, agent: str) -> Definition:
         for name, definition in self.session.agents.items():
@@ -119,30 +127,30 @@ class Enforced:
                 return definition
         raise KeyError(agent)
 
-    def _table(self, definition: Definition, position: Position, link: str) -> Table:
-        key = ("table", definition.name, definition.place, position, link)
+    def _table(self, definition: Definition, position: Position, mode: str, link: str) -> Table:
+        key = ("table", definition.name, definition.place, position, mode, link)
         found = self.session.cache.get(key)
         if isinstance(found, Table):
             return found
         links = (link,)
-        reading = dialect(self.session, position.mode)
+        reading = dialect(self.session, mode)
         sets = [
             pool(definition, self.session, position, reading),
-            *rule_sets(self.session, position.mode),
+            *rule_sets(self.session, mode),
         ]
         if position.may_start:
-            sets.append(self._startable(position))
+            sets.append(self._startable(mode))
         table = Table(Ceiling.of(Part(rules, links) for rules in sets))
         self.session.cache[key] = table
         return table
 
-    def _startable(self, position: Position) -> RuleSet:
+    def _startable(self, mode: str) -> RuleSet:
         """Return the rule set that denies to start agents which would have no tool."""
-        known = self.session.cache.get(("startable", position.mode))
+        known = self.session.cache.get(("startable", mode))
         if isinstance(known, RuleSet):
             return known
         background = self.session.options.background
-        below = Position(main=False, mode=position.mode, background=background)
+        below = Position(main=False, background=background)
         entries = tuple(
             Entry(
                 "Agent",
@@ -155,6 +163,6 @@ class Enforced:
             for name, definition in self.session.agents.items()
             if has_no_tools(definition, self.session, below)
         )
-        rules = RuleSet(entries, Effect.ALLOW, dialect(self.session, position.mode))
-        self.session.cache["startable", position.mode] = rules
+        rules = RuleSet(entries, Effect.ALLOW, dialect(self.session, mode))
+        self.session.cache["startable", mode] = rules
         return rules

@@ -140,4 +140,6 @@ def _whole(rule: RuleText, tool: str) -> Lines:
     lines = [Line(rule.entry(tool, reason=rule.removal))]
     if tool == "Read" and rule.effect is Effect.DENY:
         lines += [Line(rule.entry(name)) for name in ("Edit", "Write")]
+    if tool == "Bash" and rule.effect is not Effect.ALLOW:
+        lines.append(Line(rule.entry("Monitor", reason=rule.removal)))
     return Lines(tuple(lines))

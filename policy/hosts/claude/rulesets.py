@@ -114,6 +114,8 @@ def _answered(entries: Iterable[Entry], mode: str) -> Iterator[Entry]:
 
 
 def _rule_set(session: Session, mode: str) -> RuleSet:
+    if not session.starts:
+        return RuleSet((), Effect.DENY, dialect(session, mode), Reason.UNAVAILABLE)
     entries = [*_denied(session), *_asked(session)]
     entries += _shut(session)
     default, reason = Effect.ASK, Reason.DEFAULT
@@ -173,9 +175,9 @@ def _shut(session: Session) -> Iterator[Entry]:
         for tool in known.READING:
             for folder in session.folders:
                 yield _built_in(tool, Effect.ALLOW, _below(folder), why="working folder")
-            yield _built_in(
-                tool, Effect.DENY, reason=Reason.PROTECTED, why="outside reads are blocked"
-            )
+            # What a tool may not read, a command asks for.
+            effect = Effect.DENY if tool in known.FILE_TOOLS["Read"] else Effect.ASK
+            yield _built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
 
 
 def _guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
@@ -260,6 +262,9 @@ def _defaults(session: Session, mode: str) -> Iterator[Entry]:
         if mode in _EDITS:
             for tool in ("Edit", "Write", "NotebookEdit", known.REDIRECT_OUT):
                 yield _built_in(tool, Effect.ALLOW, inside, why=f"mode {mode}")
+    if mode == "auto":
+        for tool in known.FILE_TOOLS["Read"]:
+            yield _built_in(tool, Effect.ALLOW, why="mode auto")
     hosts = session.options.preapproved
     for name in PREAPPROVED if hosts is None else hosts:
         for pattern in notations.hosts(name):

@@ -48,6 +48,8 @@ class Session:
         skills: by name.
         tools: the built-in tools that are offered; None is all.
         no_bypass: whether no agent may go without permissions.
+        no_auto: whether no agent may have its calls judged by a model.
+        starts: whether the host starts at all.
         reads_inside: whether reads outside working folders are blocked.
         findings: what is wrong with the rules.
     """
@@ -61,6 +63,8 @@ class Session:
     skills: Mapping[str, Skill]
     tools: frozenset[str] | None
     no_bypass: bool
+    no_auto: bool
+    starts: bool
     reads_inside: bool
     findings: tuple[Finding, ...]
 
@@ -111,8 +115,9 @@ def session(
         if trusted:
             folders += (_folder(name, cwd, home) for name in each.folders)
     lines += _skill_lines(options, skills, Anchors(cwd, home, cwd), agents)
+    no_auto = any(each.no_auto for each in settings)
     mode = options.mode or next((each.mode for each in settings if each.mode), "default")
-    if mode == "manual":
+    if mode == "manual" or (mode == "auto" and no_auto):
         mode = "default"
     if mode == "bypassPermissions" and options.mode is None and any(s.no_bypass for s in settings):
         mode = "default"
@@ -127,6 +132,8 @@ def session(
         skills,
         frozenset(offered[0]) if offered else None,
         any(each.no_bypass for each in settings),
+        no_auto,
+        not any(each.unreadable for each in settings if each.scope == "managed"),
         any(each.reads_inside for each in settings),
         tuple(finding for each in settings for finding in each.findings) + lines.findings,
     )

@@ -1,7 +1,8 @@
 """Settings files: JSON to rules, a mode and folders, and what is wrong with them.
 
-The host reads them as strict JSON. One comment or trailing comma and nothing in
-the file is in force, its deny rules included (2.1.329, observed).
+The host reads them as strict JSON. One comment or trailing comma, or one value of
+a wrong type, and nothing in the file is in force, its deny rules included. Only
+entries of a list of rules are skipped one by one (2.1.329, observed).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import MODES
+from policy.hosts.claude.data.settings import VALUES, Kind
 from policy.source import Source, Span
 
 __all__ = ["Settings", "Written", "looks_like_settings", "read_settings"]
@@ -47,6 +49,7 @@ class Settings:
         managed_only: whether the rules of other files are left out.
         reads_inside: whether reads outside working folders are blocked.
         no_bypass: whether no session may go without permissions.
+        no_auto: whether no session may have its calls judged by a model.
         findings: what is wrong with the file.
         unreadable: whether nothing in it is in force.
     """
@@ -60,6 +63,7 @@ class Settings:
     managed_only: bool = False
     reads_inside: bool = False
     no_bypass: bool = False
+    no_auto: bool = False
     findings: tuple[Finding, ...] = ()
     unreadable: bool = False
 
@@ -89,13 +93,10 @@ def looks_like_settings(node: Node) -> bool:
 def read_settings(source: Source, scope: str) -> Settings:
     """Return what *source* says. Whatever is wrong with it is among the findings."""
     try:
-        node = read_json(source)
+        node = read_json(source, byte_order_mark=True)
     except PolicyError as error:
-        findings = Finding.of(
-            error,
-            "invalid-json",
-            consequence="the host rejects the file: nothing in it is in force, deny rules included",
-        )
+        consequence = _NO_START if scope == "managed" else _REJECTED
+        findings = Finding.of(error, "invalid-json", consequence=consequence)
         return Settings(scope, findings=findings, unreadable=True)
     if not isinstance(node, Mapping):
         finding = Finding(
@@ -103,16 +104,28 @@ def read_settings(source: Source, scope: str) -> Settings:
             f"expected an object, found {describe(node)}",
             Severity.ERROR,
             node.span,
-            help="the host rejects the file: nothing in it is in force, deny rules included",
+            help=_NO_START if scope == "managed" else _REJECTED,
         )
         return Settings(scope, findings=(finding,), unreadable=True)
     return _Reader(scope).read(node)
 
 
+_REJECTED: Final = "the host rejects the file: nothing in it is in force, deny rules included"
+_NO_START: Final = "the host does not start"
+_SKIPPED: Final = "the host skips it; nothing it says is in force"
+
+
 @attrs.define
 class _Reader:
+    """Reads one file; one value that is wrong costs all of it, but for an administrator's."""
+
     scope: str
     findings: list[Finding] = attrs.field(factory=list)
+    rejected: bool = False
+
+    @property
+    def _lost(self) -> str:
+        return _SKIPPED if self.scope == "managed" else _REJECTED
 
     def read(self, node: Mapping) -> Settings:
         permissions = node.get("permissions")
@@ -123,7 +136,7 @@ class _Reader:
                 pair[0].key.span,
             )
         managed = node.get("allowManagedPermissionRulesOnly")
-        tools = node.get("tools")
+        tools = node.get("tools") if self.scope == "cli" else None
         settings = Settings(
             self.scope,
             tools=tuple(self._texts(tools, "tools")) if tools is not None else None,
@@ -136,7 +149,16 @@ class _Reader:
         elif permissions is not None:
             self._wrong("permissions", "an object", permissions)
         self._misplaced(node)
+        self._values(node)
+        if self.rejected and self.scope != "managed":
+            return Settings(self.scope, findings=tuple(self.findings), unreadable=True)
         return attrs.evolve(settings, findings=tuple(self.findings))
+
+    def _values(self, node: Mapping) -> None:
+        for entry in node.entries:
+            wanted = VALUES.get(entry.name)
+            if wanted is not None and not wanted.holds(entry.value):
+                self._wrong(f"`{entry.name}`", wanted.value, entry.value)
 
     def _permissions(self, node: Mapping, settings: Settings) -> Settings:
         for lost, _ in node.repeated():
@@ -173,11 +195,10 @@ class _Reader:
             rules=tuple(rules[: limits.RULES]),
             mode=mode,
             mode_span=span,
-            folders=tuple(self._texts(folders, "permissions.additionalDirectories"))
-            if folders
-            else (),
-            reads_inside=_is_true(node.get("blockReadsOutsideWorkingDirectories")),
+            folders=self._folders(folders) if folders is not None else (),
+            reads_inside=self._is_true(node, "blockReadsOutsideWorkingDirectories"),
             no_bypass=self._switch(node, "disableBypassPermissionsMode"),
+            no_auto=self._switch(node, "disableAutoMode"),
         )
 
     def _mode(self, node: Mapping) -> tuple[str | None, Span | None]:
@@ -188,11 +209,11 @@ class _Reader:
         if mode == "manual":
             mode = "default"
         if not isinstance(mode, str) or mode not in MODES:
-            self._warn(
+            self._reject(
                 "unknown-mode",
-                f"expected a mode, found {_shown(value)}; the host ignores it",
+                f"expected a mode, found {_shown(value)}",
                 value.span,
-                help="one of " + ", ".join(MODES),
+                "a mode is one of " + ", ".join(MODES),
             )
             return None, None
         if self.scope in ("project", "local") and mode in ("bypassPermissions", "auto"):
@@ -211,13 +232,24 @@ class _Reader:
             return False
         if isinstance(value, Scalar) and value.value == "disable":
             return True
-        self._warn(
+        self._reject(
             "switch-ignored",
-            f'expected the string "disable" for `{name}`, found {_shown(value)}; the'
-            " host ignores it",
+            f'expected the string "disable" for `{name}`, found {_shown(value)}',
             value.span,
         )
         return False
+
+    def _is_true(self, node: Mapping, name: str) -> bool:
+        value = node.get(name)
+        if value is not None and not Kind.TRUTH.holds(value):
+            self._wrong(f"`{name}`", Kind.TRUTH.value, value)
+        return isinstance(value, Scalar) and value.value is True
+
+    def _folders(self, node: Node) -> tuple[str, ...]:
+        if not Kind.TEXTS.holds(node):
+            self._wrong("permissions.additionalDirectories", Kind.TEXTS.value, node)
+            return ()
+        return tuple(self._texts(node, "permissions.additionalDirectories"))
 
     def _strings(self, node: Node, name: str) -> Iterator[tuple[str, Span]]:
         if not isinstance(node, Sequence):
@@ -227,7 +259,7 @@ class _Reader:
             if isinstance(item, Scalar) and isinstance(item.value, str):
                 yield item.value, item.span
             else:
-                self._wrong(f"an entry of `{name}`", "a string", item)
+                self._skipped(f"an entry of `{name}`", "a string", item)
 
     def _texts(self, node: Node, name: str) -> list[str]:
         return [text for text, _ in self._strings(node, name)]
@@ -242,23 +274,23 @@ class _Reader:
                     help='write "permissions": {...} around it',
                 )
 
+    def _reject(self, code: str, message: str, span: Span, more: str = "") -> None:
+        self.rejected = True
+        help = f"{self._lost}; {more}" if more else self._lost
+        self.findings.append(Finding(code, message, Severity.ERROR, span, help=help))
+
     def _wrong(self, name: str, wanted: str, node: Node) -> None:
+        message = f"expected {wanted} for {name}, found {describe(node)}"
+        self._reject("wrong-type", message, node.span)
+
+    def _skipped(self, name: str, wanted: str, node: Node) -> None:
+        message = f"expected {wanted} for {name}, found {describe(node)}"
         self.findings.append(
-            Finding(
-                "wrong-type",
-                f"expected {wanted} for {name}, found {describe(node)}",
-                Severity.ERROR,
-                node.span,
-                help="the host skips it; nothing it says is in force",
-            )
+            Finding("wrong-type", message, Severity.ERROR, node.span, help=_SKIPPED)
         )
 
     def _warn(self, code: str, message: str, span: Span, help: str = "") -> None:
         self.findings.append(Finding(code, message, Severity.WARNING, span, help=help))
-
-
-def _is_true(node: Node | None) -> bool:
-    return isinstance(node, Scalar) and node.value is True
 
 
 def _shown(node: Node) -> str:

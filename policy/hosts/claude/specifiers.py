@@ -47,8 +47,14 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> Lines | None:
             f"is never consulted: files are governed by `{_DEAD[tool]}(...)` rules",
             f"write `{_DEAD[tool]}({content})`",
         )
-    if tool in ("Bash", "Monitor"):
-        return _command(rule, tool, content)
+    if tool == "Bash":
+        return _command(rule, content)
+    if tool == "Monitor":
+        return rule.skipped(
+            "monitor-rule-ignored",
+            "is never consulted: what is monitored is governed by `Bash(...)` rules",
+            f"write `Bash({content})`",
+        )
     if tool == "PowerShell":
         return _power_shell(rule, content)
     if tool in ("Read", "Edit"):
@@ -69,27 +75,26 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> Lines:
     return Lines((Line(rule.entry(tool, notations.single(value), name)),))
 
 
-def _command(rule: RuleText, tool: str, content: str) -> Lines:
+def _command(rule: RuleText, content: str) -> Lines:
     text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
     text = "*" if text.strip(" ") == "*" else text
     findings = Lines()
     if text == ":*":
-        return rule.skipped("empty-prefix", "has no command before `:*`", f"write `{tool}`")
+        return rule.skipped("empty-prefix", "has no command before `:*`", "write `Bash`")
     if text.endswith(":*") and "*" in text[:-2]:
         return rule.skipped(
             "prefix-with-star",
             "matches nothing: a star stands before `:*`",
-            f"write `{tool}({text[:-2]} *)`",
+            f"write `Bash({text[:-2]} *)`",
         )
     if ":*" in text[:-2]:
         findings = rule.finding(
             "colon-star-not-at-end",
-            f"`:*` is special at the end only; here `{tool}` commands must have a literal colon",
+            "`:*` is special at the end only; here commands must have a literal colon",
         )
     if rule.effect is Effect.ALLOW:
         findings += _doubtful(rule, text)
-    tools = ("Bash", "Monitor") if tool == "Bash" else ("Monitor",)
-    return rule.lines(tools, notations.commands(text), exact="*" not in text) + findings
+    return rule.lines(("Bash", "Monitor"), notations.commands(text), exact="*" not in text) + findings
 
 
 def _doubtful(rule: RuleText, text: str) -> Lines:

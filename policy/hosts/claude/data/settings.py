@@ -1,0 +1,58 @@
+"""What the values of settings must be in Claude Code 2.1.329, or their file is rejected.
+
+Observed key by key. A key that is not here takes any value: the host skips a
+wrong one (``hooks``, ``effortLevel``, ``forceLoginMethod``), or nobody tried it.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from policy.documents.node import Mapping, Node, Scalar, Sequence
+
+__all__ = ["VALUES", "Kind"]
+
+
+class Kind(enum.Enum):
+    """A type of value, as people call it."""
+
+    TEXT = "a string"
+    TRUTH = "true or false"
+    OBJECT = "an object"
+    TEXTS = "a list of strings"
+    DAYS = "a number of days above 0"
+
+    __hash__ = object.__hash__
+
+    def holds(self, node: Node) -> bool:
+        """Return whether the value is of this type."""
+        value = node.value if isinstance(node, Scalar) else None
+        match self:
+            case Kind.TEXT:
+                return isinstance(value, str)
+            case Kind.TRUTH:
+                return isinstance(value, bool)
+            case Kind.OBJECT:
+                return isinstance(node, Mapping)
+            case Kind.TEXTS:
+                return isinstance(node, Sequence) and all(map(Kind.TEXT.holds, node.items))
+            case Kind.DAYS:
+                return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+_TEXTS: Final = "$schema agent apiKeyHelper language model outputStyle plansDirectory"
+_TRUTHS: Final = (
+    "allowManagedPermissionRulesOnly alwaysThinkingEnabled disableAllHooks"
+    " enableAllProjectMcpServers includeCoAuthoredBy respectGitignore"
+    " skipDangerousModePermissionPrompt spinnerTipsEnabled"
+)
+_OBJECTS: Final = "attribution autoMode enabledPlugins env sandbox statusLine"
+
+VALUES: Final[dict[str, Kind]] = {
+    **dict.fromkeys(_TEXTS.split(), Kind.TEXT),
+    **dict.fromkeys(_TRUTHS.split(), Kind.TRUTH),
+    **dict.fromkeys(_OBJECTS.split(), Kind.OBJECT),
+    "companyAnnouncements": Kind.TEXTS,
+    "cleanupPeriodDays": Kind.DAYS,
+}
