@@ -217,10 +217,9 @@ class Row:
     def path_outcome(self, path: str, limit: int = NO_MATCH) -> Outcome:
         """Return what the row says of a canonical path, and of the file that it leads to.
 
-        What is denied under either name is denied. Otherwise the file that a
-        command opens decides alone, and a tool needs both: a rule for the file
-        behind a link is none for the link, and what is asked for is asked of
-        somebody, whoever else could judge it.
+        What a rule denies under either name is denied. Otherwise the file that a
+        command reads decides alone; what it writes behind a link out of the
+        working folders is asked for in any case; and a tool needs both names.
         """
         named = self._at(min(self.first(path), limit))
         try:
@@ -230,14 +229,21 @@ class Row:
         if real == path:
             return named
         led_to = self._at(min(self.first(real), limit))
-        if Effect.DENY in (named.effect, led_to.effect):
-            return min(named, led_to, key=_strictness)
-        if self.tool in self.ruleset.dialect.shell.inner:
-            return led_to if named.reason in _BY_DEFAULT else min(named, led_to, key=_strictness)
-        if named.effect is Effect.ALLOW and led_to.effect is not Effect.ASK:
+        found = min(named, led_to, key=_strictness)
+        if found.effect is Effect.DENY and found.reason not in _BY_DEFAULT:
+            return found
+        shell = self.ruleset.dialect.shell
+        if self.tool in (shell.reads, shell.input):
+            return led_to
+        if self.tool in (shell.writes, shell.output):
+            writes = self.ruleset.row(shell.writes).outcome_at(real)
+            inside = writes.effect is Effect.ALLOW and writes.reason in _BY_DEFAULT
+            alike = named.reason is led_to.reason and (inside or named.reason is Reason.RULE)
+            return found if alike or self.default.effect is Effect.ALLOW else self._guarded
+        if found.effect is Effect.ALLOW:
             from_default = named.reason in _BY_DEFAULT and led_to.reason not in _BY_DEFAULT
             return self._unsure if from_default else named
-        found = min(named, led_to, key=_strictness)
+        # Whoever else could judge a call, this is asked of somebody.
         return _UNANALYSABLE if found.reason is Reason.CLASSIFIER else found
 
     def first(self, text: str) -> int:
@@ -337,13 +343,17 @@ class Row:
             return _REFUSED
         return _JUDGED if self.ruleset.default_reason is Reason.CLASSIFIER else _UNANALYSABLE
 
+    @property
+    def _guarded(self) -> Outcome:
+        return _GUARDED if self._unsure is _UNANALYSABLE else _GUARDED_REFUSED
+
     def _redirection(self, redirection: Redirection) -> Outcome:
         shell = self.ruleset.dialect.shell
         tool = redirection.tool or (shell.output if redirection.writes else shell.input)
         if not tool:
             return _HARMLESS
         if redirection.guarded:
-            return _GUARDED if self._unsure is _UNANALYSABLE else _GUARDED_REFUSED
+            return self._guarded
         row = self.ruleset.row(tool)
         if redirection.target is None:
             # Whichever file it is, what denies every file denies it.
