@@ -23,6 +23,7 @@ __all__ = [
     "canonical_path",
     "parameter_text",
     "real_path",
+    "slashed_path",
 ]
 
 
@@ -142,6 +143,8 @@ def canonical_path(path: str, dialect: Dialect) -> str:
     """
     if not path or "\0" in path:
         raise Unreadable
+    if dialect.drives:
+        path = slashed_path(path)
     if path == "~" or path.startswith("~/"):
         path = dialect.home + path[1:]
     elif not path.startswith("/"):
@@ -151,6 +154,15 @@ def canonical_path(path: str, dialect: Dialect) -> str:
         path if "//" not in path and "/." not in path and not path.endswith("/") else _mended(path)
     )
     return text.casefold() if dialect.fold else text
+
+
+_DRIVE = re.compile(r"([A-Za-z]):(?=/|\Z)")
+
+
+def slashed_path(path: str) -> str:
+    r"""Return a path of Windows with slashes, its drive in front: ``C:\a`` is ``/c/a``."""
+    path = path.replace("\\", "/")
+    return _DRIVE.sub(lambda drive: "/" + drive[1].lower(), path, count=1)
 
 
 def _mended(path: str) -> str:

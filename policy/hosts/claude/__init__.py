@@ -121,7 +121,7 @@ class _Files:
             ("user", options.user),
         ):
             if given is not None:
-                self.settings.append(read_settings(given, scope))
+                self.settings.append(read_settings(given, scope, options.behaves))
         for role in files:
             self._take(role)
 
@@ -135,7 +135,7 @@ class _Files:
             return
         match role.kind:
             case "settings":
-                self.settings.append(read_settings(source, role.scope))
+                self.settings.append(read_settings(source, role.scope, self.options.behaves))
             case "skill":
                 self.skills[role.scope] = read_skill(role.scope, source)
             case _:

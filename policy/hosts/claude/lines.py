@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import attrs
 
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.finding import Finding, Severity
+from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry
@@ -50,11 +51,15 @@ class Scope:
         anchors: the folders that its paths are relative to.
         agents: names of the agents that can be started.
         flag: whether it was given on the command line, where MCP tools have parameters.
+        behaves: how the version behaves.
+        aliases: other names of skills, and the skill that each is.
     """
 
     anchors: Anchors
     agents: frozenset[str] = frozenset()
     flag: bool = False
+    behaves: Behaviour = Behaviour()
+    aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
 
 @attrs.frozen

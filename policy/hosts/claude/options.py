@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 import attrs
 
+from policy.hosts.claude.data.versions import Behaviour, behaviour
 from policy.source import Source
 
 __all__ = ["VERSION", "Options"]
@@ -14,12 +17,22 @@ __all__ = ["VERSION", "Options"]
 VERSION = "2.1.329"
 
 
+def _is_version(_: object, __: object, version: str) -> None:
+    if not _VERSION.fullmatch(version):
+        msg = f"expected a version of Claude Code, e.g. {VERSION}; found {version!r}"
+        raise ValueError(msg)
+
+
+_VERSION: Final = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}")
+
+
 @attrs.frozen
 class Options:
     """How a session is started.
 
     Attributes:
         version: of the host.
+        os: ``linux``, ``darwin`` or ``windows``, where files begin with a drive.
         mode: permission mode; None is the one of the settings.
         cwd: working folder, absolute; "" is the folder of the project, whatever its name.
         home: home folder, absolute; "" is whatever it is.
@@ -37,10 +50,14 @@ class Options:
         interactive: tools whose server wants the user asked each time.
         preapproved: hosts fetched from without asking; None is those of the version.
         links: files that are links, and what each leads to, absolute.
+        hooks: what hooks before a call answer to every call: ``allow``, ``ask`` or ``deny``.
+        aliases: other names of skills, and the skill that each is.
+        teammate: whether agents are members of a team.
         active_skill: the skill whose lists hold in this turn, or "".
     """
 
-    version: str = VERSION
+    version: str = attrs.field(default=VERSION, validator=_is_version)
+    os: str = "linux"
     mode: str | None = None
     cwd: str = ""
     home: str = ""
@@ -58,4 +75,12 @@ class Options:
     interactive: tuple[str, ...] = ()
     preapproved: tuple[str, ...] | None = None
     links: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    hooks: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    teammate: bool = False
     active_skill: str = ""
+
+    @property
+    def behaves(self) -> Behaviour:
+        """How the version behaves."""
+        return behaviour(self.version)

@@ -74,7 +74,7 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
     """Return the tools the host gives an agent at *position*: every call of them, or none."""
     entries = [
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule, place=place)
-        for tool, rule, place in _removed(definition)
+        for tool, rule, place in _removed(definition, session)
     ]
     memory = known_agents.MEMORY_TOOLS if definition.memory else ()
     entries = [entry for entry in entries if entry.tool not in memory]
@@ -88,12 +88,15 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
                 Entry(name, Effect.ALLOW, rule=rule, place=place)
                 for name in _offered(tool, session)
             )
+    if session.options.teammate and not position.main:
+        team = sorted(known_agents.OF_TEAMS & available)
+        entries += (Entry(tool, Effect.ALLOW, rule="a member of a team") for tool in team)
     entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
 
 def _available(session: Session, position: Position) -> frozenset[str]:
-    tools = known.NAMES
+    tools = frozenset(name for name in known.NAMES if not session.is_removed(name))
     if session.tools is not None:
         tools = tools & session.tools
     if position.main:
@@ -103,6 +106,10 @@ def _available(session: Session, position: Position) -> frozenset[str]:
         kept |= tools & {"ExitPlanMode"}
     if position.background:
         kept &= known_agents.BACKGROUND
+        if not session.options.behaves.lsp_in_background:
+            kept -= {"LSP"}
+    if session.options.teammate:
+        kept |= tools & known_agents.OF_TEAMS
     return kept if position.may_start else kept - {"Agent"}
 
 
@@ -110,26 +117,28 @@ def _offered(tool: str, session: Session) -> Iterator[str]:
     """Yield *tool*, or what of it servers offer where that is known."""
     servers = session.options.servers
     if servers is None:
-        yield tool
+        if not session.is_removed(tool):
+            yield tool
         return
     pattern = Pattern.text(tool)
     for server, names in servers.items():
         for name in names:
             full = f"mcp__{server}__{name}"
-            if pattern.matches(full):
+            if pattern.matches(full) and not session.is_removed(full):
                 yield full
 
 
 _Tool = tuple[str, str, Place | None]
 
 
-def _removed(definition: Definition) -> Iterator[_Tool]:
+def _removed(definition: Definition, session: Session) -> Iterator[_Tool]:
     for matcher in definition.disallowed.matchers:
         name = _name(matcher)
         rule, place = str(matcher), matcher.span.place
         glob = _tool_glob(name)
         if name == _SERVERS or glob:
-            yield glob or name, rule, place
+            if session.options.behaves.mcp_in_disallowed:
+                yield glob or name, rule, place
         elif "*" not in name:
             yield name, rule, place
             if name == "Bash":  # what is monitored is a command
@@ -159,7 +168,14 @@ def _types(types: tuple[str, ...] | None, entry: Entry, session: Session) -> Ite
     for name in types:
         if name in session.agents:
             yield attrs.evolve(entry, pattern=agent_pattern(name))
-    yield attrs.evolve(entry, effect=Effect.DENY, reason=Reason.DEFAULT)
+    yield attrs.evolve(
+        entry, effect=Effect.DENY, pattern=Pattern.text("*"), field=_TYPE, reason=Reason.DEFAULT
+    )
+    # Without a type the call is an error: which one is meant is not said.
+    yield attrs.evolve(entry, effect=Effect.DENY, reason=Reason.MALFORMED)
+
+
+_TYPE: Final = "subagent_type"
 
 
 def _type_list(definition: Definition) -> tuple[str, ...] | None:
@@ -183,7 +199,7 @@ def has_no_tools(definition: Definition, session: Session, position: Position) -
     """Return whether the host refuses to start the agent since nothing in its list is a tool."""
     if definition.tools.presence is not Presence.LISTED or _everything(definition.tools):
         return False
-    if definition.memory:
+    if definition.memory or not session.options.behaves.refuses_no_tools:
         return False
     available = _available(session, position)
     for tool, _, _ in _listed(definition):
@@ -206,7 +222,7 @@ _BESIDE: Final = (
 def declared(definition: Definition, session: Session, dialect: Dialect) -> tuple[RuleSet, ...]:
     """Return what the two lists of an agent declare, call by call."""
     anchors = Anchors(session.cwd, session.home, session.cwd)
-    scope = Scope(anchors, frozenset(session.agents))
+    scope = Scope(anchors, frozenset(session.agents), behaves=session.options.behaves)
     sets = []
     tools = definition.tools
     if tools.presence is not Presence.ABSENT and not _everything(tools):

@@ -61,7 +61,8 @@ def attenuated(session: Session) -> Attenuated:
 def depth_limit(session: Session) -> int:
     """Return how many levels of agents may follow below the main conversation."""
     options = session.options
-    return known.depth(options.version) if options.depth is None else options.depth
+    # No level at all is no number the host takes (2.1.329, observed).
+    return options.depth or options.behaves.depth
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -101,7 +102,7 @@ class Enforced:
                 raise SpawnDenied(agent, parent.name, "depth")
             return Link(agent, parent.table, parent.depth + 1, State(state.mode, fork=True))
         session = self.session
-        bypass = known.takes_bypass(session.options.version) and not session.no_bypass
+        bypass = session.options.behaves.bypass_of_agents and not session.no_bypass
         declared = definition.mode
         if declared == "auto" and session.no_auto:
             declared = None

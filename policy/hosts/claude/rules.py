@@ -15,7 +15,7 @@ from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.lines import Line, Lines, RuleText, Scope
-from policy.hosts.claude.specifiers import PARAMETER, read_parameter, read_specifier
+from policy.hosts.claude.specifiers import PARAMETER, read_parameter, read_specifier, unread
 from policy.parse import parse_matcher
 from policy.patterns import notations
 from policy.source import Span
@@ -102,6 +102,8 @@ def _call_of_server(rule: RuleText, tool: str, content: str) -> Lines:
 def _glob(rule: RuleText, tool: str, content: str | None) -> Lines:
     if content not in (None, "*"):
         return rule.skipped("glob-specifier", "has a specifier behind a glob of tools")
+    if rule.effect is not Effect.ALLOW and not rule.scope.behaves.tool_globs:
+        return rule.skipped("tool-glob-too-new", "names tools by a glob, which came with 2.1.166")
     if rule.effect is Effect.ALLOW and not _LITERAL_SERVER.match(tool):
         return rule.skipped(
             "allow-glob-ignored",
@@ -139,7 +141,7 @@ def _unknown(rule: RuleText, tool: str) -> Lines:
 def _whole(rule: RuleText, tool: str) -> Lines:
     lines = [Line(rule.entry(tool, reason=rule.removal))]
     if tool == "Read" and rule.effect is Effect.DENY:
-        lines += [Line(rule.entry(name)) for name in ("Edit", "Write")]
+        lines += [Line(rule.entry(name)) for name in unread(rule)]
     if tool == "Bash" and rule.effect is not Effect.ALLOW:
         lines.append(Line(rule.entry("Monitor", reason=rule.removal)))
     return Lines(tuple(lines))

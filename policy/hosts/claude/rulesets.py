@@ -75,6 +75,7 @@ def dialect(session: Session, mode: str) -> Dialect:
         cwd=session.cwd,
         home=session.home,
         fold=True,
+        drives=session.options.os == "windows",
         links=tuple(
             (link.casefold(), target.casefold()) for link, target in session.options.links.items()
         ),
@@ -116,10 +117,20 @@ def _answered(entries: Iterable[Entry], mode: str) -> Iterator[Entry]:
 def _rule_set(session: Session, mode: str) -> RuleSet:
     if not session.starts:
         return RuleSet((), Effect.DENY, dialect(session, mode), Reason.UNAVAILABLE)
+    hooks = session.options.hooks
+    if "deny" in hooks:
+        return RuleSet((), Effect.DENY, dialect(session, mode), Reason.RULE)
     entries = [*_denied(session), *_asked(session)]
     entries += _shut(session)
     default, reason = Effect.ASK, Reason.DEFAULT
-    if mode == "bypassPermissions":
+    if "ask" in hooks:
+        entries.append(_built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook asks"))
+    elif "allow" in hooks and mode != "bypassPermissions":
+        # Whether a hook opens what is guarded was not observed: it counts as shut.
+        default = Effect.ALLOW
+        entries += _guards(session, mode, Reason.PROTECTED)
+        entries += _agents(session, mode)
+    elif mode == "bypassPermissions":
         default = Effect.ALLOW
         entries += _agents(session, mode)
         # Which removals it refuses there in every mode is not modelled.
@@ -127,14 +138,14 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     else:
         guards = Reason.CLASSIFIER if mode == "auto" else Reason.PROTECTED
         entries += _guards(session, mode, guards)
-        if mode == "plan":
+        if mode == "plan" and session.options.behaves.plan_before_rules:
             entries += (_built_in(tool, Effect.ASK) for tool in _NOT_PLANNED)
         entries += _allowed(session, mode)
         if mode == "auto":
             reason = Reason.CLASSIFIER
         entries += _defaults(session, mode)
     entries = [*_removals(session, mode), *entries]
-    if mode == "dontAsk":
+    if mode == "dontAsk" and default is Effect.ASK:
         default = Effect.DENY
     return RuleSet(tuple(_answered(entries, mode)), default, dialect(session, mode), reason)
 

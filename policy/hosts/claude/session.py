@@ -13,6 +13,7 @@ from typing import Final
 
 import attrs
 
+from policy.calls import slashed_path
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.finding import Finding
@@ -24,7 +25,9 @@ from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
+from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry
+from policy.tools import glob_pattern
 
 __all__ = ["SCOPES", "Session", "session"]
 
@@ -76,7 +79,17 @@ class Session:
     @property
     def home(self) -> str:
         """The home folder."""
-        return self.options.home or "/@home"
+        home = self.options.home or "/@home"
+        return slashed_path(home) if self.options.os == "windows" else home
+
+    @cached_property
+    def _removals(self) -> tuple[Pattern, ...]:
+        removing = (line.entry for line in self.lines if line.entry.reason is Reason.UNAVAILABLE)
+        return tuple(glob_pattern(tool) for tool in dict.fromkeys(e.tool for e in removing))
+
+    def is_removed(self, tool: str) -> bool:
+        """Return whether a rule takes the tool away from every agent."""
+        return any(pattern.matches(tool) for pattern in self._removals)
 
     @cached_property
     def cache(self) -> dict[object, object]:
@@ -95,12 +108,20 @@ def session(
     managed_only = any(each.managed_only for each in settings)
     cwd = options.cwd or "/@project"
     home = options.home or "/@home"
+    if options.os == "windows":
+        cwd, home = slashed_path(cwd), slashed_path(home)
     lines = Lines()
     folders = [cwd]
     reopened: list[tuple[Entry, ...]] = []
     for each in settings:
         anchors = Anchors(cwd, home, _source(each.scope, options, cwd, home))
-        scope = Scope(anchors, frozenset(agents), flag=each.scope == "cli")
+        scope = Scope(
+            anchors,
+            frozenset(agents),
+            flag=each.scope == "cli",
+            behaves=options.behaves,
+            aliases=options.aliases,
+        )
         trusted = options.trusted or not _needs_trust(each.scope, options)
         rules = [r for r in each.rules if not managed_only or _kept(each.scope, r.effect)]
         for number, rule in enumerate(rules):
@@ -174,7 +195,7 @@ def _skill_lines(
     agents: Mapping[str, Definition],
 ) -> Lines:
     active = skills.get(options.active_skill)
-    scope = Scope(anchors, frozenset(agents))
+    scope = Scope(anchors, frozenset(agents), behaves=options.behaves, aliases=options.aliases)
     lines = Lines()
     if active is None:
         return lines

@@ -21,6 +21,7 @@ from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import MODES
 from policy.hosts.claude.data.settings import VALUES, Kind
+from policy.hosts.claude.data.versions import Behaviour
 from policy.source import Source, Span
 
 __all__ = ["Settings", "Written", "looks_like_settings", "read_settings"]
@@ -90,7 +91,7 @@ def looks_like_settings(node: Node) -> bool:
     ) or (isinstance(permissions, Mapping) and permissions.get("defaultMode") is not None)
 
 
-def read_settings(source: Source, scope: str) -> Settings:
+def read_settings(source: Source, scope: str, behaves: Behaviour | None = None) -> Settings:
     """Return what *source* says. Whatever is wrong with it is among the findings."""
     try:
         node = read_json(source, byte_order_mark=True)
@@ -107,7 +108,7 @@ def read_settings(source: Source, scope: str) -> Settings:
             help=_NO_START if scope == "managed" else _REJECTED,
         )
         return Settings(scope, findings=(finding,), unreadable=True)
-    return _Reader(scope).read(node)
+    return _Reader(scope, behaves or Behaviour()).read(node)
 
 
 _REJECTED: Final = "the host rejects the file: nothing in it is in force, deny rules included"
@@ -120,6 +121,7 @@ class _Reader:
     """Reads one file; one value that is wrong costs all of it, but for an administrator's."""
 
     scope: str
+    behaves: Behaviour
     findings: list[Finding] = attrs.field(factory=list)
     rejected: bool = False
 
@@ -216,7 +218,11 @@ class _Reader:
                 "a mode is one of " + ", ".join(MODES),
             )
             return None, None
-        if self.scope in ("project", "local") and mode in ("bypassPermissions", "auto"):
+        ignored = {
+            "auto": not self.behaves.auto_of_project,
+            "bypassPermissions": not self.behaves.bypass_of_project,
+        }
+        if self.scope in ("project", "local") and ignored.get(mode):
             self._warn(
                 "project-mode-ignored",
                 f"the host ignores the mode `{mode}` of a project",

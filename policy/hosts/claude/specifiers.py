@@ -20,7 +20,7 @@ from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Token
 
-__all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier"]
+__all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier", "unread"]
 
 PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
 
@@ -39,7 +39,7 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> Lines | None:
             f"write `{tool}({parameter[2]})`",
         )
     is_prefix = tool in _DEAD and content.endswith(":*")
-    if parameter and not is_prefix and parameter[1] in known.PARAMETERS.get(tool, ()):
+    if parameter and not is_prefix and _has_parameter(tool, parameter[1]):
         return read_parameter(rule, tool, parameter[1], parameter[2].strip())
     if tool in _DEAD:
         return rule.skipped(
@@ -63,6 +63,13 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> Lines | None:
     return reader(rule, content) if reader else None
 
 
+def _has_parameter(tool: str, name: str) -> bool:
+    # A tool without specifiers of its own takes those of any parameter.
+    if tool in known.NAMES and tool not in known.SPECIFIED and tool not in known.PARAMETERS:
+        return True
+    return name in known.PARAMETERS.get(tool, ())
+
+
 def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> Lines:
     """Return what ``tool(name:value)`` comes to."""
     if rule.effect is Effect.ALLOW:
@@ -70,6 +77,8 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> Lines:
             "param-in-allow",
             f"allows by the parameter `{name}`, which only `deny` and `ask` can",
         )
+    if not rule.scope.behaves.parameters:
+        return rule.skipped("param-too-new", "speaks of a parameter, which came with 2.1.178")
     if tool == "Skill" and name == "skill" and rule.effect is Effect.DENY:
         return _skill(rule, value)
     return Lines((Line(rule.entry(tool, notations.single(value), name)),))
@@ -87,6 +96,8 @@ def _command(rule: RuleText, content: str) -> Lines:
             "matches nothing: a star stands before `:*`",
             f"write `Bash({text[:-2]} *)`",
         )
+    if ":*" in text[:-2] and not rule.scope.behaves.colon_star_inside:
+        return rule.skipped("colon-star-not-at-end", "has a `:*` before its end")
     if ":*" in text[:-2]:
         findings = rule.finding(
             "colon-star-not-at-end",
@@ -133,7 +144,9 @@ def _power_shell(rule: RuleText, content: str) -> Lines:
 
 def _path(rule: RuleText, tool: str, content: str) -> Lines:
     try:
-        patterns = path_patterns(content, rule.scope.anchors, rule.effect)
+        anywhere = not rule.scope.behaves.folder_in_place
+        effect = Effect.DENY if anywhere else rule.effect
+        patterns = path_patterns(content, rule.scope.anchors, effect)
     except Negation:
         if rule.effect is Effect.ALLOW:
             return rule.skipped("negation-in-allow", "is a negation, which `allow` has not")
@@ -150,6 +163,13 @@ def _path(rule: RuleText, tool: str, content: str) -> Lines:
     return rule.lines(_governed(rule, tool), patterns) + findings
 
 
+def unread(rule: RuleText) -> tuple[str, ...]:
+    """Return the tools that may not edit or write what a rule keeps from being read."""
+    behaves = rule.scope.behaves
+    names = ("Edit", behaves.read_blocks_edit), ("Write", behaves.read_blocks_write)
+    return tuple(name for name, blocked in names if blocked)
+
+
 def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
     # What commands do to files is denied and allowed by rules about files, but
     # never asked for; and to be allowed to edit a file is to be allowed to read
@@ -157,7 +177,7 @@ def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
     tools = known.FILE_TOOLS
     match tool, rule.effect:
         case "Read", Effect.DENY:
-            return (*known.READING, *tools["Edit"][:2])
+            return (*known.READING, *unread(rule))
         case _, Effect.ASK:
             return tools[tool]
         case "Read", _:
@@ -175,6 +195,8 @@ def _host(rule: RuleText, content: str) -> Lines:
             "names no domain",
             f"write `WebFetch(domain:{content.removeprefix('https://').split('/')[0]})`",
         )
+    if "*" in content and not rule.scope.behaves.host_wildcards:
+        return rule.skipped("dead-host-rule", "has a star, which came with 2.1.172")
     try:
         patterns = notations.hosts(content.removeprefix("domain:"))
     except notations.Unusable as unusable:
@@ -199,6 +221,9 @@ def _skill(rule: RuleText, content: str) -> Lines:
     texts = [name, "/" + name]
     if rule.effect is Effect.DENY:
         texts.append("*:" + name)
+        aliases = rule.scope.aliases
+        skill = aliases.get(name, name)
+        texts += [skill, *(alias for alias, real in aliases.items() if real == skill)]
     if prefix:
         texts += [text + "*" for text in (name, "/" + name)]
     return rule.lines(["Skill"], map(Pattern.text, texts))

@@ -7,15 +7,13 @@ from typing import Final
 __all__ = [
     "BACKGROUND",
     "BUILT_IN",
-    "DEPTH",
     "FIELDS",
     "FORK",
     "GENERAL",
     "MEMORY_TOOLS",
     "MODES",
     "NEVER_BELOW",
-    "depth",
-    "takes_bypass",
+    "OF_TEAMS",
 ]
 
 GENERAL: Final = "general-purpose"
@@ -31,9 +29,6 @@ BUILT_IN: Final[dict[str, tuple[tuple[str, ...] | None, tuple[str, ...]]]] = {
     "statusline-setup": (("Read", "Edit"), ()),
 }
 
-# Levels of agents below the main conversation.
-DEPTH: Final = 3
-
 # No agent below the main conversation has these.
 NEVER_BELOW: Final = frozenset(
     "AskUserQuestion EndConversation EnterPlanMode ExitPlanMode ScheduleWakeup TaskOutput"
@@ -47,6 +42,9 @@ BACKGROUND: Final = frozenset(
     " TodoWrite ToolSearch WebFetch WebSearch Write".split()
 )
 
+# What a member of a team has as well.
+OF_TEAMS: Final = frozenset("SendMessage TaskCreate TaskGet TaskList TaskUpdate".split())
+
 # What `memory` gives an agent, whatever its lists say.
 MEMORY_TOOLS: Final = ("Read", "Write", "Edit")
 
@@ -57,21 +55,3 @@ FIELDS: Final = frozenset(
     "background color description disallowedTools effort hooks initialPrompt isolation maxTurns"
     " mcpServers memory model name permissionMode skills tools".split()
 )
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
-
-
-def depth(version: str) -> int:
-    """Return the levels of agents below the main conversation."""
-    number = _number(version)
-    for since, levels in ((2, 1, 219), DEPTH), ((2, 1, 217), 1), ((2, 1, 172), 5):
-        if number >= since:
-            return levels
-    return 1
-
-
-def takes_bypass(version: str) -> bool:
-    """Return whether a definition may set ``bypassPermissions``."""
-    return _number(version) < (2, 1, 267)

@@ -1,0 +1,109 @@
+"""What changed in Claude Code from one version to the next, as far as it decides calls.
+
+2.1.329 was run and observed. What is said of other versions is read from their
+release notes and the documentation.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+__all__ = ["CHANGES", "Behaviour", "Change", "behaviour", "number"]
+
+
+@attrs.frozen
+class Behaviour:
+    """How one version behaves, where versions differ.
+
+    Attributes:
+        depth: levels of agents below the main conversation.
+        bypass_of_agents: whether a definition may set ``bypassPermissions``.
+        mcp_in_disallowed: whether patterns of MCP tools in `disallowedTools` count.
+        lsp_in_background: whether an agent in the background has `LSP`.
+        refuses_no_tools: whether an agent whose list names no tool is not started.
+        tool_globs: whether `deny` and `ask` take a glob for the tool.
+        parameters: whether `deny` and `ask` take ``Tool(name:value)``.
+        host_wildcards: whether a domain may have a ``*``.
+        folder_in_place: whether ``src/**`` in `allow` is that of the working folder alone.
+        read_blocks_edit: whether a file that may not be read may not be edited.
+        read_blocks_write: whether it may not be written.
+        plan_before_rules: whether a plan holds edits back that a rule allows.
+        auto_of_project: whether a project may choose the mode ``auto``.
+        bypass_of_project: whether a project may choose ``bypassPermissions``.
+        colon_star_inside: whether a rule with ``:*`` before its end is loaded.
+    """
+
+    depth: int = 3
+    bypass_of_agents: bool = False
+    mcp_in_disallowed: bool = True
+    lsp_in_background: bool = True
+    refuses_no_tools: bool = True
+    tool_globs: bool = True
+    parameters: bool = True
+    host_wildcards: bool = True
+    folder_in_place: bool = True
+    read_blocks_edit: bool = True
+    read_blocks_write: bool = True
+    plan_before_rules: bool = True
+    auto_of_project: bool = False
+    bypass_of_project: bool = False
+    colon_star_inside: bool = True
+
+
+@attrs.frozen
+class Change:
+    """What was otherwise before a version.
+
+    Attributes:
+        since: the version that changed it.
+        field: of `Behaviour`.
+        before: what it was in every version before.
+    """
+
+    since: str
+    field: str
+    before: bool | int
+
+
+# The newest first: each says what held before it.
+CHANGES: Final = (
+    Change("2.1.282", "colon_star_inside", before=False),
+    Change("2.1.280", "lsp_in_background", before=False),
+    Change("2.1.267", "bypass_of_agents", before=True),
+    Change("2.1.257", "bypass_of_project", before=True),
+    Change("2.1.228", "read_blocks_write", before=False),
+    Change("2.1.219", "depth", before=1),
+    Change("2.1.217", "depth", before=5),
+    Change("2.1.214", "folder_in_place", before=False),
+    Change("2.1.208", "refuses_no_tools", before=False),
+    Change("2.1.208", "read_blocks_edit", before=False),
+    Change("2.1.178", "parameters", before=False),
+    Change("2.1.178", "mcp_in_disallowed", before=False),
+    Change("2.1.172", "depth", before=1),
+    Change("2.1.172", "host_wildcards", before=False),
+    Change("2.1.166", "tool_globs", before=False),
+    Change("2.1.142", "auto_of_project", before=True),
+    Change("2.1.136", "plan_before_rules", before=False),
+)
+
+
+def number(version: str) -> tuple[int, ...]:
+    """Return a version as numbers, e.g. ``(2, 1, 329)``.
+
+    Raises:
+        ValueError: it is no version.
+
+    """
+    return tuple(int(part) for part in version.split("."))
+
+
+def behaviour(version: str) -> Behaviour:
+    """Return how *version* behaves. Raises ValueError for what is no version."""
+    asked = number(version)
+    found: dict[str, bool | int] = {}
+    for change in CHANGES:
+        if asked < number(change.since):
+            found[change.field] = change.before
+    return Behaviour(**found)  # type: ignore[arg-type]
