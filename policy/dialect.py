@@ -265,7 +265,7 @@ class Dialect:
         cwd: the folder relative paths are relative to, canonical.
         home: the folder ``~`` stands for, canonical.
         fold: whether the case of paths is ignored.
-        drives: whether paths are those of Windows: ``C:\\a`` is ``/c/a``.
+        drives: whether paths are those of Windows, which begin with a drive: ``/c/a``.
         links: names of files that are links, canonical, and what each leads to.
         asks: whether there is anybody to ask; if not, what would ask denies.
         loose: whether the name of a tool ends before its first parenthesis, and neither

@@ -79,7 +79,7 @@ def _narrows(definition: Definition) -> bool:
 
 
 def _starts_agents(definition: Definition, session: Session, position: Position) -> bool:
-    rules = pool(definition, session, position, dialect(session, position.mode))
+    rules = pool(definition, session, position, dialect(session, "default"))
     said = [entry.effect for entry in rules.entries if entry.tool == "Agent"]
     return said[:1] == [Effect.ALLOW]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Final
 
 import attrs
 
@@ -18,12 +16,7 @@ VERSION = "2.1.329"
 
 
 def _is_version(_: object, __: object, version: str) -> None:
-    if not _VERSION.fullmatch(version):
-        msg = f"expected a version of Claude Code, e.g. {VERSION}; found {version!r}"
-        raise ValueError(msg)
-
-
-_VERSION: Final = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}")
+    behaviour(version)
 
 
 @attrs.frozen

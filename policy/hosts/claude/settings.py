@@ -282,8 +282,8 @@ class _Reader:
 
     def _reject(self, code: str, message: str, span: Span, more: str = "") -> None:
         self.rejected = True
-        help = f"{self._lost}; {more}" if more else self._lost
-        self.findings.append(Finding(code, message, Severity.ERROR, span, help=help))
+        lost = f"{self._lost}; {more}" if more else self._lost
+        self.findings.append(Finding(code, message, Severity.ERROR, span, help=lost))
 
     def _wrong(self, name: str, wanted: str, node: Node) -> None:
         message = f"expected {wanted} for {name}, found {describe(node)}"

@@ -105,7 +105,8 @@ def _command(rule: RuleText, content: str) -> Lines:
         )
     if rule.effect is Effect.ALLOW:
         findings += _doubtful(rule, text)
-    return rule.lines(("Bash", "Monitor"), notations.commands(text), exact="*" not in text) + findings
+    patterns = notations.commands(text)
+    return rule.lines(("Bash", "Monitor"), patterns, exact="*" not in text) + findings
 
 
 def _doubtful(rule: RuleText, text: str) -> Lines:

@@ -6,11 +6,13 @@ release notes and the documentation.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
-__all__ = ["CHANGES", "Behaviour", "Change", "behaviour", "number"]
+from policy.hosts.version import version_of
+
+__all__ = ["CHANGES", "Behaviour", "Change", "behaviour"]
 
 
 @attrs.frozen
@@ -64,7 +66,7 @@ class Change:
 
     since: str
     field: str
-    before: bool | int
+    before: Any
 
 
 # The newest first: each says what held before it.
@@ -89,21 +91,11 @@ CHANGES: Final = (
 )
 
 
-def number(version: str) -> tuple[int, ...]:
-    """Return a version as numbers, e.g. ``(2, 1, 329)``.
-
-    Raises:
-        ValueError: it is no version.
-
-    """
-    return tuple(int(part) for part in version.split("."))
-
-
 def behaviour(version: str) -> Behaviour:
-    """Return how *version* behaves. Raises ValueError for what is no version."""
-    asked = number(version)
-    found: dict[str, bool | int] = {}
+    """Return how *version*, such as ``2.1.329``, behaves. Raises ValueError for what is none."""
+    asked = version_of(version, "claude-code", "2.1.329")
+    found = Behaviour()
     for change in CHANGES:
-        if asked < number(change.since):
-            found[change.field] = change.before
-    return Behaviour(**found)  # type: ignore[arg-type]
+        if asked < version_of(change.since, "claude-code", "2.1.329"):
+            found = attrs.evolve(found, **{change.field: change.before})
+    return found
