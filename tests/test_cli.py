@@ -72,6 +72,10 @@ PRINTED = {
     "lint": ["lint", "lint"],
     "lint-diff": ["lint", "lint", "--diff"],
     "lint-markdown": ["lint", "lint", "--format", "markdown"],
+    "diff-max": ["diff", "team", "team-changed", "--max", "maximum/most.policy"],
+    "query": ["query", "Bash(git diff *)", "team"],
+    "query-not": ["query", "Edit", "team", "--not"],
+    "query-markdown": ["query", "Edit", "team", "--format", "markdown"],
     "test": ["test", "claims"],
     "test-verbose": ["test", "claims", "-v"],
     "test-markdown": ["test", "claims", "--format", "markdown"],
@@ -134,6 +138,15 @@ def test_no_line_is_wider_than_the_terminal(name, columns, capsys, monkeypatch) 
         (["diff", "team", "malformed-team"], 2),
         (["diff", "malformed-team", "team"], 0),
         (["diff", "team"], 2),
+        (["diff", "team", "team", "--max", "maximum/most.policy"], 0),
+        (["diff", "team", "team-changed", "--max", "maximum/most.policy"], 1),
+        (["diff", "team", "team", "--max", "team/team.policy"], 2),
+        (["diff", "team", "team", "--max", "nowhere"], 2),
+        (["query", "Edit", "team"], 0),
+        (["query", "WebFetch", "team"], 1),
+        (["query", "Edit", "team", "--not"], 0),
+        (["query", "Bash((", "team"], 2),
+        (["query", "Edit", "malformed"], 2),
         (["lint", "team"], 0),
         (["lint", "lint"], 1),
         (["lint", "malformed"], 2),
@@ -159,6 +172,33 @@ def test_no_line_is_wider_than_the_terminal(name, columns, capsys, monkeypatch) 
 )  # fmt: skip
 def test_exit_status(arguments, status, run) -> None:
     assert run(*arguments)[0] == status
+
+
+# --- query --------------------------------------------------------------------
+
+
+def test_the_shape_of_the_answer_to_a_query(run) -> None:
+    _, out, _ = run("query", "Edit", "team", "--format", "json", "--reading", "enforced")
+    answer = json.loads(out)
+    assert answer.keys() == {"matcher", "answers", "without", "exact"}
+    assert {one["agent"] for one in answer["answers"]} == {"main", "worker"}
+    for one in answer["answers"]:
+        witness = one["witness"]
+        again = run(
+            "check", "team", "--chain", ">".join(one["chain"]), "--reading", one["reading"],
+            "--tool", witness["tool"], "--input", json.dumps(witness["input"]), "--format", "json",
+        )[1]  # fmt: skip
+        assert json.loads(again)["effect"] == one["effect"]
+    assert {one["agent"] for one in answer["without"]} == {"explore", "forgotten", "reviewer"}
+
+
+def test_what_is_granted_beyond_a_maximum_is_in_every_format(run) -> None:
+    arguments = ["diff", "team", "team-changed", "--max", "maximum/most.policy", "--format"]
+    answer = json.loads(run(*arguments, "json")[1])
+    assert [one["to"] for one in answer["excess"] if one["reading"] == "enforced"] == ["allow"] * 3
+    assert "beyond the maximum: 3" in run(*arguments, "markdown")[1]
+    assert "title=beyond-maximum" in run(*arguments, "github")[1]
+    assert "beyond-maximum" in run(*arguments, "sarif")[1]
 
 
 # --- check ------------------------------------------------------------------------

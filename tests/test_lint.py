@@ -109,6 +109,68 @@ def test_a_command_that_a_twin_of_the_shell_may_run_is_found() -> None:
     assert "twin-shell" not in codes(team("Bash", "Bash(rm *)"))
 
 
+# --- rules that do not matter -----------------------------------------------------
+
+
+def dead(files: dict[str, str | bytes]) -> list[tuple[str, str]]:
+    return [
+        (finding.code, finding.span.text)
+        for finding in linted(files).findings
+        if finding.code in ("shadowed-rule", "redundant-rule") and finding.span
+    ]
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "found"),
+    [
+        ("Bash(git *), Bash(git log *)", "Write", [("shadowed-rule", "Bash(git log *)")]),
+        ("Bash(git log *)", "Bash(git *)", [("shadowed-rule", "Bash(git log *)")]),
+        ("Bash(git *)", "Bash(git log *)", []),
+        ("Bash(git *)", "Bash(git push *), Bash(git push -f *)", [("shadowed-rule", "Bash(git push -f *)")]),
+        ("Bash(git *)", "Bash(git push -f *), Bash(git push *)", [("redundant-rule", "Bash(git push -f *)")]),
+        # Together two rules cover a third.
+        ("Bash(a *)", "Bash(a *), Bash(a b *)", [("shadowed-rule", "Bash(a *)")]),
+        # A denial that nothing grants anyway is a second lock.
+        ("Bash(git *)", "Bash(rm *)", []),
+        ("Grep, Grep", "Write", [("shadowed-rule", "Grep")]),
+    ],
+)  # fmt: skip
+def test_a_rule_that_does_not_matter_is_found(allow, deny, found) -> None:
+    assert [one for one in dead(team(allow, deny)) if one in found] == found
+    assert found or not dead(team(allow, deny))
+
+
+def test_of_rules_that_say_the_same_one_is_kept() -> None:
+    files = settings(allow=["Bash(make *)", "Bash(make:*)", "Bash(make *)"])
+    tree = Memory(files)
+    workspace = load_tree(tree)
+    findings = [f for f in lint(tree, workspace).findings if f.code.endswith("-rule")]
+    assert len(findings) == 2
+    mended = mend(tree, workspace, findings)
+    ((_, text),) = mended.contents.values()
+    after = {".claude/settings.json": text}
+    # The two edits share a comma, so that the second is for another run.
+    assert json.loads(text)["permissions"]["allow"] == ["Bash(make *)", "Bash(make *)"]
+    assert (
+        load_tree(Memory(after)).chain("main").decide("Bash", {"command": "make x"}).effect.value
+        == "allow"
+    )
+
+
+def test_a_rule_that_matters_to_one_agent_alone_is_no_dead_one() -> None:
+    text = (
+        "root m\nagent m {\n    allow Bash(git *), Task\n}\n"
+        "agent n {\n    allow Bash(git log *)\n}\n"
+    )
+    assert dead({"t.policy": text}) == []
+
+
+def test_a_list_that_is_too_long_is_said_not_to_be_tried() -> None:
+    found = codes(team(", ".join(f"Bash(x{n} *)" for n in range(300))))
+    assert "rules-not-compared" in found
+    assert "shadowed-rule" not in found
+
+
 # --- characters and credentials ---------------------------------------------------
 
 

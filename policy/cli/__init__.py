@@ -24,6 +24,7 @@ _VERBS = {
     "audit": ("audit", "what every agent may do, through every chain"),
     "lint": ("lint", "what is the matter with policies, and the mending of it"),
     "diff": ("diff", "which decisions a change changes"),
+    "query": ("query", "who can make a call, through which chain"),
     "test": ("claims", "run the `test` and `never` statements of *.policy files"),
     "rule": ("rule", "what a finding means, and how to mend it"),
     "fmt": ("fmt", "print *.policy files in their canonical form"),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
 
 import attrs
 
+from policy.asked import read_maximum
 from policy.audit import privileges
 from policy.chain import Chain, SpawnDenied
 from policy.cli.console import Console
@@ -15,8 +17,10 @@ from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text
 from policy.cli.revisions import sides
 from policy.diff import READINGS, Change, Diff, changed_files, diff_workspaces
+from policy.documents.text import decode
 from policy.files import File, Tree
 from policy.project import Project
+from policy.query import Excess, exceeds
 from policy.render.as_json import dumps
 from policy.render.changes import Report
 from policy.render.diff_json import diff_json
@@ -43,7 +47,7 @@ Every change comes with a call that is decided differently, and the rules that
 decide it before and after.
 
 exit status: 0 done, 1 what --fail-on names was found (what could not be
-compared exactly counts as widened), 2 a changed file cannot be read or parsed
+compared exactly counts as widened) or --max is exceeded, 2 a changed file cannot be read or parsed
 
 examples:
   policy diff main..HEAD --fail-on widened
@@ -73,6 +77,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reading", choices=READINGS, help="compare this reading alone (default: both)"
     )
+    parser.add_argument(
+        "--max",
+        metavar="FILE",
+        help="exit 1 if NEW grants more than the one agent of this *.policy file",
+    )
     add_output(parser)
     parser.add_argument("--all", action="store_true", help="leave no list short")
 
@@ -91,6 +100,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         files=files,
         progress=console.progress,
     )
+    excess, within = _excess(options.max, after, options.reading)
     report = Report(
         old.tree.label,
         new.tree.label,
@@ -99,13 +109,32 @@ def run(options: argparse.Namespace, console: Console) -> int:
         _grants(diff, before, after),
         review(before, after, diff),
         spawn_changes(before, after) if {options.format, *outputs.values()} & _DRAWN else {},
+        excess,
     )
     written = partial(
         _text, report=report, tree=new.tree, page=console.page, everything=options.all
     )
     write_outputs(outputs, written)
     console.write(written(options.format))
-    return _status(diff, new, options.fail_on, console)
+    status = _status(diff, new, options.fail_on, console)
+    return status or int(bool(excess) or not within)
+
+
+def _excess(
+    name: str | None, workspace: Workspace, reading: str | None
+) -> tuple[tuple[Excess, ...], bool]:
+    """Return what *workspace* grants beyond the policy in a file, and whether that is all.
+
+    Raises:
+        PolicyError: the file has not one agent, or a rule of it can match no call.
+
+    """
+    if name is None:
+        return (), True
+    path = Path(name)
+    source = decode(name, File(path).read(path.name))
+    maximum = read_maximum(source)
+    return exceeds(workspace, maximum, readings=(reading,) if reading else READINGS)
 
 
 def _text(form: str, *, report: Report, tree: Tree, page: Page, everything: bool) -> str:

@@ -16,6 +16,7 @@ from policy.lint.comments import Suppression, suppressions
 from policy.lint.letters import letter_findings
 from policy.lint.positions import Positions
 from policy.lint.secrets import secret_findings
+from policy.lint.standing import standing_findings
 from policy.mistakes import closest
 from policy.source import Source
 from policy.tree import Tree
@@ -78,6 +79,7 @@ def _shown(positions: Positions) -> Iterator[Finding]:
         if span is not None:
             yield from letter_findings(rule, span)
     yield from command_findings(positions)
+    yield from standing_findings(positions)
 
 
 @attrs.define

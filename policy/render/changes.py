@@ -10,17 +10,20 @@ from policy.chain import SPAWN_TOOL
 from policy.decision import Decision
 from policy.diff import Change, Diff, FileChange
 from policy.effect import Effect
+from policy.query import Excess
 from policy.render.privileges import Summary
 from policy.render.words import call_text, count
 from policy.review import Review, RuleChange, Spawn
 from policy.source import visible
 
 __all__ = [
+    "BEYOND",
     "FILES",
     "MEANINGS",
     "NO_EFFECT",
     "Report",
     "Told",
+    "beyond",
     "churn_words",
     "headline",
     "meaning",
@@ -38,6 +41,7 @@ MEANINGS = {
     "allow-to-ask": "narrowed: allow -> ask",
 }
 
+BEYOND = "beyond the maximum"
 NO_EFFECT = "rules that changed without effect"
 
 # What may be said of a file that differs, in the order it is told.
@@ -62,6 +66,7 @@ class Report:
         grants: index of a change -> what the agent may do that comes or goes.
         review: what was renamed, and which rules changed.
         spawns: project -> the edges of its spawn graph, where that changed.
+        excess: what the new side grants beyond a maximum.
 
     """
 
@@ -72,6 +77,7 @@ class Report:
     grants: Mapping[int, Summary] = attrs.field(factory=dict)
     review: Review = Review()
     spawns: Mapping[str, Sequence[Spawn]] = attrs.field(factory=dict)
+    excess: tuple[Excess, ...] = ()
 
     def files(self, effect: str) -> list[FileChange]:
         """Return the files of which *effect* is said."""
@@ -199,6 +205,16 @@ def _side(decision: Decision) -> tuple[tuple[object, ...], object]:
     return rules, None if rules else decision.reason
 
 
+def beyond(report: Report) -> list[tuple[Excess, tuple[str, ...]]]:
+    """Return what exceeds a maximum, the same in both readings once, with the readings."""
+    groups: dict[object, tuple[Excess, list[str]]] = {}
+    for one in report.excess:
+        difference = one.difference
+        key = (one.project, one.chain, difference.tool, str(difference.call))
+        groups.setdefault(key, (one, []))[1].append(one.reading)
+    return [(one, tuple(readings)) for one, readings in groups.values()]
+
+
 def headline(group: Told, most: int = 8) -> str:
     """Return what agents of which a group tells can do, or no longer do; *most* by name."""
     known = list(group.calls)
@@ -239,6 +255,8 @@ def summary(report: Report) -> str:
     for effect, what in (("error", "in error"), ("unread", "not read")):
         if files := report.files(effect):
             parts.append(f"; {count(len(files), 'changed file')} {what}")
+    if excess := beyond(report):
+        parts.append(f"; {len(excess):,} {BEYOND}")
     if not diff.exact:
         parts.append("; not exact: more calls may be decided differently")
     return "".join(parts)

@@ -29,6 +29,15 @@ def diff_json(report: Report) -> Object:
             project: [_spawn(edge) for edge in edges if edge.change]
             for project, edges in report.spawns.items()
         },
+        "excess": [
+            {
+                "project": one.project,
+                "reading": one.reading,
+                "chain": list(one.chain),
+                **difference_json(one.difference),
+            }
+            for one in report.excess
+        ],
         "widened": diff.widened,
         "narrowed": diff.narrowed,
         "exact": diff.exact,

@@ -14,11 +14,13 @@ import attrs
 
 from policy.decision import Decision
 from policy.render.changes import (
+    BEYOND,
     FILES,
     MEANINGS,
     NO_EFFECT,
     Report,
     Told,
+    beyond,
     churn_words,
     headline,
     summary,
@@ -28,7 +30,7 @@ from policy.render.changes import (
 from policy.render.markdown import code, item, prose, table
 from policy.render.mermaid import spawn_mermaid
 from policy.render.privileges import Summary
-from policy.render.words import chain_text, count, explained
+from policy.render.words import call_text, chain_text, count, explained
 from policy.source import visible
 
 __all__ = ["LIMIT", "diff_markdown"]
@@ -79,6 +81,7 @@ class _Writer:
         blocks = [
             [f"**{prose(summary(self.report))}**", ""],
             *self._agents(),
+            self._beyond(),
             *self._graphs(),
             self._churn(),
             *self._files(),
@@ -178,6 +181,32 @@ class _Writer:
             title = f"<summary>spawn graph of <code>{self._html(project)}</code>: {said}</summary>"
             picture = spawn_mermaid(edges) or ["too many edges changed to be drawn"]
             yield [f"<details>{title}", "", *picture, "", "</details>", ""]
+
+    def _beyond(self) -> list[str]:
+        excess = beyond(self.report)
+        if not excess:
+            return []
+        rows = [
+            [
+                self._code(call_text(one.difference.tool, one.difference.call)),
+                self._code(chain_text(one.chain))
+                + ("" if len(readings) > 1 else f"<br>{readings[0]} only"),
+                str(one.difference.before.effect),
+                self._why(one.difference.after, one.chain[-1]),
+            ]
+            for one, readings in excess[: self.room.changes]
+        ]
+        head = f"<summary>{BEYOND}: {len(excess):,}</summary>"
+        rest = len(excess) - len(rows)
+        return [
+            f"<details open>{head}",
+            "",
+            *table(("call", "chain", "at most", "granted"), rows),
+            *(["", f"and {rest} more"] if rest else []),
+            "",
+            "</details>",
+            "",
+        ]
 
     def _churn(self) -> list[str]:
         churn = self.report.review.churn

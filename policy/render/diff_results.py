@@ -6,9 +6,10 @@ from typing import Final
 
 from policy.decision import Decision
 from policy.finding import Severity
-from policy.render.changes import FILES, MEANINGS, Report, Told, headline, told, verdict
+from policy.query import Excess
+from policy.render.changes import FILES, MEANINGS, Report, Told, beyond, headline, told, verdict
 from policy.render.results import Result, Rule
-from policy.render.words import chain_text, count, explained, quoted, rule_text
+from policy.render.words import call_text, chain_text, count, explained, quoted, rule_text
 from policy.source import Place, visible
 
 __all__ = ["DIFF_RULES", "diff_results"]
@@ -29,6 +30,7 @@ DIFF_RULES: Final = (
         )
         for what, title in _TITLES.items()
     ),
+    Rule("beyond-maximum", Severity.ERROR, "A call is granted beyond the maximum"),
     Rule("not-exact", Severity.WARNING, "Not all that changed could be compared exactly"),
     Rule("not-read", Severity.WARNING, "A file changed that nobody reads"),
     Rule("in-error", Severity.ERROR, "A file changed that cannot be understood"),
@@ -40,6 +42,7 @@ def diff_results(report: Report) -> list[Result]:
     """Return the changes of *report*, those together that have one cause; then its files."""
     elsewhere = _changed_file(report)
     results = [_change(what, group, elsewhere) for what in MEANINGS for group in told(report, what)]
+    results += (_beyond(one, readings) for one, readings in beyond(report))
     if not report.diff.exact:
         message = "more calls may be decided differently than could be compared"
         results.append(Result("not-exact", _LEVELS["not-exact"], message, "", elsewhere))
@@ -52,6 +55,18 @@ def diff_results(report: Report) -> list[Result]:
             for file in report.files(effect)
         )
     return results
+
+
+def _beyond(one: Excess, readings: tuple[str, ...]) -> Result:
+    difference = one.difference
+    place, end = _where(difference.after, difference.before)
+    call = quoted([call_text(difference.tool, difference.call)])
+    chain = f"`{chain_text(one.chain)}`" + ("" if len(readings) > 1 else f" ({readings[0]} only)")
+    message = f"{call} gets {difference.after.effect}, in {chain}"
+    detail = (
+        f"at most: {difference.before.effect}\ngranted: {_why(difference.after, one.chain[-1])}"
+    )
+    return Result("beyond-maximum", Severity.ERROR, message, detail, place, end)
 
 
 def _changed_file(report: Report) -> Place | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from policy.decision import Decision
 from policy.render.changes import (
+    BEYOND,
     FILES,
     MEANINGS,
     NO_EFFECT,
     Report,
     Told,
+    beyond,
     churn_words,
     headline,
     summary,
@@ -18,7 +20,7 @@ from policy.render.changes import (
 from policy.render.excerpt import because_line
 from policy.render.layout import Ink, Page, width
 from policy.render.privileges import LABELS, Summary, rule_parts
-from policy.render.words import chain_text, count, explained, listed
+from policy.render.words import call_text, chain_text, count, explained, listed
 from policy.source import visible
 
 __all__ = ["diff_text"]
@@ -44,6 +46,7 @@ def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
             lines += [*_group(group, page, everything=everything), ""]
         if rest := sum(group.members for group in groups[most:]):
             lines += [page.paint(f"  … {rest:,} more, shown with --all", "dim"), ""]
+    lines += _beyond(report, page, everything=everything)
     lines += _churn(report, page, everything=everything)
     lines += _files(report, page, everything=everything)
     lines += page.prose(summary(report), indent=2)
@@ -122,6 +125,28 @@ def _why(title: str, decision: Decision, agent: str, page: Page) -> list[str]:
         lines += because_line(because, page, _label("" if lines else title))
     if len(decision.because) > _MOST_RULES:
         lines.append(f"{_label('')}and {len(decision.because) - _MOST_RULES} more rules")
+    return lines
+
+
+def _beyond(report: Report, page: Page, *, everything: bool) -> list[str]:
+    excess = beyond(report)
+    if not excess:
+        return []
+    lines = [page.paint(f"{BEYOND} ({len(excess):,})", "widened"), ""]
+    most = len(excess) if everything else _MOST_CHANGES
+    for one, readings in excess[:most]:
+        difference = one.difference
+        before, after = difference.before.effect, difference.after.effect
+        call = page.paint(call_text(difference.tool, difference.call), "bold")
+        lines.append(f"  {call}  at most {page.effect(before)} -> {page.effect(after)}")
+        chain = f"{chain_text(one.chain)} in {visible(one.project)}"
+        lines += page.prose(chain, _label("chain"))
+        lines += _why("granted", difference.after, one.chain[-1], page)
+        lines += [] if len(readings) > 1 else [f"{_label('reading')}{readings[0]} only"]
+        lines.append("")
+    if len(excess) > most:
+        more = f"  … {len(excess) - most:,} more, shown with --all"
+        lines += [page.paint(more, "dim"), ""]
     return lines
 
 

@@ -1,0 +1,84 @@
+"""``policy query``: who can make a call that a matcher matches, through which chain."""
+
+from __future__ import annotations
+
+import argparse
+
+from policy.cli.console import Console
+from policy.cli.inputs import load
+from policy.cli.outputs import add_output, outputs_of, write_outputs
+from policy.parse import parse_matcher
+from policy.query import READINGS, query
+from policy.render.as_json import dumps
+from policy.render.excerpt import finding_report
+from policy.render.layout import Page
+from policy.render.query_text import Asked, query_json, query_markdown, query_text
+from policy.unread import is_unreadable
+
+__all__ = ["FORMATS", "configure", "run"]
+
+FORMATS = ("text", "json", "markdown")
+
+_EPILOG = """\
+MATCHER is written as in a rule of our notation: `Bash(git push *)`, `mcp__*`,
+`Edit(src/**)`, `Task`. An agent can where one call that it matches is allowed
+or asked for; the call that is shown was decided.
+
+exit status: 0 some agent can (with --not: some agent cannot), 1 none, 2 the
+matcher or a file cannot be read
+
+examples:
+  policy query 'Bash(git push *)'
+  policy query 'Edit(.github/**)' --not
+  policy query 'WebFetch' main --reading enforced --format json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Tell which agents can make a call, by the shortest chain, with a call."
+    parser.epilog = _EPILOG
+    parser.add_argument("matcher", metavar="MATCHER", help="the calls, as a rule would name them")
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument("--not", action="store_true", dest="without", help="tell who cannot")
+    parser.add_argument("--reading", choices=READINGS, help="of this reading alone (default: both)")
+    add_output(parser)
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Print who can, and return the exit status."""
+    outputs = outputs_of(options.output, FORMATS)
+    matcher = parse_matcher(options.matcher)
+    workspace = load(options.path, console.progress).workspace
+    readings = (options.reading,) if options.reading else READINGS
+    asked = Asked(
+        options.matcher,
+        workspace.label,
+        query(workspace, matcher, readings=readings),
+        without=options.without,
+    )
+
+    def text(form: str) -> str:
+        return _text(form, asked, console.page, everything=options.all)
+
+    write_outputs(outputs, text)
+    console.write(text(options.format))
+    unreadable = [finding for finding in workspace.findings if is_unreadable(finding)]
+    for finding in unreadable:
+        console.complain(finding_report(finding, console.errors))
+    if unreadable:
+        return 2
+    return int(not (asked.found.without if asked.without else asked.found.answers))
+
+
+def _text(form: str, asked: Asked, page: Page, *, everything: bool) -> str:
+    match form:
+        case "json":
+            return dumps(query_json(asked)) + "\n"
+        case "markdown":
+            return query_markdown(asked)
+        case _:
+            return query_text(asked, page, everything=everything)
