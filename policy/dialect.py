@@ -252,7 +252,7 @@ class Shell:
     texts: frozenset[str] = frozenset()
 
 
-@attrs.frozen(eq=True)
+@attrs.frozen(eq=True, cache_hash=True)
 class Dialect:
     """How a host names tools and reads calls.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from weakref import WeakValueDictionary
 
@@ -186,8 +186,8 @@ class RuleSet:
     @cached_property
     def canonical_text(self) -> str:
         """The canonical form as JSON text: what is hashed."""
-        dialect = attrs.asdict(self.dialect, value_serializer=_plain_value)
-        return json.dumps([self.canonical, dialect], sort_keys=True, separators=(",", ":"))
+        said = json.dumps(self.canonical, sort_keys=True, separators=(",", ":"))
+        return f"[{said},{_dialect_text(self.dialect)}]"
 
     @cached_property
     def interned(self) -> RuleSet:
@@ -222,6 +222,12 @@ _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
 # Rows of names that no entry gives literally, kept at most.
 _REMEMBERED_NAMES = 4096
+
+
+@lru_cache(maxsize=64)  # a host has one or two
+def _dialect_text(dialect: Dialect) -> str:
+    content = attrs.asdict(dialect, value_serializer=_plain_value)
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
 def _pattern_key(pattern: Pattern | None) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ import attrs
 from policy.compare import Comparison
 from policy.decision import Decision
 from policy.files import Memory
+from policy.reach import Reach, reach
 from policy.table import Table
 from policy.workspace import load_tree
 from tests.benchmark import workload as workloads
@@ -116,6 +117,7 @@ def figures(scale: Scale) -> Iterator[Figure]:
     yield from _compile(scale)
     yield from _settings(scale)
     yield from _differences(scale)
+    yield from _agents(scale)
     yield from _memory(scale)
 
 
@@ -335,6 +337,31 @@ def _differences(scale: Scale) -> Iterator[Figure]:
             "exact": comparison.exact,
         }
         yield Figure("    found", values, f"{widened} + {narrowed}, {exact}")
+
+
+# --- agents -----------------------------------------------------------------
+
+
+def _agents(scale: Scale) -> Iterator[Figure]:
+    """Yield what it costs to find every position of agents that start ten others each.
+
+    Each hands on all that it may not do itself: what a chain hands down narrows
+    no further. Where every agent narrows it, see the bound of `policy.reach`.
+    """
+    agents = scale.largest
+    for tables in (100, agents):
+        text = workloads.team(agents, tables)
+        (project,) = load_tree(Memory({"team.policy": text})).projects
+        found: list[Reach] = []
+        spent = seconds(
+            lambda it, found=found: found.append(reach(it, it.attenuated, tuple(it.agents))),
+            lambda project=project: project,
+        )
+        exact = found[-1].exact
+        name = f"positions of {agents:,} agents, {tables:,} tables, 10 spawns each"
+        yield attrs.evolve(
+            _at_most(name, spent, 10, "s"), met=spent <= 10 and exact, target="≤ 10 s, exact"
+        )
 
 
 # --- memory -----------------------------------------------------------------

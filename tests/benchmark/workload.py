@@ -272,6 +272,21 @@ def settings(rules: Iterable[Rule]) -> dict[str, object]:
     return {"permissions": permissions}
 
 
+def team(agents: int, tables: int) -> str:
+    """Return *agents* in our notation with so many different policies; each starts ten others."""
+    draw = random.Random(f"{SEED} team {agents} {tables}")
+    bodies = []
+    for number in range(tables):
+        others = ", ".join(f"agent-{draw.randrange(agents)}" for _ in range(10))
+        bodies.append(
+            f"    allow Task({others}), Read({draw.choice(_NOUNS)}/**), Bash(do {number} *)\n"
+            "    delegate *\n"
+        )
+    return "root agent-0\n" + "".join(
+        f"agent agent-{number} {{\n{bodies[number % tables]}}}\n" for number in range(agents)
+    )
+
+
 class _Draw:
     """Rules and calls from one source of randomness."""
 
