@@ -57,7 +57,7 @@ def _summary(total: Outcome, seed: int, seconds: float) -> None:
     tools = Counter((each.call.tool, each.ours, each.theirs.word) for each in total.disagreements)
     for (tool, ours, theirs), count in tools.most_common():
         print(f"    {count} {tool}: ours {ours}, the program {theirs}")
-    print(f"  {len(total.unstable)} decided otherwise alone, {len(total.undecided)} not decided")
+    print(f"  {len(total.unstable)} alike when they come alone, {len(total.undecided)} not decided")
 
 
 def _show(found: Disagreement) -> None:

@@ -58,9 +58,10 @@ class Outcome:
 
     Attributes:
         agreed: the calls decided alike.
-        unstable: those that the program decided otherwise when they came in another order.
+        unstable: those that the program decides as we do when they come alone, and
+            otherwise behind other calls: it knows more of the shell then.
         undecided: those that it did not decide, and why.
-        disagreements: the others, confirmed in a second session.
+        disagreements: the others.
 
     """
 
@@ -102,17 +103,19 @@ def _compare(batch: Batch) -> Outcome:
             outcome.agreed.append((call, word))
         else:
             found.append(Disagreement(batch.scenario, call, word, answer))
-    for each, again in zip(found, _again(found), strict=True):
-        (outcome.disagreements if again == each.theirs.word else outcome.unstable).append(each)
+    for each in found:
+        alone = _alone(each)
+        if alone == each.ours:
+            outcome.unstable.append(each)
+        else:
+            outcome.disagreements.append(each)
     return outcome
 
 
-def _again(found: Sequence[Disagreement]) -> list[str]:
-    """Return what the program does with the calls among themselves, the last first."""
-    if not found:
-        return []
+def _alone(found: Disagreement) -> str:
+    """Return what the program does with the call in a session of its own; "" for nothing."""
     try:
-        answers = theirs.decide(found[0].scenario, [each.call for each in reversed(found)])
+        (answer,) = theirs.decide(found.scenario, [found.call])
     except RuntimeError:
-        return [""] * len(found)
-    return [answer.word for answer in reversed(answers)]
+        return ""
+    return answer.word

@@ -15,6 +15,15 @@ __all__ = ["Generator"]
 
 T = TypeVar("T")
 
+# What a scenario is about: the kinds of its rules, and of its calls, a letter each.
+_THEMES = (
+    ("BBBBBBBBBRE", "B"),
+    ("BBBBBBBBBRE", "B"),
+    ("BBBBBBBRRREEEWMSAT", "BBBBBBBBBBBBBBBBBBBBBRRREEEWFNQMMSSA"),
+    ("RRRREEEEEBT", "RRRRREEEEWWNBBBBB"),
+    ("BREWWWMMMMSSSAAAT", "BBRRFFFQMMMMSSSAAA"),
+)
+
 
 @attrs.define
 class Generator:
@@ -22,10 +31,13 @@ class Generator:
 
     chance: Random
     programs: tuple[str, ...] = ()
+    rules: str = ""
+    kinds: str = ""
 
     def scenario(self) -> Scenario:
         """Return a scenario, of whose programs `calls` then speaks."""
         self.programs = tuple(self.chance.sample(sorted(words.PROGRAMS), 4))
+        self.rules, self.kinds = self.pick(_THEMES)
         draw = self.chance.random
         settings: dict[str, Any] = {}
         for scope in self.chance.sample(SCOPES, self.pick((1, 1, 1, 2, 3))):
@@ -34,8 +46,8 @@ class Generator:
         return Scenario(
             settings=settings,
             agents={name: self.agent() for name in names},
-            skills=words.SKILLS if draw() < 0.5 else {},
-            servers=words.SERVERS if draw() < 0.5 else {},
+            skills=words.SKILLS if "S" in self.kinds and draw() < 0.8 else {},
+            servers=words.SERVERS if "M" in self.kinds and draw() < 0.8 else {},
             links=words.LINKS if draw() < 0.2 else {},
             mode=self.pick((*(["default"] * 10), *words.MODES, None)),
             trusted=draw() < 0.95,
@@ -67,7 +79,7 @@ class Generator:
 
     def rule(self) -> str:
         """Return a rule of any tool, now and then a malformed one."""
-        match self.pick("BBBBBBBRRREEEWMSAT"):
+        match self.pick(self.rules):
             case "B":
                 return self.bash_rule()
             case "R":
@@ -149,8 +161,12 @@ class Generator:
 
     def call(self, scenario: Scenario) -> Call:
         """Return a call of any tool that is there."""
-        kinds = "B" * 22 + "RRREEEWF" + "MM" * bool(scenario.servers) + "S" * bool(scenario.skills)
-        match self.pick(kinds + "A"):
+        kinds = self.kinds
+        if not scenario.servers:
+            kinds = kinds.replace("M", "")
+        if not scenario.skills:
+            kinds = kinds.replace("S", "")
+        match self.pick(kinds):
             case "B":
                 return Call("Bash", self.bash())
             case "R":

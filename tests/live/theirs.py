@@ -11,6 +11,7 @@ import attrs
 
 from tests.live import sandbox
 from tests.live.scenario import CWD, FLAG_FOLDER, HOME, Call, Scenario
+from tests.live.vocabulary import NOTEBOOKS
 
 __all__ = ["Answer", "decide"]
 
@@ -44,11 +45,20 @@ _FILES = {
     f"{CWD}/package.json": '{"x": 1}\n',
 }
 
+_NOTEBOOK = {
+    "cells": [{"cell_type": "code", "id": "c", "metadata": {}, "source": [], "outputs": []}],
+    "metadata": {},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+_FILES |= dict.fromkeys(NOTEBOOKS, json.dumps(_NOTEBOOK))
+
 # What the input of a call needs besides what decides.
 _REST: dict[str, dict[str, Any]] = {
     "Bash": {"description": "d"},
     "Edit": {"old_string": "x", "new_string": "y"},
     "Write": {"content": "y"},
+    "NotebookEdit": {"new_source": "y", "cell_id": "c"},
     "WebFetch": {"prompt": "p"},
     "Agent": {"description": "d", "prompt": "idle"},
 }
@@ -115,12 +125,12 @@ def decide(scenario: Scenario, calls: Sequence[Call]) -> list[Answer]:
     Raises `RuntimeError` where the session cannot be run.
     """
     script = _Script(scenario.background)
-    script.add(0, "Bash", {"command": "true", "description": "d"}, granted=True)
     uses = []
     for call in sorted(calls, key=lambda call: (len(call.chain), call.tool == "Skill")):
         actor = script.actor(call.chain)
-        file = call.input.get("file_path", "")
-        if call.tool == "Edit" and (call.chain or not file.startswith(f"{CWD}/")):
+        file = call.input.get("file_path") or call.input.get("notebook_path") or ""
+        known = call.tool == "Edit" and not call.chain and file.startswith(f"{CWD}/")
+        if call.tool in ("Edit", "NotebookEdit") and not known:
             script.add(actor, "Read", {"file_path": file}, granted=True)
         uses.append((call, actor, script.add(actor, call.tool, _whole(call))))
     answers = sandbox.run(_session(scenario, script), _etc(scenario))

@@ -211,6 +211,8 @@ PATHS = (
     *("~/x", "~/notes/n.md", "a.py", "src/a.py", "../docs/a.md"),
 )
 
+NOTEBOOKS = (f"{CWD}/n.ipynb", f"{CWD}/src/n.ipynb", "/opt/data/n.ipynb", f"{HOME}/n.ipynb")
+
 PATTERNS = (
     *("*", "**", "src", "src/", "src/*", "src/**", "src/*.py", "**/*.py", "*.py", "*.md", ".env"),
     *(".env*", ".env.*", "**/.env", "./src/**", "./a.py", "/a.py", "/src/**", "/secrets/**"),
