@@ -63,7 +63,8 @@ def run(session: dict[str, Any], etc: dict[str, str]) -> dict[str, Any]:
     Raises `RuntimeError` where the program did not get as far as an answer.
     """
     program = _program()
-    assert program is not None
+    if program is None:
+        raise RuntimeError(missing())
     with tempfile.TemporaryDirectory(prefix="live-") as name:
         folder = Path(name)
         out = folder / "out"
