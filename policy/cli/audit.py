@@ -8,7 +8,7 @@ import attrs
 
 from policy.audit import Audit, ProjectAudit, audit
 from policy.cli.console import Console
-from policy.cli.inputs import load
+from policy.cli.inputs import add_profile, load
 from policy.cli.running import internal_error
 from policy.finding import Finding, Severity
 from policy.lint import lint
@@ -50,11 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
     )
     parser.add_argument("--all", action="store_true", help="leave no list short")
+    add_profile(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
-    found = load(options.path, console.progress)
+    found = load(options.path, console.progress, options.profile)
     audited = _audit(found.workspace, console)
     match options.format:
         case "json":

@@ -10,7 +10,7 @@ from pathlib import Path
 from policy.cli.asking import Asking
 from policy.cli.calls import Asked, chain_of, from_lines, from_options, from_word
 from policy.cli.console import Console
-from policy.cli.inputs import Input, load, read
+from policy.cli.inputs import Input, add_profile, load, read
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.render.as_json import dumps
@@ -60,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="attenuated",
         help="what the files declare along the chain, or what the host does (default: attenuated)",
     )
+    add_profile(parser)
     parser.add_argument("--tool", help="the tool of one call, with --input")
     parser.add_argument("--input", metavar="JSON", help="its arguments: a JSON object")
     parser.add_argument(
@@ -112,8 +113,10 @@ def _path_and_words(options: argparse.Namespace, console: Console) -> tuple[Inpu
             if not needs_calls:
                 raise
         else:
-            return read(tree, console.progress), _calls(words[1:], needed=needs_calls)
-    return load(".", console.progress), _calls(words, needed=needs_calls)
+            return read(tree, console.progress, options.profile), _calls(
+                words[1:], needed=needs_calls
+            )
+    return load(".", console.progress, options.profile), _calls(words, needed=needs_calls)
 
 
 def _calls(words: list[str], *, needed: bool) -> list[str]:

@@ -7,7 +7,7 @@ import argparse
 from policy.claims import check
 from policy.cli.asking import dialect_of
 from policy.cli.console import Console
-from policy.cli.inputs import load
+from policy.cli.inputs import add_profile, load
 from policy.dialect import Dialect
 from policy.errors import PolicyError
 from policy.project import Project
@@ -45,11 +45,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show what holds as well")
+    add_profile(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print what came of the claims, and return the exit status."""
-    found = load(options.path, console.progress)
+    found = load(options.path, console.progress, options.profile)
     tested = []
     for project in found.workspace.projects:
         console.progress(f"testing {project.title}")

@@ -12,7 +12,7 @@ from policy.asked import read_maximum
 from policy.audit import privileges
 from policy.chain import Chain, SpawnDenied
 from policy.cli.console import Console
-from policy.cli.inputs import Input, load
+from policy.cli.inputs import Input, add_profile, load
 from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text
 from policy.cli.revisions import sides
@@ -84,13 +84,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument("--all", action="store_true", help="leave no list short")
+    add_profile(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
     outputs = outputs_of(options.output, FORMATS)
     names = sides(options.old, options.new)
-    old, new = (load(name, console.progress) for name in names)
+    old, new = (load(name, console.progress, options.profile) for name in names)
     before, after = _paired(old, new)
     files = changed_files((old.tree, old.workspace), (new.tree, new.workspace))
     diff = diff_workspaces(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable
 
 import attrs
@@ -11,13 +12,15 @@ from policy.decision import Because
 from policy.errors import PolicyError
 from policy.files import Problem, Tree
 from policy.finding import Finding
+from policy.hosts import FRONT_ENDS, front_ends
+from policy.project import FrontEnd
 from policy.source import Source, Span
 from policy.tree import open_tree
 from policy.unread import is_unreadable
 from policy.workspace import Workspace, load_tree
 from policy.written import rule_span
 
-__all__ = ["Input", "Watched", "load", "read", "unreadable"]
+__all__ = ["Input", "Watched", "add_profile", "load", "read", "unreadable"]
 
 
 @attrs.frozen
@@ -49,10 +52,11 @@ class Watched(Tree):
 
 @attrs.frozen(slots=False)
 class Input:
-    """A tree and what was found in it."""
+    """A tree, what was found in it, and who read it."""
 
     tree: Tree
     workspace: Workspace
+    front_ends: tuple[FrontEnd, ...] = FRONT_ENDS
     _sources: dict[str, Source | None] = attrs.field(factory=dict, init=False, repr=False)
 
     def source(self, file: str) -> Source | None:
@@ -75,19 +79,31 @@ class Input:
         return found
 
 
-def load(text: str, told: Callable[[str], None]) -> Input:
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """Add the option that chooses the version of a host."""
+    parser.add_argument(
+        "--profile",
+        action="append",
+        default=[],
+        metavar="HOST@VERSION",
+        help="the version of a host, e.g. claude-code@2.1.240 (default: the one observed)",
+    )
+
+
+def load(text: str, told: Callable[[str], None], profiles: Iterable[str] = ()) -> Input:
     """Return what *text* names: a folder, a file or a revision.
 
     Raises:
-        PolicyError: it names none of these.
+        PolicyError: it names none of these, or a profile is none.
 
     """
-    return read(open_tree(text), told)
+    return read(open_tree(text), told, profiles)
 
 
-def read(tree: Tree, told: Callable[[str], None]) -> Input:
-    """Return what is found in *tree*."""
-    return Input(tree, load_tree(Watched(tree, told)))
+def read(tree: Tree, told: Callable[[str], None], profiles: Iterable[str] = ()) -> Input:
+    """Return what is found in *tree*. Raises PolicyError for a profile that is none."""
+    readers = front_ends(profiles)
+    return Input(tree, load_tree(Watched(tree, told), front_ends=readers), readers)
 
 
 def unreadable(workspace: Workspace) -> tuple[Finding, ...]:

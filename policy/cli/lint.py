@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 
 from policy.cli.console import Console
-from policy.cli.inputs import Input, read
+from policy.cli.inputs import Input, add_profile, read
 from policy.cli.mending import mend_files, show_mending
 from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text
@@ -89,6 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument("--all", action="store_true", help="leave no list short")
+    add_profile(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -99,7 +100,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if changing and not isinstance(tree, Folder | File):
         raise PolicyError("a revision cannot be mended", file=tree.label)
     look = _Look(
-        _codes(options.select), _codes(options.ignore), _baseline(options.baseline), console
+        _codes(options.select),
+        _codes(options.ignore),
+        _baseline(options.baseline),
+        console,
+        tuple(options.profile),
     )
     found, report = look.at(tree)
     if options.write_baseline:
@@ -129,10 +134,11 @@ class _Look:
     ignore: tuple[str, ...]
     baseline: Source | None
     console: Console
+    profiles: tuple[str, ...] = ()
 
     def at(self, tree: Tree) -> tuple[Input, LintReport]:
         """Return what is in *tree*, and what there is to say of it."""
-        found = read(tree, self.console.progress)
+        found = read(tree, self.console.progress, self.profiles)
         linted = lint(found.tree, found.workspace, progress=self.console.progress)
         findings = tuple(filter(self._counts, linted.findings))
         report = LintReport(

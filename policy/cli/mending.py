@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from policy.cli.console import Console
@@ -17,6 +18,7 @@ from policy.render.layout import Page
 from policy.render.lint_report import LintReport
 from policy.render.words import count
 from policy.source import visible
+from policy.workspace import load_tree
 
 __all__ = ["mend_files", "show_mending"]
 
@@ -62,7 +64,8 @@ def show_mending(found: Input, findings: Iterable[Finding], console: Console) ->
 
 
 def _mended(found: Input, findings: Iterable[Finding]) -> Mended:
-    return mend(found.tree, found.workspace, findings)
+    load = partial(load_tree, front_ends=found.front_ends)
+    return mend(found.tree, found.workspace, findings, load=load)
 
 
 def _complain(mended: Mended, console: Console) -> None:

@@ -13,7 +13,7 @@ from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data.agents import BUILT_IN
 from policy.hosts.claude.discovery import Found, Role, discover, kind_of
 from policy.hosts.claude.lint import agent_findings, settings_findings
-from policy.hosts.claude.options import Options
+from policy.hosts.claude.options import VERSION, Options
 from policy.hosts.claude.pools import declared
 from policy.hosts.claude.reading import MAIN, Enforced, attenuated, main_definition
 from policy.hosts.claude.rulesets import dialect
@@ -26,7 +26,7 @@ from policy.syntax import Declared, Matcher, Presence
 from policy.table import Ceiling, Part, Table
 from policy.tree import Tree
 
-__all__ = ["HOST", "Options", "canonical", "load", "profile"]
+__all__ = ["HOST", "VERSION", "FrontEnd", "Options", "canonical", "load", "profile"]
 
 HOST: Final = "claude-code"
 
@@ -61,6 +61,21 @@ def canonical(path: str, source: Source) -> str | None:
             return layout_markdown_file(source)
         case _:
             return None
+
+
+@attrs.frozen
+class FrontEnd:
+    """Reads files by *options*, e.g. as another version does."""
+
+    options: Options
+
+    def load(self, tree: Tree) -> tuple[Project, ...]:
+        """Return every project below *tree*."""
+        return load(tree, self.options)
+
+    def canonical(self, path: str, source: Source) -> str | None:
+        """Return a file with its text laid out, None for one of another host."""
+        return canonical(path, source)
 
 
 def _started_elsewhere(options: Options) -> bool:

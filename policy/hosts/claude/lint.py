@@ -10,6 +10,10 @@ from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.lines import Line
+from policy.hosts.claude.modes import child_mode
+from policy.hosts.claude.negations import opened
+from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.pools import Position, has_no_tools, pool
 from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import Session
@@ -63,6 +67,16 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
         yield _warn(
             "memory-widens-tools",
             f"`memory` gives `{definition.name}` Read, Write and Edit as well",
+            definition.span,
+        )
+    if (
+        definition.mode in _HANDED_DOWN
+        and child_mode(session.mode, definition.mode) == (definition.mode) != session.mode
+    ):
+        yield _warn(
+            "mode-widens",
+            f"`{definition.name}` does without asking what `{session.mode}` asks for: the host"
+            f" starts it in the mode `{definition.mode}`",
             definition.span,
         )
     if definition.mode and session.mode in _HANDED_DOWN and definition.mode != session.mode:
@@ -150,39 +164,57 @@ def settings_findings(session: Session, files: list[Settings]) -> Iterator[Findi
 
 def _negations(files: list[Settings]) -> Iterator[Finding]:
     for settings in files:
-        seen: set[tuple[Effect, str]] = set()
-        for rule in settings.rules:
-            tool, _, content = rule.text.partition("(")
-            if not content.startswith("!"):
-                seen.add((rule.effect, tool))
-            elif rule.effect is not Effect.ALLOW and (rule.effect, tool) not in seen:
+        for number, rule in enumerate(settings.rules):
+            _, _, content = rule.text.partition("(")
+            if rule.effect is Effect.ALLOW or not content.startswith("!"):
+                continue
+            if not any(opened(before, [rule], _ANCHORS) for before in settings.rules[:number]):
                 yield _warn(
                     "negation-ineffective",
-                    f"`{rule.text}` opens nothing: no rule stands before it",
+                    f"`{rule.text}` opens nothing: no rule before it shuts what it names",
                     rule.span,
+                    help="it speaks of rules of its own list and file that stand before it, and"
+                    " that begin with neither `/` nor `~`",
                 )
 
 
+# What a negation opens does not depend on where the folders are.
+_ANCHORS: Final = Anchors("/@project", "/@home", "/@project")
+
+
 def _shadowed(session: Session, files: list[Settings]) -> Iterator[Finding]:
+    commands = [line for line in session.lines if line.entry.tool == "Bash" and line.entry.place]
     denied = [
-        line.entry
-        for line in session.lines
-        if line.entry.tool == "Bash" and line.entry.effect is Effect.DENY and not line.entry.field
+        pattern
+        for line in commands
+        if line.entry.effect is Effect.DENY
+        and not line.exact
+        and not line.entry.field
+        and (pattern := line.entry.pattern) is not None
     ]
-    patterns = [entry.pattern for entry in denied if entry.pattern is not None]
+    exactly = {line.entry.pattern for line in commands if _is_exact(line, Effect.DENY)}
     spans = {(rule.text, rule.span.place): rule.span for each in files for rule in each.rules}
-    if not patterns:
-        return
-    automaton = Automaton([pattern.tokens for pattern in patterns])
     everything = [line.entry.pattern for line in session.lines if line.entry.pattern is not None]
     fresh = fresh_character(named(everything))
-    for line in session.lines:
+    automaton = Automaton([pattern.tokens for pattern in denied])
+    for line in commands:
         entry = line.entry
-        if entry.tool != "Bash" or entry.effect is not Effect.ALLOW or entry.pattern is None:
+        if entry.pattern is None or entry.place is None or entry.field:
             continue
-        if automaton.first(freeze(entry.pattern, fresh)) != NO_MATCH and entry.place is not None:
+        covered = bool(denied) and automaton.first(freeze(entry.pattern, fresh)) != NO_MATCH
+        span = spans.get((entry.rule, entry.place))
+        if entry.effect is Effect.ALLOW and (covered or entry.pattern in exactly):
+            message = f"`{entry.rule}` allows nothing: a rule of `deny` covers it"
+            yield _warn("deny-shadowed-allow", message, span)
+        elif covered and _is_exact(line, Effect.ASK) and entry.pattern not in exactly:
             yield _warn(
-                "deny-shadowed-allow",
-                f"`{entry.rule}` allows nothing: a rule of `deny` covers it",
-                spans.get((entry.rule, entry.place)),
+                "ask-weakens-deny",
+                f"`{entry.rule}` is asked for although a rule of `deny` covers it: the host takes"
+                " a rule of `ask` without a star first",
+                span,
+                help="leave the rule out, or deny the command without a star as well",
             )
+
+
+def _is_exact(line: Line, effect: Effect) -> bool:
+    return line.exact and line.entry.effect is effect and not line.entry.field

@@ -1,0 +1,298 @@
+"""What Claude Code 2.1.329 was observed to do, where its files or its pages suggest otherwise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from policy.chain import Chain
+from policy.decision import Decision
+from policy.errors import PolicyError
+from policy.finding import Severity
+from policy.hosts import claude, front_ends
+from policy.hosts.claude import Options, load
+from policy.hosts.claude.declared import page
+from policy.project import Project
+from policy.tree import Memory
+
+
+def project(
+    permissions: object, agents: dict[str, str] | None = None, **options: object
+) -> Project:
+    files = {".claude/settings.json": json.dumps({"permissions": permissions})}
+    for name, front in (agents or {}).items():
+        files[f".claude/agents/{name}.md"] = f"---\nname: {name}\ndescription: d\n{front}\n---\n"
+    given = {"cwd": "/srv/app", "home": "/home/user", **options}
+    (found,) = load(Memory(files), Options(**given))  # type: ignore[arg-type]
+    return found
+
+
+def decide(
+    permissions: object, tool: str, call: dict[str, object] | None = None, **options: object
+) -> Decision:
+    chain = Chain.start("main", project(permissions, **options).enforced)
+    return chain.decide(tool, call or {})
+
+
+def read(permissions: object, path: str, **options: object) -> str:
+    return str(decide(permissions, "Read", {"file_path": path}, **options).effect)
+
+
+def run(permissions: object, command: str, **options: object) -> str:
+    return str(decide(permissions, "Bash", {"command": command}, **options).effect)
+
+
+def codes(permissions: object, agents: dict[str, str] | None = None, **options: object) -> set[str]:
+    return {finding.code for finding in project(permissions, agents, **options).findings}
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "effect"),
+    [
+        (["*.env", "!sample.env"], "sample.env", "allow"),
+        (["*.env", "!sample.env"], "lib/sample.env", "allow"),
+        (["*.env", "!sample.env"], "prod.env", "deny"),
+        (["*.env", "!/sample.env"], "lib/sample.env", "deny"),
+        (["*.env", "!./sample.env"], "sample.env", "deny"),
+        (["!sample.env", "*.env"], "sample.env", "deny"),
+        (["*.env", "!sample.env", "sample.env"], "sample.env", "deny"),
+        (["secrets/*", "!secrets/public"], "secrets/public/a", "allow"),
+        (["secrets/*", "!public"], "secrets/public/a", "allow"),
+        (["secrets/*", "!secrets/public"], "secrets/key", "deny"),
+        (["secrets/**", "!secrets/public"], "secrets/public/a", "deny"),
+        (["/secrets/*", "!secrets/public"], "secrets/public/a", "deny"),
+        (["//srv/app/*.env", "!sample.env"], "sample.env", "deny"),
+        (["**", "!docs"], "docs/a.md", "deny"),
+        (["*.env", "!sample.env"], "prod.env/sample.env", "deny"),
+    ],
+)
+def test_a_negation_opens_what_relative_rules_before_it_shut(
+    rules: list[str], path: str, effect: str
+) -> None:
+    deny = [f"Read({rule})" for rule in rules]
+
+    assert read({"deny": deny}, f"/srv/app/{path}") == effect
+
+
+def test_a_negation_speaks_of_its_own_tool_list_and_file_alone() -> None:
+    assert read({"deny": ["Read(*.env)", "Edit(!a.env)"]}, "/srv/app/a.env") == "deny"
+    assert read({"deny": ["Read(*.env)"], "ask": ["Read(!a.env)"]}, "/srv/app/a.env") == "deny"
+
+
+def test_what_a_negation_opens_other_rules_still_shut() -> None:
+    rules = {"deny": ["Read(*.env)", "Read(!a.env)", "Read(//srv/**)"]}
+
+    assert read(rules, "/srv/app/a.env") == "deny"
+
+
+def test_what_a_negation_opens_is_opened_for_commands_too() -> None:
+    rules = {"deny": ["Read(*.env)", "Read(!a.env)"]}
+
+    assert run(rules, "cat a.env") == "allow"
+    assert run(rules, "cat b.env") == "deny"
+
+
+@pytest.mark.parametrize("rules", [["!a.env"], ["/*.env", "!a.env"], ["*.env", "!docs/b.md"]])
+def test_a_negation_that_opens_nothing_is_found(rules: list[str]) -> None:
+    assert "negation-ineffective" in codes({"deny": [f"Read({rule})" for rule in rules]})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"defaultMode": "nope"},
+        {"defaultMode": None},
+        {"disableBypassPermissionsMode": True},
+        {"additionalDirectories": "docs"},
+        {"ask": "Bash"},
+        {"blockReadsOutsideWorkingDirectories": "true"},
+    ],
+)
+def test_one_wrong_value_costs_the_whole_file(wrong: dict[str, object]) -> None:
+    rules = {"deny": ["Bash(make)"], **wrong}
+    (finding,) = project(rules).findings
+
+    assert run(rules, "make") == "ask"
+    assert finding.severity is Severity.ERROR
+    assert "deny rules included" in finding.help
+
+
+def test_a_wrong_value_outside_permissions_costs_the_file_as_well() -> None:
+    text = '{"model": null, "permissions": {"deny": ["Bash(make)"]}}'
+    (found,) = load(Memory({".claude/settings.json": text}), Options(cwd="/srv/app"))
+    chain = Chain.start("main", found.enforced)
+
+    assert str(chain.decide("Bash", {"command": "make"}).effect) == "ask"
+
+
+def test_a_wrong_entry_of_a_list_of_rules_is_skipped_alone() -> None:
+    assert run({"deny": [5, "Bash(make)"]}, "make") == "deny"
+
+
+def test_a_byte_order_mark_does_not_cost_the_file() -> None:
+    text = '\ufeff{"permissions": {"deny": ["Bash(make)"]}}'
+    (found,) = load(Memory({".claude/settings.json": text}), Options(cwd="/srv/app"))
+    chain = Chain.start("main", found.enforced)
+
+    assert str(chain.decide("Bash", {"command": "make"}).effect) == "deny"
+
+
+@pytest.mark.parametrize("command", ["cat a.txt", "touch a.txt", "echo x > a.txt", "cat < a.txt"])
+def test_rules_about_files_that_ask_are_not_asked_of_commands(command: str) -> None:
+    rules = {"ask": ["Read(*.txt)", "Edit(*.txt)"]}
+
+    assert run(rules, command, mode="acceptEdits") == "allow"
+
+
+def test_a_file_that_may_be_edited_may_be_read_by_a_tool_and_not_by_a_command() -> None:
+    rules = {"allow": ["Edit(//opt/**)"]}
+
+    assert read(rules, "/opt/data") == "allow"
+    assert run(rules, "cat /opt/data") == "ask"
+
+
+@pytest.mark.parametrize(
+    ("glob", "file", "effect"),
+    [("[!s]rc/**", "src/a", "allow"), ("[!s]rc/**", "xrc/a", "ask"), ("[^s]rc/**", "xrc/a", "ask")],
+)
+def test_no_set_of_characters_is_negated(glob: str, file: str, effect: str) -> None:
+    call = {"file_path": f"/srv/app/{file}"}
+
+    assert str(decide({"allow": [f"Edit({glob})"]}, "Write", call).effect) == effect
+
+
+def test_a_command_decides_by_the_file_behind_a_link_and_a_tool_by_both_names() -> None:
+    links = {"/srv/app/link": "/opt/out"}
+    rules = {"allow": ["Read(//opt/**)"]}
+
+    assert run(rules, "cat link/x", links=links) == "allow"
+    assert read(rules, "/srv/app/link/x", links=links) == "ask"
+    assert run({"allow": ["Bash"]}, "echo x > link/x", links=links) == "ask"
+    assert run({"deny": ["Read(link/**)"]}, "cat link/x", links=links) == "deny"
+
+
+def test_what_is_monitored_is_governed_by_rules_of_bash() -> None:
+    call = {"command": "make"}
+
+    assert str(decide({"deny": ["Monitor(make)"]}, "Monitor", call).effect) == "ask"
+    assert str(decide({"deny": ["Bash(make)"]}, "Monitor", call).effect) == "deny"
+    assert decide({"deny": ["Bash"]}, "Monitor", call).reason.value == "unavailable"
+    assert "monitor-rule-ignored" in codes({"deny": ["Monitor(make)"]})
+
+
+def test_an_agent_whose_tools_the_settings_deny_is_not_started() -> None:
+    found = project({"deny": ["Read"]}, {"a": "tools: Read"})
+    chain = Chain.start("main", found.enforced)
+
+    assert chain.decide("Agent", {"subagent_type": "a"}).reason.value == "no-tools"
+
+
+def test_a_rule_of_ask_without_a_star_weakens_one_of_deny_and_is_found() -> None:
+    rules = {"ask": ["Bash(git push)"], "deny": ["Bash(git *)"]}
+
+    assert run(rules, "git push") == "ask"
+    assert codes(rules) == {"ask-weakens-deny"}
+    assert "ask-weakens-deny" not in codes({**rules, "deny": ["Bash(git *)", "Bash(git push)"]})
+
+
+def test_an_agent_that_asks_less_than_its_session_is_found() -> None:
+    assert "mode-widens" in codes({}, {"a": "permissionMode: acceptEdits"})
+    assert "mode-widens" not in codes({}, {"a": "permissionMode: plan"})
+    assert "mode-widens" not in codes({"defaultMode": "plan"}, {"a": "permissionMode: acceptEdits"})
+
+
+@pytest.mark.parametrize(
+    ("answers", "rules", "effect"),
+    [
+        (("allow",), {}, "allow"),
+        (("allow",), {"deny": ["Bash(make)"]}, "deny"),
+        (("allow",), {"ask": ["Bash(make)"]}, "ask"),
+        (("ask",), {"allow": ["Bash(make)"]}, "ask"),
+        (("allow", "deny"), {"allow": ["Bash(make)"]}, "deny"),
+    ],
+)
+def test_a_hook_takes_away_a_prompt_and_no_rule(
+    answers: tuple[str, ...], rules: dict[str, object], effect: str
+) -> None:
+    assert run(rules, "make", hooks=answers) == effect
+
+
+def test_a_hook_that_allows_opens_no_critical_removal() -> None:
+    assert run({}, "rm -rf ~", hooks=("allow",)) == "ask"
+
+
+def test_files_of_windows_are_named_by_their_drive() -> None:
+    windows = {"os": "windows", "cwd": "C:\\proj", "home": "C:\\Users\\me"}
+
+    assert read({"deny": ["Read(//c/**/.env)"]}, "C:\\proj\\.env", **windows) == "deny"
+    assert read({"deny": ["Read(//c/**/.env)"]}, "D:\\x\\.env", **windows) == "ask"
+    assert read({}, "C:\\proj\\a", **windows) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rules", "call", "version", "effects"),
+    [
+        (
+            {"allow": ["Edit(src/**)"]},
+            ("Edit", {"file_path": "/srv/app/a/src/b"}),
+            "2.1.214",
+            ["allow", "ask"],
+        ),
+        (
+            {"deny": ["Read(.env)"]},
+            ("Edit", {"file_path": "/srv/app/.env"}),
+            "2.1.208",
+            ["ask", "deny"],
+        ),
+        (
+            {"deny": ["Bash(timeout:5*)"]},
+            ("Bash", {"command": "ls", "timeout": 5}),
+            "2.1.178",
+            ["allow", "deny"],
+        ),
+        ({"deny": ["mcp__*"]}, ("mcp__a__b", {}), "2.1.166", ["ask", "deny"]),
+        (
+            {"defaultMode": "bypassPermissions"},
+            ("Bash", {"command": "make"}),
+            "2.1.257",
+            ["allow", "ask"],
+        ),
+        (
+            {"defaultMode": "plan", "allow": ["Edit(**)"]},
+            ("Edit", {"file_path": "/srv/app/a"}),
+            "2.1.136",
+            ["allow", "ask"],
+        ),
+    ],
+)
+def test_a_version_decides_as_its_release_notes_say(
+    rules: dict[str, object],
+    call: tuple[str, dict[str, object]],
+    version: str,
+    effects: list[str],
+) -> None:
+    major, minor, patch = version.split(".")
+    older = f"{major}.{minor}.{int(patch) - 1}"
+
+    assert [str(decide(rules, *call, version=each).effect) for each in (older, version)] == effects
+
+
+def test_a_profile_chooses_the_version() -> None:
+    tree = Memory({".claude/settings.json": "{}"})
+    reader = front_ends(["claude-code@2.1.240"])[1]
+
+    assert [found.profile for found in reader.load(tree)] == ["claude-code@2.1.240"]
+
+
+@pytest.mark.parametrize("profile", ["claude-code@", "claude-code@new", "nobody@1.0", "2.1.329"])
+def test_a_profile_that_is_none_is_an_error(profile: str) -> None:
+    with pytest.raises(PolicyError, match="expected"):
+        front_ends([profile])
+
+
+def test_the_page_of_what_is_declared_and_done_is_the_one_that_is_kept() -> None:
+    kept = Path(claude.__file__).with_name("DECLARED.md").read_text("utf-8")
+
+    assert page() == kept, "run `python -m policy.hosts.claude.declared` and keep it"
