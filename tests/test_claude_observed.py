@@ -13,7 +13,7 @@ from policy.errors import PolicyError
 from policy.finding import Severity
 from policy.hosts import claude, front_ends
 from policy.hosts.claude import Options, load
-from policy.hosts.claude.declared import page
+from policy.hosts.claude.declared_page import page
 from policy.project import Project
 from policy.tree import Memory
 
@@ -295,4 +295,4 @@ def test_a_profile_that_is_none_is_an_error(profile: str) -> None:
 def test_the_page_of_what_is_declared_and_done_is_the_one_that_is_kept() -> None:
     kept = Path(claude.__file__).with_name("DECLARED.md").read_text("utf-8")
 
-    assert page() == kept, "run `python -m policy.hosts.claude.declared` and keep it"
+    assert page() == kept, "run `python -m policy.hosts.claude.declared_page` and keep it"

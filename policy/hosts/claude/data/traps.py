@@ -1,7 +1,7 @@
 """What people declare for Claude Code, as small examples whose meaning is worked out.
 
 Each is a set of files and a call. Nothing here says what comes of it:
-`policy.hosts.claude.declared` loads the files and decides the call in both
+`policy.hosts.claude.declared_page` loads the files and decides the call in both
 readings, and prints what it finds.
 """
 

@@ -1,6 +1,6 @@
 """What is declared, and what the host does: a page, worked out from the front end.
 
-``python -m policy.hosts.claude.declared`` prints ``DECLARED.md``, which a test
+``python -m policy.hosts.claude.declared_page`` prints ``DECLARED.md``, which a test
 compares with the page that is kept beside this module.
 """
 
@@ -32,7 +32,7 @@ _HEAD: Final = """\
 
 What files declare, and what the host makes of it. *Declared* is the attenuated reading, in which a
 chain only narrows; then follows what each version enforces. {observed} was run and observed; of
-the others the release notes were read. Printed by `python -m policy.hosts.claude.declared`.
+the others the release notes were read. Printed by `python -m policy.hosts.claude.declared_page`.
 """
 
 
