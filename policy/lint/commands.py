@@ -70,8 +70,12 @@ _READING: Final = frozenset({"read", "read_file", "file_read", "view"})
 def command_findings(positions: Positions) -> Iterator[Finding]:
     """Yield what commands that were decided show of the rules of a project, a rule once."""
     seen: set[object] = set()
+    known: set[object] = set()
     for chain in positions.chains:
         found = _Commands(positions, chain.table)
+        if found.key in known:
+            continue  # what else tells the tables apart is not asked about
+        known.add(found.key)
         for finding in (*found.runners(), *found.readers(), *found.twins()):
             mark = (finding.code, finding.place)
             if mark not in seen:
@@ -93,6 +97,18 @@ class _Commands:
             if argument.kind is ArgumentKind.COMMAND or "command" in argument.fields
         }
         object.__setattr__(self, "shells", shells)
+
+    @property
+    def key(self) -> object:
+        """What all that is asked here depends on: the rows of shells and of what reads files."""
+        readers = {
+            tool
+            for part in self.table.use.parts
+            for tool in part.rules.dialect.arguments
+            if tool.casefold() in _READING
+        }
+        lookups = [self.table.lookup(tool) for tool in sorted({*self.shells, *readers})]
+        return tuple((frozenset(id(row) for row, _ in one.rows), one.floor) for one in lookups)
 
     def decide(self, tool: str, command: str) -> Decision:
         """Return what a command gets."""
@@ -128,11 +144,12 @@ class _Commands:
 
     def readers(self) -> Iterator[Finding]:
         """Yield the rules that deny reading a file which a command that is allowed prints."""
+        possible = {tool: self._possible(tool) for tool in self.shells}
         for entry, path in self._unreadable():
-            for tool in self.shells:
+            for tool, forms in possible.items():
                 printed = [
                     (command, decision)
-                    for command in map(partial(_filled, path=path), _READERS)
+                    for command in map(partial(_filled, path=path), forms)
                     if (decision := self.decide(tool, command)).effect is Effect.ALLOW
                 ]
                 if not printed:
@@ -149,6 +166,22 @@ class _Commands:
                     " with a sandbox",
                 )
                 break
+
+    def _possible(self, tool: str) -> list[str]:
+        """Return the forms of `_READERS` that some rule, or none, may allow for some file."""
+        allowed = [
+            pattern.tokens[0] if pattern.tokens and isinstance(pattern.tokens[0], str) else ""
+            for row, _ in self.table.lookup(tool).rows
+            for entry in row.entries
+            if entry.effect is Effect.ALLOW and (pattern := entry.pattern) is not None
+        ]
+        heads = {form: form.partition("{")[0] for form in _READERS}
+        return [
+            form
+            for form, head in heads.items()
+            if self.decide(tool, _filled(form, _ANYTHING)).effect is Effect.ALLOW
+            or any(text.startswith(head) or head.startswith(text) for text in allowed)
+        ]
 
     def _unreadable(self) -> Iterator[tuple[RowEntry, str]]:
         """Yield the written rules that deny reading, each with a path that it denies."""
