@@ -15,6 +15,7 @@ from policy.hosts import claude, front_ends
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.declared_page import page
 from policy.project import Project
+from policy.source import Source
 from policy.tree import Memory
 
 
@@ -277,6 +278,73 @@ def test_a_version_decides_as_its_release_notes_say(
     older = f"{major}.{minor}.{int(patch) - 1}"
 
     assert [str(decide(rules, *call, version=each).effect) for each in (older, version)] == effects
+
+
+def test_the_tool_that_ends_stays_while_any_other_does() -> None:
+    assert str(decide({"deny": ["EndConversation"]}, "EndConversation").effect) == "allow"
+    assert str(decide({"ask": ["EndConversation"]}, "EndConversation").effect) == "allow"
+    assert str(decide({"deny": ["*"]}, "EndConversation").effect) == "deny"
+    named = {"deny": ["*"], "allow": ["EndConversation"]}
+    assert str(decide(named, "EndConversation").effect) == "allow"
+
+
+def test_one_rule_that_allows_a_folder_makes_of_all_of_them_the_only_ones() -> None:
+    def enter(permissions: object, path: str) -> str:
+        return str(decide(permissions, "Cd", {"path": path}).effect)
+
+    assert enter({}, "~/code") == "allow"
+    assert enter({"allow": ["Cd(~/code/*)"]}, "~/code/app") == "allow"
+    assert enter({"allow": ["Cd(~/code/*)"]}, "~/code/app/src") == "deny"
+    assert enter({"allow": ["Cd(~/code/**)"]}, "~/code") == "allow"
+    assert enter({"deny": ["Cd(~/code)"]}, "~/code") == "deny"
+
+
+def test_only_the_agent_that_brings_a_server_along_has_its_tools() -> None:
+    front = "mcpServers:\n  - browser: {command: npx}"
+    main = Chain.start("main", project({}, {"a": front}).enforced)
+
+    assert main.decide("mcp__browser__click", {}).reason.value == "unavailable"
+    assert str(main.spawn("a").decide("mcp__browser__click", {}).effect) == "ask"
+
+
+def test_agents_in_the_folders_of_another_host_are_not_read() -> None:
+    text = "---\nname: a\ndescription: d\ntools: {allow: [read]}\n---\n"
+
+    assert not load(Memory({".config/zeph/agents/a.md": text, ".zeph/agents/a.md": text}))
+
+
+def test_a_command_that_only_one_shell_of_windows_is_denied_is_found() -> None:
+    rules = {"deny": ["Bash(curl *)"]}
+
+    assert "shell-twin-missing" in codes(rules, os="windows")
+    assert "shell-twin-missing" not in codes(rules)
+    both = {"deny": ["Bash(curl *)", "PowerShell(curl *)"]}
+    assert "shell-twin-missing" not in codes(both, os="windows")
+
+
+def test_a_broken_file_of_an_administrator_stops_the_host() -> None:
+    managed = Source("managed-settings.json", '{"permissions": {"deny": ["Bash"],}}')
+    decision = decide({}, "Read", {"file_path": "/srv/app/a"}, managed=managed)
+
+    assert str(decision.effect) == "deny"
+    assert "invalid-json" in codes({}, managed=managed)
+
+
+def test_auto_mode_is_no_mode_where_it_is_switched_off() -> None:
+    rules = {"disableAutoMode": "disable"}
+    found = project(rules, {"a": "permissionMode: auto"})
+    child = Chain.start("main", found.enforced).spawn("a")
+
+    assert child.decide("Bash", {"command": "make"}).reason.value == "default"
+    assert decide(rules, "Bash", {"command": "make"}, mode="auto").reason.value == "default"
+
+
+def test_reads_outside_that_are_blocked_are_denied_to_tools_and_asked_of_commands() -> None:
+    rules = {"blockReadsOutsideWorkingDirectories": True, "allow": ["Bash", "Read"]}
+
+    assert read(rules, "/opt/data") == "deny"
+    assert run(rules, "cat /opt/data") == "ask"
+    assert run(rules, "cat /opt/data", mode="bypassPermissions") == "ask"
 
 
 def test_a_profile_chooses_the_version() -> None:

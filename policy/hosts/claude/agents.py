@@ -9,12 +9,13 @@ spelling was to take away.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from typing import Final
 
 import attrs
 
 from policy.documents.frontmatter import Kind, misplaced_front_matter, split_front_matter
-from policy.documents.node import Mapping, Node, Scalar
+from policy.documents.node import Mapping, Node, Scalar, Sequence
 from policy.documents.text import cite
 from policy.documents.traps import find_traps
 from policy.documents.yaml_nodes import read_yaml
@@ -39,6 +40,7 @@ class Definition:
         disallowed: the tools it has not.
         mode: its permission mode, or None.
         memory: whether it has a memory.
+        servers: names of the MCP servers that it brings along.
         plugin: whether a plugin offers it.
         place: of its name; None for one that is built in.
         span: of its name.
@@ -49,6 +51,7 @@ class Definition:
     disallowed: Declared = Declared(Presence.ABSENT)
     mode: str | None = None
     memory: bool = False
+    servers: tuple[str, ...] = ()
     plugin: bool = False
     place: Place | None = None
     span: Span | None = attrs.field(default=None, repr=False)
@@ -160,6 +163,7 @@ class _Reader:
                 tools,
                 disallowed,
                 self._mode(),
+                servers=tuple(_servers(self.node.get("mcpServers"))),
                 memory=isinstance(memory, Scalar) and memory.value in ("user", "project", "local"),
                 plugin=self.plugin,
                 place=name.span.place,
@@ -231,6 +235,14 @@ class _Reader:
 
     def _warn(self, code: str, message: str, span: Span, help: str = "") -> None:
         self.findings.append(Finding(code, message, Severity.WARNING, span, help=help))
+
+
+def _servers(node: Node | None) -> Iterator[str]:
+    # `- name: {command: …}` brings one along; `- name` is one that is there already.
+    items = node.items if isinstance(node, Sequence) else (node,)
+    for item in items:
+        if isinstance(item, Mapping):
+            yield from (entry.name for entry in item.entries)
 
 
 def _letters(key: str) -> str:

@@ -9,6 +9,7 @@ as projects of their own, and the reason is said.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 import attrs
@@ -31,6 +32,7 @@ _OTHERS: Final = frozenset(
     ".a3s .agents .codex .continue .copilot .cursor .gemini .github .kiro .opencode .pikuri"
     " .windsurf .zeph".split()
 )
+_CONFIGURED: Final = frozenset({(".config", "zeph"), (".config", "opencode")})
 _STRAY: Final = "the host looks for agents in `.claude/agents` and in plugins"
 _ALONE: Final = "only its front matter says that it is an agent"
 _NAMES: Final = {"settings.json": "project", "settings.local.json": "local"}
@@ -157,6 +159,8 @@ class _Discovery:
 
     def _stray_agent(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
         if not _OTHERS.isdisjoint(segments) or segments[-1] == "SKILL.md":
+            return
+        if any(pair in _CONFIGURED for pair in pairwise(segments)):
             return
         role = self._read(path, "agent", "", limits.AGENT_BYTES, _STRAY)
         if role.source is None:

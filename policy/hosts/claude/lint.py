@@ -160,6 +160,22 @@ def settings_findings(session: Session, files: list[Settings]) -> Iterator[Findi
     """Yield what is wrong with the rules of a session as a whole."""
     yield from _negations(files)
     yield from _shadowed(session, files)
+    if session.options.os == "windows":
+        yield from _twins(files)
+
+
+def _twins(files: list[Settings]) -> Iterator[Finding]:
+    denied = [rule for each in files for rule in each.rules if rule.effect is Effect.DENY]
+    if any(rule.text.startswith("PowerShell") for rule in denied):
+        return
+    for rule in denied:
+        if rule.text.startswith("Bash("):
+            yield _warn(
+                "shell-twin-missing",
+                f"`{rule.text}` denies a command that PowerShell may run",
+                rule.span,
+                help=f"deny `PowerShell{rule.text[4:]}` as well",
+            )
 
 
 def _negations(files: list[Settings]) -> Iterator[Finding]:

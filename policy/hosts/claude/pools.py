@@ -78,6 +78,7 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
     ]
     memory = known_agents.MEMORY_TOOLS if definition.memory else ()
     entries = [entry for entry in entries if entry.tool not in memory]
+    entries += _elsewhere(definition, session)
     available = _available(session, position)
     for tool, rule, place in _listed(definition):
         if tool in available or tool in memory:
@@ -93,6 +94,18 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
         entries += (Entry(tool, Effect.ALLOW, rule="a member of a team") for tool in team)
     entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
+
+
+def _elsewhere(definition: Definition, session: Session) -> Iterator[Entry]:
+    """Yield what denies the tools of servers that only other agents bring along."""
+    there = {*definition.servers, *(session.options.servers or ())}
+    for other in session.agents.values():
+        for server in other.servers:
+            if server not in there:
+                glob = f"mcp__{server}__*"
+                yield Entry(
+                    glob, Effect.DENY, reason=Reason.UNAVAILABLE, rule=glob, place=other.place
+                )
 
 
 def _available(session: Session, position: Position) -> frozenset[str]:

@@ -144,7 +144,10 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         if mode == "auto":
             reason = Reason.CLASSIFIER
         entries += _defaults(session, mode)
+    entries += _folders_to_enter(session)
     entries = [*_removals(session, mode), *entries]
+    if not session.is_removed(known.LAST):
+        entries.insert(0, _built_in(known.LAST, Effect.ALLOW, why="stays with any other tool"))
     if mode == "dontAsk" and default is Effect.ASK:
         default = Effect.DENY
     return RuleSet(tuple(_answered(entries, mode)), default, dialect(session, mode), reason)
@@ -301,6 +304,15 @@ def _skills(session: Session) -> Iterator[Entry]:
         if skill.asked:
             for name in (skill.name, "/" + skill.name):
                 yield _built_in("Skill", Effect.ASK, Pattern.exactly(name), why="lists tools")
+
+
+def _folders_to_enter(session: Session) -> Iterator[Entry]:
+    # One rule that allows folders makes of all of them the only ones.
+    listed = any(
+        line.entry.tool == known.ENTER and line.entry.effect is Effect.ALLOW
+        for line in session.lines
+    )
+    yield _built_in(known.ENTER, Effect.DENY if listed else Effect.ALLOW, why="the user enters it")
 
 
 def _agents(session: Session, mode: str) -> Iterator[Entry]:

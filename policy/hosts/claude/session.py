@@ -18,6 +18,7 @@ from policy.decision import Reason
 from policy.effect import Effect
 from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.lines import Line, Lines, Scope
 from policy.hosts.claude.negations import opened
 from policy.hosts.claude.options import Options
@@ -89,7 +90,17 @@ class Session:
 
     def is_removed(self, tool: str) -> bool:
         """Return whether a rule takes the tool away from every agent."""
-        return any(pattern.matches(tool) for pattern in self._removals)
+        if not any(pattern.matches(tool) for pattern in self._removals):
+            return False
+        return tool != known.LAST or self._ends
+
+    @cached_property
+    def _ends(self) -> bool:
+        others = known.NAMES - {known.LAST, known.ENTER}
+        named = (line.entry for line in self.lines if line.entry.tool == known.LAST)
+        return all(map(self.is_removed, others)) and not any(
+            entry.effect is Effect.ALLOW for entry in named
+        )
 
     @cached_property
     def cache(self) -> dict[object, object]:

@@ -249,7 +249,25 @@ def _agent(rule: RuleText, content: str) -> Lines:
     return Lines((Line(rule.entry("Agent", Pattern.exactly(content))),)) + found
 
 
-_READERS: Final = {"WebFetch": _host, "Skill": _skill, "Agent": _agent}
+def _folder(rule: RuleText, content: str) -> Lines:
+    try:
+        patterns = path_patterns(content, rule.scope.anchors, Effect.ALLOW)
+    except notations.Unusable as unusable:
+        return rule.skipped("dead-path-rule", f"matches no folder: {unusable}")
+    if not content.endswith("/**"):
+        # It names the folder itself, not what is below it.
+        patterns = tuple(
+            Pattern.of(Kind.PATH, pattern.tokens[:-1] if _is_tree(pattern) else pattern.tokens)
+            for pattern in patterns
+        )
+    return rule.lines([known.ENTER], patterns)
+
+
+def _is_tree(pattern: Pattern) -> bool:
+    return pattern.tokens[-1] is Gap.DEEP
+
+
+_READERS: Final = {known.ENTER: _folder, "WebFetch": _host, "Skill": _skill, "Agent": _agent}
 
 _DEAD: Final = {
     "Write": "Edit",

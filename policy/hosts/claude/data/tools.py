@@ -10,8 +10,10 @@ __all__ = [
     "ALIASES",
     "ARGUMENTS",
     "EDITING",
+    "ENTER",
     "FILE_TOOLS",
     "INTERACTIVE",
+    "LAST",
     "NAMES",
     "OPERAND_READ",
     "OPERAND_REMOVE",
@@ -50,12 +52,18 @@ UNASKED: Final = frozenset(
     " TodoWrite ToolSearch WaitForMcpServers PushNotification EndConversation".split()
 )
 
+# The tool that stays while any other does, whatever rules say.
+LAST: Final = "EndConversation"
+
+# What a user enters a folder with: no tool, though rules speak of it as of one.
+ENTER: Final = "Cd"
+
 # Tools that ask whatever the rules and the mode are.
 INTERACTIVE: Final = frozenset({"AskUserQuestion"})
 
 NAMES: Final = UNASKED | frozenset(
-    "Artifact AskUserQuestion Bash Edit ExitPlanMode Glob Grep LSP Monitor NotebookEdit PowerShell"
-    " Read ShareOnboardingGuide WebFetch WebSearch Workflow Write".split()
+    "Artifact AskUserQuestion Bash Cd Edit ExitPlanMode Glob Grep LSP Monitor NotebookEdit"
+    " PowerShell Read ShareOnboardingGuide WebFetch WebSearch Workflow Write".split()
 ) - {"TodoRead"}
 
 _COMMAND = Argument(ArgumentKind.COMMAND, ("command",))
@@ -67,6 +75,7 @@ ARGUMENTS: Final = {
     "Bash": _COMMAND,
     "Monitor": _COMMAND,
     "PowerShell": Argument(ArgumentKind.TEXT, ("command",)),
+    ENTER: _FOLDER,
     "Read": _FILE,
     "Write": _FILE,
     "Edit": _FILE,
