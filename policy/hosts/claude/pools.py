@@ -80,6 +80,8 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
     entries = [entry for entry in entries if entry.tool not in memory]
     entries += _elsewhere(definition, session)
     available = _available(session, position)
+    if position.main and session.enters:
+        entries.append(Entry(known.ENTER, Effect.ALLOW, rule="the user"))
     for tool, rule, place in _listed(definition):
         if tool in available or tool in memory:
             types = _type_list(definition) if tool == "Agent" and position.main else None

@@ -71,7 +71,7 @@ def _read(rule: RuleText) -> Lines:
 def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:
     name = known.ALIASES.get(tool, tool)
     if content is None or (content.strip(" ") == "*" and content.startswith("*")):
-        if name not in known.NAMES:
+        if name not in known.NAMES and name != known.ENTER:
             return _unknown(rule, tool)
         if name == "Edit" and content is not None and rule.effect is Effect.ALLOW:
             return rule.lines([name], notations.paths("**", rule.scope.anchors.cwd, fold=True))

@@ -69,7 +69,7 @@ def dialect(session: Session, mode: str) -> Dialect:
     """Return how calls are read in *mode*."""
     return Dialect(
         f"claude-code@{session.options.version}",
-        arguments=known.ARGUMENTS,
+        arguments=known.ENTERING if session.enters else known.ARGUMENTS,
         aliases=known.ALIASES,
         shell=attrs.evolve(_EDITING_SHELL if mode in _EDITS else _SHELL, cwd=session.cwd),
         cwd=session.cwd,
@@ -147,7 +147,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     entries += _folders_to_enter(session)
     entries = [*_removals(session, mode), *entries]
     if not session.is_removed(known.LAST):
-        entries.insert(0, _built_in(known.LAST, Effect.ALLOW, why="stays with any other tool"))
+        entries.insert(0, _built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
     if mode == "dontAsk" and default is Effect.ASK:
         default = Effect.DENY
     return RuleSet(tuple(_answered(entries, mode)), default, dialect(session, mode), reason)
@@ -308,11 +308,9 @@ def _skills(session: Session) -> Iterator[Entry]:
 
 def _folders_to_enter(session: Session) -> Iterator[Entry]:
     # One rule that allows folders makes of all of them the only ones.
-    listed = any(
-        line.entry.tool == known.ENTER and line.entry.effect is Effect.ALLOW
-        for line in session.lines
-    )
-    yield _built_in(known.ENTER, Effect.DENY if listed else Effect.ALLOW, why="the user enters it")
+    if session.enters:
+        effect = Effect.DENY if Effect.ALLOW in session.enters else Effect.ALLOW
+        yield _built_in(known.ENTER, effect, why="the user enters it")
 
 
 def _agents(session: Session, mode: str) -> Iterator[Entry]:

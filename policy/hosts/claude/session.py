@@ -95,8 +95,13 @@ class Session:
         return tool != known.LAST or self._ends
 
     @cached_property
+    def enters(self) -> frozenset[Effect]:
+        """What rules say of folders that the user enters, if there are such rules."""
+        return frozenset(e.entry.effect for e in self.lines if e.entry.tool == known.ENTER)
+
+    @cached_property
     def _ends(self) -> bool:
-        others = known.NAMES - {known.LAST, known.ENTER}
+        others = known.NAMES - {known.LAST}
         named = (line.entry for line in self.lines if line.entry.tool == known.LAST)
         return all(map(self.is_removed, others)) and not any(
             entry.effect is Effect.ALLOW for entry in named

@@ -31,7 +31,7 @@ BUILT_IN: Final[dict[str, tuple[tuple[str, ...] | None, tuple[str, ...]]]] = {
 
 # No agent below the main conversation has these.
 NEVER_BELOW: Final = frozenset(
-    "AskUserQuestion Cd EndConversation EnterPlanMode ExitPlanMode ScheduleWakeup TaskOutput"
+    "AskUserQuestion EndConversation EnterPlanMode ExitPlanMode ScheduleWakeup TaskOutput"
     " WaitForMcpServers Workflow".split()
 )
 

@@ -11,6 +11,7 @@ __all__ = [
     "ARGUMENTS",
     "EDITING",
     "ENTER",
+    "ENTERING",
     "FILE_TOOLS",
     "INTERACTIVE",
     "LAST",
@@ -62,7 +63,7 @@ ENTER: Final = "Cd"
 INTERACTIVE: Final = frozenset({"AskUserQuestion"})
 
 NAMES: Final = UNASKED | frozenset(
-    "Artifact AskUserQuestion Bash Cd Edit ExitPlanMode Glob Grep LSP Monitor NotebookEdit"
+    "Artifact AskUserQuestion Bash Edit ExitPlanMode Glob Grep LSP Monitor NotebookEdit"
     " PowerShell Read ShareOnboardingGuide WebFetch WebSearch Workflow Write".split()
 ) - {"TodoRead"}
 
@@ -75,7 +76,6 @@ ARGUMENTS: Final = {
     "Bash": _COMMAND,
     "Monitor": _COMMAND,
     "PowerShell": Argument(ArgumentKind.TEXT, ("command",)),
-    ENTER: _FOLDER,
     "Read": _FILE,
     "Write": _FILE,
     "Edit": _FILE,
@@ -92,6 +92,9 @@ ARGUMENTS: Final = {
     "Skill": Argument(ArgumentKind.TEXT, ("skill",)),
     "Agent": Argument(ArgumentKind.TEXT, ("subagent_type",), absent="general-purpose"),
 }
+
+# The same where rules speak of folders to enter.
+ENTERING: Final = {**ARGUMENTS, ENTER: _FOLDER}
 
 # Scalar fields a rule of `deny` or `ask` can speak of as `name:value`.
 PARAMETERS: Final = {
