@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy import limits
 from policy.codec import table_from_json, table_to_json
 from policy.effect import Effect
 from policy.hosts.a3s import A3sError, PermissionManager, PermissionPolicy, Profile
@@ -83,6 +84,37 @@ def test_a5_what_is_malformed_does_nothing_or_is_refused_where_that_is_wanted(te
     assert rule.entries(Effect.DENY) == ()
     with pytest.raises(A3sError, match="matches no call"):
         rule.checked()
+
+
+LONG = "x" * limits.PATTERN_CHARACTERS
+
+
+@pytest.mark.parametrize("text", [f"Bash(rm {LONG}*)", f"bash({LONG}:*)", f"b?sh({LONG})"])
+def test_a_rule_that_is_too_long_grants_nothing_and_denies_its_tool(text: str) -> None:
+    listed, other = {"command": f"rm {LONG}"}, {"command": "ls"}
+
+    assert said("bash", listed, deny=[text], allow=["bash"]) is Effect.DENY
+    assert said("bash", other, deny=[text], allow=["bash"]) is Effect.DENY
+    assert said("bash", other, ask=[text], default=Effect.ALLOW) is Effect.DENY
+    assert said("bash", listed, allow=[text], default=Effect.DENY) is Effect.DENY
+    assert said("read", {"file_path": "a"}, deny=[text], allow=["read"]) is Effect.ALLOW
+    with pytest.raises(A3sError, match="at most 8,190 characters"):
+        PermissionRule.of(text).checked()
+
+
+@pytest.mark.parametrize("tool", [f"mcp__{LONG}", f"*{LONG}"])
+def test_a_tool_that_is_too_long_may_be_any(tool: str) -> None:
+    assert said("bash", {}, deny=[tool], allow=["bash"]) is Effect.DENY
+    assert said("bash", {}, allow=[tool]) is Effect.ASK
+
+
+def test_the_longest_rule_is_read() -> None:
+    name = "mcp__" + "x" * (limits.PATTERN_CHARACTERS - 7)
+    longest = f"Bash({'x' * (limits.PATTERN_CHARACTERS - 8)})"
+
+    assert said(f"{name}y", {}, deny=[name], allow=["*"]) is Effect.DENY
+    assert said("bash", {"command": "ls"}, deny=[longest], allow=["bash"]) is Effect.ALLOW
+    assert said("bash", {"command": longest[5:-1]}, deny=[longest]) is Effect.DENY
 
 
 def test_a2_a_rule_has_a_tool_and_everything_between_the_outer_parentheses() -> None:

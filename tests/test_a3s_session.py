@@ -88,6 +88,21 @@ def test_a_mistake_of_a_session_has_a_place(text: str, message: str) -> None:
 # --- agents that are started unasked (A43) -------------------------------------
 
 
+def test_a_rule_that_is_too_long_is_told() -> None:
+    rule = f"Bash({'x' * 9_000})"
+    told = [
+        found
+        for found in workspace(
+            {"a3s.session.yaml": f"permissions: {{deny: ['{rule}']}}\n"}
+        ).findings
+        if found.code == "a3s-rule-too-long"
+    ]
+
+    assert [found.message for found in told] == [
+        "a rule of 9,006 characters is not read, and denies every call of its tool here"
+    ]
+
+
 def test_a43_hiding_the_tools_that_start_agents_denies_nothing() -> None:
     text = "permissions: {allow: [task]}\nauto_delegation: {allow_manual_delegation: false}\n"
     found = session(text)
@@ -199,6 +214,16 @@ def test_a58_a_script_starts_one_agent_a_call() -> None:
         script = workspace(STARTING).chain("main", "script:a", reading=reading)
         assert script.decide("task", {"tasks": [one]}).effect is Effect.ALLOW
         assert script.decide("task", {"tasks": [one, two]}).effect is Effect.DENY
+
+
+def test_a_name_that_is_too_long_in_the_list_of_a_script_grants_nothing() -> None:
+    listed = f"---\nkind: script\npath: a.js\nallowed_tools: [{'x' * 9_000}, read]\n---\n"
+
+    for reading in ("attenuated", "enforced"):
+        files = {**STARTING, "tools/a.md": listed}
+        script = workspace(files).chain("main", "script:a", reading=reading)
+        assert script.decide("x" * 9_000, {}).effect is Effect.DENY
+        assert script.decide("read", {"file_path": "a"}).effect is Effect.ALLOW
 
 
 def test_s16_a_script_by_its_name_is_started_by_the_host_alone() -> None:

@@ -17,6 +17,7 @@ _BY_SEVERITY: Final = {
         "a3s-inert-lane",
         "a3s-inert-spawn-rule",
         "a3s-malformed-rule",
+        "a3s-rule-too-long",
         "a3s-policy-disabled",
         # agents
         "a3s-agent-skipped",

@@ -12,6 +12,7 @@ from typing import Final
 
 import attrs
 
+from policy import limits
 from policy.chain import Link, SpawnDenied
 from policy.decision import Reason
 from policy.effect import Effect
@@ -94,8 +95,8 @@ _ONE_TASK: Final = Entry(
 
 
 def _listable(name: str) -> bool:
-    # `*` and `Bash(ls:*)` are names that no tool has.
-    return bool(name) and not set(name) & set("*?()\\ ")
+    # `*` and `Bash(ls:*)` are names that no tool has; one that is too long grants nothing.
+    return 0 < len(name) < limits.PATTERN_CHARACTERS and not set(name) & set("*?()\\ ")
 
 
 def no_spawning(world: World) -> RuleSet:

@@ -34,6 +34,14 @@ def rule_findings(
             help="write `Tool` or `Tool(pattern)`, without blanks and with both parentheses",
             edits=_mended(rule) if effect is Effect.DENY else (),
         )
+    elif rule.is_too_long:
+        told = "grants nothing" if effect is Effect.ALLOW else "denies every call of its tool"
+        yield finding(
+            "a3s-rule-too-long",
+            f"a rule of {len(rule.text):,} characters is not read, and {told} here",
+            rule.span,
+            help="write several rules, or one with a `*`",
+        )
     else:
         yield from _name(rule, effect, known)
         if not rule.any_argument and rule.pattern is not None:

@@ -12,6 +12,7 @@ from typing import Final
 
 import attrs
 
+from policy import limits
 from policy.effect import Effect
 from policy.hosts.a3s.errors import A3sError, Kind
 from policy.hosts.a3s.names import MODES, Lane
@@ -67,12 +68,21 @@ class PermissionRule:
         return "*" in self.tool or "?" in self.tool
 
     @property
-    def problem(self) -> str:
-        """Why the rule matches no call, or ""."""
+    def is_too_long(self) -> bool:
+        """Whether what the rule matches is not told here, though the host would."""
+        return len(self.text) > _LONGEST and not self._misnamed
+
+    @property
+    def _misnamed(self) -> str:
         if not self.tool:
             return "a rule without a tool"
-        if _NO_NAME.search(self.tool):
-            return "no tool has the name"
+        return "no tool has the name" if _NO_NAME.search(self.tool) else ""
+
+    @property
+    def problem(self) -> str:
+        """Why the rule matches no call, or ""."""
+        if self._misnamed or self.is_too_long:
+            return self._misnamed
         try:
             self._argument()
             self._tools()
@@ -84,9 +94,12 @@ class PermissionRule:
         """Return the rule itself.
 
         Raises:
-            A3sError: it can match no call, which the host would not say.
+            A3sError: it can match no call, which the host would not say, or is too long.
 
         """
+        if self.is_too_long:
+            msg = f"a rule has at most {_LONGEST:,} characters"
+            raise A3sError(Kind.RULE, msg, self.span)
         if self.problem:
             msg = f"`{self.text}` matches no call: {self.problem}"
             raise A3sError(Kind.RULE, msg, self.span, help=_MEND)
@@ -97,10 +110,18 @@ class PermissionRule:
         return not self.problem and any(names_tool(named, tool) for named in self._tools())
 
     def entries(self, effect: Effect) -> tuple[Entry, ...]:
-        """Return the lines that the rule becomes; none where it matches no call."""
-        if self.problem:
+        """Return the lines that the rule becomes; none where it matches no call.
+
+        A rule that is too long grants nothing; one that was to deny or to ask denies
+        every call of its tool, since it might have spoken of that call.
+        """
+        if self.problem or (self.is_too_long and effect is Effect.ALLOW):
             return ()
         place = self.span.place if self.span else None
+        if self.is_too_long:
+            return tuple(
+                Entry(tool, Effect.DENY, rule=self.text, place=place) for tool in self._tools()
+            )
         pattern = self._argument()
         return tuple(
             Entry(tool, effect, pattern, rule=self.text, place=place) for tool in self._tools()
@@ -112,6 +133,8 @@ class PermissionRule:
         return slashed(self.pattern)
 
     def _tools(self) -> tuple[str, ...]:
+        if len(self.tool) > _LONGEST:
+            return ("*",)
         if self.is_glob:
             slashed(self.tool)
             return (f"={self.tool}",)
@@ -120,6 +143,9 @@ class PermissionRule:
             return (f"={self.tool}:*", self.tool)
         return (self.tool,)
 
+
+# As long as what is matched may be, with the `:*` that a prefix gets.
+_LONGEST: Final = limits.PATTERN_CHARACTERS - len(":*")
 
 # What no name of a tool holds.
 _NO_NAME: Final = re.compile(r"[\s()]|^=")
