@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from policy.effect import Effect
 from policy.finding import Severity
 from policy.hosts.claude import Options, load
 from policy.project import Project
 from policy.tree import Folder, Memory
+from policy.workspace import load_tree
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -182,3 +185,40 @@ def test_settings_of_the_user_are_given_by_options() -> None:
 
     assert found.root == ""
     assert not found.findings
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "call"),
+    [
+        ("Bash(rm {})", "Bash", {"command": "ls"}),
+        ("Read(//{})", "Bash", {"command": "cat /etc/hosts"}),
+        ("Read(//{})", "Read", {"file_path": "/etc/hosts"}),
+        ("{}", "Bash", {"command": "ls"}),
+    ],
+)
+def test_a_rule_that_is_too_long_denies_all_of_its_tool(
+    rule: str, tool: str, call: dict[str, object]
+) -> None:
+    long = rule.format("X" * 9_000)
+
+    settings = json.dumps({"permissions": {"allow": ["Bash", "Read"], "deny": [long]}})
+    found = load_tree(Memory({".claude/settings.json": settings}))
+
+    assert "malformed-rule" in {finding.code for finding in found.findings}
+    assert found.chain("main").decide(tool, call).effect is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    ("lists", "effect"),
+    [
+        ({"allow": ["Bash"], "ask": [f"Bash({'x' * 9_000})"]}, Effect.ASK),
+        ({"allow": [f"Bash({'x' * 9_000})"]}, Effect.ASK),
+        ({"allow": ["Bash"]}, Effect.ALLOW),
+    ],
+)
+def test_a_rule_that_is_too_long_asks_for_all_of_its_tool_and_allows_none(
+    lists: dict[str, list[str]], effect: Effect
+) -> None:
+    found = load_tree(Memory({".claude/settings.json": json.dumps({"permissions": lists})}))
+
+    assert found.chain("main").decide("Bash", {"command": "make all"}).effect is effect

@@ -16,6 +16,7 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.lines import Line, Lines, RuleText, Scope
 from policy.hosts.claude.specifiers import PARAMETER, read_parameter, read_specifier, unread
+from policy.limits import PATTERN_CHARACTERS
 from policy.parse import parse_matcher
 from policy.patterns import notations
 from policy.source import Span
@@ -36,9 +37,25 @@ def read_rule(text: str, span: Span, effect: Effect, scope: Scope) -> Lines:
     try:
         matcher = parse_matcher(text, span)
     except PolicyError as error:
+        if len(text) > PATTERN_CHARACTERS and effect is not Effect.ALLOW:
+            found = Finding.of(error, "malformed-rule", consequence=_WIDENED)
+            return read_rule(_wider(text), span, effect, scope) + Lines((), found)
         code = "unknown-tool" if _WORDS.fullmatch(text) else "malformed-rule"
         return Lines((), Finding.of(error, code, consequence=_SKIPPED))
     return _read(RuleText(text, matcher, span, effect, scope))
+
+
+# A rule that is too long here may be none for the host, so it is taken for more than it says.
+_WIDENED: Final = "it is taken for a rule about every call of its tool"
+
+
+def _wider(text: str) -> str:
+    """Return a short rule that speaks of every call that *text* may speak of."""
+    tool = text.partition("(")[0]
+    if len(tool) > PATTERN_CHARACTERS:
+        return "*"
+    # What commands do to files is spoken of by rules about paths, not by those about tools.
+    return f"{tool}(//**)" if tool in known.FILE_TOOLS else tool
 
 
 _SKIPPED: Final = "the host skips the rule; nothing it says is in force"
