@@ -347,6 +347,17 @@ def test_reads_outside_that_are_blocked_are_denied_to_tools_and_asked_of_command
     assert run(rules, "cat /opt/data", mode="bypassPermissions") == "ask"
 
 
+def test_a_model_that_the_host_does_not_know_is_refused_where_rules_speak_of_models() -> None:
+    rules = {"deny": ["Agent(model:opus)"]}
+
+    def start(model: str) -> Decision:
+        return decide(rules, "Agent", {"subagent_type": "Explore", "model": model})
+
+    assert start("opus").reason.value == "rule"
+    assert str(start("haiku").effect) == "allow"
+    assert start("some-opus-4").reason.value == "malformed-call"
+
+
 def test_a_profile_chooses_the_version() -> None:
     tree = Memory({".claude/settings.json": "{}"})
     reader = front_ends(["claude-code@2.1.240"])[1]

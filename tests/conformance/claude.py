@@ -10,6 +10,7 @@ from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.hosts.claude import Options, load
+from policy.hosts.claude.data.agents import BUILT_IN
 from policy.hosts.claude.options import VERSION
 from policy.project import Project
 from policy.source import Source
@@ -80,6 +81,10 @@ def _project(case: Case) -> Project:
             files[f".claude/{name}"] = _text(settings[scope])
     for name, front in (case.get("agents") or {}).items():
         files.update(_agent(name, front))
+    started = (case["call"] or {}).get("input", {}).get("subagent_type", "")
+    if started.isidentifier() and started not in {*(case.get("agents") or {}), *BUILT_IN}:
+        # A case that starts an agent takes it for granted.
+        files.setdefault(f".claude/agents/{started}.md", _front_matter(_PLAIN | {"name": started}))
     for name, front in (env.get("skills") or {}).items():
         files[f".claude/skills/{name}/SKILL.md"] = _front_matter(front or {})
     options = Options(
@@ -111,6 +116,9 @@ def _project(case: Case) -> Project:
     )
     (project,) = load(Memory(files), options)
     return project
+
+
+_PLAIN = {"description": "d"}
 
 
 def _text(settings: object) -> str:

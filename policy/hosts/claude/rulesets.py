@@ -17,6 +17,7 @@ from policy.dialect import Dialect, Shell
 from policy.effect import Effect
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.agents import MODELS
 from policy.hosts.claude.data.guarded import GUARDED
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
@@ -103,7 +104,19 @@ def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
         RuleSet(tuple(_answered(entries, mode)), Effect.ALLOW, reading)
         for entries in session.reopened
     )
-    return (_whole_set(session, mode), *opened)
+    return (*_models(session, reading), _whole_set(session, mode), *opened)
+
+
+def _models(session: Session, reading: Dialect) -> Iterator[RuleSet]:
+    # A model the host does not know is refused before any rule is asked. Where no
+    # rule speaks of models, nothing depends on it.
+    if any(line.entry.tool == "Agent" and line.entry.field == "model" for line in session.lines):
+        entries = [
+            Entry("Agent", Effect.ALLOW, Pattern.exactly(name), "model", rule=name)
+            for name in sorted(MODELS)
+        ]
+        refused = Entry("Agent", Effect.DENY, Pattern.text("*"), "model", Reason.MALFORMED)
+        yield RuleSet((*entries, refused), Effect.ALLOW, reading)
 
 
 def _answered(entries: Iterable[Entry], mode: str) -> Iterator[Entry]:

@@ -11,6 +11,7 @@ __all__ = [
     "FORK",
     "GENERAL",
     "MEMORY_TOOLS",
+    "MODELS",
     "MODES",
     "NEVER_BELOW",
     "OF_TEAMS",
@@ -49,6 +50,9 @@ OF_TEAMS: Final = frozenset("SendMessage TaskCreate TaskGet TaskList TaskUpdate"
 MEMORY_TOOLS: Final = ("Read", "Write", "Edit")
 
 MODES: Final = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
+
+# What the call that starts an agent may name as its model.
+MODELS: Final = frozenset("fable haiku opus sonnet".split())
 
 # The keys of an agent's front matter that mean something.
 FIELDS: Final = frozenset(
