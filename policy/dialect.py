@@ -33,6 +33,7 @@ class ArgumentKind(enum.Enum):
 
     TEXT = "text"  # as it stands
     COMMAND = "command"  # a shell command, decided part by part
+    POWERSHELL = "powershell"  # the same, of PowerShell
     PATH = "path"  # a file name, made absolute and canonical
     URL = "url"  # the host name of a URL
     LENIENT = "lenient"  # as it stands; what is no text counts as none at all
@@ -266,6 +267,7 @@ class Dialect:
         home: the folder ``~`` stands for, canonical.
         fold: whether the case of paths is ignored.
         drives: whether paths are those of Windows, which begin with a drive: ``/c/a``.
+        commands: aliases of PowerShell commands, and what they stand for.
         links: names of files that are links, canonical, and what each leads to.
         asks: whether there is anybody to ask; if not, what would ask denies.
         loose: whether the name of a tool ends before its first parenthesis, and neither
@@ -285,6 +287,7 @@ class Dialect:
     fold: bool = False
     drives: bool = False
     links: tuple[tuple[str, str], ...] = ()
+    commands: Mapping[str, str] = attrs.field(hash=False, factory=dict)
     asks: bool = True
     loose: bool = False
     fold_names: bool = False

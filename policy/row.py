@@ -26,6 +26,7 @@ from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Token
+from policy.powershell import read_powershell
 from policy.shell import Command, Part, Redirection, compound, read_command
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Outcome:
 KINDS: Final = {
     ArgumentKind.TEXT: Kind.TEXT,
     ArgumentKind.COMMAND: Kind.TEXT,
+    ArgumentKind.POWERSHELL: Kind.TEXT,
     ArgumentKind.PATH: Kind.PATH,
     ArgumentKind.URL: Kind.HOST,
     ArgumentKind.LENIENT: Kind.TEXT,
@@ -210,6 +212,8 @@ class Row:
             return _UNREADABLE[unreadable.reason]
         if self.argument.kind is ArgumentKind.COMMAND:
             return self._command(read_command(text, self.ruleset.dialect.shell), limit)
+        if self.argument.kind is ArgumentKind.POWERSHELL:
+            return self._command(read_powershell(text, self.ruleset.dialect.commands), limit)
         if self.ruleset.dialect.links and self.argument.kind is ArgumentKind.PATH:
             return self.path_outcome(text, limit)
         return self._at(min(self.first(text), limit))

@@ -19,9 +19,11 @@ from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import MODELS
 from policy.hosts.claude.data.guarded import GUARDED
+from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.lines import Line
+from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.specifiers import agent_pattern
 from policy.patterns import notations
@@ -77,6 +79,7 @@ def dialect(session: Session, mode: str) -> Dialect:
         home=session.home,
         fold=True,
         drives=session.options.os == "windows",
+        commands=ALIASES,
         links=tuple(
             (link.casefold(), target.casefold()) for link, target in session.options.links.items()
         ),
@@ -146,8 +149,6 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     elif mode == "bypassPermissions":
         default = Effect.ALLOW
         entries += _agents(session, mode)
-        # Which removals it refuses there in every mode is not modelled.
-        entries.append(_built_in("PowerShell", Effect.ASK, reason=Reason.PROTECTED))
     else:
         guards = Reason.CLASSIFIER if mode == "auto" else Reason.PROTECTED
         entries += _guards(session, mode, guards)
@@ -158,7 +159,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
             reason = Reason.CLASSIFIER
         entries += _defaults(session, mode)
     entries += _folders_to_enter(session)
-    entries = [*_removals(session, mode), *entries]
+    entries = [*_removals(session, mode), *power_shell_removals(), *entries]
     if not session.is_removed(known.LAST):
         entries.insert(0, _built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
     if mode == "dontAsk" and default is Effect.ASK:

@@ -14,11 +14,13 @@ from typing import Final
 from policy.effect import Effect
 from policy.finding import Severity
 from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.lines import Line, Lines, RuleText
 from policy.hosts.claude.paths import Negation, looks_absolute, path_patterns
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import OneOf, Token
+from policy.powershell import canonical_powershell
 
 __all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier", "unread"]
 
@@ -124,23 +126,9 @@ def _doubtful(rule: RuleText, text: str) -> Lines:
 
 
 def _power_shell(rule: RuleText, content: str) -> Lines:
-    # Its commands are not taken apart here: a rule that denies or asks holds
-    # wherever its text stands, in any case, and one that allows vouches for none.
-    if rule.effect is Effect.ALLOW:
-        return rule.finding(
-            "powershell-not-modelled",
-            "rules that allow PowerShell commands are not modelled; they count as asked for",
-            Severity.NOTE,
-        )
-    tokens: list[Token] = [Gap.ANY]
-    for character in content.removesuffix(":*").rstrip(" *"):
-        if character == "*":
-            tokens.append(Gap.ANY)
-        elif len(character.lower()) == len(character.upper()) == 1:
-            tokens.append(OneOf(frozenset({character.lower(), character.upper()})))
-        else:
-            tokens.append(character)
-    return rule.lines(["PowerShell"], [Pattern.of(Kind.TEXT, [*tokens, Gap.ANY])])
+    text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
+    patterns = notations.commands(canonical_powershell(text, ALIASES))
+    return rule.lines(["PowerShell"], patterns, exact="*" not in text)
 
 
 def _path(rule: RuleText, tool: str, content: str) -> Lines:

@@ -75,7 +75,7 @@ _OPENED = Argument(ArgumentKind.PATH, ("file",))
 ARGUMENTS: Final = {
     "Bash": _COMMAND,
     "Monitor": _COMMAND,
-    "PowerShell": Argument(ArgumentKind.TEXT, ("command",)),
+    "PowerShell": Argument(ArgumentKind.POWERSHELL, ("command",)),
     "Read": _FILE,
     "Write": _FILE,
     "Edit": _FILE,
