@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from policy import limits
 from policy.bash_words import WordReader
+from policy.scanner import Scanner
 from policy.words import DESCRIPTOR, HARMLESS_TARGETS, Script, Target, Word
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ def read_script(text: str, shell: Shell) -> Script | None:
                 break
     reader.script.opaque |= root.has_error
     reader.statement(root, 0)
+    if root.has_error:
+        # What stands in a wrong tree may stand nowhere in it.
+        reader.script.commands += Scanner(text).run().commands
     return reader.script
 
 

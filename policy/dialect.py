@@ -159,23 +159,28 @@ _Known = TypeVar("_Known", Program, Wrapper)
 
 
 class Named(Mapping[str, _Known]):
-    """What is known of programs, by name; a digest stands for it where a table is hashed."""
+    """What is known of programs, by name; a digest stands for it where a table is hashed.
 
-    __slots__ = ("_programs", "value")
+    Attributes:
+        known: the same as a plain mapping, for where time counts; never to be changed.
+        value: the digest; "" where nothing is known.
+    """
+
+    __slots__ = ("known", "value")
 
     def __init__(self, programs: Mapping[str, _Known] | None = None) -> None:
-        self._programs: dict[str, _Known] = dict(programs or {})
-        known = repr(sorted(self._programs.items())) if self._programs else ""
+        self.known: dict[str, _Known] = dict(programs or {})
+        known = repr(sorted(self.known.items())) if self.known else ""
         self.value = hashlib.sha256(_sorted_sets(known).encode()).hexdigest() if known else ""
 
     def __getitem__(self, name: str) -> _Known:
-        return self._programs[name]
+        return self.known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._programs)
+        return iter(self.known)
 
     def __len__(self) -> int:
-        return len(self._programs)
+        return len(self.known)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Named):

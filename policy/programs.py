@@ -54,14 +54,11 @@ class Examined:
     direct: bool = False
 
 
-_UNKNOWN: Final = Examined()
-
-
-def examine(words: Sequence[Word], shell: Shell) -> Examined:
-    """Return what is known of the command that *words* are."""
-    program = shell.programs.get(words[0].plain) if words else None
+def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
+    """Return what is known of the command that *words* are; None if nothing is."""
+    program = shell.programs.known.get(words[0].plain)
     if program is None:
-        return _UNKNOWN
+        return None
     rest, stays = list(words[1:]), program.stays
     while rest and rest[0].plain in program.subcommands:
         program = program.subcommands[rest[0].plain]
@@ -69,13 +66,13 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined:
     known = _known(program, rest, shell)
     if program.subcommands and rest and not rest[0].plain.startswith("-"):
         known = attrs.evolve(known, harmless=False)  # a subcommand that is not known
-    return attrs.evolve(known, stays=stays or known.stays)
+    return attrs.evolve(known, stays=True) if stays and not known.stays else known
 
 
 def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     options, operands = _split(program, rest)
     if program.runs:
-        inner = shell.programs.get(operands[0].plain) if operands else None
+        inner = shell.programs.known.get(operands[0].plain) if operands else None
         safe = program.options is None or all(_has([one], program.options) for one in options)
         return Examined(safe and (not operands or bool(inner and inner.piped)))
     opened = _opened(program, rest, options, operands, shell)

@@ -53,9 +53,9 @@ def as_granted(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
     start = 0
     if "=" in words[0].raw:
         start = _safe_assignments(words, shell)
-    if shell.granting:
+    if shell.granting.known:
         while start < limits.NESTING and (
-            wrapper := shell.granting.get(words[start].plain)
+            wrapper := shell.granting.known.get(words[start].plain)
         ):  # a host that knows the options
             behind = behind_wrapper(words, start, wrapper, quoted=False)
             if behind is None:
@@ -157,7 +157,7 @@ def is_expanded(word: Word) -> bool:
 def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
     """Return the program and its arguments behind every assignment and wrapper."""
     start, last = 0, min(len(words) - 1, limits.NESTING)
-    if shell.wrapping:
+    if shell.wrapping.known:
         while start < last and (behind := _behind_known(words, start, shell)) is not None:
             start = behind
         return words[start:] if start else words
@@ -168,7 +168,7 @@ def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
 
 def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield every text by which a rule that denies may know the command."""
-    if shell.wrapping:
+    if shell.wrapping.known:
         at: int | None = 0
         for _ in range(limits.NESTING):
             if at is None:
@@ -200,7 +200,7 @@ def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None
         return start if start < len(words) else None
     if word.raw in KEYWORDS and word.raw not in shell.wrappers:
         return start + 1 if word.raw != "coproc" else None
-    wrapper = shell.wrapping.get(word.plain.rsplit("/", 1)[-1])
+    wrapper = shell.wrapping.known.get(word.plain.rsplit("/", 1)[-1])
     return None if wrapper is None else behind_wrapper(words, start, wrapper)
 
 

@@ -14,7 +14,7 @@ from functools import cache
 
 import attrs
 
-from policy import bash, limits
+from policy import bash, doubts, limits
 from policy.dialect import Shell
 from policy.parts import Command, Part, Redirection
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -40,13 +40,6 @@ __all__ = ["Command", "Part", "Redirection", "compound", "read_command"]
 _ACTED_ON = OneOf(frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0"))
 
 
-# What looks like a blank and is none to a shell.
-_ODD_BLANKS = frozenset(
-    "\xa0\xad\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
-    + "".join(map(chr, [*range(0x2000, 0x2010), *range(0x202A, 0x202F), *range(0x2061, 0x206A)]))
-)
-
-
 _SHELLS = frozenset("bash sh zsh dash ksh".split())
 
 
@@ -69,7 +62,7 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
         (" ", Gap.ANY),
         (Gap.ANY, " "),
         (Gap.ANY, "  ", Gap.ANY),
-        *(((Gap.ANY, OneOf(_ODD_BLANKS), Gap.ANY),) if shell.control else ()),
+        *(((Gap.ANY, OneOf(doubts.ODD_BLANKS), Gap.ANY),) if shell.control else ()),
         (Gap.PART, OneOf(frozenset("/=!~*?[")), Gap.ANY),  # in the first word
         *((program,) for program in programs),
         *((program + " ", Gap.ANY) for program in programs),
@@ -88,7 +81,8 @@ def read_command(text: str, shell: Shell) -> Command:
     short = len(text) <= limits.COMMAND_PIECES
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
     if shell.control:
-        script.opaque |= _is_doubtful(text, shell)
+        script.unread |= doubts.has_control(text)
+        script.opaque |= script.unread or 0 < shell.longest < len(text) or doubts.is_doubtful(text)
     read = _Reading(text, script, shell)
     read.run()
     return Command(
@@ -110,20 +104,6 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     script = Scanner(text).run()
     script.opaque = script.unread = True
     return script
-
-
-# Text that a host finds by eye, wherever it stands, and does not vouch for.
-_DOUBTFUL = re.compile(
-    r"\\[ \t]|[^ \t]\\\n|\\\n\s*\||\\\$\$\(|(?:^|[ \t;&|(])=[A-Za-z]|\\\{[^\n]*[,.]"
-)
-
-
-def _is_doubtful(text: str, shell: Shell) -> bool:
-    return (
-        0 < shell.longest < len(text)
-        or bool(_DOUBTFUL.search(text))
-        or (not text.isascii() and not _ODD_BLANKS.isdisjoint(text))
-    )
 
 
 def _whole(text: str, script: Script) -> tuple[str, ...]:
@@ -174,62 +154,64 @@ class _Reading:
 
     def _part(self, number: int, words: list[Word]) -> Part:
         shell = self.shell
-        text = as_written(words)
-        granted = as_granted(words, shell)
         program = behind_all(words, shell)
-        around = len(words) - len(program)
-        grantable = not self.script.opaque and all(word.literal or word.vetted for word in words)
-        if around >= limits.NESTING or any(map(is_expanded, words[: around + 1])):
-            grantable = False  # nobody knows which program it is
-        name = granted[0]
-        written: tuple[str, ...] = ()
-        if shell.control:
-            grantable &= number not in self.script.led and not granted[0].plain.startswith("-")
-            grantable &= name.literal and "$" not in name.raw
-            written = tuple(dict.fromkeys((text, as_written(granted))))
-            if name.raw != name.plain and _NAME.fullmatch(name.plain):
-                granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
-        elif name.raw in KEYWORDS or is_assignment(name) or name.raw != name.plain:
-            grantable = False  # no program, or a quoted or escaped one
-        granted_text = as_written(granted) if granted is not words else text
-        is_set = shell.control and len(words) == sum(map(is_assignment, words))
-        known = dict.fromkeys(() if is_set else readings(words, shell))
-        known.pop(granted_text, None)
-        if granted_text != text and not is_set:
-            known[text] = None
-        part = Part(
-            "" if is_set else granted_text,
-            tuple(known),
-            grantable,
-            written=tuple(one for one in written if is_set or one != granted_text),
-            inexact=shell.control and self._is_inexact(words, granted),
-        )
-        if shell.programs:
-            return self._examined(part, words, program, granted)
-        self._moves += bool(self.files) and program[0].plain in _MOVERS
-        return part
-
-    def _examined(
-        self,
-        part: Part,
-        words: Sequence[Word],
-        program: Sequence[Word],
-        granted: Sequence[Word],
-    ) -> Part:
-        """Return *part* with what is known of its program; note the files it opens."""
-        shell = self.shell
-        outer = shell.programs.get(words[0].plain)
-        if outer is not None and outer.runs:
-            program = words
-        known = examine(program, shell)
-        self._moves += known.moves
-        self._stays += known.stays
-        self.files += (
-            Redirection(file.name, file.tool == shell.writes, file.tool, file.guarded)
-            for file in known.opened
-        )
+        granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
-        script = _script(program)
+        harmless = False
+        if shell.programs:
+            harmless, doubtful = self._effects(words, program, granted)
+        else:
+            self._moves += bool(self.files) and program[0].plain in _MOVERS
+        around = len(words) - len(program)
+        grantable = (
+            not self.script.opaque
+            and all(word.literal or word.vetted for word in words)
+            and around < limits.NESTING
+            and not doubts.is_evaluated(program)
+            and not any(is_expanded(word) for word in words[: around + 1])
+        )  # nobody vouches for what is not known, the name of the program least of all
+        text, known, written = self._texts(words, program, granted)
+        if shell.control:
+            name = granted[0]
+            grantable &= number not in self.script.led and not name.plain.startswith("-")
+            grantable &= name.literal and "$" not in name.raw
+        elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or _is_quoted(granted[0]):
+            grantable = False  # no program, or a quoted or escaped one
+        inexact = shell.control and self._is_inexact(words, granted)
+        return Part(text, known, grantable, harmless, doubtful, written, inexact)
+
+    def _texts(
+        self, words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word]
+    ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """Return the text for rules that allow, those for rules that deny, others that allow."""
+        shell, text, name = self.shell, as_written(words), granted[0]
+        if (
+            program is words
+            and "/" not in name.plain
+            and not _is_quoted(name)
+            and not is_assignment(name)
+        ):
+            plain = " ".join([word.plain for word in words])
+            return text, (() if plain == text else (plain,)), ()
+        if shell.control and all(map(is_assignment, words)):
+            return "", (), (text,)  # no command
+        written: dict[str, None] = {}
+        if shell.control:
+            written = dict.fromkeys((text, as_written(granted)))
+            if _is_quoted(name) and _NAME.fullmatch(name.plain):
+                granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
+        granted_text = as_written(granted)
+        known = dict.fromkeys((*readings(words, shell), text))
+        known.pop(granted_text, None)
+        written.pop(granted_text, None)
+        return granted_text, tuple(known), tuple(written)
+
+    def _effects(
+        self, words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word]
+    ) -> tuple[bool, tuple[str, ...]]:
+        """Return whether a command is harmless, and what is doubtful; note the files it opens."""
+        shell, script = self.shell, _script(program)
+        doubtful: tuple[str, ...] = ()
         if script is not None:
             inside = read_command(script, shell)
             doubtful = tuple(
@@ -239,22 +221,32 @@ class _Reading:
                 if reading.split(" ", 1)[0].rsplit("/", 1)[-1] in shell.scripted
             )
             self.files += (file for file in inside.redirections if file.tool == shell.removes)
-        return attrs.evolve(
-            part,
-            doubtful=doubtful,
-            harmless=not self.script.opaque
-            and (
-                self._is_harmless(known, words, program, granted)
-                or (len(words) == 1 and is_safe_assignment(words[0], shell))
-            ),
-        )
+        if program is not words:
+            outer = shell.programs.known.get(words[0].plain)
+            if outer is not None and outer.runs:
+                program = words
+        known = examine(program, shell)
+        if known is None:
+            return len(words) == 1 and self._is_set(words[0]), doubtful
+        self._moves += known.moves
+        self._stays += known.stays
+        for file in known.opened:
+            writes = file.tool == shell.writes
+            self.files.append(Redirection(file.name, writes, file.tool, file.guarded))
+        harmless = not self.script.opaque and self._is_harmless(known, words, program, granted)
+        return harmless, doubtful
+
+    def _is_set(self, word: Word) -> bool:
+        return not self.script.opaque and is_safe_assignment(word, self.shell)
 
     def _is_inexact(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
         """Whether blanks were folded, or a wrapper will add arguments."""
-        behind = len(words) - len(granted)
-        return ("  " in self.text and as_written(words) not in self.text) or any(
-            word.plain in self.shell.granting and self.shell.granting[word.plain].appends
-            for word in words[:behind]
+        if "  " in self.text and as_written(words) not in self.text:
+            return True
+        return any(
+            wrapper.appends
+            for word in words[: len(words) - len(granted)]
+            if (wrapper := self.shell.granting.known.get(word.plain))
         )
 
     def _is_harmless(
@@ -264,7 +256,7 @@ class _Reading:
         program: Sequence[Word],
         granted: Sequence[Word],
     ) -> bool:
-        if not known.harmless or words[0].plain in _TIMED:
+        if not known.harmless or words[0].plain in _TIMED or doubts.is_evaluated(program):
             return False
         if program is not words and len(granted) != len(program):
             return False  # behind a wrapper that only rules which deny look through
@@ -274,6 +266,10 @@ class _Reading:
             word.literal or (word.vetted and all(self._harmless[slice(*word.inner)]))
             for word in words
         )
+
+
+def _is_quoted(word: Word) -> bool:
+    return word.raw != word.plain
 
 
 _NAME = re.compile(r"[\w./+-]+")

@@ -16,10 +16,12 @@ import pytest
 from policy import limits
 from policy.dialect import Shell
 from policy.effect import Effect
+from policy.hosts.claude import rulesets
 from policy.shell import Command, Redirection, read_command
 from tests.strategies import DIALECT, table
 
 SHELL = DIALECT.shell
+HOST = rulesets._SHELL
 
 
 def _texts(command: Command) -> set[str]:
@@ -533,7 +535,10 @@ def _run(command: str, folder: Path, path: str) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_whatever_a_shell_runs_is_a_part_or_nothing_is_granted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", [SHELL, HOST], ids=["own notation", "a host with a grammar"])
+def test_whatever_a_shell_runs_is_a_part_or_nothing_is_granted(
+    tmp_path: Path, shell: Shell
+) -> None:
     """Stubs on the search path record what runs; the reader must have seen all of it."""
     stubs = tmp_path / "bin"
     stubs.mkdir()
@@ -552,7 +557,7 @@ def test_whatever_a_shell_runs_is_a_part_or_nothing_is_granted(tmp_path: Path) -
         if dice.random() < 0.3:
             text = _mangled(dice, text)
         ran = _run(text, tmp_path, str(stubs))
-        command = read_command(text, SHELL)
+        command = read_command(text, shell)
         ran_something += bool(ran)
         if _grantable(command):
             vouched += bool(ran)
