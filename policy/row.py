@@ -307,14 +307,17 @@ class Row:
 
     def _part(self, part: Part, limit: int) -> Outcome:
         first = min(self._granting(part), limit)
-        # A rule that knows the command under any of its readings holds, and of
-        # several the strictest, wherever each stands.
+        # A rule that knows the command under any of its readings holds. Of several it
+        # is the strictest, wherever each stands, but where a host ranks its rules.
         known = [index for reading in part.readings if (index := self.first(reading)) != NO_MATCH]
         known = [index for index in known if self._at(index).effect is not Effect.ALLOW]
         is_granted = first != NO_MATCH and self._at(first).effect is Effect.ALLOW
         if not known or not (is_granted or first == NO_MATCH):
             known.append(first)
-        granted = self._at(min(known, key=lambda index: (self._at(index).effect, index)))
+        ranked = self.ruleset.dialect.shell.control
+        granted = self._at(
+            min(known) if ranked else min(known, key=lambda one: (self._at(one).effect, one))
+        )
         if part.written and granted.effect is not Effect.DENY and granted.reason in _BY_DEFAULT:
             for text in part.written:
                 written = self.first(text)
