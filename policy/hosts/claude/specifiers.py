@@ -19,7 +19,7 @@ from policy.hosts.claude.lines import Line, Lines, RuleText
 from policy.hosts.claude.paths import Negation, looks_absolute, path_patterns
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import OneOf, Token
+from policy.patterns.tokens import Gap, OneOf, Token
 from policy.powershell import canonical_powershell
 
 __all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier", "unread"]
