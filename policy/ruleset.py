@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
+from typing import Any
 from itertools import groupby
 from weakref import WeakValueDictionary
 
@@ -226,8 +227,16 @@ _REMEMBERED_NAMES = 4096
 
 @lru_cache(maxsize=64)  # a host has one or two
 def _dialect_text(dialect: Dialect) -> str:
-    content = attrs.asdict(dialect, value_serializer=_plain_value)
+    # Without defaults, so that dialects which can say more keep the hash of those that do not.
+    content = attrs.asdict(dialect, filter=_is_said, value_serializer=_plain_value)
     return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def _is_said(field: attrs.Attribute[Any], value: object) -> bool:
+    default = field.default
+    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class at run time
+        default = default.factory()  # type: ignore[union-attr]
+    return bool(value != default)
 
 
 def _pattern_key(pattern: Pattern | None) -> tuple[object, ...]:
