@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
-from typing import Any
 from itertools import groupby
+from typing import Any
 from weakref import WeakValueDictionary
 
 import attrs
