@@ -10,11 +10,12 @@ import enum
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import attrs
 
 __all__ = [
+    "BLANKS",
     "Argument",
     "ArgumentKind",
     "Dialect",
@@ -26,6 +27,12 @@ __all__ = [
     "Wrapper",
     "Wrappers",
 ]
+
+# The white space of Unicode. To Python four controls more are blanks (U+001C to U+001F).
+BLANKS: Final = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 
 
 class ArgumentKind(enum.Enum):
@@ -300,7 +307,7 @@ class Dialect:
     def canonical(self, tool: str) -> str:
         """Return the canonical name of *tool*."""
         if self.loose and tool not in self.aliases:
-            tool = tool.partition("(")[0].strip().lower()
+            tool = tool.partition("(")[0].strip(BLANKS).lower()
         return self.aliases.get(tool, tool)
 
     def key(self, tool: str) -> str:

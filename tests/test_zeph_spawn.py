@@ -171,6 +171,7 @@ def test_a_transcript_is_found_by_the_start_of_its_id() -> None:
         (InheritAll(), ["b", "a"], AllowList(("a", "b"))),
         (DenyList(("Bash",)), ["bash", "read"], AllowList(("read",))),
         (DenyList(), [], AllowList()),
+        (DenyList(("*",)), ["read"], AllowList(("read",))),  # a star is a letter there
         (InheritAll(), [], AllowList()),
         (AllowList(("bash",)), ["Bash(git *)"], AllowList(("bash",))),
         (AllowList(("bash",)), ["*"], AllowList()),
@@ -219,6 +220,19 @@ def test_what_is_handed_on_is_up_to_whoever_starts_an_agent(
     assert {t for t in ("read", "grep", "bash", "write") if _allows(chain, t)} == left
     declared = _chain(PARENT, CHILD, options=options, reading="attenuated")
     assert [t for t in ("read", "grep", "bash", "write") if _allows(declared, t)] == ["read"]
+
+
+def test_what_a_star_denies_is_not_handed_on_where_it_is_every_tool() -> None:
+    options = Options(Profile.ISSUE_970, forward=Forward.EFFECTIVE)
+    parent = _agent("parent", Both(("read",), ("*",)))
+    assert not _allows(_chain(parent, options=options), "read")
+    assert not _allows(_chain(parent, CHILD, options=options), "read")
+
+
+def test_a_control_is_no_blank_around_a_name() -> None:
+    assert _allows(_chain(_agent(tools=AllowList(("\u3000Bash\x85",)))), "bash")
+    assert not _allows(_chain(_agent(tools=AllowList(("\x1cbash",)))), "bash")
+    assert _allows(_chain(_agent(tools=DenyList(("bash\x1f",)))), "bash")
 
 
 def test_the_engine_counts_the_depth_where_it_is_handed_on() -> None:

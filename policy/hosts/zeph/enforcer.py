@@ -18,12 +18,12 @@ from typing import Final
 import attrs
 
 from policy.chain import SPAWN_TOOL
+from policy.dialect import BLANKS
 from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.dialects import ENFORCED
 from policy.hosts.zeph.errors import Kind, ZephError
 from policy.hosts.zeph.globs import Unusable, glob
-from policy.hosts.zeph.names import BLANKS
 from policy.hosts.zeph.policy_file import PolicyRule, read_policy_file, rules_of
 from policy.hosts.zeph.trust import TrustLevel
 from policy.patterns.pattern import Pattern

@@ -12,10 +12,10 @@ from typing import Final
 
 import attrs
 
+from policy.dialect import BLANKS
 from policy.documents.frontmatter import Kind as Language
 from policy.documents.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.names import BLANKS
 from policy.source import Source
 
 __all__ = ["Framed", "frame"]

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from policy.dialect import BLANKS
+
 __all__ = [
-    "BLANKS",
     "EDITING",
     "KNOWN",
     "NETWORK",
@@ -22,12 +23,6 @@ __all__ = [
     "intersect_allowlists",
     "normalize",
 ]
-
-# What Zeph takes for a blank: the white space of Unicode. Python has four controls more.
-BLANKS: Final = (
-    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
-    "\u200a\u2028\u2029\u202f\u205f\u3000"
-)
 
 # What a memory lets an agent do with its files.
 EDITING: Final = ("read", "write", "edit")

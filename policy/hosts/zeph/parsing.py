@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from policy import limits
+from policy.dialect import BLANKS
 from policy.documents.frontmatter import Kind as Language
 from policy.documents.node import Mapping
 from policy.documents.yaml_nodes import read_yaml
@@ -29,7 +30,6 @@ from policy.hosts.zeph.definition import (
 from policy.hosts.zeph.errors import Kind, ZephError, ZephErrors
 from policy.hosts.zeph.fields import U32, U64, Fields
 from policy.hosts.zeph.framing import Framed, frame
-from policy.hosts.zeph.names import BLANKS
 from policy.hosts.zeph.toml_nodes import read_toml
 from policy.source import Source, Span
 

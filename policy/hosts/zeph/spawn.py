@@ -69,8 +69,7 @@ class Effective:
             case AllowList(tools=tools):
                 return frozenset(tools)
             case Both(allow=allow, deny=deny) if allow:
-                denied = set(map(normalize, deny))
-                return frozenset(name for name in allow if normalize(name) not in denied)
+                return frozenset(_left(allow, deny))
             case _:
                 return None
 
@@ -248,19 +247,22 @@ def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
         case AllowList(tools=listed):
             return AllowList(tuple(name for name in listed if normalize(name) in wanted))
         case DenyList(tools=denied):
-            return _without(wanted.values(), denied)
+            return AllowList(_without(wanted.values(), denied))
         case Both(allow=allow, deny=denied):
             kept = [name for name in allow if normalize(name) in wanted]
-            return _without(kept if allow else wanted.values(), denied)
+            return AllowList(_left(kept if allow else wanted.values(), denied))
         case _:
             assert_never(tools)
 
 
-def _without(names: Iterable[str], denied: Iterable[str]) -> AllowList:
+def _without(names: Iterable[str], denied: Iterable[str]) -> tuple[str, ...]:
     gone = set(map(normalize, denied))
-    if "*" in gone:
-        return AllowList()
-    return AllowList(tuple(name for name in names if normalize(name) not in gone))
+    return tuple(name for name in names if normalize(name) not in gone)
+
+
+def _left(names: Iterable[str], denied: Collection[str]) -> tuple[str, ...]:
+    """Return what two lists side by side leave, where a star is every tool (issue 970)."""
+    return () if "*" in map(normalize, denied) else _without(names, denied)
 
 
 def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ...] | None:
