@@ -51,6 +51,7 @@ class Lookup:
         self._table = table
         fixed = [(row.constant, links) for row, links in everyone if row.constant is not None]
         denials = [pair for pair in fixed if pair[0].effect is Effect.DENY]
+        denials.sort(key=lambda pair: not pair[0].entries)  # first one that says why
         # What one link denies whatever the arguments are, nobody needs to look at.
         self.rows = [] if denials else [pair for pair in everyone if pair[0].constant is None]
         # A row that always allows adds no more than a reason, if there is no other.
