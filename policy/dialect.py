@@ -150,6 +150,7 @@ class Wrapper:
         optional: whether these may be left out.
         assignments: whether assignments may stand there.
         appends: whether it puts more arguments behind those of the program.
+        quiet: whether the program is as harmless behind it as it is alone.
     """
 
     flags: str = ""
@@ -160,6 +161,7 @@ class Wrapper:
     optional: bool = False
     assignments: bool = False
     appends: bool = False
+    quiet: bool = False
 
 
 _Known = TypeVar("_Known", Program, Wrapper)

@@ -58,7 +58,7 @@ def as_granted(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
             wrapper := shell.granting.known.get(words[start].plain)
         ):  # a host that knows the options
             behind = behind_wrapper(words, start, wrapper, quoted=False)
-            if behind is None:
+            if behind is None or words[behind].raw in KEYWORDS:
                 break
             start = behind
         return words[start:] if start else words

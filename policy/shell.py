@@ -149,6 +149,9 @@ class _Reading:
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
+        if self.shell.control and self._moves and _BACKGROUND.search(self.text):
+            # Nobody waits for it, so nobody knows where what follows runs.
+            self.files.append(Redirection(None, writes=False, guarded=True))
         if self.shell.control and not self.parts and not self.files and not self.script.opaque:
             self.parts.append(Part("", harmless=True))  # nothing runs
 
@@ -256,11 +259,15 @@ class _Reading:
         program: Sequence[Word],
         granted: Sequence[Word],
     ) -> bool:
-        if not known.harmless or words[0].plain in _TIMED or doubts.is_evaluated(program):
+        if not known.harmless or doubts.is_evaluated(program):
             return False
         if program is not words and len(granted) != len(program):
             return False  # behind a wrapper that only rules which deny look through
-        if known.direct and len(program) != len(words):
+        around = words[: len(words) - len(program)]
+        if known.direct and (around or _is_quoted(words[0])):
+            return False
+        wrappers = self.shell.granting.known
+        if any(word.plain in wrappers and not wrappers[word.plain].quiet for word in around):
             return False
         return all(
             word.literal or (word.vetted and all(self._harmless[slice(*word.inner)]))
@@ -268,12 +275,14 @@ class _Reading:
         )
 
 
+_BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
+
+
 def _is_quoted(word: Word) -> bool:
     return word.raw != word.plain
 
 
 _NAME = re.compile(r"[\w./+-]+")
-_TIMED = frozenset({"time"})
 
 
 def _somewhere(file: Redirection) -> Redirection:

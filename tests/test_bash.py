@@ -153,6 +153,28 @@ def test_a_change_of_folder_and_version_control_do_not_mix(text: str, effect: Ef
     assert _effect(text) is effect
 
 
+@pytest.mark.parametrize(
+    ("text", "effect"),
+    [
+        ("timeout 5 ls", ALLOW),
+        ("command ls", ALLOW),
+        ("LANG=C ls", ALLOW),
+        ("\\ls", ALLOW),
+        ("nice ls", ASK),
+        ("nohup ls", ASK),
+        ("stdbuf -oL ls", ASK),
+        ("time ls", ASK),
+        ("[ -d src ]", ALLOW),
+        ("timeout 5 [ -d src ]", ASK),
+        ("LANG=C uniq", ASK),
+    ],
+)
+def test_a_program_that_reads_is_not_harmless_behind_every_wrapper(
+    text: str, effect: Effect
+) -> None:
+    assert _effect(text) is effect
+
+
 def test_an_exact_rule_knows_no_folded_blanks_and_no_added_arguments() -> None:
     assert _effect("make  x", allow=["Bash(make x)"]) is ASK
     assert _effect("make  x", allow=["Bash(make *)"]) is ALLOW

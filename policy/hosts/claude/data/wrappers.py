@@ -15,6 +15,7 @@ _TIMEOUT: Final = Wrapper(
     flags=r"--foreground|--preserve-status|-v|--verbose|--(kill-after|signal)=.*|-[ks].+",
     values=r"-[ks]|--kill-after|--signal",
     operands=(_DURATION,),
+    quiet=True,
 )
 _NICE: Final = Wrapper(flags=r"-[0-9]+", values="-n", value=r"-?[0-9]+")
 _STDBUF: Final = Wrapper(flags=r"-[ioe].+", needs=True)
@@ -27,9 +28,9 @@ GRANTING: Final = Wrappers(
         "nice": _NICE,
         "nohup": Wrapper(),
         "stdbuf": _STDBUF,
-        "command": Wrapper(flags="-p|--"),
-        "builtin": Wrapper(flags="--"),
-        "noglob": Wrapper(),
+        "command": Wrapper(flags="-p|--", quiet=True),
+        "builtin": Wrapper(flags="--", quiet=True),
+        "noglob": Wrapper(quiet=True),
         "xargs": Wrapper(appends=True),
     }
 )
