@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from policy import limits
 from policy.effect import Effect
 from policy.finding import Severity
 from policy.hosts.claude import Options, load
@@ -222,3 +223,37 @@ def test_a_rule_that_is_too_long_asks_for_all_of_its_tool_and_allows_none(
     found = load_tree(Memory({".claude/settings.json": json.dumps({"permissions": lists})}))
 
     assert found.chain("main").decide("Bash", {"command": "make all"}).effect is effect
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "before", "since"),
+    [
+        ("mcp__*", "tool-glob-too-new", "2.1.165", "2.1.166"),
+        ("Bash(run_in_background:true)", "param-too-new", "2.1.177", "2.1.178"),
+    ],
+)
+def test_what_came_with_a_later_version_has_no_effect_before_it(
+    rule: str, code: str, before: str, since: str
+) -> None:
+    files = Memory({".claude/settings.json": json.dumps({"permissions": {"deny": [rule]}})})
+    (older,), (newer,) = (load(files, Options(version=each)) for each in (before, since))
+
+    (finding,) = [each for each in older.findings if each.code == code]
+    assert finding.severity is Severity.ERROR
+    assert code not in codes(newer)
+
+
+def test_rules_beyond_the_bound_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = '{"permissions": {"deny": ["Bash(rm *)"], "allow": ["WebSearch"]}}'
+    assert "too-many-rules" not in lint(rules)
+
+    monkeypatch.setattr(limits, "RULES", 1)
+    assert "too-many-rules" in lint(rules)
+
+
+def test_a_file_that_cannot_be_read_is_told() -> None:
+    (found,) = load(Memory({".claude/settings.json": b"\xff{}"}))
+    (finding,) = found.findings
+
+    assert finding.code == "unreadable-file"
+    assert finding.severity is Severity.ERROR
