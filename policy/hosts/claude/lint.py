@@ -64,9 +64,10 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
             help="take away what no agent below may have in the settings, with `permissions.deny`",
         )
     if definition.memory and _lacks_editing(definition):
-        yield _warn(
+        yield Finding(
             "memory-widens-tools",
             f"`memory` gives `{definition.name}` Read, Write and Edit as well",
+            Severity.ERROR,
             definition.span,
         )
     if (
