@@ -9,9 +9,11 @@ import pytest
 from tests.live import sandbox
 from tests.live.compare import batches, compare, kind
 from tests.live.generate import Generator
+from tests.live.memory import Memory
 from tests.live.ours import Ours
 from tests.live.scenario import Call, Scenario
 from tests.live.shrink import parts, without
+from tests.live.theirs import Answer, decide
 
 WORDS = {"allow", "ask", "classifier", "deny", "unavailable", "unspawned"}
 
@@ -55,12 +57,28 @@ def test_a_scenario_without_its_parts_is_empty():
     assert without(scenario, tuple(parts(scenario))) == Scenario()
 
 
+def test_a_session_is_run_once(tmp_path, monkeypatch):
+    runs = []
+
+    def run(scenario, calls):
+        runs.append(calls)
+        return [Answer("ask", "told")]
+
+    monkeypatch.setattr("tests.live.theirs.decide", run)
+    file, call = tmp_path / "answers.jsonl", Call("Bash", {"command": "make"})
+    first = Memory(file).decide(Scenario(), [call])
+    assert Memory(file).decide(Scenario(), [call]) == first == [Answer("ask", "told")]
+    assert runs == [[call]]
+    Memory(file).decide(Scenario(mode="plan"), [call])
+    assert len(runs) == 2
+
+
 @pytest.mark.live
 def test_the_program_and_the_package_decide_generated_calls_alike():
     if lacking := sandbox.missing():
         pytest.skip(lacking)
     decided, disagreements = 0, []
-    for _, outcome in compare(batches(2026, 120), jobs=2):
+    for outcome in compare(batches(2026, 120), Memory(), jobs=2):
         decided += len(outcome.agreed) + len(outcome.disagreements)
         disagreements += outcome.disagreements
     assert decided >= 110
@@ -72,8 +90,6 @@ def test_the_program_and_the_package_decide_generated_calls_alike():
 def test_the_program_is_seen_to_allow_ask_and_deny():
     if lacking := sandbox.missing():
         pytest.skip(lacking)
-    from tests.live.theirs import decide
-
     rules = {"allow": ["Bash(make *)"], "deny": ["Bash(rm *)", "WebFetch"]}
     scenario = Scenario(settings={"project": {"permissions": rules}})
     calls = {

@@ -6,9 +6,11 @@ import argparse
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 from tests.live import sandbox
 from tests.live.compare import Disagreement, Outcome, batches, compare
+from tests.live.memory import Memory
 from tests.live.shrink import shrink
 
 
@@ -19,15 +21,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="where they come from (0)")
     parser.add_argument("--jobs", type=int, default=2, help="sessions at a time (2)")
     parser.add_argument("--shrink", type=int, default=10, help="disagreements to minimise (10)")
+    parser.add_argument(
+        "--answers",
+        type=Path,
+        metavar="FILE",
+        help="keep what the program did, and take it from there",
+    )
     options = parser.parse_args()
     if lacking := sandbox.missing():
         print(lacking, file=sys.stderr)
         return 2
     started = time.monotonic()
     total = Outcome()
-    for number, (_, outcome) in enumerate(
-        compare(batches(options.seed, options.calls), options.jobs), 1
-    ):
+    memory = Memory(options.answers)
+    given = batches(options.seed, options.calls)
+    for number, outcome in enumerate(compare(given, memory, options.jobs), 1):
         differ, seconds = len(outcome.disagreements), time.monotonic() - started
         print(f"session {number}: {differ} differ, {seconds:.0f} s", file=sys.stderr, flush=True)
         for each in outcome.disagreements:
@@ -38,7 +46,7 @@ def main() -> int:
         total.disagreements += outcome.disagreements
     _summary(total, options.seed, time.monotonic() - started)
     total.disagreements.sort(key=lambda each: ("looser", "stricter", "reason").index(each.kind))
-    for small in shrink(total.disagreements[: options.shrink], options.jobs):
+    for small in shrink(total.disagreements[: options.shrink], memory, options.jobs):
         _show(small)
     for call, told in total.undecided[:5]:
         print(f"\nundecided: {call}\n  {told[:200]}")

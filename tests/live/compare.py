@@ -8,8 +8,8 @@ from random import Random
 
 import attrs
 
-from tests.live import theirs
 from tests.live.generate import Generator
+from tests.live.memory import Memory
 from tests.live.ours import Ours
 from tests.live.scenario import Call, Scenario
 from tests.live.theirs import Answer
@@ -79,17 +79,16 @@ def batches(seed: int, calls: int) -> Iterator[Batch]:
         yield Batch(scenario, generator.calls(scenario, min(CALLS_A_SESSION, calls - first)))
 
 
-def compare(given: Iterable[Batch], jobs: int) -> Iterator[tuple[Batch, Outcome]]:
+def compare(given: Iterable[Batch], memory: Memory, jobs: int) -> Iterator[Outcome]:
     """Yield what became of each batch, in their order; *jobs* sessions run at a time."""
     with ThreadPoolExecutor(jobs) as pool:
-        given = list(given)
-        yield from zip(given, pool.map(_compare, given), strict=True)
+        yield from pool.map(lambda batch: _compare(batch, memory), given)
 
 
-def _compare(batch: Batch) -> Outcome:
+def _compare(batch: Batch, memory: Memory) -> Outcome:
     outcome = Outcome()
     try:
-        answers = theirs.decide(batch.scenario, batch.calls)
+        answers = memory.decide(batch.scenario, batch.calls)
     except RuntimeError as error:
         outcome.undecided = [(call, str(error)) for call in batch.calls]
         return outcome
@@ -104,7 +103,7 @@ def _compare(batch: Batch) -> Outcome:
         else:
             found.append(Disagreement(batch.scenario, call, word, answer))
     for each in found:
-        alone = _alone(each)
+        alone = _alone(each, memory)
         if alone == each.ours:
             outcome.unstable.append(each)
         else:
@@ -112,10 +111,10 @@ def _compare(batch: Batch) -> Outcome:
     return outcome
 
 
-def _alone(found: Disagreement) -> str:
+def _alone(found: Disagreement, memory: Memory) -> str:
     """Return what the program does with the call in a session of its own; "" for nothing."""
     try:
-        (answer,) = theirs.decide(found.scenario, [found.call])
+        (answer,) = memory.decide(found.scenario, [found.call])
     except RuntimeError:
         return ""
     return answer.word

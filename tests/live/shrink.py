@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 
-from tests.live import theirs
 from tests.live.compare import Disagreement, kind
+from tests.live.memory import Memory
 from tests.live.ours import Ours
 from tests.live.scenario import Call, Scenario
 
@@ -24,24 +24,26 @@ _TOKENS = re.compile(r"\s+|[;&|<>(){}`$]+|[^\s;&|<>(){}`$]+")
 Part = tuple[str, ...]
 
 
-def shrink(found: Sequence[Disagreement], jobs: int) -> Iterable[Disagreement]:
+def shrink(found: Sequence[Disagreement], memory: Memory, jobs: int) -> Iterable[Disagreement]:
     """Yield each of *found* as small as it gets; *jobs* sessions run at a time."""
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(_shrink, found)
+        yield from pool.map(lambda each: _shrink(each, memory), found)
 
 
-def _shrink(found: Disagreement) -> Disagreement:
-    found = _shorter(found)
-    found = _fewer(found)
-    return _shorter(found)
+def _shrink(found: Disagreement, memory: Memory) -> Disagreement:
+    found = _shorter(found, memory)
+    found = _fewer(found, memory)
+    return _shorter(found, memory)
 
 
-def _still(found: Disagreement, scenario: Scenario, calls: Sequence[Call]) -> list[Disagreement]:
+def _still(
+    found: Disagreement, memory: Memory, scenario: Scenario, calls: Sequence[Call]
+) -> list[Disagreement]:
     """Return those of *calls* that disagree in the same direction as *found*."""
     ours = Ours(scenario)
     words = [ours.decide(call) for call in calls]
     try:
-        answers = theirs.decide(scenario, calls)
+        answers = memory.decide(scenario, calls)
     except RuntimeError:
         return []
     return [
@@ -51,11 +53,11 @@ def _still(found: Disagreement, scenario: Scenario, calls: Sequence[Call]) -> li
     ]
 
 
-def _shorter(found: Disagreement) -> Disagreement:
+def _shorter(found: Disagreement, memory: Memory) -> Disagreement:
     """Return *found* with parts of its call left out."""
     for _ in range(_ROUNDS):
         calls = list({str(call): call for call in _shorter_calls(found.call)}.values())[:_MOST]
-        still = _still(found, found.scenario, calls) if calls else []
+        still = _still(found, memory, found.scenario, calls) if calls else []
         if not still:
             return found
         found = min(still, key=lambda each: (len(each.call.chain), len(str(each.call))))
@@ -84,14 +86,14 @@ def _shorter_texts(text: str) -> Iterator[str]:
                 yield left
 
 
-def _fewer(found: Disagreement) -> Disagreement:
+def _fewer(found: Disagreement, memory: Memory) -> Disagreement:
     """Return *found* with as few settings as it takes: all go, then halves, then smaller parts."""
     left = list(parts(found.scenario))
     size = len(left)
     while left and size:
         for at in range(0, len(left), size):
             smaller = without(found.scenario, left[at : at + size])
-            still = _still(found, smaller, [found.call])
+            still = _still(found, memory, smaller, [found.call])
             if still:
                 found, left = still[0], left[:at] + left[at + size :]
                 break
