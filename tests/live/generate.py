@@ -33,12 +33,15 @@ class Generator:
     programs: tuple[str, ...] = ()
     rules: str = ""
     kinds: str = ""
+    modes: tuple[str, ...] = ()
 
     def scenario(self) -> Scenario:
         """Return a scenario, of whose programs `calls` then speaks."""
         self.programs = tuple(self.chance.sample(sorted(words.PROGRAMS), 4))
         self.rules, self.kinds = self.pick(_THEMES)
         draw = self.chance.random
+        # Where a model may decide at all, it decides in the mode `plan` too.
+        self.modes = words.MODES if draw() < 0.85 else words.AUTOMATIC_MODES
         settings: dict[str, Any] = {}
         for scope in self.chance.sample(SCOPES, self.pick((1, 1, 1, 2, 3))):
             settings[scope] = self.settings(scope)
@@ -49,7 +52,7 @@ class Generator:
             skills=words.SKILLS if "S" in self.kinds and draw() < 0.8 else {},
             servers=words.SERVERS if "M" in self.kinds and draw() < 0.8 else {},
             links=words.LINKS if draw() < 0.2 else {},
-            mode=self.pick((*(["default"] * 10), *words.MODES, None)),
+            mode=self.pick((*(["default"] * 10), *self.modes, None)),
             trusted=draw() < 0.95,
             background=draw() < 0.7,
             depth=self.pick((None, None, None, None, 1, 2)),
@@ -69,7 +72,7 @@ class Generator:
         if self.chance.random() < 0.2:
             permissions["additionalDirectories"] = self.chance.sample(words.FOLDERS, 2)
         if self.chance.random() < 0.08:
-            permissions["defaultMode"] = self.pick(words.MODES)
+            permissions["defaultMode"] = self.pick(self.modes)
         if self.chance.random() < 0.03:
             permissions["disableBypassPermissionsMode"] = "disable"
         settings = {"permissions": permissions}
@@ -147,7 +150,7 @@ class Generator:
         if self.chance.random() < 0.25:
             keys["disallowedTools"] = self.pick(words.DENY_LISTS)
         if self.chance.random() < 0.3:
-            keys["permissionMode"] = self.pick(words.MODES)
+            keys["permissionMode"] = self.pick(self.modes)
         if self.chance.random() < 0.05:
             keys["memory"] = "project"
         return keys
@@ -170,11 +173,11 @@ class Generator:
             case "B":
                 return Call("Bash", self.bash())
             case "R":
-                return Call("Read", {"file_path": self.pick(words.PATHS)})
+                return Call("Read", {"file_path": self.path(scenario)})
             case "E":
-                return Call("Edit", {"file_path": self.pick(words.PATHS)})
+                return Call("Edit", {"file_path": self.path(scenario)})
             case "W":
-                new = self.pick(words.PATHS).rpartition("/")[0]
+                new = self.path(scenario).rpartition("/")[0]
                 return Call("Write", {"file_path": f"{new}/new.txt" if new else "new.txt"})
             case "F":
                 return Call(
@@ -188,6 +191,10 @@ class Generator:
             case _:
                 known = (*scenario.agents, "Explore", "general-purpose", "nosuch")
                 return Call("Agent", {"subagent_type": self.pick(known)})
+
+    def path(self, scenario: Scenario) -> str:
+        """Return a path to a file that is there."""
+        return self.pick((*words.PATHS, *words.LINKED) if scenario.links else words.PATHS)
 
     def bash(self) -> dict[str, Any]:
         """Return the input of a call of `Bash`."""

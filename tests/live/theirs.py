@@ -68,7 +68,7 @@ _ERRORS = (
     (r"No such tool available", "unavailable"),
     (r"zero tools", "unspawned"),
     (r"InputValidationError|is missing|unexpected parameter|not been read yet", ""),
-    (r"String to replace not found|No changes to make|Unknown skill", ""),
+    (r"String to replace not found|No changes to make|Unknown skill|Invalid URL", ""),
     (r"^Exit code|^File does not exist|Unable to verify if domain|EISDIR|ENOENT|EACCES", "allow"),
     (r"EROFS|timed out|Path does not exist|ENOTDIR|Is a directory", "allow"),
     (r"has been denied|is denied by|deny rule|Permission to|denied by|denied access", "deny"),
@@ -129,8 +129,7 @@ def decide(scenario: Scenario, calls: Sequence[Call]) -> list[Answer]:
     for call in sorted(calls, key=lambda call: (len(call.chain), call.tool == "Skill")):
         actor = script.actor(call.chain)
         file = call.input.get("file_path") or call.input.get("notebook_path") or ""
-        known = call.tool == "Edit" and not call.chain and file.startswith(f"{CWD}/")
-        if call.tool in ("Edit", "NotebookEdit") and not known:
+        if call.tool in ("Edit", "NotebookEdit"):  # of a file that was read, or they are invalid
             script.add(actor, "Read", {"file_path": file}, granted=True)
         uses.append((call, actor, script.add(actor, call.tool, _whole(call))))
     answers = sandbox.run(_session(scenario, script), _etc(scenario))

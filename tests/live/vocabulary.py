@@ -193,7 +193,6 @@ SHAPES = (
         "wait; {0}",
         "unset X; {0}",
         "  {0}  ",
-        "{0}\r\n{1}",
         "{0} |\n{1}",
         "{0} &&\n{1}",
     ),
@@ -205,7 +204,7 @@ PATHS = (
     *(f"{CWD}/{name}" for name in (".env", "conf/.env", "secrets/k", "docs/a.md", "tests/t.py")),
     *(f"{CWD}/{name}" for name in (".vscode/x.json", ".gitmodules", "SRC/a.py", "a b.txt")),
     *(f"{CWD}/{name}" for name in ("src/../a", "./a.py", ".github/w.yml", "node_modules/m/i.js")),
-    *(f"{CWD}/{name}" for name in ("link/x", "inner/a.py", "build/o", ".env.local", ".idea/x")),
+    *(f"{CWD}/{name}" for name in ("build/o", ".env.local", ".idea/x")),
     *("/srv/docs/a.md", "/srv/docs/sub/b.md", "/opt/data/x", "/opt/data/sub/y", "/srv/other/f"),
     *(f"{HOME}/x", f"{HOME}/.bashrc", f"{HOME}/.ssh/id_rsa", f"{HOME}/notes/n.md", "/data/d/f"),
     *("~/x", "~/notes/n.md", "a.py", "src/a.py", "../docs/a.md"),
@@ -315,6 +314,8 @@ DENY_LISTS = (
     ),
     *("Read", "Agent(worker)", "bash", '["Skill"]', "Skill"),
 )
-MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto")
+MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
+AUTOMATIC_MODES = ("default", "acceptEdits", "dontAsk", "bypassPermissions", "auto", "auto")
+LINKED = (f"{CWD}/link/x", f"{CWD}/link/sub/y", f"{CWD}/inner/a.py")
 LINKS = {f"{CWD}/link": "/opt/data", f"{CWD}/inner": f"{CWD}/src"}
 FOLDERS = ("../docs", "/opt/data", "~/notes", "/srv/docs/", "/data/d")

@@ -70,13 +70,11 @@ class Model:
 
     def _reply(self, request: dict) -> dict:
         texts = list(_texts(request["messages"]))
-        if not request.get("tools"):
-            if any("<transcript>" in text for text in texts):
-                last = [text for text in texts if text.startswith('{"')]
-                if last and last[-1].startswith(f'{{"{self.last[1]}"'):
-                    self.classified.add(self.last[0])
-                return _text("<block>no</block>")
-            return _text("ok")
+        if not request.get("tools") and any("<transcript>" in text for text in texts):
+            last = [text for text in texts if text.startswith('{"')]
+            if last and last[-1].startswith(f'{{"{self.last[1]}"'):
+                self.classified.add(self.last[0])
+            return _text("<block>no</block>")
         found = [int(number) for text in texts for number in ACTOR.findall(text)]
         if not found or found[-1] >= len(self.actors):
             return _text("done")
