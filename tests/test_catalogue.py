@@ -14,6 +14,7 @@ from policy.files import Memory
 from policy.finding import Finding
 from policy.lint import lint
 from policy.workspace import load_tree
+from tests.yielded import yielded
 
 ROOT = Path(__file__).parent.parent
 PAGES = [catalogue.page(code) for code in catalogue.codes()]
@@ -68,6 +69,18 @@ def test_a_finding_that_files_alone_cannot_show_names_the_test_that_does(
     tree = ast.parse((ROOT / path).read_text("utf-8"))
     tests = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     assert page.code in ast.unparse(tests[name])
+
+
+def test_every_code_has_a_page_and_every_page_a_code() -> None:
+    assert set(catalogue.codes()) == set(yielded())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_a_page_names_the_hosts_whose_files_have_its_code(page: catalogue.Page) -> None:
+    where = yielded()[page.code]
+    # What is found without the front end of a host may be found of its files.
+    assert not page.hosts or where - {""} <= set(page.hosts)
+    assert "" in where or set(page.hosts) == where
 
 
 def test_the_index_is_up_to_date() -> None:
