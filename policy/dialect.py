@@ -103,6 +103,7 @@ class Program:
         reads: the operands that it reads as files.
         writes: the operands that it writes as files.
         removes: whether what it writes is removed.
+        lists: whether it reads the folder it runs in where it names no file.
         moves: whether its operand becomes the folder of what follows.
         writes_if: options of which one must be there for it to write.
         confined: whether a way up out of a folder it went down into is too devious for it.
@@ -126,6 +127,7 @@ class Program:
     reads: Files = Files.NONE
     writes: Files = Files.NONE
     removes: bool = False
+    lists: bool = False
     moves: bool = False
     writes_if: tuple[str, ...] = ()
     confined: bool = True

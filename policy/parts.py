@@ -44,6 +44,7 @@ class Redirection:
         writes: whether it is written to.
         tool: the tool that this is a call of; "" for that of a redirection.
         guarded: whether no rule may allow it.
+        shadowed: whether it only counts where a rule denies files of the tool.
 
     """
 
@@ -51,6 +52,7 @@ class Redirection:
     writes: bool
     tool: str = ""
     guarded: bool = False
+    shadowed: bool = False
 
 
 @attrs.frozen

@@ -45,6 +45,9 @@ class Examined:
         moves: whether it changes the folder of what follows.
         stays: whether it must not follow such a change.
         direct: whether it is harmless without anything before it only.
+        relative: whether it reads a file by a name that depends on the folder it runs in.
+        shadowed: whether it reads files that a rule which denies could mean, by names
+            that are not known.
     """
 
     harmless: bool = False
@@ -52,6 +55,8 @@ class Examined:
     moves: bool = False
     stays: bool = False
     direct: bool = False
+    relative: bool = False
+    shadowed: bool = False
 
 
 def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -74,7 +79,8 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     if program.runs:
         inner = shell.programs.known.get(operands[0].plain) if operands else None
         safe = program.options is None or all(_has([one], program.options) for one in options)
-        return Examined(safe and (not operands or bool(inner and inner.piped)))
+        shadowed = inner is not None and _reads_more(inner, operands[1:])
+        return Examined(safe and (not operands or bool(inner and inner.piped)), shadowed=shadowed)
     opened = _opened(program, rest, options, operands, shell)
     if program.moves and not rest and shell.reads:
         opened = (Opened("~", shell.reads),)
@@ -85,7 +91,24 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         moves,
         stays=program.stays,
         direct=program.direct,
+        relative=not program.moves and _is_relative(program, opened, operands, shell),
     )
+
+
+def _reads_more(inner: Program, rest: list[Word]) -> bool:
+    """Whether a program names files of its own beside those that are piped to it."""
+    if inner.reads is Files.REST:
+        return len(_split(inner, rest)[1]) > 1
+    return inner.reads is Files.ALL and bool(inner.values) and bool(rest)
+
+
+def _is_relative(
+    program: Program, opened: tuple[Opened, ...], operands: list[Word], shell: Shell
+) -> bool:
+    names = [file.name for file in opened if file.tool == shell.reads]
+    if program.lists and (not names or not operands):
+        return True
+    return any(name is None or name[:1] not in ("/", "~") for name in names)
 
 
 def _stays(rest: Sequence[Word], shell: Shell) -> bool:
@@ -154,6 +177,8 @@ def _harmless(
     if not program.texts and any(not word.literal for word in rest):
         return False
     if program.needs and not _has(options, program.needs):
+        return False
+    if program.options == () and any(word.plain == "--" for word in rest):
         return False
     if program.options is not None and not all(_has([o], program.options) for o in options):
         return False

@@ -362,6 +362,9 @@ class Row:
         if redirection.guarded:
             return self._guarded
         row = self.ruleset.row(tool)
+        if redirection.shadowed:
+            denied = any(e.effect is Effect.DENY and e.reason is Reason.RULE for e in row.entries)
+            return self._unsure if denied else _HARMLESS
         if redirection.target is None:
             # Whichever file it is, what denies every file denies it.
             constant = row.constant

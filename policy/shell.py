@@ -130,6 +130,7 @@ class _Reading:
         self.parts: list[Part] = []
         self.files = [Redirection(target.name, target.writes) for target in script.targets]
         self._moves = self._stays = 0
+        self._relative = self._shadowed = False
         self._harmless: list[bool] = []  # of every command, by its number
 
     def run(self) -> None:
@@ -149,6 +150,8 @@ class _Reading:
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
+        if self._shadowed or (self._moves and self._relative):
+            self.files.append(Redirection(None, writes=False, tool=self.shell.reads, shadowed=True))
         if self.shell.control and self._moves and _BACKGROUND.search(self.text):
             # Nobody waits for it, so nobody knows where what follows runs.
             self.files.append(Redirection(None, writes=False, guarded=True))
@@ -233,6 +236,8 @@ class _Reading:
             return len(words) == 1 and self._is_set(words[0]), doubtful
         self._moves += known.moves
         self._stays += known.stays
+        self._relative |= known.relative
+        self._shadowed |= known.shadowed
         for file in known.opened:
             writes = file.tool == shell.writes
             self.files.append(Redirection(file.name, writes, file.tool, file.guarded))

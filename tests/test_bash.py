@@ -147,10 +147,32 @@ def test_a_rule_that_denies_looks_as_far_as_the_host_does(text: str, effect: Eff
         ("cd src && ls", ALLOW),
         ("cd src && cd lib && ls", ASK),
         ("cd", ASK),
+        ("cd -P src", ASK),
+        ("cd -- src", ASK),
     ],
 )
 def test_a_change_of_folder_and_version_control_do_not_mix(text: str, effect: Effect) -> None:
     assert _effect(text) is effect
+
+
+@pytest.mark.parametrize(
+    ("text", "guarded"),
+    [
+        ("cd src && cat a", ASK),
+        ("cat a && cd src", ASK),
+        ("cd src && ls", ASK),
+        ("cd src && cat /app/a", ALLOW),
+        ("cd src && pwd", ALLOW),
+        ("xargs grep x", ALLOW),
+        ("xargs grep x a", ASK),
+    ],
+)
+def test_a_file_named_from_an_unknown_folder_asks_where_files_are_denied(
+    text: str, guarded: Effect
+) -> None:
+    assert _effect(text) is ALLOW
+    assert _effect(text, deny=["Read(.env)"]) is guarded
+    assert _effect(text, allow=["Bash"], deny=["Read(.env)"]) is ALLOW
 
 
 @pytest.mark.parametrize(

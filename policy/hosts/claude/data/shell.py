@@ -121,6 +121,7 @@ PROGRAMS: Final[dict[str, Program]] = {
         " unexpand od hexdump strings tsort pr du df".split(),
         _READS,
     ),
+    "ls": attrs.evolve(_READS, lists=True),
     **dict.fromkeys("sort base64 md5sum sha1sum sha256sum tree".split(), _CHECKED),
     **dict.fromkeys(
         "id uname free cal true false type basename dirname tr seq expr numfmt locale ifconfig"
@@ -155,9 +156,9 @@ PROGRAMS: Final[dict[str, Program]] = {
     "history": Program(options=(), most=1, operands=r"\d+"),
     "ip": Program(harmless=False, subcommands={"addr": _NO_OPERAND}),
     **dict.fromkeys("grep egrep fgrep".split(), _SEARCH),
-    "rg": attrs.evolve(_SEARCH, piped=False),
+    "rg": attrs.evolve(_SEARCH, piped=False, lists=True),
     "find": Program(
-        reads=Files.LEADING, globs=False,
+        reads=Files.LEADING, globs=False, lists=True,
         unsafe=("-exec*", "-ok*", "-delete", "-fprint*", "-fls*"),
     ),
     "fd": Program(reads=Files.REST, unsafe=("-x", "-X", "--exec*", "-l")),
@@ -171,7 +172,7 @@ PROGRAMS: Final[dict[str, Program]] = {
         writes_if=("-i*", "--in-place*"), globs=False,
     ),
     "awk": Program(harmless=False, reads=Files.REST),
-    "cd": Program(reads=Files.ALL, moves=True, most=1, texts=True),
+    "cd": Program(reads=Files.ALL, moves=True, options=(), most=1, texts=True),
     "xargs": Program(
         runs=True, options=("-0", "-r", "-t", "-x", "-P", "-s"), values=frozenset({"-P", "-s"})
     ),
