@@ -6,6 +6,7 @@ release notes and the documentation.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import attrs
@@ -91,6 +92,7 @@ CHANGES: Final = (
 )
 
 
+@lru_cache(maxsize=64)  # asked at every step of every chain
 def behaviour(version: str) -> Behaviour:
     """Return how *version*, such as ``2.1.329``, behaves. Raises ValueError for what is none."""
     asked = version_of(version, "claude-code", "2.1.329")
