@@ -243,17 +243,29 @@ def test_what_came_with_a_later_version_has_no_effect_before_it(
     assert code not in codes(newer)
 
 
-def test_rules_beyond_the_bound_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("reading", ["enforced", "attenuated"])
+def test_with_rules_beyond_the_bound_every_call_is_denied(
+    monkeypatch: pytest.MonkeyPatch, reading: str
+) -> None:
     rules = '{"permissions": {"deny": ["Bash(rm *)"], "allow": ["WebSearch"]}}'
-    assert "too-many-rules" not in lint(rules)
+    files = Memory({".claude/settings.json": rules})
+    found = load_tree(files)
+    assert not found.findings
+    assert found.chain("main", reading=reading).decide("WebSearch", {}).effect is Effect.ALLOW
 
     monkeypatch.setattr(limits, "RULES", 1)
-    assert "too-many-rules" in lint(rules)
+    found = load_tree(files)
+    (finding,) = found.findings
+    assert (finding.code, finding.severity) == ("too-many-rules", Severity.ERROR)
+    assert str(finding.place) == ".claude/settings.json:1:52"
+    for tool in ("WebSearch", "Read"):
+        assert found.chain("main", reading=reading).decide(tool, {}).effect is Effect.DENY
 
 
-def test_a_file_that_cannot_be_read_is_told() -> None:
-    (found,) = load(Memory({".claude/settings.json": b"\xff{}"}))
+def test_where_settings_cannot_be_read_every_call_is_denied() -> None:
+    found = load_tree(Memory({".claude/settings.json": b"\xff{}"}))
     (finding,) = found.findings
 
     assert finding.code == "unreadable-file"
     assert finding.severity is Severity.ERROR
+    assert found.chain("main").decide("WebSearch", {}).effect is Effect.DENY

@@ -18,7 +18,7 @@ from policy.hosts.claude.pools import declared
 from policy.hosts.claude.reading import MAIN, Enforced, attenuated, main_definition
 from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import Session, session
-from policy.hosts.claude.settings import Settings, read_settings
+from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.project import AgentEntry, Project, ReadFile
 from policy.source import Source, Span
@@ -144,8 +144,13 @@ class _Files:
         source = role.source
         if source is None:
             if role.error is not None:
+                settings = role.kind == "settings"
+                if settings:
+                    self.settings.append(Settings(role.scope, unknown=True))
                 self.findings += Finding.of(
-                    role.error, "unreadable-file", consequence="nothing it says is in force here"
+                    role.error,
+                    "unreadable-file",
+                    consequence=UNKNOWN if settings else "nothing it says is in force here",
                 )
             return
         match role.kind:

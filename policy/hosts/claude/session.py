@@ -53,7 +53,7 @@ class Session:
         tools: the built-in tools that are offered; None is all.
         no_bypass: whether no agent may go without permissions.
         no_auto: whether no agent may have its calls judged by a model.
-        starts: whether the host starts at all.
+        starts: whether the host starts at all, and all that it reads is known.
         reads_inside: whether reads outside working folders are blocked.
         findings: what is wrong with the rules.
     """
@@ -170,7 +170,7 @@ def session(
         frozenset(offered[0]) if offered else None,
         any(each.no_bypass for each in settings),
         no_auto,
-        not any(each.unreadable for each in settings if each.scope == "managed"),
+        not any(each.unknown or (each.unreadable and each.scope == "managed") for each in settings),
         any(each.reads_inside for each in settings),
         tuple(finding for each in settings for finding in each.findings) + lines.findings,
     )

@@ -24,7 +24,7 @@ from policy.hosts.claude.data.settings import VALUES, Kind
 from policy.hosts.claude.data.versions import Behaviour
 from policy.source import Source, Span
 
-__all__ = ["Settings", "Written", "looks_like_settings", "read_settings"]
+__all__ = ["UNKNOWN", "Settings", "Written", "looks_like_settings", "read_settings"]
 
 
 @attrs.frozen
@@ -53,6 +53,8 @@ class Settings:
         no_auto: whether no session may have its calls judged by a model.
         findings: what is wrong with the file.
         unreadable: whether nothing in it is in force.
+        unknown: whether the host may read what was not read here: a bound of this
+            program, not of the host, so that nobody knows what else is denied.
     """
 
     scope: str
@@ -67,6 +69,7 @@ class Settings:
     no_auto: bool = False
     findings: tuple[Finding, ...] = ()
     unreadable: bool = False
+    unknown: bool = False
 
 
 _LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
@@ -113,6 +116,7 @@ def read_settings(source: Source, scope: str, behaves: Behaviour | None = None) 
 
 _REJECTED: Final = "the host rejects the file: nothing in it is in force, deny rules included"
 _NO_START: Final = "the host does not start"
+UNKNOWN: Final = "every call is denied here, since nobody knows what the rest of it denies"
 _SKIPPED: Final = "the host skips it; nothing it says is in force"
 
 
@@ -186,21 +190,29 @@ class _Reader:
                     Written(text, effect, span)
                     for text, span in self._strings(listed, f"permissions.{name}")
                 )
-        if len(rules) > limits.RULES:
-            self._warn(
-                "too-many-rules", f"only the first {limits.RULES:,} rules are read", node.span
+        unknown = len(rules) > limits.RULES
+        if unknown:
+            self.findings.append(
+                Finding(
+                    "too-many-rules",
+                    f"expected at most {limits.RULES:,} rules, found {len(rules):,}",
+                    Severity.ERROR,
+                    rules[limits.RULES].span,
+                    help=UNKNOWN,
+                )
             )
         mode, span = self._mode(node)
         folders = node.get("additionalDirectories")
         return attrs.evolve(
             settings,
-            rules=tuple(rules[: limits.RULES]),
+            rules=() if unknown else tuple(rules),
             mode=mode,
             mode_span=span,
             folders=self._folders(folders) if folders is not None else (),
             reads_inside=self._is_true(node, "blockReadsOutsideWorkingDirectories"),
             no_bypass=self._switch(node, "disableBypassPermissionsMode"),
             no_auto=self._switch(node, "disableAutoMode"),
+            unknown=unknown,
         )
 
     def _mode(self, node: Mapping) -> tuple[str | None, Span | None]:
