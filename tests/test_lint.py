@@ -213,6 +213,27 @@ def test_a_credential_is_found_and_never_repeated(rule, found, run, tmp_path) ->
     assert not [word for word in ("hunter2", "a1b2c3d4", "abcdefghijkl") if word in out]
 
 
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "sarif", "github", "junit"])
+def test_no_other_finding_repeats_a_credential(form, run, tmp_path) -> None:
+    # Both rules are redundant, and the line of the second holds the first.
+    rules = ["Bash(API_KEY=a1b2c3d4e5f6 make *)", "Bash(make test)", "Bash(make *)", "Bash"]
+    (tmp_path / ".claude").mkdir()
+    text = str(settings(allow=rules)[".claude/settings.json"])
+    (tmp_path / ".claude/settings.json").write_text(text)
+    _, out, _ = run("--select", "redundant", "--format", form)
+    assert "redundant-rule" in out
+    assert "a1b2c3d4" not in out
+
+
+def test_an_edit_is_made_in_a_file_with_a_credential(run, tmp_path) -> None:
+    text = (
+        "root m\nagent m {\n    allow Bash(API_KEY=a1b2c3d4e5f6 make), Bash(ls *), Bash(ls -l)\n}\n"
+    )
+    (tmp_path / "t.policy").write_text(text)
+    run("--fix")
+    assert (tmp_path / "t.policy").read_text() == text.replace(", Bash(ls -l)", "")
+
+
 # --- suppressions -----------------------------------------------------------------
 
 SUPPRESSED = "Bash(rm *)  # policy: ignore[twin-shell] there is no PowerShell here"

@@ -179,7 +179,7 @@ def nine():
 
 def test_a_comment_folds_agents_and_draws_the_graph(nine, capsys) -> None:
     text = nine("markdown", capsys)
-    assert "<details open><summary><code>researcher</code>: 6 granted</summary>" in text
+    assert "<details open><summary><code>researcher</code>: granted 6 in 5 groups</summary>" in text
     assert "==>|new|" in text
     assert text.count("<details") == text.count("</details>")
     assert "`opencode.json` (configuration of another runtime)" in text
@@ -204,6 +204,55 @@ def test_a_comment_is_never_longer_than_a_forge_takes(length, total) -> None:
     assert len(text.encode()) <= LIMIT < 65_536
     assert text.count("<details") == text.count("</details>")
     assert "more change" in text
+
+
+def test_the_counts_of_headings_add_up_to_those_of_the_summary(nine, capsys) -> None:
+    text = nine("text", capsys)
+    headings = re.findall(
+        r"^(?:widened|narrowed): .* \((\d+)(?: in (\d+) groups?)?\)$", text, re.MULTILINE
+    )
+    shown = len(re.findall(r"^    chain    ", text, re.MULTILINE))
+    assert sum(int(groups or total) for total, groups in headings) == shown
+    widened, narrowed = re.findall(r"(\d+) widened,\s+(\d+)\s+narrowed", text)[0]
+    assert sum(int(total) for total, _ in headings) == int(widened) + int(narrowed)
+
+
+def compared(tmp_path, before: str, after: str, path: str = "t.policy") -> list[str]:
+    for side, text in (("before", before), ("after", after)):
+        file = tmp_path / side / path
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    return ["diff", str(tmp_path / "before"), str(tmp_path / "after")]
+
+
+def test_the_line_that_an_author_wrote_stands_below_its_rule(tmp_path, capsys) -> None:
+    line = "    allow Read, Bash(make *)  # since the release is built here"
+    arguments = compared(tmp_path, "agent m {\n    allow Read\n}\n", f"agent m {{\n{line}\n}}\n")
+    main(arguments)
+    out = capsys.readouterr().out
+    at = out.index("t.policy:2:17")
+    shown = out[at:].splitlines()
+    assert shown[1].endswith(f"2 | {line}")
+    assert shown[2].index("^") == shown[1].index("Bash")
+    main([*arguments, "--format", "markdown"])
+    assert f"`{line.strip()}`" in capsys.readouterr().out
+
+
+def test_a_line_that_says_no_more_than_its_rule_is_not_repeated(tmp_path, capsys) -> None:
+    rules = '{"permissions": {"allow": [\n  "Bash(make *)"\n]}}'
+    main(compared(tmp_path, "{}", rules, ".claude/settings.json"))
+    out = capsys.readouterr().out
+    assert "allow Bash(make *)  .claude/settings.json:2:3" in out
+    assert "^^^" not in out
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "sarif", "github", "junit"])
+def test_a_change_repeats_no_credential(form, tmp_path, capsys) -> None:
+    rules = '{"permissions": {"allow": ["Bash(API_KEY=a1b2c3d4e5f6 make *)", "Read"]}}'
+    main([*compared(tmp_path, "{}", rules, ".claude/settings.json"), "--format", form])
+    out = capsys.readouterr().out
+    assert "make" in out
+    assert "a1b2c3d4" not in out
 
 
 def test_each_change_has_an_agent_and_a_meaning(nine, capsys) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from policy.files import File, Tree
 from policy.project import Project
 from policy.query import Excess, exceeds
 from policy.render.as_json import dumps
-from policy.render.changes import Report
+from policy.render.changes import Report, Spans
 from policy.render.diff_json import diff_json
 from policy.render.diff_markdown import diff_markdown
 from policy.render.diff_results import DIFF_RULES, diff_results
@@ -111,6 +112,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         review(before, after, diff),
         spawn_changes(before, after) if {options.format, *outputs.values()} & _DRAWN else {},
         excess,
+        _spans(diff, excess, old, new),
     )
     written = partial(
         _text, report=report, tree=new.tree, page=console.page, everything=options.all
@@ -119,6 +121,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.write(written(options.format))
     status = _status(diff, new, options.fail_on, console)
     return status or int(bool(excess) or not within)
+
+
+def _spans(diff: Diff, excess: Iterable[Excess], old: Input, new: Input) -> tuple[Spans, Spans]:
+    """Return where the rules stand, on both sides, that changes name."""
+    before = [because for one in diff.changes for because in one.difference.before.because]
+    after = [because for one in diff.changes for because in one.difference.after.because]
+    after += [because for one in excess for because in one.difference.after.because]
+    return old.spans(dict.fromkeys(before)), new.spans(dict.fromkeys(after))
 
 
 def _excess(

@@ -15,7 +15,7 @@ from policy.lint.commands import command_findings
 from policy.lint.comments import Suppression, suppressions
 from policy.lint.letters import letter_findings
 from policy.lint.positions import Positions
-from policy.lint.secrets import secret_findings
+from policy.lint.secrets import secret_findings, without_secrets
 from policy.lint.standing import standing_findings
 from policy.mistakes import closest
 from policy.source import Source
@@ -70,7 +70,11 @@ def lint(
         if source is not None:
             found += secret_findings(source)
             comments += suppressions(source)
-    return _suppressed(list(dict.fromkeys(found)), comments)
+    linted = _suppressed(list(dict.fromkeys(found)), comments)
+    return Linted(
+        tuple(map(without_secrets, linted.findings)),
+        tuple((without_secrets(finding), comment) for finding, comment in linted.suppressed),
+    )
 
 
 def _shown(positions: Positions) -> Iterator[Finding]:

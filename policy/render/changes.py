@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import attrs
 
 from policy.chain import SPAWN_TOOL
-from policy.decision import Decision
+from policy.credentials import masked
+from policy.decision import Because, Decision
 from policy.diff import Change, Diff, FileChange
 from policy.effect import Effect
 from policy.query import Excess
 from policy.render.privileges import Summary
 from policy.render.words import call_text, count
 from policy.review import Review, RuleChange, Spawn
-from policy.source import visible
+from policy.source import Span, visible
 
 __all__ = [
     "BEYOND",
@@ -23,6 +25,7 @@ __all__ = [
     "NO_EFFECT",
     "Report",
     "Told",
+    "amount",
     "beyond",
     "churn_words",
     "headline",
@@ -54,6 +57,10 @@ FILES = {
 }
 
 
+# Where rules stand in the texts that are compared.
+Spans = Mapping[Because, Span]
+
+
 @attrs.frozen
 class Report:
     """A diff and what a reader wants to know beside it.
@@ -67,6 +74,7 @@ class Report:
         review: what was renamed, and which rules changed.
         spawns: project -> the edges of its spawn graph, where that changed.
         excess: what the new side grants beyond a maximum.
+        spans: of each side, where the rules stand that its decisions name.
 
     """
 
@@ -78,6 +86,7 @@ class Report:
     review: Review = Review()
     spawns: Mapping[str, Sequence[Spawn]] = attrs.field(factory=dict)
     excess: tuple[Excess, ...] = ()
+    spans: tuple[Spans, Spans] = ({}, {})
 
     def files(self, effect: str) -> list[FileChange]:
         """Return the files of which *effect* is said."""
@@ -104,7 +113,7 @@ class Told:
     readings: dict[str, None]
     grants: Summary | None = None
     renamed: str = ""
-    members: int = 1
+    members: int = 1  # how many changes these are, of those that `Diff` counts
 
     def take(self, other: Told) -> None:
         """Tell *other* with these."""
@@ -135,9 +144,10 @@ def told(report: Report, what: str) -> list[Told]:
         for _, change in changes
         if change.what != "rule"
     }
+    implied = Counter(_spawn(change) for _, change in changes if _spawn(change) in spawned)
     groups: dict[object, Told] = {}
     for number, change in changes:
-        if meaning(change) != what or _is_spawn(change, spawned):
+        if meaning(change) != what or _spawn(change) in spawned:
             continue
         grants = report.grants.get(number)
         chains = (change.chain, *change.also)
@@ -149,6 +159,8 @@ def told(report: Report, what: str) -> list[Told]:
             grants,
             _renamed(report, change),
         )
+        if change.what != "rule":
+            one.members += implied.pop((change.project, change.direction, change.chain[-1]), 0)
         key = (one.renamed, _cause(change, grants))
         if key in groups:
             groups[key].take(one)
@@ -174,12 +186,19 @@ def _renamed(report: Report, change: Change) -> str:
     return ""
 
 
-def _is_spawn(change: Change, spawned: set[tuple[str, str, str]]) -> bool:
-    """Return whether a change says only that an agent comes or goes, which is told apart."""
+def _spawn(change: Change) -> tuple[str, str, object] | None:
+    """Return which agent a change of decisions is about starting, if that is all it says."""
     if change.what != "rule" or change.difference.tool not in {SPAWN_TOOL, "Agent"}:
-        return False
+        return None
     names = list(change.difference.call.values())
-    return len(names) == 1 and (change.project, change.direction, names[0]) in spawned
+    return (change.project, change.direction, names[0]) if len(names) == 1 else None
+
+
+def amount(groups: Sequence[Told], noun: str = "") -> str:
+    """Return how many changes there are, and in how many groups they are told."""
+    total = sum(group.members for group in groups)
+    told_in = "" if total == len(groups) else f" in {count(len(groups), 'group')}"
+    return f"{count(total, noun) if noun else f'{total:,}'}{told_in}"
 
 
 def _subject(change: Change) -> str:
@@ -266,7 +285,7 @@ def churn_words(change: RuleChange) -> tuple[str, str, str]:
     """Return what happened to a rule, the rule with its effect, and where it stands."""
     effects = [effect.value for effect in change.effects if effect is not None]
     places = [str(place) for place in change.places if place is not None]
-    rule = f"{' -> '.join(dict.fromkeys(effects))} {visible(change.rule)}"
+    rule = f"{' -> '.join(dict.fromkeys(effects))} {visible(masked(change.rule))}"
     return change.what, rule, " -> ".join(dict.fromkeys(places))
 
 

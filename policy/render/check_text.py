@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 import attrs
 
+from policy.credentials import masked
 from policy.decision import Because, Decision
 from policy.effect import Effect
 from policy.render.as_json import Object, because_json, decision_json
 from policy.render.excerpt import excerpt
 from policy.render.layout import Ink, Page
 from policy.render.markdown import code, prose
-from policy.render.words import call_text, chain_text, explained, quoted
+from policy.render.words import call_text, chain_text, explained, quoted, rule_text
 from policy.source import Span, visible
 
 __all__ = ["Answer", "answer_json", "answer_markdown", "answer_text"]
@@ -118,7 +119,7 @@ def _rule(because: Because, span: Span | None, page: Page) -> list[str]:
     link = f"(of {visible(because.link)})" if because.link else ""
     pieces = [
         Ink(because.effect.value, because.effect.value),
-        Ink(visible(because.rule)),
+        Ink(visible(masked(because.rule))),
         Ink(link),
     ]
     lines = page.flow([piece for piece in pieces if piece.text], _label("rule"), separator=" ")
@@ -138,7 +139,7 @@ def _instead(answer: Answer, instead: Decision, page: Page) -> list[str]:
     ]
     lines = page.flow(pieces, _label("but"), separator=" ")
     for because in instead.because:
-        text = f"{because.effect} {visible(because.rule)}"
+        text = rule_text(because)
         lines += page.prose(f"{text} {because.place or ''}", _label(""))
     return lines
 

@@ -19,7 +19,9 @@ from policy.render.changes import (
     MEANINGS,
     NO_EFFECT,
     Report,
+    Spans,
     Told,
+    amount,
     beyond,
     churn_words,
     headline,
@@ -27,11 +29,12 @@ from policy.render.changes import (
     told,
     verdict,
 )
+from policy.render.excerpt import line_around, says_more
 from policy.render.markdown import code, item, prose, table
 from policy.render.mermaid import spawn_mermaid
 from policy.render.privileges import Summary
 from policy.render.words import call_text, chain_text, count, explained
-from policy.source import visible
+from policy.source import Span, visible
 
 __all__ = ["LIMIT", "diff_markdown"]
 
@@ -39,27 +42,32 @@ __all__ = ["LIMIT", "diff_markdown"]
 LIMIT: Final = 65_000
 
 _HEADS: Final = ("", "call", "chain", "before", "after")
+_LINE: Final = 80  # characters of a line that an author wrote
 _WORDS: Final = {what: title.rpartition(": ")[2] for what, title in MEANINGS.items()}
 
 
 @attrs.frozen
 class _Room:
-    """How much is shown: agents, changes of one, calls of one, files, characters of a cell."""
+    """How much is shown: agents, changes of one, calls of one, files, characters of a cell.
+
+    And whether the lines of authors are.
+    """
 
     agents: int
     changes: int
     calls: int
     files: int
     cell: int = 400
+    lines: bool = True
 
 
 _EVERYTHING: Final = _Room(10**9, 10**9, 10**9, 10**9, 10**9)
 _ROOMS: Final = (
     _Room(40, 50, 8, 40),
     _Room(20, 20, 6, 20, 200),
-    _Room(10, 10, 3, 10, 120),
-    _Room(5, 5, 1, 5, 80),
-    _Room(0, 0, 0, 3, 80),
+    _Room(10, 10, 3, 10, 120, lines=False),
+    _Room(5, 5, 1, 5, 80, lines=False),
+    _Room(0, 0, 0, 3, 80, lines=False),
 )
 
 
@@ -100,21 +108,20 @@ class _Writer:
             yield self._block(name, groups)
         rest = [group for _, groups in blocks[self.room.agents :] for _, group in groups]
         if rest:
-            members = sum(group.members for group in rest)
-            yield [f"and {count(members, 'more change')}, in `policy diff --format json`", ""]
+            yield [f"and {amount(rest, 'more change')}, in `policy diff --format json`", ""]
 
     def _block(self, name: str, groups: list[tuple[str, Told]]) -> list[str]:
-        totals = dict.fromkeys((what for what, _ in groups), 0)
+        by_meaning: dict[str, list[Told]] = {}
         for what, group in groups:
-            totals[what] += group.members
-        said = ", ".join(f"{total} {_WORDS[what]}" for what, total in totals.items())
+            by_meaning.setdefault(what, []).append(group)
+        said = ", ".join(f"{_WORDS[what]} {amount(some)}" for what, some in by_meaning.items())
         is_open = " open" if any(group.lead.widened for _, group in groups) else ""
         head = f"<code>{self._html(name)}</code>: {html.escape(said)}"
         lines = [f"<details{is_open}><summary>{head}</summary>", ""]
         rows = [self._row(what, group) for what, group in groups[: self.room.changes]]
         lines += table(_HEADS, rows)
-        if rest := sum(group.members for _, group in groups[self.room.changes :]):
-            lines += ["", f"and {rest} more"]
+        if rest := [group for _, group in groups[self.room.changes :]]:
+            lines += ["", f"and {amount(rest, 'more change')}"]
         return [*lines, "", "</details>", ""]
 
     def _row(self, what: str, group: Told) -> list[str]:
@@ -138,7 +145,10 @@ class _Writer:
             word,
             self._calls(list(group.calls)),
             chain,
-            *(self._why(d, agent) for d in decisions),
+            *(
+                self._why(decision, agent, spans)
+                for decision, spans in zip(decisions, self.report.spans, strict=True)
+            ),
         ]
 
     def _calls(self, calls: list[str]) -> str:
@@ -146,17 +156,24 @@ class _Writer:
         rest = len(calls) - self.room.calls
         return f"{cell}<br>and {rest} more" if rest > 0 else cell
 
-    def _why(self, decision: Decision, agent: str) -> str:
+    def _why(self, decision: Decision, agent: str, spans: Spans) -> str:
         if not decision.because:
             return f"{decision.effect}: {prose(explained(decision, agent))}"
         because = decision.because[: max(self.room.calls, 1)]
         lines = [
             f"{one.effect} {self._code(one.rule)}"
             + (f" at {self._code(str(one.place))}" if one.place else "")
+            + self._line(spans.get(one))
             for one in because
         ]
         rest = len(decision.because) - len(because)
         return "<br>".join([*lines, *([f"and {rest} more rules"] if rest else [])])
+
+    def _line(self, span: Span | None) -> str:
+        """Return the author's line, where it says more than the rule."""
+        if span is None or not self.room.lines or not says_more(span):
+            return ""
+        return f"<br>{code(line_around(span, _LINE))}"
 
     def _grants(self, grants: Summary | None) -> str:
         if grants is None:
@@ -192,7 +209,7 @@ class _Writer:
                 self._code(chain_text(one.chain))
                 + ("" if len(readings) > 1 else f"<br>{readings[0]} only"),
                 str(one.difference.before.effect),
-                self._why(one.difference.after, one.chain[-1]),
+                self._why(one.difference.after, one.chain[-1], self.report.spans[1]),
             ]
             for one, readings in excess[: self.room.changes]
         ]

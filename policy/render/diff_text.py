@@ -9,7 +9,9 @@ from policy.render.changes import (
     MEANINGS,
     NO_EFFECT,
     Report,
+    Spans,
     Told,
+    amount,
     beyond,
     churn_words,
     headline,
@@ -17,7 +19,7 @@ from policy.render.changes import (
     told,
     verdict,
 )
-from policy.render.excerpt import because_line
+from policy.render.excerpt import because_line, excerpt, says_more
 from policy.render.layout import Ink, Page, width
 from policy.render.privileges import LABELS, Summary, rule_parts
 from policy.render.words import call_text, chain_text, count, explained, listed
@@ -39,13 +41,12 @@ def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
         groups = told(report, what)
         if not groups:
             continue
-        total = sum(group.members for group in groups)
-        lines += [page.paint(f"{title} ({total:,})", title.partition(":")[0]), ""]
+        lines += [page.paint(f"{title} ({amount(groups)})", title.partition(":")[0]), ""]
         most = len(groups) if everything else _MOST_CHANGES
         for group in groups[:most]:
-            lines += [*_group(group, page, everything=everything), ""]
-        if rest := sum(group.members for group in groups[most:]):
-            lines += [page.paint(f"  … {rest:,} more, shown with --all", "dim"), ""]
+            lines += [*_group(group, report, page, everything=everything), ""]
+        if rest := groups[most:]:
+            lines += [page.paint(f"  … {amount(rest, 'more change')}, shown with --all", "dim"), ""]
     lines += _beyond(report, page, everything=everything)
     lines += _churn(report, page, everything=everything)
     lines += _files(report, page, everything=everything)
@@ -53,15 +54,16 @@ def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _group(group: Told, page: Page, *, everything: bool) -> list[str]:
+def _group(group: Told, report: Report, page: Page, *, everything: bool) -> list[str]:
     change = group.lead
     lines = _head(group, page, everything=everything)
     lines += _chains(group, page, everything=everything)
     decisions = verdict(change)
     if decisions is not None:
         agent = change.chain[-1]
-        lines += _why("before", decisions[0], agent, page)
-        lines += _why("after", decisions[1], agent, page)
+        sides = zip(("before", "after"), decisions, report.spans, strict=True)
+        for title, decision, spans in sides:
+            lines += _why(title, decision, agent, spans, page)
     elif group.grants is not None and not group.renamed:
         lines += _grants(group.grants, "it may" if change.widened else "it could", page)
     if len(group.readings) == 1:
@@ -117,12 +119,16 @@ def _chains(group: Told, page: Page, *, everything: bool) -> list[str]:
     return page.flow([shown, *map(chain_text, rest)], _label("chain"))
 
 
-def _why(title: str, decision: Decision, agent: str, page: Page) -> list[str]:
+def _why(title: str, decision: Decision, agent: str, spans: Spans, page: Page) -> list[str]:
     if not decision.because:
         return page.prose(explained(decision, agent), _label(title))
     lines: list[str] = []
     for because in decision.because[:_MOST_RULES]:
         lines += because_line(because, page, _label("" if lines else title))
+        span = spans.get(because)
+        if span is not None and says_more(span):
+            style = because.effect.value
+            lines += excerpt(span, page, style=style, indent=_label(""))[1:]
     if len(decision.because) > _MOST_RULES:
         lines.append(f"{_label('')}and {len(decision.because) - _MOST_RULES} more rules")
     return lines
@@ -141,7 +147,7 @@ def _beyond(report: Report, page: Page, *, everything: bool) -> list[str]:
         lines.append(f"  {call}  at most {page.effect(before)} -> {page.effect(after)}")
         chain = f"{chain_text(one.chain)} in {visible(one.project)}"
         lines += page.prose(chain, _label("chain"))
-        lines += _why("granted", difference.after, one.chain[-1], page)
+        lines += _why("granted", difference.after, one.chain[-1], report.spans[1], page)
         lines += [] if len(readings) > 1 else [f"{_label('reading')}{readings[0]} only"]
         lines.append("")
     if len(excess) > most:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from policy.credentials import masked
 from policy.decision import Because
+from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
 from policy.finding import Finding
 from policy.render.layout import Ink, Page, clipped, width
 from policy.source import Span, visible
 
-__all__ = ["because_line", "error_report", "excerpt", "finding_report"]
+__all__ = ["because_line", "error_report", "excerpt", "finding_report", "line_around", "says_more"]
 
 _LEAST = 24  # columns of a line that are shown, however narrow the page
+_EFFECTS = {"", *(effect.value for effect in Effect)}
 _BEFORE = 40  # columns in front of the carets that are kept where a line is cut
 
 
 def excerpt(span: Span, page: Page, *, style: str = "error", indent: str = "") -> list[str]:
     """Return the line of *span* with carets below, not wider than *page*."""
     number, column = span.source.line_and_column(span.start)
-    text = span.source.line(number)
+    text = masked(span.source.line(number))
     gutter = " " * len(str(number))
     room = page.width - len(indent) - len(gutter) - 3
     if room < _LEAST:
@@ -39,6 +42,25 @@ def excerpt(span: Span, page: Page, *, style: str = "error", indent: str = "") -
         indent + page.paint(f"{number} |", "dim") + f" {shown}".rstrip(),
         indent + page.paint(f"{gutter} |", "dim") + f" {carets}",
     ]
+
+
+def says_more(span: Span) -> bool:
+    """Return whether the line of *span*, a rule, holds more than its effect: rules, a comment."""
+    line = span.source.line(span.place.line)
+    return line.replace(span.text, "", 1).strip(" \t-,;") not in _EFFECTS
+
+
+def line_around(span: Span, most: int) -> str:
+    """Return at most *most* characters of the line of *span*, those among them where it starts."""
+    number, column = span.source.line_and_column(span.start)
+    line = masked(span.source.line(number))
+    text = line.strip()
+    start = column - 1 - (len(line) - len(line.lstrip()))
+    if len(text) <= most:
+        return text
+    first = min(max(start - most // 4, 0), len(text) - most)
+    shown = text[first : first + most]
+    return f"{'…' if first else ''}{shown}{'…' if first + most < len(text) else ''}"
 
 
 def _shown(text: str) -> str:
@@ -85,12 +107,12 @@ def _rest(span: Span | None, help: str, word: str, page: Page) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return [visible(word) for word in text.split()]
+    return [visible(word) for word in masked(text).split()]
 
 
 def because_line(because: Because, page: Page, head: str) -> Sequence[str]:
     """Return a rule with its place in one line, or two."""
-    pieces = [Ink(because.effect.value, because.effect.value), Ink(visible(because.rule))]
+    pieces = [Ink(because.effect.value, because.effect.value), Ink(visible(masked(because.rule)))]
     if because.place is not None:
         pieces.append(Ink(f" {because.place}", "dim"))
     return page.flow([piece for piece in pieces if piece.text], head, separator=" ")

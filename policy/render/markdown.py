@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from policy.credentials import masked
 from policy.source import visible
 
 __all__ = ["code", "item", "prose", "table"]
@@ -14,7 +15,7 @@ _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>()#|!~&@"})
 
 def code(text: str) -> str:
     """Return *text* as code, whatever it holds."""
-    shown = visible(text).replace("|", "\\|")
+    shown = visible(masked(text)).replace("|", "\\|")
     longest = run = 0
     for character in shown:
         run = run + 1 if character == "`" else 0
@@ -26,7 +27,7 @@ def code(text: str) -> str:
 
 def prose(text: str) -> str:
     """Return *text* as text, on one line; what stands in backticks stays code."""
-    parts = visible(" ".join(text.split())).split("`")
+    parts = visible(masked(" ".join(text.split()))).split("`")
     if len(parts) % 2 == 0:
         return "`".join(parts).translate(_SPECIAL)
     return "".join(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from policy.audit import Layer, Privilege
+from policy.credentials import masked
 from policy.decision import Because, Reason
 from policy.effect import Effect
 from policy.source import visible
@@ -145,7 +146,7 @@ def _summary(
             if why := _reason([because]):
                 built_in.setdefault((because.effect.value, why), {})[name] = None
             else:
-                rule = visible(because.rule)
+                rule = visible(masked(because.rule))
                 lines[because.effect.value][rule if everything else _short(rule)] = None
         if privilege.otherwise is not None and _differs(privilege.otherwise, other):
             rest.setdefault(privilege.otherwise.value, []).append(name)
@@ -210,7 +211,7 @@ def _layer(layer: Layer, agent: str) -> str:
     who = ", ".join("itself" if link == agent else visible(link) for link in layer.links)
     said: dict[Effect, list[str]] = {}
     for because in layer.rules:
-        said.setdefault(because.effect, []).append(visible(because.rule))
+        said.setdefault(because.effect, []).append(visible(masked(because.rule)))
     parts = [f"{effect} {', '.join(rules)}" for effect, rules in said.items()]
     if layer.otherwise is not None:
         parts.append(f"otherwise {layer.otherwise}" if parts else f"{layer.otherwise} at most")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from policy.credentials import masked
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
 from policy.source import visible
@@ -42,7 +43,11 @@ _PRIMARY = frozenset(
 
 
 def call_text(tool: str, call: Mapping[str, object]) -> str:
-    """Return a call as our notation writes it, or with its arguments as JSON."""
+    """Return a call as our notation writes it, or with its arguments as JSON; no credentials."""
+    return masked(_call_text(tool, call))
+
+
+def _call_text(tool: str, call: Mapping[str, object]) -> str:
     if not call:
         return visible(tool)
     if len(call) == 1:
@@ -91,7 +96,8 @@ def chain_text(chain: Iterable[str]) -> str:
 
 def rule_text(because: Because) -> str:
     """Return a rule with its effect, e.g. ``ask Bash(git push *)``."""
-    return f"{because.effect} {visible(because.rule)}" if because.rule else str(because.effect)
+    rule = visible(masked(because.rule))
+    return f"{because.effect} {rule}" if rule else str(because.effect)
 
 
 def quoted(names: Sequence[str], most: int = 6) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from policy.credentials import masked
 from policy.finding import Finding
 from policy.render.html.text import anchor, code, prose, text
 from policy.source import Source
@@ -46,14 +47,13 @@ def file_blocks(findings: Iterable[Finding]) -> str:
         if finding.span is None:
             continue
         file = finding.place.file
-        # Of a file with a credential the text in which that is masked.
-        if file not in sources or finding.code == "secret-in-policy":
-            sources[file] = finding.span.source
+        sources.setdefault(file, finding.span.source)
         marked.setdefault(file, set()).add(finding.place.line)
     return "".join(_file(sources[file], lines) for file, lines in sorted(marked.items()))
 
 
 def _file(source: Source, marked: set[int]) -> str:
+    source = Source(source.name, masked(source.text))
     last, _ = source.line_and_column(len(source.text))
     near = {
         number

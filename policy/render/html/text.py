@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 
+from policy.credentials import masked
 from policy.source import visible
 
 __all__ = ["anchor", "code", "prose", "text"]
@@ -12,7 +13,7 @@ __all__ = ["anchor", "code", "prose", "text"]
 
 def text(value: str) -> str:
     """Return *value* as text, for an element or an attribute in double quotes."""
-    return html.escape(visible(value), quote=True)
+    return html.escape(visible(masked(value)), quote=True)
 
 
 def code(value: str) -> str:
@@ -22,7 +23,7 @@ def code(value: str) -> str:
 
 def prose(value: str) -> str:
     """Return *value* as text, in which what stands in backticks is code."""
-    parts = visible(value).split("`")
+    parts = visible(masked(value)).split("`")
     if len(parts) % 2 == 0:
         return text(value)
     return "".join(code(part) if index % 2 else text(part) for index, part in enumerate(parts))
