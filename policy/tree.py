@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import attrs
+
+from policy import limits
 from policy.documents.text import cite
 from policy.errors import PolicyError
 from policy.files import File, Folder, Memory, Problem, Tree
 from policy.revision import GitRevision
 
-__all__ = ["File", "Folder", "GitRevision", "Memory", "Problem", "Tree", "open_tree"]
+__all__ = ["File", "Folder", "GitRevision", "Memory", "Overlay", "Problem", "Tree", "open_tree"]
+
+
+@attrs.frozen
+class Overlay(Tree):
+    """A tree with other contents at some of its paths."""
+
+    tree: Tree
+    contents: Mapping[str, bytes] = attrs.field(repr=False)
+
+    @property
+    def label(self) -> str:
+        """What people call the tree below."""
+        return self.tree.label
+
+    def paths(self) -> tuple[str, ...]:
+        """Return every path, sorted."""
+        return self.tree.paths()
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what is there and was not looked at."""
+        return self.tree.problems()
+
+    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
+        """Return the bytes at *path*."""
+        return self.contents[path] if path in self.contents else self.tree.read(path, limit)
 
 
 def open_tree(text: str, folder: str | Path = ".") -> Tree:

@@ -10,18 +10,21 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
+
 from policy.canonical import canonical
 from policy.cli.console import Console
 from policy.documents.text import decode
 from policy.errors import PolicyError
 from policy.files import Folder
 from policy.hosts import notation
+from policy.minimal import Minimal, minimal
 from policy.parse import parse_notation
 from policy.printer import print_document
 from policy.render.layout import Page
 from policy.render.words import count
 from policy.source import Source, visible
-from policy.tree import File
+from policy.tree import File, Memory, Overlay
 from policy.workspace import load_tree
 
 __all__ = ["FORMATS", "configure", "run"]
@@ -33,6 +36,12 @@ Files of hosts are laid out as their host reads them: keys, their order, quotes,
 comments and all text below a header are kept. A file that cannot be parsed, or
 whose canonical form would mean anything else, is reported and left as it is.
 
+With --minimise, rules are left out whose absence changes no decision: of any
+agent by itself, nor of any chain, in either reading. A rule that only repeats
+what holds anyhow goes, a second lock among them. Of what is left no set of rules
+can be left out; whether other rules would be fewer is not searched. A file of a
+host is judged with all others of the folder.
+
 exit status: 0 done, 1 something would change (with --check), 2 a file cannot
 be read, parsed or written
 
@@ -41,6 +50,7 @@ examples:
   policy fmt --check --diff policies/
   policy fmt .claude/settings.json pikuri.host.yaml
   policy fmt --hosts .
+  policy fmt --minimise --diff team.policy
   policy fmt - < team.policy
 """
 
@@ -60,6 +70,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hosts", action="store_true", help="in folders, also files that a host reads"
     )
+    parser.add_argument(
+        "--minimise",
+        action="store_true",
+        help="also leave out rules without which every call is decided alike",
+    )
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if it would")
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would")
 
@@ -74,7 +89,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             status = 2
             continue
         try:
-            outcome = _file(found[0], options, console, named=found[1])
+            outcome = _file(found, options, console)
         except PolicyError as error:
             console.error(error)
             status, outcome = 2, False
@@ -87,11 +102,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return status or int(options.check and changed > 0)
 
 
-def _files(options: argparse.Namespace, console: Console) -> Iterator[tuple[Path, bool] | None]:
-    """Yield each file once, and whether it was named.
+@attrs.frozen
+class _Found:
+    """A file, and the folder that was named instead of it, if one was."""
 
-    None stands for what cannot be looked at, which is reported.
-    """
+    path: Path
+    folder: Path | None = None
+
+
+def _files(options: argparse.Namespace, console: Console) -> Iterator[_Found | None]:
+    """Yield each file once; None stands for what cannot be looked at, which is reported."""
     seen = set()
     for name in options.paths:
         path = Path(name)
@@ -108,7 +128,7 @@ def _files(options: argparse.Namespace, console: Console) -> Iterator[tuple[Path
             real = file.resolve()
             if real not in seen:
                 seen.add(real)
-                yield file, file is path
+                yield _Found(file, None if file is path else path)
 
 
 def _below(folder: Folder, *, hosts: bool) -> Iterator[str]:
@@ -119,24 +139,29 @@ def _below(folder: Folder, *, hosts: bool) -> Iterator[str]:
         yield from (path for path in folder.paths() if path.endswith(notation.SUFFIX))
 
 
-def _file(path: Path, options: argparse.Namespace, console: Console, *, named: bool) -> bool | None:
+def _file(found: _Found, options: argparse.Namespace, console: Console) -> bool | None:
     """Print one file anew; return whether that changes it, or None where nobody can print it.
 
     Raises:
         PolicyError: it cannot be read, parsed or written, or was named and cannot be printed.
 
     """
+    path = found.path
     if not path.exists():
         msg = "there is no such file"
         raise PolicyError(msg, file=str(path))
     source = decode(str(path), File(path).read(path.name))
     # A host looks at the names of folders, not at where a link leads.
-    printed = canonical(path.absolute().as_posix().lstrip("/"), source)
-    if printed is None and not named:
+    full = path.absolute().as_posix().lstrip("/")
+    printed = canonical(full, source)
+    if printed is None and found.folder is not None:
         return None
     if printed is None:
         msg = "no file that can be printed: neither of our notation nor of a host"
         raise PolicyError(msg, file=str(path))
+    if options.minimise:
+        fewer = _minimal(found, printed, console)
+        printed = canonical(full, Source(source.name, fewer)) or fewer
     if printed.encode() == path.read_bytes():
         return False
     if options.diff:
@@ -149,10 +174,39 @@ def _file(path: Path, options: argparse.Namespace, console: Console, *, named: b
     return True
 
 
+def _minimal(found: _Found, text: str, console: Console) -> str:
+    """Return *text*, which is what the file will hold, without the rules it does not need."""
+    path = found.path
+    if path.name.endswith(notation.SUFFIX):
+        return _told(minimal(Memory({path.name: text}), path.name), console)
+    folder = found.folder or Path()
+    try:
+        name = path.absolute().relative_to(folder.absolute()).as_posix()
+    except ValueError:
+        msg = "its rules can be judged only with the other files of its folder"
+        raise PolicyError(
+            msg, file=str(path), help="run this in the folder of the project"
+        ) from None
+    return _told(minimal(Overlay(Folder(folder), {name: text.encode()}), name), console)
+
+
+def _told(found: Minimal, console: Console) -> str:
+    """Return the text, once it is said of which rules it was not decided."""
+    for span in found.undecided:
+        text = visible(span.text)
+        console.complain(
+            [f"{span.place}: kept, since it was not decided whether it matters: {text}"]
+        )
+    return found.text
+
+
 def _stream(options: argparse.Namespace, console: Console) -> int:
     data = sys.stdin.buffer.read()
     source = decode("<standard input>", data)
     printed = print_document(parse_notation(source))
+    if options.minimise:
+        name = f"stdin{notation.SUFFIX}"
+        printed = _told(minimal(Memory({name: printed}), name), console)
     if options.diff:
         _show_diff(source, printed, console)
     elif not options.check:

@@ -11,42 +11,16 @@ from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
-from policy import limits
 from policy.diff import diff_workspaces
 from policy.documents.text import BYTE_ORDER_MARK, decode
 from policy.edits import Edit, edited
 from policy.errors import PolicyError
-from policy.files import Problem, Tree
 from policy.finding import Finding
+from policy.tree import Overlay, Tree
 from policy.unread import is_unreadable
 from policy.workspace import Workspace, load_tree
 
 __all__ = ["Mended", "Refused", "mend"]
-
-
-@attrs.frozen
-class _Overlay(Tree):
-    """A tree with other contents at some of its paths."""
-
-    tree: Tree
-    contents: Mapping[str, bytes] = attrs.field(repr=False)
-
-    @property
-    def label(self) -> str:
-        """What people call the tree below."""
-        return self.tree.label
-
-    def paths(self) -> tuple[str, ...]:
-        """Return every path, sorted."""
-        return self.tree.paths()
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return what is there and was not looked at."""
-        return self.tree.problems()
-
-    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
-        """Return the bytes at *path*."""
-        return self.contents[path] if path in self.contents else self.tree.read(path, limit)
 
 
 @attrs.frozen
@@ -107,7 +81,7 @@ def mend(
         # On top of what passed already: two edits may widen that alone do not.
         both = {**contents, **trial}
         why = _objection(
-            workspace, load(_Overlay(tree, {path: new for path, (_, new) in both.items()}))
+            workspace, load(Overlay(tree, {path: new for path, (_, new) in both.items()}))
         )
         if why:
             refused.append(Refused(files, why))

@@ -1,0 +1,179 @@
+"""Rules left out: the result decides alike, and none of what is left can go."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.errors import PolicyError
+from policy.minimal import minimal
+from policy.tree import Memory
+from tests.reference import Said, Scope, decide
+from tests.strategies import matchers
+
+FILE = "a.policy"
+
+
+def shortest(text: str) -> str:
+    return minimal(Memory({FILE: text}), FILE).text
+
+
+def agent(*rules: str) -> str:
+    return "agent a {\n" + "".join(f"    {rule}\n" for rule in rules) + "}\n"
+
+
+# A small universe, in which every call is tried.
+_LETTERS = ["".join(w) for n in range(4) for w in itertools.product("abz", repeat=n)]
+CALLS = [
+    *(("m__a", {"argument": text}) for text in _LETTERS),
+    *(("m__b", {"argument": text}) for text in _LETTERS if len(text) < 3),
+    *(("Bash", {"command": text}) for text in [*filter(None, _LETTERS), "a b", "a z", "b a"]),
+    ("Read", {"file_path": "a"}),
+    ("Glob", {"path": "a"}),
+]
+
+_pieces = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=3).map("".join)
+_matchers = st.one_of(
+    st.builds("m__a({})".format, _pieces),
+    st.builds("Bash({})".format, _pieces),
+    st.sampled_from(["m__a", "m__b", "m__*", "*", "Bash", "Bash(a *)", "Read"]),
+)
+_rules = st.lists(st.tuples(st.sampled_from(["allow", "ask", "deny"]), _matchers), max_size=6)
+
+
+def _effects(rules: list[tuple[str, str]]) -> list[str]:
+    from policy.effect import Effect
+
+    scope = Scope(tuple(Said(Effect(effect), matcher) for effect, matcher in rules))
+    return [str(decide(scope, tool, call)) for tool, call in CALLS]
+
+
+@given(_rules)
+@settings(max_examples=60, deadline=None)
+def test_no_set_of_the_rules_that_are_left_can_be_left_out(rules) -> None:
+    text = shortest(agent(*(f"{effect} {matcher}" for effect, matcher in rules)))
+    left = [tuple(line.split(None, 1)) for line in text.splitlines() if line.startswith(" ")]
+    expected = _effects(rules)
+    assert _effects(left) == expected
+    for size in range(len(left)):
+        for fewer in itertools.combinations(left, size):
+            assert _effects(list(fewer)) != expected, (left, fewer)
+    assert shortest(text) == text
+
+
+@given(st.lists(st.tuples(st.sampled_from(["allow", "ask", "deny"]), matchers()), max_size=5))
+@settings(max_examples=40, deadline=None)
+def test_a_minimal_file_is_minimal(rules) -> None:
+    once = shortest(agent(*(f"{effect} {matcher}" for effect, matcher in rules)))
+    assert shortest(once) == once
+
+
+def test_what_an_agent_hands_on_is_kept_and_so_is_an_agent_that_nobody_starts() -> None:
+    text = (
+        "root a\n\nagent a {\n    allow     Read, Task(b)\n    deny      Bash(x)\n"
+        "    delegate  Bash, Read\n}\n\nagent b {\n    allow     Bash\n}\n\n"
+        "agent lost {\n    allow     Edit\n}\n"
+    )
+    assert shortest(text) == text
+
+
+def test_an_empty_list_of_what_is_handed_on_is_not_the_same_as_none() -> None:
+    text = "agent a {\n    allow     Read\n    deny      Bash\n    delegate  Bash\n}\n"
+    assert "delegate  Bash" in shortest(text)
+
+
+def test_comments_stay_with_the_rules_they_speak_of() -> None:
+    written = """\
+# of the file
+agent a {
+    # of all
+    allow Read, # one
+          Bash(git *), # two
+          Bash(git push *) # three
+    # between
+    deny Edit(src/**)  # five
+    deny WebFetch  # six
+    allow Edit
+}
+"""
+    assert (
+        shortest(written)
+        == """\
+# of the file
+agent a {
+    # of all
+    allow     Read,  # one
+              Bash(git *)  # two
+    # between
+    deny      Edit(src/**)  # five
+    allow     Edit
+}
+"""
+    )
+
+
+def test_a_rule_that_another_file_could_bring_to_life_is_judged_with_that_file() -> None:
+    project = json.dumps({"permissions": {"allow": ["Edit(src/**)"], "defaultMode": "acceptEdits"}})
+    path = ".claude/settings.json"
+    alone = minimal(Memory({path: project}), path)
+    assert json.loads(alone.text)["permissions"]["allow"] == []
+
+    local = json.dumps({"permissions": {"defaultMode": "default"}})
+    together = Memory({path: project, ".claude/settings.local.json": local})
+    assert minimal(together, path).text == project
+
+
+@pytest.mark.parametrize(
+    ("path", "written", "left"),
+    [
+        (
+            ".claude/settings.json",
+            (
+                '{"permissions": {\n  "deny": ["Bash(rm *)", "Bash(rm -rf *)", "Edit"],\n'
+                '  "allow": ["Bash(rm -i *)"]}}'
+            ),
+            '{"permissions": {\n  "deny": ["Bash(rm *)", "Edit"],\n  "allow": []}}',
+        ),
+        (
+            ".claude/agents/x.md",
+            "---\nname: x\ndescription: One, two.\ntools: Read, Grep, Read # why\n---\nBody.\n",
+            "---\nname: x\ndescription: One, two.\ntools: Grep, Read # why\n---\nBody.\n",
+        ),
+        (
+            ".a3s/agents/x.yaml",
+            (
+                "name: x\ndescription: x\npermissions:\n  deny:\n    # all of it\n    - bash\n    - Bash(rm:*)  # narrow\n"
+                "    # files\n    - write\n"
+            ),
+            "name: x\ndescription: x\npermissions:\n  deny:\n    # all of it\n    - bash\n    # files\n    - write\n",
+        ),
+        (
+            ".zeph/agents/x.md",
+            "---\nname: x\ndescription: x\ntools:\n  allow: [read]\n  except:\n    - bash\n---\n",
+            "---\nname: x\ndescription: x\ntools:\n  allow: [read]\n  except: []\n---\n",
+        ),
+    ],
+)
+def test_files_of_hosts_lose_items_of_their_lists_and_nothing_else(path, written, left) -> None:
+    found = minimal(Memory({path: written}), path)
+    assert found.text == left
+    assert minimal(Memory({path: left}), path).removed == ()
+
+
+def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:
+    import policy.minimal as module
+    from policy.diff import Diff
+
+    monkeypatch.setattr(module, "diff_workspaces", lambda *_: Diff((), (), exact=False))
+    with pytest.raises(PolicyError, match="the comparison is not exact"):
+        shortest(agent("allow Read, Read"))
+
+
+def test_more_rules_than_are_tried_are_refused() -> None:
+    many = ", ".join(f"m__{number}" for number in range(2_001))
+    with pytest.raises(PolicyError, match="2,001 rules are more"):
+        shortest(agent(f"allow {many}"))
