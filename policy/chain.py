@@ -15,7 +15,7 @@ from policy.decision import Because, Decision
 from policy.effect import Effect
 from policy.table import Table
 
-__all__ = ["SPAWN_TOOL", "Chain", "Link", "Reading", "SpawnDenied", "attenuate"]
+__all__ = ["SPAWN_TOOL", "Chain", "Link", "Reading", "SpawnDenied", "attenuate", "spawn_call"]
 
 # Starting an agent is a call like any other.
 SPAWN_TOOL = "Task"
@@ -104,6 +104,12 @@ def attenuate(parent: Table, child: Table) -> Table:
     return Table(use, delegate, child.bounds & handed_down)
 
 
+def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:
+    """Return the tool and the arguments of the call that starts *agent*."""
+    call = getattr(reading, "spawn_call", None)
+    return call(agent) if call else (SPAWN_TOOL, {"subagent_type": agent})
+
+
 @attrs.frozen(slots=False, repr=False)
 class Chain:
     """The agents from the root to the one that calls.
@@ -150,8 +156,7 @@ class Chain:
 
     def spawning(self, agent: str) -> Decision:
         """Return what the call that would start *agent* gets."""
-        call = getattr(self.reading, "spawn_call", None)
-        tool, arguments = call(agent) if call else (SPAWN_TOOL, {"subagent_type": agent})
+        tool, arguments = spawn_call(self.reading, agent)
         return self.table.decide(tool, arguments)
 
     def spawn(self, agent: str) -> Chain:

@@ -1,0 +1,139 @@
+"""Tables in the folders where calls are made.
+
+Files are read without knowing where they will lie: their patterns speak of the
+project and of the home folder under names of our own (`Dialect.cwd`,
+`Dialect.home`). A program that calls tools names real folders, so what decides
+its calls has to be put there first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import attrs
+
+from policy.chain import Link, Reading, spawn_call
+from policy.dialect import Dialect
+from policy.errors import PolicyError
+from policy.patterns.pattern import Kind, Pattern
+from policy.ruleset import RuleSet
+from policy.table import Ceiling, Part, Table
+
+__all__ = ["Anchored", "Folders"]
+
+
+@attrs.frozen(slots=False)
+class Folders:
+    """Where a project lies, and the home folder of whoever works in it.
+
+    Attributes:
+        cwd: the folder of the project, absolute.
+        home: the home folder, absolute; "" where none is known, so that what
+            rules say of it holds for no call but those that write ``~``.
+
+    """
+
+    cwd: str
+    home: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        for folder in (self.cwd, *filter(None, [self.home])):
+            if not folder.startswith("/") or "\0" in folder:
+                msg = f"expected an absolute path, found `{folder}`"
+                raise PolicyError(msg, help="write the folder from the root, e.g. `/srv/app`")
+
+    def table(self, table: Table) -> Table:
+        """Return *table* as it decides calls made here."""
+        delegate = None if table.delegate is None else self._ceiling(table.delegate)
+        return Table(self._ceiling(table.use), delegate, table.bounds)
+
+    @cached_property
+    def _sets(self) -> dict[int, tuple[RuleSet, RuleSet]]:
+        return {}
+
+    def _ceiling(self, ceiling: Ceiling) -> Ceiling:
+        return Ceiling.of(Part(self._rules(part.rules), part.links) for part in ceiling.parts)
+
+    def _rules(self, rules: RuleSet) -> RuleSet:
+        # By identity: equal sets may stand at other places.
+        known = self._sets.get(id(rules))
+        if known is None:
+            known = self._sets[id(rules)] = (rules, self._moved(rules))
+        return known[1]
+
+    def _moved(self, rules: RuleSet) -> RuleSet:
+        dialect = rules.dialect
+        anchors = self._anchors(dialect)
+        entries = tuple(
+            attrs.evolve(entry, pattern=_anchored(entry.pattern, anchors))
+            for entry in rules.entries
+        )
+        placed = attrs.evolve(
+            dialect,
+            cwd=anchors[dialect.cwd],
+            home=anchors[dialect.home],
+            links=tuple((_under(one, anchors), _under(two, anchors)) for one, two in dialect.links),
+            shell=attrs.evolve(dialect.shell, cwd=_under(dialect.shell.cwd, anchors)),
+        )
+        return RuleSet(entries, rules.default, placed, rules.default_reason)
+
+    def _anchors(self, dialect: Dialect) -> Mapping[str, str]:
+        folders = {dialect.home: self.home or dialect.home, dialect.cwd: self.cwd}
+        return {
+            name: (folder.casefold() if dialect.fold else folder).rstrip("/")
+            for name, folder in folders.items()
+        }
+
+
+def _anchored(pattern: Pattern | None, anchors: Mapping[str, str]) -> Pattern | None:
+    if pattern is None or pattern.kind is not Kind.PATH or not pattern.tokens:
+        return pattern
+    first, *rest = pattern.tokens
+    if not isinstance(first, str):
+        return pattern
+    # What follows the folder's name is another token where it is no text.
+    moved = _under(first, anchors)
+    return pattern if moved == first else Pattern.of(pattern.kind, [moved, *rest])
+
+
+def _under(path: str, anchors: Mapping[str, str]) -> str:
+    for name, folder in anchors.items():
+        if path == name or path.startswith(name + "/"):
+            return folder + path[len(name) :]
+    return path
+
+
+@attrs.frozen
+class Anchored:
+    """A reading whose chains decide calls made in some folders."""
+
+    reading: Reading
+    folders: Folders
+
+    @property
+    def name(self) -> str:
+        """``attenuated`` or ``enforced``."""
+        return self.reading.name
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return self.reading.agents
+
+    def start(self, agent: str) -> Link:
+        """Return the first link. Raises KeyError for an unknown agent."""
+        return self._link(self.reading.start(agent))
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*. Raises KeyError for an unknown agent."""
+        inner = parent.state
+        assert isinstance(inner, Link)  # noqa: S101  # every link here is of `_link`
+        return self._link(self.reading.step(attrs.evolve(inner, confirm=parent.confirm), agent))
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the tool and the arguments that start *agent*."""
+        return spawn_call(self.reading, agent)
+
+    def _link(self, link: Link) -> Link:
+        return attrs.evolve(link, table=self.folders.table(link.table), state=link)

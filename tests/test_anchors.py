@@ -1,0 +1,114 @@
+"""Tables put into real folders."""
+
+from __future__ import annotations
+
+import posixpath
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from policy.anchors import Anchored, Folders
+from policy.chain import Chain
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.hosts.claude import load as load_claude
+from policy.hosts.notation import load as load_notation
+from policy.tree import Memory
+
+TEAM = """\
+agent main {
+    allow Read, Edit(src/**), Bash, Task
+    ask Read(~/notes/**)
+    deny Read(~/.ssh/**), Read(.env), Read(//etc/**), Edit(//srv/app/src/generated/**)
+}
+agent reader { allow Read(docs/**) }
+"""
+HERE = Folders("/srv/app", "/home/alice")
+
+
+def chain(*names: str, folders: Folders = HERE, text: str = TEAM) -> Chain:
+    (project,) = load_notation(Memory({"a.policy": text}))
+    found = Chain.start(names[0], Anchored(project.attenuated, folders))
+    for name in names[1:]:
+        found = found.spawn(name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("tool", "path", "effect"),
+    [
+        ("Read", "/srv/app/.env", Effect.DENY),
+        ("Read", ".env", Effect.DENY),
+        ("Read", "/elsewhere/.env", Effect.ALLOW),
+        ("Read", "/home/alice/.ssh/id", Effect.DENY),
+        ("Read", "~/.ssh/id", Effect.DENY),
+        ("Read", "/home/alice/notes/n", Effect.ASK),
+        ("Read", "/home/bob/notes/n", Effect.ALLOW),
+        ("Read", "/etc/passwd", Effect.DENY),
+        ("Edit", "/srv/app/src/a.py", Effect.ALLOW),
+        ("Edit", "/srv/app/src/../x", Effect.DENY),
+        ("Edit", "/srv/apple/src/a.py", Effect.DENY),
+        ("Edit", "src/generated/a.py", Effect.DENY),
+    ],
+)
+def test_rules_speak_of_the_folders_that_they_lie_in(tool, path, effect):
+    assert chain("main").decide(tool, {"file_path": path}).effect is effect
+
+
+def test_a_child_is_put_there_too():
+    reader = chain("main", "reader")
+    assert reader.decide("Read", {"file_path": "/srv/app/docs/a"}).effect is Effect.ALLOW
+    assert reader.decide("Read", {"file_path": "/srv/app/src/a"}).effect is Effect.DENY
+
+
+def test_a_project_inside_the_home_folder_is_in_both():
+    text = "agent main {\n    allow Read\n    deny Read(~/**)\n}\n"
+    inside = chain("main", folders=Folders("/home/alice/app", "/home/alice"), text=text)
+    assert inside.decide("Read", {"file_path": "a.py"}).effect is Effect.DENY
+    assert inside.decide("Read", {"file_path": "/srv/a.py"}).effect is Effect.ALLOW
+
+
+def test_rules_keep_their_places():
+    (because,) = chain("main").decide("Read", {"file_path": "/srv/app/.env"}).because
+    assert str(because.place) == "a.policy:4:27"
+
+
+def test_a_root_may_be_the_project():
+    assert chain("main", folders=Folders("/")).decide("Read", {"file_path": "/.env"}).effect is (
+        Effect.DENY
+    )
+
+
+@pytest.mark.parametrize("folder", ["", "app", "~/app", "/a\0b"])
+def test_a_folder_is_absolute(folder):
+    with pytest.raises(PolicyError, match="expected an absolute path"):
+        Folders(folder)
+
+
+def test_the_host_reads_commands_in_the_folder():
+    settings = '{"permissions": {"allow": ["Bash(cat:*)"], "deny": ["Read(./.env)"]}}'
+    (project,) = load_claude(Memory({".claude/settings.json": settings}))
+    main = Chain.start("main", Anchored(project.enforced, HERE))
+    assert main.decide("Bash", {"command": "cat /srv/app/.env"}).effect is Effect.DENY
+    assert main.decide("Bash", {"command": "cat .env"}).effect is Effect.DENY
+    assert main.decide("Bash", {"command": "cat src/a.py"}).effect is Effect.ALLOW
+
+
+# Without the rules that name folders from the root, which say nothing of a project anywhere.
+RELATIVE = TEAM.replace("Edit(//srv/app/src/generated/**)", "Edit(src/generated/**)")
+NAMES = st.sampled_from(["a", "b", ".env", "src", "docs", ".ssh", "..", "generated"])
+
+
+@given(st.lists(NAMES, min_size=1, max_size=4), st.sampled_from(["main", "reader"]))
+def test_a_path_below_the_project_gets_what_it_gets_anywhere(segments, agent):
+    (project,) = load_notation(Memory({"a.policy": RELATIVE}))
+    names = ("main",) if agent == "main" else ("main", "reader")
+    anywhere, here = Chain.start("main", project.attenuated), chain(*names, text=RELATIVE)
+    for name in names[1:]:
+        anywhere = anywhere.spawn(name)
+    path = "/".join(segments)
+    assume(not posixpath.normpath(path).startswith(".."))  # it stays inside
+    for tool in ("Read", "Edit"):
+        call = {"file_path": path}
+        assert here.decide(tool, call).effect is anywhere.decide(tool, call).effect
