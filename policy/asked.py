@@ -15,7 +15,7 @@ import attrs
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
-from policy.hosts.notation import SEMANTICS, policies
+from policy.hosts.notation import SEMANTICS, policies, project
 from policy.parse import parse_notation
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
@@ -37,9 +37,11 @@ def read_maximum(source: Source) -> Policy:
     """Return the policy that a file of one agent states.
 
     Raises:
-        PolicyError: the file cannot be read, or states more or less than that.
+        PolicyError: the file cannot be read, an example in it does not hold, or it
+            states more or less than that.
 
     """
+    project(source)  # as it would be loaded
     document = parse_notation(source)
     agents = policies(document)
     if len(agents) != 1:

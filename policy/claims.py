@@ -17,7 +17,7 @@ from policy.source import Span
 from policy.syntax import Grant, Matcher, Parameter, Test
 from policy.syntax import Never as NeverStatement
 
-__all__ = ["ChainTest", "Claim", "Never", "Verdict", "call_of", "check"]
+__all__ = ["ChainTest", "Claim", "Never", "Settled", "Verdict", "call_of", "check"]
 
 
 @attrs.frozen
@@ -32,9 +32,6 @@ class Never:
     """Calls that no chain of a shape may make."""
 
     statement: NeverStatement
-
-
-Claim = ChainTest | Never
 
 
 @attrs.frozen
@@ -55,6 +52,16 @@ class Verdict:
     why: str
     span: Span = attrs.field(repr=False)
     decision: Decision | None = None
+
+
+@attrs.frozen
+class Settled:
+    """What was decided when the file was read, and needs no looking at again."""
+
+    verdict: Verdict
+
+
+Claim = ChainTest | Never | Settled
 
 
 def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]:
@@ -99,6 +106,8 @@ def check(project: Project, dialect: Dialect) -> Iterator[Verdict]:
                 yield from _test(project, statement, dialect)
             case Never(statement=statement):
                 yield from _never(statement)
+            case Settled(verdict=verdict):
+                yield verdict
             case _:
                 pass  # of another front end, which decides its own
 

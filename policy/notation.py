@@ -15,11 +15,13 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.mistakes import closest
 from policy.source import Source, Span, visible
+from policy.spelling import is_tool, unescaped
 from policy.syntax import (
     Agent,
     Comment,
     Delegate,
     Document,
+    Expect,
     Grant,
     Inherit,
     Limit,
@@ -31,7 +33,7 @@ from policy.syntax import (
     specifier,
 )
 
-__all__ = ["BOUNDS", "MOST_MISTAKES", "Building", "is_bare_name", "is_tool", "unescaped"]
+__all__ = ["BOUNDS", "MOST_MISTAKES", "Building"]
 
 # After so many mistakes a file is something else than a policy.
 MOST_MISTAKES: Final = 100
@@ -39,30 +41,8 @@ MOST_MISTAKES: Final = 100
 # What `limit` bounds.
 BOUNDS: Final = ("depth", "turns")
 
-_TOOL = re.compile(r"[A-Za-z0-9_.:*-]+")
-_NAME = re.compile(r"[\w.@/-]+(?::[\w.@/-]+)*")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _COMMENT = re.compile(r"#([^\n]*)")
-
-
-def is_tool(text: str) -> bool:
-    """Return whether *text* can be the tool of a matcher."""
-    return _TOOL.fullmatch(text) is not None
-
-
-def is_bare_name(text: str) -> bool:
-    """Return whether *text* is a name that needs no quotes."""
-    return _NAME.fullmatch(text) is not None
-
-
-def unescaped(text: str, escapes: str) -> str:
-    r"""Return *text* without the backslashes of *escapes*, ``\\`` and ``\n``."""
-    if "\\" not in text:
-        return text
-    return re.sub(
-        rf"\\([{re.escape(escapes)}n\\])", lambda found: "\n" if found[1] == "n" else found[1], text
-    )
-
 
 # Lark's trees and tokens, as far as they are used here: a tree has `data` and
 # `children`, a token is a str with `type`, `start_pos` and `end_pos`.
@@ -85,6 +65,7 @@ class Building:
             "test": self._test,
             "never": self._never,
             "grant": self._grant,
+            "expect": self._expect,
             "delegate": self._delegate,
             "inherit": self._inherit,
             "trust": self._trust,
@@ -136,6 +117,7 @@ class Building:
             self._agents[text] = span
         nodes = self._body(body)
         self._check_once(nodes)
+        self._check_expected(nodes)
         return Agent(text, nodes, span=self._span(keyword, brace))
 
     def _test(self, children: list[Any]) -> Test:
@@ -157,6 +139,12 @@ class Building:
         matchers, comments = self._entries(children[1:])
         return Grant(
             _EFFECTS[children[0]], matchers, comments, span=self._till(children[0], matchers)
+        )
+
+    def _expect(self, children: list[Any]) -> Expect:
+        matchers, comments = self._entries(children[2:])
+        return Expect(
+            _EFFECTS[children[1]], matchers, comments, span=self._till(children[0], matchers)
         )
 
     def _delegate(self, children: list[Any]) -> Delegate:
@@ -309,6 +297,18 @@ class Building:
                         if word == "limit"
                         else "remove one of the two",
                     )
+
+    def _check_expected(self, nodes: Iterable[Any]) -> None:
+        above: object = None
+        for node in nodes:
+            if isinstance(node, Expect) and not isinstance(above, Grant | Expect):
+                self._mistake(
+                    "expected rules right above `expect`, found none",
+                    node.span,
+                    "write it below the `allow`, `ask` or `deny` that it is an example of",
+                )
+            if not isinstance(node, Comment):
+                above = node
 
     # --- places
 

@@ -23,8 +23,10 @@ from lark.parsers.lalr_analysis import Shift
 from policy.errors import PolicyError, PolicyErrors
 from policy.grammars import grammar
 from policy.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
-from policy.mistakes import FILE_WORDS, Mistake, closest, in_matcher, in_notation
+from policy.matcher_mistakes import in_matcher
+from policy.mistakes import FILE_WORDS, Mistake, closest
 from policy.notation import MOST_MISTAKES, Building
+from policy.notation_mistakes import in_notation
 from policy.source import Source, Span
 from policy.syntax import Document, Matcher, Specifier, Text, specifier
 
@@ -262,8 +264,8 @@ class _Reading:
 
     def _leave_statement(self, accepted: frozenset[str]) -> set[str]:
         """Take the parser to where a statement may begin; return what was lost."""
-        start = next((word for word in ("EFFECT", "AGENT") if word in accepted), None)
-        if start:
+        starts = accepted & {"EFFECT", "AGENT"} if accepted & {"RBRACE", "AGENT"} else ()
+        for start in starts:
             # It may still owe the end of the statement before: shifting a word
             # pays it, and the word is then taken off again.
             self._insert(start)
@@ -282,7 +284,9 @@ class _Reading:
 
     def _between_statements(self) -> bool:
         actions = self._state.parse_conf.states[self._state.position]
-        return any(actions.get(word, (None,))[0] is Shift for word in ("EFFECT", "AGENT"))
+        # Behind `expect` an effect may come, and the end of the agent may not.
+        words = ("EFFECT", "AGENT") if "RBRACE" in actions else ("AGENT",)
+        return any(actions.get(word, (None,))[0] is Shift for word in words)
 
     def _open(self, at: int, lost: set[str]) -> None:
         """Take the header that was wrong for one that opens a block."""

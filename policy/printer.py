@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 from policy.mistakes import WORDS
-from policy.notation import is_bare_name
+from policy.spelling import is_bare_name
 from policy.syntax import (
     Agent,
     Comment,
     Comments,
     Delegate,
     Document,
+    Expect,
     Grant,
     Inherit,
     Limit,
@@ -105,6 +106,9 @@ def _statement(node: Statement) -> list[str]:
     match node:
         case Grant(effect=effect, matchers=matchers, comments=comments):
             return _said(effect.value, map(print_matcher, matchers), comments)
+        case Expect(effect=effect, matchers=matchers, comments=comments):
+            head = f"{_INDENT}{'expect'.ljust(_COLUMN)}{effect} "
+            return _listed(head, " " * len(head), map(print_matcher, matchers), comments)
         case Delegate(matchers=matchers, comments=comments):
             return _said("delegate", map(print_matcher, matchers), comments)
         case Limit(bounds=bounds, comments=comments):

@@ -27,6 +27,7 @@ __all__ = [
     "Declared",
     "Delegate",
     "Document",
+    "Expect",
     "Grant",
     "Inherit",
     "Limit",
@@ -205,6 +206,16 @@ class Grant:
 
 
 @attrs.frozen
+class Expect:
+    """``expect deny Bash(git push)``: calls, and what the rules right above make of them."""
+
+    effect: Effect
+    matchers: tuple[Matcher, ...]
+    comments: Comments = ()
+    span: Span = _span()
+
+
+@attrs.frozen
 class Delegate:
     """``delegate Read(docs/**)``: what may be handed on, instead of what may be used."""
 
@@ -237,7 +248,7 @@ class Limit:
     span: Span = _span()
 
 
-Statement = Grant | Delegate | Inherit | Trust | Limit | Comment
+Statement = Grant | Expect | Delegate | Inherit | Trust | Limit | Comment
 
 
 @attrs.frozen

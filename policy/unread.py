@@ -47,6 +47,7 @@ _UNREADABLE = frozenset(
         "internal-error",
         "invalid-json",
         "invalid-settings",
+        "unmet-expectation",
         "unreadable-file",
         "unreadable-policy",
     }

@@ -16,6 +16,7 @@ from policy.syntax import (
     Comments,
     Delegate,
     Document,
+    Expect,
     Grant,
     Inherit,
     Limit,
@@ -77,6 +78,15 @@ GRANTS = st.builds(
     st.sampled_from(Effect),
     _lists(),
 )
+# Behind rules only, which is where the parser takes them.
+EXPECTED = st.builds(
+    lambda grant, examples: [
+        grant,
+        *(Expect(effect, *entries, span=SPAN) for effect, entries in examples),
+    ],
+    GRANTS,
+    st.lists(st.tuples(st.sampled_from(Effect), _lists()), max_size=2),
+)
 DELEGATES = st.builds(lambda entries: Delegate(entries[0], entries[1], span=SPAN), _lists())
 LIMITS = st.builds(
     lambda bounds: Limit(tuple(bounds.items()), span=SPAN),
@@ -112,8 +122,10 @@ def _documents(draw: st.DrawFn) -> Document:
     nodes: list[object] = []
     for name in names:
         once = [draw(strategy) for strategy in ONCE if draw(st.booleans())]
-        statements = draw(st.lists(GRANTS | DELEGATES, max_size=3)) + once
-        body = draw(_with_comments(draw(st.permutations(statements)), inside=True))
+        apart = [[statement] for statement in (*draw(st.lists(DELEGATES, max_size=2)), *once)]
+        groups = draw(st.permutations(draw(st.lists(EXPECTED, max_size=3)) + apart))
+        statements = [statement for group in groups for statement in group]
+        body = draw(_with_comments(statements, inside=True))
         nodes.append(Agent(name, body, span=SPAN))  # type: ignore[arg-type]
     chains = st.lists(st.sampled_from(names), min_size=1, max_size=3).map(tuple)
     if draw(st.booleans()):

@@ -1,4 +1,4 @@
-"""``policy test``: run the ``test`` and ``never`` statements of our notation."""
+"""``policy test``: run the ``expect``, ``test`` and ``never`` statements of our notation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.description = "Run the `test` and `never` statements of *.policy files."
+    parser.description = "Run the `expect`, `test` and `never` statements of *.policy files."
     parser.epilog = _EPILOG
     parser.add_argument(
         "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
@@ -64,7 +64,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         case _:
             if tested:
                 console.write(claims_text(tested, console.page, verbose=options.verbose))
-    # A file that cannot be parsed may hold claims that nobody has seen.
+    # A file that cannot be parsed may hold claims that nobody has seen. One whose
+    # examples do not hold says so above.
     broken = [
         finding
         for finding in found.workspace.findings
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     ]
     console.complain(findings_report(broken, console.errors))
     if not tested and not broken:
-        msg = "there is no `test` and no `never` statement to run"
+        msg = "there is no `expect`, `test` or `never` statement to run"
         raise PolicyError(msg, file=found.tree.label)
     totals = tally(tested)
     if totals[None] or broken:

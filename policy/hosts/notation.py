@@ -7,37 +7,32 @@ also what is enforced, since it is this package that enforces it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from policy import limits
-from policy.claims import ChainTest, Claim, Never
+from policy.claims import ChainTest, Claim, Never, Settled, Verdict
 from policy.compile import compile_policy
-from policy.dialect import Argument, ArgumentKind, Dialect, Shell
 from policy.edits import Edit
 from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
+from policy.expectations import expectations
 from policy.finding import Finding, Severity
+from policy.hosts.notation_semantics import PROFILE, SEMANTICS, read_rule
 from policy.parse import parse_notation
-from policy.patterns import notations
-from policy.patterns.pattern import Pattern
 from policy.printer import print_document
 from policy.project import AgentEntry, Attenuated, Project, ReadFile
-from policy.ruleset import Entry
-from policy.semantics import Rank, Semantics
 from policy.source import Source, Span
 from policy.syntax import (
     Agent,
-    Agents,
     Comment,
     Delegate,
     Document,
+    Expect,
     Grant,
     Inherit,
     Limit,
     Matcher,
-    Parameter,
     Policy,
     Root,
     Rule,
@@ -48,117 +43,20 @@ from policy.syntax import Test as TestStatement
 from policy.table import TRUST
 from policy.tree import Tree
 
-__all__ = ["HOST", "PROFILE", "SEMANTICS", "canonical", "load", "policies", "project", "read_rule"]
+__all__ = [
+    "HOST",
+    "PROFILE",
+    "SEMANTICS",
+    "Unmet",
+    "canonical",
+    "load",
+    "policies",
+    "project",
+    "read_rule",
+]
 
 HOST: Final = "policy"
-PROFILE: Final = "policy@1"
 SUFFIX: Final = ".policy"
-
-_COMMAND = Argument(
-    ArgumentKind.COMMAND,
-    ("command",),
-    parameters=frozenset({"run_in_background", "timeout", "description"}),
-)
-_PATH = Argument(ArgumentKind.PATH, ("file_path", "path"))
-_FOLDER = Argument(ArgumentKind.PATH, ("path",), absent=".")
-
-_DIALECT: Final = Dialect(
-    PROFILE,
-    arguments={
-        "Bash": _COMMAND,
-        "Monitor": _COMMAND,
-        "PowerShell": Argument(ArgumentKind.TEXT, ("command",)),
-        "Read": _PATH,
-        "Write": _PATH,
-        "Edit": _PATH,
-        "MultiEdit": _PATH,
-        "NotebookEdit": Argument(ArgumentKind.PATH, ("notebook_path",)),
-        "Glob": _FOLDER,
-        "Grep": _FOLDER,
-        "LS": _FOLDER,
-        "WebFetch": Argument(ArgumentKind.URL, ("url",)),
-        "WebSearch": Argument(ArgumentKind.TEXT, ("query",)),
-        "Skill": Argument(ArgumentKind.TEXT, ("skill",)),
-        "Task": Argument(ArgumentKind.TEXT, ("subagent_type", "agent")),
-    },
-    aliases={"Agent": "Task"},
-    shell=Shell(
-        # Programs that run the program named behind them.
-        wrappers=frozenset(
-            "builtin chroot chrt command doas env exec flock ionice nice nohup nocorrect noglob"
-            " nsenter parallel pkexec setsid stdbuf strace sudo taskset time timeout unshare"
-            " watch xargs".split()
-        ),
-        transparent=frozenset("command nice nohup stdbuf time timeout".split()),
-        output="Write",
-        input="Read",
-    ),
-    fold=True,
-)
-
-
-def read_rule(rule: Rule) -> tuple[Entry, ...]:
-    """Return the lines of a rule of our own notation.
-
-    Raises:
-        PolicyError: the specifier can match no call.
-
-    """
-    matcher = rule.matcher
-    entry = partial(Entry, matcher.tool, rule.effect, rule=str(matcher), place=matcher.span.place)
-    specifier = matcher.specifier
-    if specifier is None:
-        return (entry(),)
-    argument = _DIALECT.argument(matcher.tool)
-    if isinstance(specifier, Agents):
-        return tuple(entry(notations.single(name)) for name in specifier.names)
-    if not specifier.text.strip():
-        msg = "expected a specifier, found `()`"
-        raise PolicyError(msg, matcher.span, help=f"write `{matcher.tool}` for any call")
-    if isinstance(specifier, Parameter) and _is_parameter(specifier, argument):
-        return (entry(notations.single(specifier.value), specifier.name),)
-    try:
-        patterns = _READERS[argument.kind](specifier.text)
-    except notations.Unusable as unusable:
-        msg = f"`{matcher}` matches no call: {unusable}"
-        raise PolicyError(msg, matcher.span) from None
-    return tuple(entry(pattern) for pattern in patterns)
-
-
-def _is_parameter(specifier: Parameter, argument: Argument) -> bool:
-    if specifier.name in argument.parameters:
-        return True
-    return argument.kind is ArgumentKind.TEXT and specifier.name not in argument.fields
-
-
-def _path_patterns(text: str) -> tuple[Pattern, ...]:
-    # As people write them in settings: `//` is the root of all files, `~/` is
-    # home, and `/` is the project itself.
-    if text.startswith("//"):
-        return notations.paths(text[1:], "", fold=True)
-    if text == "~" or text.startswith("~/"):
-        return notations.paths(text[1:] or "/", _DIALECT.home, fold=True)
-    return notations.paths(text.removeprefix("./"), _DIALECT.cwd, fold=True)
-
-
-def _host_patterns(text: str) -> tuple[Pattern, ...]:
-    return notations.hosts(text.removeprefix("domain:").strip())
-
-
-_READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
-    ArgumentKind.TEXT: lambda text: (notations.single(text),),
-    ArgumentKind.COMMAND: notations.commands,
-    ArgumentKind.PATH: _path_patterns,
-    ArgumentKind.URL: _host_patterns,
-}
-
-SEMANTICS: Final = Semantics(
-    profile=PROFILE,
-    dialect=_DIALECT,
-    precedence=(Rank(Effect.DENY), Rank(Effect.ASK), Rank(Effect.ALLOW)),
-    default=Effect.DENY,
-    read=read_rule,
-)
 
 
 def load(tree: Tree) -> tuple[Project, ...]:
@@ -169,8 +67,12 @@ def load(tree: Tree) -> tuple[Project, ...]:
             try:
                 source = tree.source(path, limits.FILE_BYTES)
                 projects.append(project(source))
+            except Unmet as error:
+                findings = Finding.of(error, "unmet-expectation", consequence=_NOTHING)
+                projects.append(_refused(path, findings, error.claims))
             except PolicyError as error:
-                projects.append(_unreadable(path, error))
+                findings = Finding.of(error, "unreadable-policy", consequence=_NOTHING)
+                projects.append(_refused(path, findings))
     return tuple(projects)
 
 
@@ -184,20 +86,35 @@ def canonical(path: str, source: Source) -> str | None:
     return print_document(parse_notation(source)) if path.endswith(SUFFIX) else None
 
 
-def _unreadable(path: str, error: PolicyError) -> Project:
+_NOTHING: Final = "nothing in this file is in force"
+
+
+def _refused(path: str, findings: tuple[Finding, ...], claims: tuple[Claim, ...] = ()) -> Project:
     nobody = Attenuated({})
-    consequence = "nothing in this file is in force"
-    findings = Finding.of(error, "unreadable-policy", consequence=consequence)
-    return Project(
-        HOST, PROFILE, path, {}, (), nobody, nobody, (ReadFile(path, "policy"),), findings
-    )
+    files = (ReadFile(path, "policy"),)
+    return Project(HOST, PROFILE, path, {}, (), nobody, nobody, files, findings, claims)
+
+
+class Unmet(PolicyErrors):
+    """Examples that the rules beside them do not bear out.
+
+    Attributes:
+        claims: all that the file claims, these among them.
+
+    """
+
+    def __init__(self, verdicts: Iterable[Verdict], claims: tuple[Claim, ...]) -> None:
+        help_ = "mend the rules, or what is expected of them"
+        super().__init__(PolicyError(one.why, one.span, help=help_) for one in verdicts)
+        self.claims = claims
 
 
 def project(source: Source) -> Project:
     """Return the project that one file is.
 
     Raises:
-        PolicyErrors: every independent mistake in it.
+        PolicyErrors: every independent mistake in it, or every example (`Unmet`) that
+            its rules do not bear out.
 
     """
     document = parse_notation(source)
@@ -211,6 +128,15 @@ def project(source: Source) -> Project:
             errors += _all_mistakes(policy) or [error]
     if errors:
         raise PolicyErrors(errors)
+    settled = {
+        node.name: tuple(expectations(node, tables[node.name], SEMANTICS))
+        for node in document.body
+        if isinstance(node, Agent)
+    }
+    unmet = [one for verdicts in settled.values() for one in verdicts if not one.holds]
+    claims = tuple(_claims(document, settled, loaded=not unmet))
+    if unmet:
+        raise Unmet(unmet, claims)
     starts = _roots(document) or _unstarted(found)
     reading = Attenuated(tables, roots)
     return Project(
@@ -228,7 +154,7 @@ def project(source: Source) -> Project:
         enforced=Attenuated(tables, roots, name="enforced"),
         files=(ReadFile(source.name, "policy"),),
         findings=_findings(document, starts),
-        claims=tuple(claim for node in document.body if (claim := _claim(node)) is not None),
+        claims=claims,
     )
 
 
@@ -306,7 +232,7 @@ def _policy(agent: Agent) -> Policy:
                 trust = level
             case Limit():
                 bounds.update(node.bounds)
-            case Comment():
+            case Comment() | Expect():
                 pass
     return Policy(
         agent.name,
@@ -330,11 +256,21 @@ def _rules(effect: Effect, matchers: tuple[Matcher, ...]) -> list[Rule]:
     return [Rule(effect, matcher, span=matcher.span) for matcher in matchers]
 
 
-def _claim(node: object) -> Claim | None:
-    match node:
-        case TestStatement():
-            return ChainTest(node)
-        case NeverStatement():
-            return Never(node)
-        case _:
-            return None
+def _claims(
+    document: Document, settled: Mapping[str, tuple[Verdict, ...]], *, loaded: bool
+) -> Iterator[Claim]:
+    for node in document.body:
+        match node:
+            case Agent(name=name):
+                yield from map(Settled, settled[name])
+            case TestStatement() | NeverStatement() if not loaded:
+                what = "test" if isinstance(node, TestStatement) else "never"
+                claim = f"{what} {' > '.join(node.chain)}"
+                why = "not run: an example beside a rule of this file does not hold"
+                yield Settled(Verdict(claim, None, why, node.span))
+            case TestStatement():
+                yield ChainTest(node)
+            case NeverStatement():
+                yield Never(node)
+            case _:
+                pass

@@ -1,0 +1,125 @@
+"""How files of our own notation decide: what a rule matches, and which decides first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from policy.dialect import Argument, ArgumentKind, Dialect, Shell
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.patterns import notations
+from policy.patterns.pattern import Pattern
+from policy.ruleset import Entry
+from policy.semantics import Rank, Semantics
+from policy.syntax import Agents, Parameter, Rule
+
+__all__ = ["PROFILE", "SEMANTICS", "read_rule"]
+
+PROFILE: Final = "policy@1"
+_COMMAND = Argument(
+    ArgumentKind.COMMAND,
+    ("command",),
+    parameters=frozenset({"run_in_background", "timeout", "description"}),
+)
+_PATH = Argument(ArgumentKind.PATH, ("file_path", "path"))
+_FOLDER = Argument(ArgumentKind.PATH, ("path",), absent=".")
+
+_DIALECT: Final = Dialect(
+    PROFILE,
+    arguments={
+        "Bash": _COMMAND,
+        "Monitor": _COMMAND,
+        "PowerShell": Argument(ArgumentKind.TEXT, ("command",)),
+        "Read": _PATH,
+        "Write": _PATH,
+        "Edit": _PATH,
+        "MultiEdit": _PATH,
+        "NotebookEdit": Argument(ArgumentKind.PATH, ("notebook_path",)),
+        "Glob": _FOLDER,
+        "Grep": _FOLDER,
+        "LS": _FOLDER,
+        "WebFetch": Argument(ArgumentKind.URL, ("url",)),
+        "WebSearch": Argument(ArgumentKind.TEXT, ("query",)),
+        "Skill": Argument(ArgumentKind.TEXT, ("skill",)),
+        "Task": Argument(ArgumentKind.TEXT, ("subagent_type", "agent")),
+    },
+    aliases={"Agent": "Task"},
+    shell=Shell(
+        # Programs that run the program named behind them.
+        wrappers=frozenset(
+            "builtin chroot chrt command doas env exec flock ionice nice nohup nocorrect noglob"
+            " nsenter parallel pkexec setsid stdbuf strace sudo taskset time timeout unshare"
+            " watch xargs".split()
+        ),
+        transparent=frozenset("command nice nohup stdbuf time timeout".split()),
+        output="Write",
+        input="Read",
+    ),
+    fold=True,
+)
+
+
+def read_rule(rule: Rule) -> tuple[Entry, ...]:
+    """Return the lines of a rule of our own notation.
+
+    Raises:
+        PolicyError: the specifier can match no call.
+
+    """
+    matcher = rule.matcher
+    entry = partial(Entry, matcher.tool, rule.effect, rule=str(matcher), place=matcher.span.place)
+    specifier = matcher.specifier
+    if specifier is None:
+        return (entry(),)
+    argument = _DIALECT.argument(matcher.tool)
+    if isinstance(specifier, Agents):
+        return tuple(entry(notations.single(name)) for name in specifier.names)
+    if not specifier.text.strip():
+        msg = "expected a specifier, found `()`"
+        raise PolicyError(msg, matcher.span, help=f"write `{matcher.tool}` for any call")
+    if isinstance(specifier, Parameter) and _is_parameter(specifier, argument):
+        return (entry(notations.single(specifier.value), specifier.name),)
+    try:
+        patterns = _READERS[argument.kind](specifier.text)
+    except notations.Unusable as unusable:
+        msg = f"`{matcher}` matches no call: {unusable}"
+        raise PolicyError(msg, matcher.span) from None
+    return tuple(entry(pattern) for pattern in patterns)
+
+
+def _is_parameter(specifier: Parameter, argument: Argument) -> bool:
+    if specifier.name in argument.parameters:
+        return True
+    return argument.kind is ArgumentKind.TEXT and specifier.name not in argument.fields
+
+
+def _path_patterns(text: str) -> tuple[Pattern, ...]:
+    # As people write them in settings: `//` is the root of all files, `~/` is
+    # home, and `/` is the project itself.
+    if text.startswith("//"):
+        return notations.paths(text[1:], "", fold=True)
+    if text == "~" or text.startswith("~/"):
+        return notations.paths(text[1:] or "/", _DIALECT.home, fold=True)
+    return notations.paths(text.removeprefix("./"), _DIALECT.cwd, fold=True)
+
+
+def _host_patterns(text: str) -> tuple[Pattern, ...]:
+    return notations.hosts(text.removeprefix("domain:").strip())
+
+
+_READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
+    ArgumentKind.TEXT: lambda text: (notations.single(text),),
+    ArgumentKind.COMMAND: notations.commands,
+    ArgumentKind.PATH: _path_patterns,
+    ArgumentKind.URL: _host_patterns,
+}
+
+SEMANTICS: Final = Semantics(
+    profile=PROFILE,
+    dialect=_DIALECT,
+    precedence=(Rank(Effect.DENY), Rank(Effect.ASK), Rank(Effect.ALLOW)),
+    default=Effect.DENY,
+    read=read_rule,
+)
