@@ -8,7 +8,7 @@ its calls has to be put there first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import attrs
@@ -31,14 +31,16 @@ class Folders:
         cwd: the folder of the project, absolute.
         home: the home folder, absolute; "" where none is known, so that what
             rules say of it holds for no call but those that write ``~``.
+        also: other names of the project, e.g. where links lead.
 
     """
 
     cwd: str
     home: str = ""
+    also: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
-        for folder in (self.cwd, *filter(None, [self.home])):
+        for folder in (self.cwd, *filter(None, [self.home]), *self.also):
             if not folder.startswith("/") or "\0" in folder:
                 msg = f"expected an absolute path, found `{folder}`"
                 raise PolicyError(msg, help="write the folder from the root, e.g. `/srv/app`")
@@ -66,8 +68,9 @@ class Folders:
         dialect = rules.dialect
         anchors = self._anchors(dialect)
         entries = tuple(
-            attrs.evolve(entry, pattern=_anchored(entry.pattern, anchors))
+            attrs.evolve(entry, pattern=pattern)
             for entry in rules.entries
+            for pattern in self._patterns(entry.pattern, dialect)
         )
         placed = attrs.evolve(
             dialect,
@@ -78,8 +81,13 @@ class Folders:
         )
         return RuleSet(entries, rules.default, placed, rules.default_reason)
 
-    def _anchors(self, dialect: Dialect) -> Mapping[str, str]:
-        folders = {dialect.home: self.home or dialect.home, dialect.cwd: self.cwd}
+    def _patterns(self, pattern: Pattern | None, dialect: Dialect) -> Iterable[Pattern | None]:
+        """Return a pattern under each name of the project; once where it does not speak of it."""
+        names = (self.cwd, *self.also)
+        return dict.fromkeys(_anchored(pattern, self._anchors(dialect, name)) for name in names)
+
+    def _anchors(self, dialect: Dialect, cwd: str = "") -> Mapping[str, str]:
+        folders = {dialect.home: self.home or dialect.home, dialect.cwd: cwd or self.cwd}
         return {
             name: (folder.casefold() if dialect.fold else folder).rstrip("/")
             for name, folder in folders.items()

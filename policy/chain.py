@@ -28,7 +28,8 @@ class SpawnDenied(Exception):
         agent: the agent that may not be started.
         link: the link of the chain that denies it.
         because: the rules that deny it; none where nothing grants it.
-        reason: ``rule``, ``default``, ``unavailable``, ``depth`` or ``unknown-agent``.
+        reason: ``rule``, ``default``, ``unavailable``, ``depth``, ``unknown-agent``, or
+            ``not-started`` where it calls and nobody is known to have started it.
 
     """
 
@@ -48,6 +49,7 @@ _WHY = {
     "unavailable": "it has no tool that starts agents",
     "depth": "its limit of depth is reached",
     "unknown-agent": "there is no such agent",
+    "not-started": "it was not started here",
 }
 
 

@@ -1,0 +1,81 @@
+"""What a model is told of a denial, and a person of a question.
+
+A model is told which rule denies the call, what remains allowed, and nothing
+else: no file, no place, no rule that does not concern the call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from policy.adapters.remaining import granting_rules, named_tools, quoted
+from policy.chain import SpawnDenied
+from policy.decision import Decision, Reason
+from policy.effect import Effect
+from policy.source import visible
+from policy.table import Table
+
+__all__ = ["FAILED", "denial", "question", "spawn_denial"]
+
+FAILED = "This call is denied: the policy could not be asked."
+
+# Characters of the arguments that a person is shown.
+_ARGUMENTS = 2_000
+
+_WHY = {
+    Reason.DEFAULT: "no rule grants it",
+    Reason.UNAVAILABLE: "this agent does not have that tool",
+    Reason.MALFORMED: "its arguments cannot be read",
+    Reason.TOO_LONG: "an argument is too long",
+    Reason.PROTECTED: "what it touches is protected",
+    Reason.UNANALYSABLE: "what it would do cannot be told from its text",
+}
+
+
+def denial(table: Table, tool: str, decision: Decision, runtime_name: Callable[[str], str]) -> str:
+    """Return what the model is told of a denied call of *tool*, as the policy calls it."""
+    said = f"This call of {quoted([runtime_name(tool)])} is denied: {_why(decision)}."
+    allowed = granting_rules(table, tool)
+    if allowed:
+        parts = []
+        if Effect.ALLOW in allowed:
+            parts.append(f"allowed {quoted(allowed[Effect.ALLOW])}")
+        if Effect.ASK in allowed:
+            parts.append(f"after approval {quoted(allowed[Effect.ASK])}")
+        return f"{said} Of this tool, {'; '.join(parts)}."
+    others = sorted({runtime_name(name) for name in named_tools(table)})
+    return f"{said} Tools that may be called: {quoted(others)}." if others else said
+
+
+def spawn_denial(denied: SpawnDenied) -> str:
+    """Return what the model is told where an agent may not be started, or is not in the chain."""
+    if denied.because:
+        why = f"the rule {quoted(one.rule for one in denied.because)} of `{visible(denied.link)}`"
+        return f"The agent `{visible(denied.agent)}` may not be started here: {why} denies it."
+    return f"The agent `{visible(denied.agent)}` may not be started here."
+
+
+def question(tool: str, arguments: Mapping[str, object], decision: Decision) -> str:
+    """Return what a person is asked who may approve a call."""
+    try:
+        shown = json.dumps(arguments, ensure_ascii=False, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        shown = repr(arguments)
+    shown = visible(shown)
+    if len(shown) > _ARGUMENTS:
+        # Nobody approves what they do not see without being told so.
+        shown = f"{shown[:_ARGUMENTS]}… ({len(shown) - _ARGUMENTS} more characters)"
+    return f"Allow {quoted([tool])} with {shown}? It is asked for: {_why(decision)}."
+
+
+def _why(decision: Decision) -> str:
+    if decision.because:
+        links = dict.fromkeys(one.link for one in decision.because if one.link)
+        rules = list(dict.fromkeys(one.rule for one in decision.because))
+        whose = f" of {quoted(links)}" if links else ""
+        kind = "rule" if len(rules) == 1 else "rules"
+        return f"{kind} {quoted(rules)}{whose}"
+    if decision.reason is Reason.DEFAULT and decision.effect is Effect.ASK:
+        return "no rule speaks of it"
+    return _WHY.get(decision.reason, decision.reason.value)

@@ -1,0 +1,48 @@
+"""Each adapter against its real library, offline, with a scripted model.
+
+`pip install -e '.[adapters,test]' && python -m pytest -m adapters` runs them all; a
+library that is not installed has its tests skipped, and says so.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+__all__ = ["Broken", "runtime"]
+
+
+def runtime(extra: str, library: str) -> list[Any]:
+    """Return the marks of a test module that needs *library*."""
+    return [
+        pytest.mark.adapters,
+        pytest.mark.skipif(
+            _is_missing(library),
+            reason=f"`{library}` is not installed: pip install 'agent-policy[{extra}]'",
+        ),
+        # What a library warns of is between it and the libraries it uses.
+        pytest.mark.filterwarnings("default"),
+    ]
+
+
+def _is_missing(library: str) -> bool:
+    try:
+        return find_spec(library) is None
+    except ModuleNotFoundError:
+        return True
+
+
+class Broken:
+    """A chain whose table fails."""
+
+    names = ("main",)
+
+    @property
+    def table(self) -> object:
+        msg = "the table is gone"
+        raise RuntimeError(msg)
+
+    def spawn(self, agent: str) -> object:
+        return self.table

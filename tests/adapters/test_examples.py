@@ -1,0 +1,66 @@
+"""The examples of the README are run, each with the library that it is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.conftest import TEAM
+
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+SECTION = README.partition("## Inside agent runtimes")[2].partition("\n## ")[0]
+FIRST, *EXAMPLES = re.findall(r"^```python\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
+
+
+def _fastmcp() -> dict[str, Any]:
+    from fastmcp import FastMCP
+
+    return {"server": FastMCP("server")}
+
+
+# The first word of an example -> its library, and what it takes for granted.
+NEEDS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {"FastMCP": ("fastmcp", _fastmcp)}
+
+
+def _word(example: str) -> str:
+    return re.split(r"\W", example.removeprefix("# "), maxsplit=1)[0]
+
+
+def _setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    (tmp_path / "team.policy").write_text(TEAM)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(FIRST, names)  # noqa: S102  # it is our README
+    return names
+
+
+def test_the_guard_of_the_readme_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = _setting(tmp_path, monkeypatch)
+
+    assert names["guard"].named("run_shell") == "Bash"
+    assert names["explorer"].name == "explore"
+
+
+def test_there_is_an_example_for_every_adapter() -> None:
+    assert [_word(example) for example in EXAMPLES] == list(NEEDS)
+
+
+@pytest.mark.adapters
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("example", EXAMPLES, ids=_word)
+def test_an_example_of_the_readme_runs(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, given = NEEDS[_word(example)]
+    try:
+        missing = find_spec(library) is None
+    except ModuleNotFoundError:
+        missing = True
+    if missing:
+        pytest.skip(f"`{library}` is not installed")
+    exec(example, _setting(tmp_path, monkeypatch) | given())  # noqa: S102  # it is our README

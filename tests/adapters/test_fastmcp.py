@@ -1,0 +1,223 @@
+"""FastMCP: a server and its client, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from policy.adapters import Guard
+from policy.chain import Chain
+from tests.adapters import Broken, runtime
+
+pytestmark = runtime("fastmcp", "fastmcp")
+
+# Before 2026-07-28 a server asks in a request of its own, since then in a result.
+ERAS = ["legacy", "2026-07-28"]
+
+
+class Server:
+    """A server with its middleware, and what ran on it."""
+
+    def __init__(self, guard: Guard, **options: Any) -> None:
+        from fastmcp import FastMCP
+
+        from policy.adapters.fastmcp import PolicyMiddleware
+
+        self.ran: list[object] = []
+        self.mcp = FastMCP("server")
+        self.mcp.add_middleware(PolicyMiddleware(guard, **options))
+
+        @self.mcp.tool
+        def shell(command: str) -> str:
+            self.ran.append(command)
+            return f"ran {command}"
+
+        @self.mcp.tool
+        def look() -> str:
+            self.ran.append("look")
+            return "seen"
+
+        @self.mcp.tool
+        def send(to: str) -> str:
+            self.ran.append(to)
+            return "sent"
+
+        @self.mcp.tool
+        def erase() -> str:
+            self.ran.append("erase")
+            return "erased"
+
+        @self.mcp.tool
+        async def ask_explorer(command: str) -> str:
+            result = await self.mcp.call_tool("shell", {"command": command})
+            return str(result.content[0].text)
+
+    def call(
+        self, tool: str, era: str = ERAS[0], answer: Any = None, **arguments: str
+    ) -> tuple[bool, str]:
+        """Return whether a call is an error, and what the model reads."""
+
+        async def run() -> tuple[bool, str]:
+            async with self.client(era, answer) as client:
+                result = await client.call_tool(tool, arguments, raise_on_error=False)
+                return result.is_error, result.content[0].text
+
+        return asyncio.run(run())
+
+    def client(self, era: str, answer: Any = None) -> Any:
+        from fastmcp import Client
+
+        return Client(self.mcp, elicitation_handler=answer, mode=era)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_denied_call_does_not_run_and_the_model_is_told(guard: Guard, era: str) -> None:
+    server = Server(guard)
+
+    assert server.call("shell", era, command="ls x") == (False, "ran ls x")
+    failed, text = server.call("shell", era, command="rm x")
+    assert failed
+    assert "rule `Bash(rm *)` of `main`" in text
+    assert "allowed `Bash(ls *)`" in text
+    assert server.ran == ["ls x"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_tools_that_can_never_be_allowed_are_not_listed(guard: Guard, era: str) -> None:
+    async def listed() -> set[str]:
+        async with Server(guard).client(era) as client:
+            return {tool.name for tool in await client.list_tools()}
+
+    assert asyncio.run(listed()) == {"shell", "look", "send", "ask_explorer"}
+
+
+def _answering(asked: list[str], answer: Callable[[], Any]) -> Any:
+    async def handler(message: str, response_type: Any, params: Any, context: Any) -> Any:
+        asked.append(message)
+        (field,) = params.requested_schema["properties"]
+        found = answer()
+        return {field: found} if isinstance(found, bool) else found
+
+    return handler
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_asked_call_is_put_to_the_client(guard: Guard, era: str) -> None:
+    from fastmcp.client.elicitation import ElicitResult
+
+    asked: list[str] = []
+    server = Server(guard)
+
+    def with_(answer: Any) -> tuple[bool, str]:
+        return server.call("send", era, _answering(asked, lambda: answer), to="bob")
+
+    assert with_(True) == (False, "sent")
+    assert server.ran == ["bob"]
+    assert "bob" in asked[0]
+    for refusal in (False, ElicitResult(action="decline"), ElicitResult(action="cancel")):
+        failed, text = with_(refusal)
+        assert failed
+        assert "not approved" in text
+    assert server.ran == ["bob"]
+    assert len(asked) == 4
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_that_cannot_ask_has_the_call_denied(guard: Guard, era: str) -> None:
+    server = Server(guard)
+
+    failed, text = server.call("send", era, to="bob")
+    assert failed
+    assert "not approved" in text
+    assert not server.ran
+
+
+def test_an_approval_is_good_for_the_call_that_was_shown_and_for_no_other(guard: Guard) -> None:
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import ElicitResult, InputRequiredResult
+
+    server = Server(guard)
+    yes = {"agent-policy": ElicitResult(action="accept", content={"allow": True})}
+
+    async def run() -> list[bool]:
+        async with server.client(ERAS[1], _answering([], lambda: True)) as client:
+            session = client.session
+            first = await session.call_tool("send", {"to": "bob"}, allow_input_required=True)
+            assert isinstance(first, InputRequiredResult)
+            failed = []
+            for to in ("eve", "bob"):
+                try:
+                    result = await session.call_tool(
+                        "send", {"to": to}, input_responses=yes, request_state=first.request_state
+                    )
+                    failed.append(result.is_error)
+                except MCPError:  # the library knows its own states too
+                    failed.append(True)
+            return failed
+
+    assert asyncio.run(run()) == [True, False]
+    assert server.ran == ["bob"]
+
+
+def test_an_exception_in_the_checker_denies(chain: Chain) -> None:
+    def unknown(context: object) -> Chain:
+        raise KeyError("who")
+
+    for server in (Server(Guard(Broken())), Server(Guard(chain), chain_of=unknown)):
+        failed, text = server.call("look")
+        assert (failed, text) == (True, "This call is denied: the policy could not be asked.")
+        assert not server.ran
+
+
+def test_a_tool_that_calls_another_stays_within_the_chain(guard: Guard) -> None:
+    server = Server(guard)
+
+    assert server.call("ask_explorer", command="ls x") == (False, "ran ls x")
+    failed, text = server.call("ask_explorer", command="rm x")
+    assert failed
+    assert "Bash(rm *)" in text
+    assert server.ran == ["ls x"]
+
+
+def test_every_client_is_asked_for_by_the_chain_it_has_and_calls_at_once_do_not_mix(
+    chain: Chain,
+) -> None:
+    chains = {"main": chain, "explore": chain.spawn("explore")}
+    guard = Guard(chain, names={"shell": "Bash"})
+    server = Server(guard, chain_of=lambda context: chains[_who(context)])
+
+    async def call(who: str, number: int) -> tuple[str, bool]:
+        from fastmcp import Client
+
+        async with Client(server.mcp, client_info=_info(who)) as client:
+            result = await client.call_tool(
+                "send" if number % 2 else "shell",
+                {"to": "x"} if number % 2 else {"command": f"ls {who}"},
+                raise_on_error=False,
+            )
+            return result.content[0].text, result.is_error
+
+    async def run() -> list[tuple[str, bool]]:
+        calls = [call(who, number) for number in range(8) for who in chains]
+        return await asyncio.gather(*calls)
+
+    results = asyncio.run(run())
+    assert {text for text, failed in results if not failed} == {"ran ls main", "ran ls explore"}
+    assert sorted(text for text, failed in results if failed) == sorted(
+        ["This call needs the approval of a person, and was not approved."] * 4
+        + [text for text, failed in results if failed and "no rule grants it" in text]
+    )
+    assert sum("no rule grants it" in text for text, _ in results) == 4
+
+
+def _who(context: Any) -> str:
+    return str(context.fastmcp_context.session.client_params.client_info.name)
+
+
+def _info(who: str) -> Any:
+    from mcp_types import Implementation
+
+    return Implementation(name=who, version="1")
