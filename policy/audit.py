@@ -108,7 +108,7 @@ class AgentAudit:
         escalations: what the host grants beyond what the chain declares.
         dead_letters: what the chain declares and the host refuses.
         spawns: the agents it can start, as declared and as enforced.
-        exact: whether the two readings were compared exactly.
+        why: why the two readings may differ in more; nothing where they do not.
         bounds: the limits that its own definition states.
 
     """
@@ -120,8 +120,13 @@ class AgentAudit:
     escalations: tuple[Difference, ...]
     dead_letters: tuple[Difference, ...]
     spawns: tuple[tuple[str, ...], tuple[str, ...]]
-    exact: bool = True
+    why: tuple[str, ...] = ()
     bounds: Bounds = Bounds()
+
+    @property
+    def exact(self) -> bool:
+        """Whether the two readings were compared exactly."""
+        return not self.why
 
 
 @attrs.frozen
@@ -180,7 +185,7 @@ class _Auditor:
             escalations=tuple(d for d in unique.values() if d.widened),
             dead_letters=tuple(d for d in unique.values() if _is_dead_letter(d)),
             spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
-            exact=all(comparison.exact for comparison in compared),
+            why=tuple(dict.fromkeys(reason for each in compared for reason in each.why)),
             bounds=entry.declared.bounds if entry else Bounds(),
         )
 
@@ -197,7 +202,7 @@ class _Auditor:
             if key not in self._compared:
                 found = declared.table.differences(real.table)
                 differences = told(found.differences, declared.table, real.table)
-                self._compared[key] = Comparison(differences, found.exact)
+                self._compared[key] = attrs.evolve(found, differences=differences)
             yield self._compared[key]
 
     def _position(self, chain: Chain) -> Position:

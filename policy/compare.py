@@ -2,27 +2,36 @@
 
 The argument that rules speak of is the text of the comparison (`policy.pair`).
 Other arguments that rules name are told apart first: one case for each set of
-values that the same rules match.
+values that the same rules match. Calls whose argument cannot be read are one
+case more; those that are too long are decided like these.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, product
 
 import attrs
 
-from policy.dialect import Argument, ArgumentKind, Dialect
+from policy.dialect import ArgumentKind
+from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.pair import Call, Difference, Pair, Side
+from policy.pair import Difference, Pair, Side
 from policy.patterns.classes import classes
-from policy.patterns.domains import ANY_TEXT, COMMANDS, OBJECTS, Domain, joined
 from policy.patterns.pattern import Pattern, freeze
-from policy.row import KINDS, Row, RowEntry
+from policy.row import Row, RowEntry
+from policy.ruleset import Entry
 from policy.view import View
+from policy.witness import Call, Shape
 
-__all__ = ["Comparison", "Difference", "call_domain", "compare", "parameter_cases", "witness_call"]
+__all__ = [
+    "DIFFERENT_KINDS",
+    "TOO_MANY_PARAMETERS",
+    "Comparison",
+    "Difference",
+    "compare",
+    "parameter_cases",
+]
 
 # What a host name can hold: hardly a rule names all of it.
 _HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
@@ -41,12 +50,21 @@ class Comparison:
 
     Attributes:
         differences: each with other deciding rules or effects than the rest.
-        exact: whether nothing else differs; False where that was not decided.
+        why: why something else may differ as well; nothing where nothing does.
 
     """
 
     differences: tuple[Difference, ...] = ()
-    exact: bool = True
+    why: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing else differs; False where that was not decided."""
+        return not self.why
+
+
+DIFFERENT_KINDS = "some rules read their calls otherwise than others do"
+TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
 
 
 def compare(tool: str, before: Lookup, after: Lookup) -> Comparison:
@@ -55,23 +73,39 @@ def compare(tool: str, before: Lookup, after: Lookup) -> Comparison:
     if not rows:
         return _constants(tool, before, after)
     if len({row.argument.kind for row in rows}) > 1:
-        return Comparison((), exact=False)
-    cases = parameter_cases([entry for row in rows for entry in row.entries])
+        return Comparison((), (DIFFERENT_KINDS,))
     found: dict[object, Difference] = {}
-    alike = {_manner(row) for row in rows}
-    exact = cases is not None and len(alike) == 1
-    for parameters in cases or [{}]:
-        tool_pair = _ToolPair(tool, before, after, parameters)
+    why: dict[str, None] = {}
+    if len({_manner(row) for row in rows}) > 1:
+        why[DIFFERENT_KINDS] = None
+    shapes = _shapes(rows)
+    if shapes is None:
+        why[TOO_MANY_PARAMETERS] = None
+    for shape in shapes or [Shape(rows[0].ruleset.dialect, rows[0].argument)]:
+        tool_pair = _ToolPair(tool, before, after, shape)
         for difference in tool_pair.differences():
             found.setdefault(_signature(difference), difference)
-        exact &= tool_pair.exact
-        if rows[0].argument.kind is ArgumentKind.COMMAND:
+        why.update(tool_pair.why)
+        if shape.argument.kind is ArgumentKind.COMMAND:
             directions = {difference.widened for difference in found.values()}
             for difference in tool_pair.disguised():
                 if difference.widened not in directions:
                     directions.add(difference.widened)
                     found[_signature(difference)] = difference
-    return Comparison(tuple(found.values()), exact)
+        unreadable = tool_pair.unreadable()
+        if unreadable is not None and _effects(unreadable) not in map(_effects, found.values()):
+            found[_signature(unreadable)] = unreadable
+    return Comparison(tuple(found.values()), tuple(why))
+
+
+def _shapes(rows: Sequence[Row]) -> list[Shape] | None:
+    """Return the calls that must be told apart; None when these are too many."""
+    entries = [entry for row in rows for entry in row.entries]
+    cases = parameter_cases(entries)
+    if cases is None:
+        return None
+    named = {entry.field for entry in entries if entry.field}
+    return Shape.each(rows[0].ruleset.dialect, rows[0].argument, cases, named)
 
 
 def _manner(row: Row) -> object:
@@ -96,6 +130,10 @@ def _signature(difference: Difference) -> object:
     )
 
 
+def _effects(difference: Difference) -> tuple[Effect, Effect]:
+    return difference.before.effect, difference.after.effect
+
+
 def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:
     was, now = before.constant, after.constant
     if was is None or now is None or was.effect is now.effect:
@@ -103,7 +141,7 @@ def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:
     return Comparison((Difference(tool, {}, was, now),))
 
 
-def parameter_cases(entries: Sequence[RowEntry]) -> list[dict[str, str]] | None:
+def parameter_cases(entries: Sequence[RowEntry | Entry]) -> list[dict[str, str]] | None:
     """Return parameters that tell all rules about parameters apart; None when too many."""
     patterns: dict[str, dict[Pattern, None]] = {}
     for entry in entries:
@@ -126,30 +164,34 @@ def parameter_cases(entries: Sequence[RowEntry]) -> list[dict[str, str]] | None:
 
 
 class _ToolPair(Pair):
-    """Calls of one tool with given parameters."""
+    """Calls of one tool that differ in one text only."""
 
-    def __init__(
-        self, tool: str, before: Lookup, after: Lookup, parameters: Mapping[str, str]
-    ) -> None:
+    def __init__(self, tool: str, before: Lookup, after: Lookup, shape: Shape) -> None:
         self.tool = tool
         self.lookups = (before, after)
-        self.parameters = parameters
-        row = (*before.rows, *after.rows)[0][0]
-        self.argument, self.dialect = row.argument, row.ruleset.dialect
-        domain, wider = call_domain(self.argument)
+        self.shape = shape
         super().__init__(
-            _side(before, parameters),
-            _side(after, parameters),
-            domain=domain,
-            wider=wider,
+            _side(before, shape),
+            _side(after, shape),
+            domain=shape.domain,
+            wider=shape.wider,
             ask=self.asked,
-            letters=_HOST_LETTERS if self.argument.kind is ArgumentKind.URL else "",
+            letters=_HOST_LETTERS if shape.argument.kind is ArgumentKind.URL else "",
         )
 
     def asked(self, text: str) -> Difference:
         """Return what the call whose argument is read as *text* gets of both."""
-        call = witness_call(self.dialect, self.argument, text)
-        call.update(self.parameters)
+        return self._decided_by_both(self.shape.call(text))
+
+    def unreadable(self) -> Difference | None:
+        """Return the difference of calls whose argument cannot be read, if there is one."""
+        call = self.shape.unreadable()
+        if call is None:
+            return None
+        found = self._decided_by_both(call)
+        return None if found.before.effect is found.after.effect else found
+
+    def _decided_by_both(self, call: Call) -> Difference:
         before, after = (lookup.decide_anew(call) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
 
@@ -169,55 +211,6 @@ class _ToolPair(Pair):
                 yield found
 
 
-def _side(lookup: Lookup, parameters: Mapping[str, str]) -> Side:
-    return Side(tuple(View.of(row, parameters) for row, _ in lookup.rows), lookup.floor)
-
-
-def call_domain(argument: Argument) -> tuple[Domain, Domain | None]:
-    """Return the texts that a witness may have, and all that are possible where these are more."""
-    match argument.kind:
-        case ArgumentKind.COMMAND:
-            return COMMANDS, None
-        case ArgumentKind.JSON:
-            return OBJECTS, ANY_TEXT
-        case ArgumentKind.JOINED:
-            return joined(len(argument.fields)), None
-        case kind:
-            return KINDS[kind].domain, None
-
-
-def witness_call(dialect: Dialect, argument: Argument, text: str) -> Call:
-    """Return a call whose argument is read as *text*, or any call where none is."""
-    match argument.kind:
-        case ArgumentKind.URL:
-            text = f"https://{text}/"
-        case ArgumentKind.PATH:
-            text = _as_typed(dialect, text)
-        case ArgumentKind.JOINED:
-            parts = text.split(" ", len(argument.fields) - 1)
-            return dict(zip(argument.fields, parts, strict=False))
-        case ArgumentKind.JSON:
-            return _object(text)
-        case _:
-            pass
-    return {argument.fields[0] if argument.fields else "argument": text}
-
-
-def _object(text: str) -> Call:
-    """Return the arguments that *text* is the JSON of, or else an argument that holds it."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"argument": text}
-
-
-def _as_typed(dialect: Dialect, path: str) -> str:
-    """Return a canonical path as people write it: from the folder they are in, or from home."""
-    if path == dialect.cwd:
-        return "."
-    if path.startswith(dialect.cwd + "/"):
-        return path[len(dialect.cwd) + 1 :]
-    if path == dialect.home or path.startswith(dialect.home + "/"):
-        return "~" + path[len(dialect.home) :]
-    return path or "/"
+def _side(lookup: Lookup, shape: Shape) -> Side:
+    views = (View.of(row, shape.parameters, shape.sole) for row, _ in lookup.rows)
+    return Side(tuple(views), lookup.floor)

@@ -18,7 +18,7 @@ from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.project import Project
-from policy.reach import reach
+from policy.reach import MANY_POSITIONS, reach
 from policy.table import Table
 from policy.telling import told
 from policy.tree import Tree
@@ -41,7 +41,8 @@ class Change:
         what: ``rule``, or ``agent-added`` and ``agent-removed`` for a chain
             that can, or can no longer, come about.
         difference: tool, witness and the two decisions.
-        exact: whether everything about this chain was compared exactly.
+        why: why further calls of this chain may be decided differently; nothing where
+            none are.
 
     """
 
@@ -51,7 +52,12 @@ class Change:
     readings: tuple[str, ...]
     what: str
     difference: Difference
-    exact: bool = True
+    why: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether everything about this chain was compared exactly."""
+        return not self.why
 
     @property
     def widened(self) -> bool:
@@ -88,13 +94,19 @@ class Diff:
     Attributes:
         changes: widened before narrowed.
         files: every file that differs and may say something about agents.
-        exact: whether nothing else differs in the files that were read.
+        why: why something else may differ in the files that were read; nothing where
+            nothing does.
 
     """
 
     changes: tuple[Change, ...]
     files: tuple[FileChange, ...]
-    exact: bool
+    why: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing else differs in the files that were read."""
+        return not self.why
 
     @property
     def widened(self) -> int:
@@ -128,7 +140,7 @@ def diff_workspaces(
     before = {(p.host, p.root): p for p in old.projects}
     after = {(p.host, p.root): p for p in new.projects}
     changes: list[Change] = []
-    exact = True
+    why: dict[str, None] = {}
     for key in sorted({**before, **after}):
         pair = (before.get(key), after.get(key))
         progress((pair[1] or pair[0]).title)  # type: ignore[union-attr]  # one of them is there
@@ -137,10 +149,10 @@ def diff_workspaces(
             comparison = _Projects(*pair, reading)
             for change in comparison.changes():
                 _merge(found, change)
-            exact &= comparison.exact
+            why.update(comparison.why)
         changes += found.values()
     ranked = sorted(changes, key=_order)
-    return Diff(tuple(ranked), files, exact)
+    return Diff(tuple(ranked), files, tuple(why))
 
 
 def _order(change: Change) -> tuple[object, ...]:
@@ -183,19 +195,19 @@ class _Projects:
     def __init__(self, before: Project | None, after: Project | None, reading: str) -> None:
         self.sides = (before, after)
         self.reading = reading
-        self.exact = True
+        self.why: dict[str, None] = {}
         self._known: dict[object, Comparison] = {}
 
     def changes(self) -> Iterator[Change]:
         """Yield the changes, those that chains share once."""
-        groups: dict[object, list[tuple[tuple[str, ...], str, Difference, bool]]] = {}
+        groups: dict[object, list[tuple[tuple[str, ...], str, Difference, tuple[str, ...]]]] = {}
         for chain in self._chains():
-            for what, difference, exact in self._differences(chain):
+            for what, difference, why in self._differences(chain):
                 key = self._key(chain, what, difference)
-                groups.setdefault(key, []).append((chain, what, difference, exact))
+                groups.setdefault(key, []).append((chain, what, difference, why))
         for members in groups.values():
             members.sort(key=lambda member: (len(member[0]), member[0]))
-            chain, what, difference, exact = members[0]
+            chain, what, difference, why = members[0]
             yield Change(
                 project=self._title(),
                 chain=chain,
@@ -203,7 +215,7 @@ class _Projects:
                 readings=(self.reading,),
                 what=what,
                 difference=difference,
-                exact=exact,
+                why=why,
             )
 
     @staticmethod
@@ -231,12 +243,15 @@ class _Projects:
             if project is None:
                 continue
             found = reach(project, project.reading(self.reading))
-            self.exact &= found.exact
+            if not found.exact:
+                self.why[MANY_POSITIONS] = None
             for positions in found.chains.values():
                 chains.update((chain.names, None) for chain in positions)
         return sorted(chains, key=lambda names: (len(names), names))
 
-    def _differences(self, names: tuple[str, ...]) -> Iterator[tuple[str, Difference, bool]]:
+    def _differences(
+        self, names: tuple[str, ...]
+    ) -> Iterator[tuple[str, Difference, tuple[str, ...]]]:
         before, after = (self._chain(project, names) for project in self.sides)
         if before is None and after is None:
             return
@@ -244,10 +259,10 @@ class _Projects:
             yield self._spawn(names, before, after)
             return
         comparison = self._compare(before.table, after.table)
-        self.exact &= comparison.exact
+        self.why.update(dict.fromkeys(comparison.why))
         for difference in told(comparison.differences, before.table, after.table):
             if not self._is_of_new_agent(difference):
-                yield "rule", difference, comparison.exact
+                yield "rule", difference, comparison.why
 
     def _is_of_new_agent(self, difference: Difference) -> bool:
         """Return whether it only says that an agent which came or went can be started.
@@ -276,7 +291,7 @@ class _Projects:
 
     def _spawn(
         self, names: tuple[str, ...], before: Chain | None, after: Chain | None
-    ) -> tuple[str, Difference, bool]:
+    ) -> tuple[str, Difference, tuple[str, ...]]:
         """Return the difference that a chain can, or can no longer, come about."""
         what = "agent-added" if before is None else "agent-removed"
         call: dict[str, object] = {"subagent_type": names[-1]}
@@ -286,7 +301,7 @@ class _Projects:
             else Decision(Effect.ALLOW, Reason.DEFAULT, table=chain.table.hash)
             for chain in (before, after)
         ]
-        return what, Difference(SPAWN_TOOL, call, *decisions), True
+        return what, Difference(SPAWN_TOOL, call, *decisions), ()
 
     def _compare(self, before: Table, after: Table) -> Comparison:
         key = (before.use.sets, after.use.sets)

@@ -9,16 +9,22 @@ argument is a command; these are compared one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Final
 
 import attrs
 
-from policy.compare import Comparison, call_domain, compare, parameter_cases, witness_call
+from policy.compare import (
+    DIFFERENT_KINDS,
+    TOO_MANY_PARAMETERS,
+    Comparison,
+    compare,
+    parameter_cases,
+)
 from policy.decision import Reason
-from policy.dialect import Argument, Dialect
+from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.pair import Difference, Pair, Side
@@ -31,8 +37,11 @@ from policy.row import RowEntry
 from policy.ruleset import Entry, RuleSet
 from policy.tools import OTHER_TOOL, further_tools, glob_pattern
 from policy.view import View
+from policy.witness import Shape
 
-__all__ = ["Tools", "compare_others"]
+__all__ = ["MANY_NAMES", "Tools", "compare_others"]
+
+MANY_NAMES: Final = "rules tell more names of tools apart than are tried"
 
 # Stands between the name of a tool and its argument. Patterns cannot tell it from
 # other characters that they do not name.
@@ -139,28 +148,37 @@ def compare_others(
         return _by_class(speaking, tools, look_up)
     entries = [entry for rules in speaking for entry in rules.entries]
     looking = [e for e in entries if e.pattern is not None and e.tool not in tools.special]
-    cases = parameter_cases([_line(e, Pattern.text("*")) for e in looking if e.field])
+    cases = parameter_cases([e for e in looking if e.field])
     others = list(dict.fromkeys(rules.dialect.other for rules in speaking)) or [_ANY]
-    exact = cases is not None and (len(others) == 1 or not looking)
+    why: dict[str, None] = {}
+    if cases is None:
+        why[TOO_MANY_PARAMETERS] = None
+    if len(others) > 1 and looking:
+        why[DIFFERENT_KINDS] = None
     loose = {rules.dialect.loose for rules in speaking}
     found: dict[object, Difference] = {}
     spells = (_plainly, _loosely) if len(loose) > 1 else (_plainly,)
-    for parameters, spell in product(cases or [{}], spells):
+    shapes = Shape.each(_NOWHERE, others[0], cases or [{}], {e.field for e in looking if e.field})
+    for shape, spell in product(shapes, spells):
         lines = _Lines(
-            tools.special, tuple(parameters.items()), spell is _plainly, looking=bool(looking)
+            tools.special,
+            tuple(shape.parameters.items()),
+            spell is _plainly,
+            looking=bool(looking),
+            sole=shape.sole,
         )
-        domain, wider = _domain(others[0], entries, loose=True in loose, looking=bool(looking))
+        domain, wider = _domain(shape, entries, loose=True in loose, looking=bool(looking))
         pair = Pair(
             *(Side(tuple(_view(rules, lines) for rules in sets)) for sets in sides),
             domain=domain,
             wider=wider,
-            ask=_Asked(look_up, others[0], parameters, spell),
+            ask=_Asked(look_up, shape, spell),
             words=_readable,
         )
         for difference in pair.differences():
             found.setdefault((difference.before, difference.after), difference)
-        exact &= pair.exact
-    return Comparison(tuple(found.values()), exact)
+        why.update(pair.why)
+    return Comparison(tuple(found.values()), tuple(why))
 
 
 def _by_class(speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookUp]) -> Comparison:
@@ -173,7 +191,8 @@ def _by_class(speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookU
     others, exact = further_tools(frozenset(globs), frozenset(tools.spelled))
     compared = [compare(tool, *(ask(tool) for ask in look_up)) for tool in others]
     differences = tuple(found for comparison in compared for found in comparison.differences)
-    return Comparison(differences, exact and all(comparison.exact for comparison in compared))
+    why = dict.fromkeys(reason for comparison in compared for reason in comparison.why)
+    return Comparison(differences, tuple(why if exact else {**why, MANY_NAMES: None}))
 
 
 _ANY: Final = Dialect("").other
@@ -184,8 +203,7 @@ class _Asked:
     """What the call that a text stands for gets."""
 
     look_up: Sequence[LookUp]
-    other: Argument
-    parameters: Mapping[str, str]
+    shape: Shape
     spell: Callable[[str], str]
 
     def __call__(self, text: str) -> Difference:
@@ -194,8 +212,7 @@ class _Asked:
         before, after = (look_up(tool) for look_up in self.look_up)
         call: dict[str, object] = {}
         if before.constant is None or after.constant is None:
-            call = witness_call(_NOWHERE, self.other, argument)
-            call.update(self.parameters)
+            call = self.shape.call(argument)
         return Difference(tool, call, before.decide_anew(call), after.decide_anew(call))
 
 
@@ -218,6 +235,7 @@ class _Lines:
         parameters: what a call has beside its argument.
         as_written: whether names are spelt as rules that take them literally do.
         looking: whether any rule looks at an argument.
+        sole: the parameter whose text the argument is.
 
     """
 
@@ -225,6 +243,7 @@ class _Lines:
     parameters: tuple[tuple[str, str], ...]
     as_written: bool
     looking: bool
+    sole: str = ""
 
     def of(self, rules: RuleSet) -> Iterator[RowEntry]:
         """Yield the lines of *rules*."""
@@ -238,9 +257,10 @@ class _Lines:
                 as_written and dialect.key(entry.tool) not in special
             ):
                 continue
-            if entry.field and not self._holds(entry):
+            spoken_of = not entry.field or entry.field == self.sole
+            if not spoken_of and not self._holds(entry):
                 continue
-            argument = None if entry.field else entry.pattern
+            argument = entry.pattern if spoken_of else None
             tool = entry.tool if is_glob(entry.tool) else dialect.canonical(entry.tool)
             pattern = _name(tool, fold=dialect.fold_names)
             yield _line(entry, _behind(pattern, argument) if self.looking else pattern)
@@ -286,7 +306,7 @@ def _either_case(letter: str) -> Token:
 
 
 def _domain(
-    other: Argument, entries: Iterable[Entry], *, loose: bool, looking: bool
+    shape: Shape, entries: Iterable[Entry], *, loose: bool, looking: bool
 ) -> tuple[Domain, Domain | None]:
     """Return the texts to look for, and all that are possible where these are more."""
     start, inside, blank = {"": "name"}, {"": "name"}, {"": "name"}
@@ -304,5 +324,5 @@ def _domain(
         return Domain(table, frozenset({"name"}), closed=True), None
     table["name?"][_MARK] = table["blank"][_MARK] = DEAD
     table["name"][_MARK] = "mark"
-    domain, wider = call_domain(other)
-    return domain.behind(table, _MARK), wider and wider.behind(table, _MARK)
+    wider = shape.wider
+    return shape.domain.behind(table, _MARK), wider and wider.behind(table, _MARK)

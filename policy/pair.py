@@ -28,10 +28,9 @@ from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, excluded_characters, freeze, is_stars, named, readable
 from policy.patterns.search import Found, fresh_character, search
 from policy.view import View, counterparts
+from policy.witness import Call
 
-__all__ = ["Call", "Difference", "Pair", "Side"]
-
-Call = dict[str, object]
+__all__ = ["Difference", "Pair", "Side"]
 
 # Reasons of a decision that no rule gave: the call could not be read.
 _UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
@@ -39,6 +38,11 @@ _UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 # Combinations of deciding lines that are tried for one edit, before the answer
 # is no longer exact.
 _COMBINATIONS = 2_000
+
+_OVERLAPS = "more rules overlap than are tried together"
+_SEARCHED = "patterns overlap in more ways than are searched"
+_DOMAIN = "whether calls have some of the texts that rules tell apart is not known"
+_OPAQUE = "what the host knows of commands decides beside the rules"
 
 
 @attrs.frozen
@@ -92,7 +96,7 @@ class Pair:
         words: texts that people can read and that may stand for one.
 
     Attributes:
-        exact: whether nothing was left undecided so far.
+        why: why something was left undecided so far; nothing where nothing was.
 
     """
 
@@ -110,7 +114,7 @@ class Pair:
         self.domain = domain
         self._wider = wider
         self.ask = ask
-        self.exact = True
+        self.why: dict[str, None] = {}
         self._letters = letters
         self._words = words
         by_key: dict[object, int] = {}
@@ -215,7 +219,7 @@ class Pair:
         for combination in self._combinations(chosen, firsts, seen):
             tried += 1
             if tried > _COMBINATIONS:
-                self.exact = False
+                self.why[_OVERLAPS] = None
                 return
             text = self._text(combination)
             if text is None:
@@ -226,7 +230,8 @@ class Pair:
                 # commands than rules say, e.g. that `ls` only reads. Of one
                 # text that settles it; of many it may hold for this one alone.
                 patterns = [self.pattern(v, n) for v, n in combination.items()]
-                self.exact &= any(p is not None and p.exact for p in patterns)
+                if not any(p is not None and p.exact for p in patterns):
+                    self.why[_OPAQUE] = None
                 continue
             seen.add(self._effects(combination))
             yield difference
@@ -329,9 +334,14 @@ class Pair:
 
     def _searched(self, guides: Sequence[Pattern], combination: Mapping[int, int]) -> str | None:
         found = self._search(self.domain, guides, combination)
-        self.exact &= found.exact
-        if found.text is None and self._wider is not None:
-            self.exact &= self._search(self._wider, guides, combination) == Found(None)
+        if not found.exact:
+            self.why[_SEARCHED] = None
+        elif (
+            found.text is None
+            and self._wider is not None
+            and self._search(self._wider, guides, combination) != Found(None)
+        ):
+            self.why[_DOMAIN] = None
         return found.text
 
     def _search(

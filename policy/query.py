@@ -18,7 +18,7 @@ from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.project import Project
-from policy.reach import reach
+from policy.reach import MANY_POSITIONS, reach
 from policy.syntax import Matcher, Policy
 from policy.table import Table
 from policy.telling import told
@@ -64,13 +64,18 @@ class Query:
         answers: who can, an answer for each agent and reading.
         without: who cannot: project, reading, agent; agents that no chain
             reaches are among them.
-        exact: whether all others really cannot.
+        why: why some of the others may be able to; nothing where none is.
 
     """
 
     answers: tuple[Answer, ...]
     without: tuple[tuple[str, str, str], ...]
-    exact: bool
+    why: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether all others really cannot."""
+        return not self.why
 
 
 def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = READINGS) -> Query:
@@ -82,12 +87,13 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
     """
     answers: list[Answer] = []
     without: list[tuple[str, str, str]] = []
-    exact = True
+    why: dict[str, None] = {}
     for project in workspace.projects:
         denied = matching(matcher, _dialect(project))
         for reading in readings:
             found = reach(project, project.reading(reading))
-            exact &= found.exact
+            if not found.exact:
+                why[MANY_POSITIONS] = None
             known: dict[object, Comparison] = {}
             for agent in dict.fromkeys([*project.starts, *project.agents, *found.chains]):
                 granted: list[Answer] = []
@@ -95,14 +101,14 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
                     key = chain.table.use.sets
                     if key not in known:
                         known[key] = _taken(chain.table, denied)
-                    exact &= known[key].exact
+                    why.update(dict.fromkeys(known[key].why))
                     granted += _answers(project, reading, chain, known[key])
                 if granted:
                     # The first of the greatest effect: chains come shortest first.
                     answers.append(max(granted, key=lambda answer: answer.decision.effect))
                 else:
                     without.append((project.title, reading, agent))
-    return Query(tuple(answers), tuple(without), exact)
+    return Query(tuple(answers), tuple(without), tuple(why))
 
 
 def _dialect(project: Project) -> Dialect:
@@ -113,7 +119,7 @@ def _taken(table: Table, denied: Table) -> Comparison:
     """Return what *table* grants of the calls that *denied* denies."""
     comparison = table.differences(table & denied)
     found = told(comparison.differences, table, denied)
-    return Comparison(tuple(d for d in found if not d.widened), comparison.exact)
+    return attrs.evolve(comparison, differences=tuple(d for d in found if not d.widened))
 
 
 def _answers(project: Project, reading: str, chain: Chain, taken: Comparison) -> Iterator[Answer]:
@@ -143,20 +149,21 @@ class Excess:
 
 def exceeds(
     workspace: Workspace, maximum: Policy, *, readings: Iterable[str] = READINGS
-) -> tuple[tuple[Excess, ...], bool]:
-    """Return what agents are granted beyond *maximum*, and whether that is all.
+) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
+    """Return what agents are granted beyond *maximum*, and why there may be more.
 
     Raises:
         PolicyError: a rule of the maximum can match no call.
 
     """
     found: dict[object, Excess] = {}
-    exact = True
+    why: dict[str, None] = {}
     for project in workspace.projects:
         most = Table(compile_policy(maximum, semantics(_dialect(project)), root=True).use)
         for reading in readings:
             positions = reach(project, project.reading(reading))
-            exact &= positions.exact
+            if not positions.exact:
+                why[MANY_POSITIONS] = None
             known: set[object] = set()
             chains = [chain for chains in positions.chains.values() for chain in chains]
             for chain in sorted(chains, key=lambda chain: (len(chain.names), chain.names)):
@@ -164,10 +171,10 @@ def exceeds(
                     continue
                 known.add(chain.table.use.sets)
                 comparison = (chain.table & most).differences(chain.table)
-                exact &= comparison.exact
+                why.update(dict.fromkeys(comparison.why))
                 for each in told(comparison.differences, chain.table, most):
                     if each.widened:
                         key = (project.title, reading, chain.names[-1], each.tool, str(each.call))
                         excess = Excess(project.title, reading, chain.names, each)
                         found.setdefault(key, excess)
-    return tuple(found.values()), exact
+    return tuple(found.values()), tuple(why)

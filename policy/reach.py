@@ -20,7 +20,10 @@ from policy.effect import Effect
 from policy.project import Project
 from policy.ruleset import RuleSet
 
-__all__ = ["Reach", "reach"]
+__all__ = ["MANY_POSITIONS", "Reach", "reach"]
+
+# Why an answer is not exact where a `Reach` is not.
+MANY_POSITIONS = "agents can come to more positions than are looked at"
 
 # Positions of one agent, and of a project, before the rest is left out.
 _PER_AGENT = 64

@@ -127,6 +127,9 @@ class Row:
         for entry in entries:
             if entry.pattern is None:
                 self.default = Outcome(entry.effect, entry.reason, (entry,))
+                # Neighbours that say the same of some calls add nothing, in any order.
+                while kept and kept[-1].effect is entry.effect and kept[-1].reason is entry.reason:
+                    kept.pop()
                 break
             kept.append(entry)
         self.entries = tuple(kept)

@@ -29,7 +29,7 @@ from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.names import Tools, compare_others
+from policy.names import MANY_NAMES, Tools, compare_others
 from policy.ruleset import RuleSet
 
 __all__ = ["NOTHING", "TRUST", "UNRESTRICTED", "Bounds", "Ceiling", "Part", "Table"]
@@ -188,7 +188,7 @@ class Table:
         sets = [[part.rules for part in table.use.parts] for table in (self, other)]
         tools = Tools.of(chain(*sets))
         found: list[Difference] = []
-        exact = tools.exact
+        why = dict.fromkeys(() if tools.exact else (MANY_NAMES,))
         # What both share cannot tell them apart.
         alone = [[rules for rules in one if rules not in two] for one, two in permutations(sets)]
         for tool in tools.spelled:
@@ -197,9 +197,10 @@ class Table:
                 continue
             comparison = compare(tool, self.lookup(tool), other.lookup(tool))
             found += comparison.differences
-            exact &= comparison.exact
+            why.update((f"{tool}: {reason}", None) for reason in comparison.why)
         comparison = compare_others(sets, tools, (self.lookup, other.lookup))
-        return Comparison((*found, *comparison.differences), exact and comparison.exact)
+        why.update(dict.fromkeys(comparison.why))
+        return Comparison((*found, *comparison.differences), tuple(why))
 
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.

@@ -3,7 +3,8 @@
 A shell command that opens a file is decided by what its host says of that file,
 under a name of the host's own (`policy.dialect.Shell`). Where the same rules
 make the same difference for a tool that agents call, telling it of that tool
-is enough.
+is enough. A call that cannot be read, and that nobody allows either way, no tool
+would take: whether it is asked for or denied is not worth a reader's time.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policy.compare import Difference
-from policy.decision import Because
+from policy.decision import Because, Reason
 from policy.dialect import Dialect
+from policy.effect import Effect
 from policy.table import Table
 
 __all__ = ["internal_tools", "told"]
@@ -29,6 +31,8 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
     internal = internal_tools(dialects)
     once: dict[object, Difference] = {}
     for difference in differences:
+        if _is_idle(difference):
+            continue
         # Under the name that all have for the tool, where they have one.
         names = {dialect.canonical(difference.tool) for dialect in dialects}
         name = names.pop() if len(names) == 1 else difference.tool
@@ -37,6 +41,13 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
             once[key] = difference
     known = {_signature(d) for d in once.values() if d.tool not in internal}
     return tuple(d for d in once.values() if d.tool not in internal or _signature(d) not in known)
+
+
+def _is_idle(difference: Difference) -> bool:
+    both = (difference.before, difference.after)
+    return any(one.reason is Reason.MALFORMED for one in both) and all(
+        one.effect is not Effect.ALLOW for one in both
+    )
 
 
 def _signature(difference: Difference) -> object:

@@ -36,13 +36,16 @@ class View:
     _row: Row | None = None
 
     @classmethod
-    def of(cls, row: Row, parameters: Mapping[str, str]) -> View:
-        """Return what remains of *row* for calls with these parameters and no others."""
+    def of(cls, row: Row, parameters: Mapping[str, str], sole: str = "") -> View:
+        """Return what remains of *row* for calls with these parameters and no others.
+
+        Where the text itself is that of a *sole* parameter, rules about it remain too.
+        """
         if not row.has_parameters:
             return cls(row.kind, row.entries, row.default.effect, row=row)
         entries: list[RowEntry] = []
         for entry in row.entries:
-            if not entry.field:
+            if not entry.field or entry.field == sole:
                 entries.append(entry)
             elif entry.pattern is not None and _holds(entry, parameters):
                 return cls(row.kind, tuple(entries), entry.effect)

@@ -187,7 +187,7 @@ def test_exit_status(arguments, status, run) -> None:
 def test_the_shape_of_the_answer_to_a_query(run) -> None:
     _, out, _ = run("query", "Edit", "team", "--format", "json", "--reading", "enforced")
     answer = json.loads(out)
-    assert answer.keys() == {"matcher", "answers", "without", "exact"}
+    assert answer.keys() == {"matcher", "answers", "without", "exact", "why"}
     assert {one["agent"] for one in answer["answers"]} == {"main", "worker"}
     for one in answer["answers"]:
         witness = one["witness"]

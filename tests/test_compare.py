@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from policy.compare import Comparison
+from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind
 from policy.effect import Effect
 from policy.patterns.classes import classes
@@ -160,6 +161,52 @@ def test_three_parameters_patterns_that_only_share_one_value_are_tried_together(
     assert table(*rules).differences(table(*rules)) == Comparison()
 
 
+def test_the_text_of_a_tool_nobody_described_is_that_of_any_argument_alone() -> None:
+    a = table("allow m__a(k:a*)", default=ASK)
+    b = table("allow m__a(k:a*)", "deny m__a(ab)", default=ASK)
+    found = a.differences(b)
+    assert found.exact
+    assert ("m__a", {"k": "ab"}, ALLOW, DENY) in [
+        (d.tool, d.call, d.before.effect, d.after.effect) for d in found.differences
+    ]
+
+
+def test_the_text_of_a_tool_nobody_described_is_all_that_it_is_called_with() -> None:
+    a, b = table("allow m__*(k:a)"), table("allow m__*(k:a)", 'deny m__a(*"k"*)')
+    (difference,) = a.differences(b).differences
+    assert len(difference.call) == 2
+    assert difference.call["k"] == "a"
+    assert (difference.before.effect, difference.after.effect) == (ALLOW, DENY)
+
+
+def test_parameters_in_rules_for_many_tools_tell_calls_apart() -> None:
+    (difference,) = table("ask m__*(k:a)").differences(table()).differences
+    assert difference.call["k"] == "a"
+    assert not difference.widened
+
+
+# --- calls that cannot be read --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", ["Skill", "Read", "WebFetch", "Task", "Bash", "Grep"])
+def test_calls_that_no_rule_can_be_asked_about_are_compared(tool: str) -> None:
+    """Where a rule must be asked they are denied, else they are as good as any other."""
+    everything, some = table(f"allow {tool}"), table(f"allow {tool}(a)", default=ALLOW)
+    found = everything.differences(some)
+    shown = {(d.before.effect, d.after.effect): d.call for d in found.differences}
+    assert everything.decide(tool, shown[ALLOW, DENY]).effect is ALLOW
+    assert some.decide(tool, shown[ALLOW, DENY]).reason is Reason.MALFORMED
+
+
+def test_a_rule_beside_one_for_every_call_changes_nothing_even_for_odd_calls() -> None:
+    """They have one hash, so they must decide alike what no rule can be asked about."""
+    a, b = table("allow Bash", "allow Bash(a)"), table("allow Bash")
+    assert a == b
+    for command in (None, "$(b)", "", "a"):
+        call = {"command": command}
+        assert a.decide("Bash", call).effect is b.decide("Bash", call).effect is ALLOW
+
+
 # --- tool names -------------------------------------------------------------------------------
 
 
@@ -254,7 +301,7 @@ def test_commands_that_rules_see_through_are_compared_too(
     before: list[str], after: list[str], widened: bool
 ) -> None:
     comparison = table(*before).differences(table(*after))
-    assert [d.widened for d in comparison.differences] == [widened]
+    assert {d.widened for d in comparison.differences} == {widened}
     for difference in comparison.differences:
         assert table(*before).decide("Bash", difference.call) == difference.before
         assert table(*after).decide("Bash", difference.call) == difference.after
@@ -277,6 +324,7 @@ def _other_kind() -> Table:
 def test_arguments_of_different_kinds_are_not_compared() -> None:
     comparison = table("allow Task(a)").differences(_other_kind())
     assert not comparison.exact
+    assert "Task: some rules read their calls otherwise than others do" in comparison.why
     assert not table("allow Task(a)") <= _other_kind()
 
 

@@ -94,8 +94,8 @@ def test_a_maximum_is_what_one_agent_may_do() -> None:
 
 def test_what_exceeds_a_maximum_is_shown_by_a_call() -> None:
     most = _policy("agent most {\n    allow Read, Task\n    ask Bash(git *), Edit\n}\n")
-    found, exact = exceeds(_workspace(), most, readings=["attenuated"])
-    assert exact
+    found, why = exceeds(_workspace(), most, readings=["attenuated"])
+    assert not why
     assert {(e.chain[-1], e.difference.tool) for e in found} == {
         ("main", "Bash"),
         ("worker", "Bash"),
@@ -104,7 +104,7 @@ def test_what_exceeds_a_maximum_is_shown_by_a_call() -> None:
         (ASK, ALLOW)
     }
     everything = _policy("agent most {\n    allow *\n}\n")
-    assert exceeds(_workspace(), everything) == ((), True)
+    assert exceeds(_workspace(), everything) == ((), ())
 
 
 # --- which rules matter -------------------------------------------------------------

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         files=files,
         progress=console.progress,
     )
-    excess, within = _excess(options.max, after, options.reading)
+    excess, why = _excess(options.max, after, options.reading)
     report = Report(
         old.tree.label,
         new.tree.label,
@@ -119,8 +119,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
     )
     write_outputs(outputs, written)
     console.write(written(options.format))
+    if why:
+        said = "; ".join(why)
+        console.complain([f"not exact: more may be granted beyond {options.max} ({said})"])
     status = _status(diff, new, options.fail_on, console)
-    return status or int(bool(excess) or not within)
+    return status or int(bool(excess or why))
 
 
 def _spans(diff: Diff, excess: Iterable[Excess], old: Input, new: Input) -> tuple[Spans, Spans]:
@@ -133,15 +136,15 @@ def _spans(diff: Diff, excess: Iterable[Excess], old: Input, new: Input) -> tupl
 
 def _excess(
     name: str | None, workspace: Workspace, reading: str | None
-) -> tuple[tuple[Excess, ...], bool]:
-    """Return what *workspace* grants beyond the policy in a file, and whether that is all.
+) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
+    """Return what *workspace* grants beyond the policy in a file, and why there may be more.
 
     Raises:
         PolicyError: the file has not one agent, or a rule of it can match no call.
 
     """
     if name is None:
-        return (), True
+        return (), ()
     path = Path(name)
     source = decode(name, File(path).read(path.name))
     maximum = read_maximum(source)

@@ -96,7 +96,7 @@ class _Block:
         lines += [*self._limits(), *self._spawns()]
         if not self.agent.exact:
             lines += self.page.prose(
-                "the two readings could not be compared exactly",
+                f"the two readings may differ in more: {'; '.join(self.agent.why)}",
                 self._label("not exact", "warning"),
             )
         return lines

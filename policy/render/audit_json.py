@@ -58,6 +58,7 @@ def _agent(agent: AgentAudit) -> Object:
             "trust": agent.bounds.trust,
         },
         "exact": agent.exact,
+        "why": list(agent.why),
     }
 
 

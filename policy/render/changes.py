@@ -277,7 +277,7 @@ def summary(report: Report) -> str:
     if excess := beyond(report):
         parts.append(f"; {len(excess):,} {BEYOND}")
     if not diff.exact:
-        parts.append("; not exact: more calls may be decided differently")
+        parts.append(f"; not exact: more calls may be decided differently ({'; '.join(diff.why)})")
     return "".join(parts)
 
 

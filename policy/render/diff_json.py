@@ -41,6 +41,7 @@ def diff_json(report: Report) -> Object:
         "widened": diff.widened,
         "narrowed": diff.narrowed,
         "exact": diff.exact,
+        "why": list(diff.why),
         "files": [_file(file, report) for file in diff.files],
     }
 
@@ -58,6 +59,7 @@ def _change(change: Change, grants: Summary | None) -> Object:
         "direction": change.direction,
         **difference_json(change.difference),
         "exact": change.exact,
+        "why": list(change.why),
     }
     if grants is not None:
         shape["grants"] = {

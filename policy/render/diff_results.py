@@ -44,7 +44,8 @@ def diff_results(report: Report) -> list[Result]:
     results = [_change(what, group, elsewhere) for what in MEANINGS for group in told(report, what)]
     results += (_beyond(one, readings) for one, readings in beyond(report))
     if not report.diff.exact:
-        message = "more calls may be decided differently than could be compared"
+        reasons = "; ".join(report.diff.why)
+        message = f"more calls may be decided differently than could be compared ({reasons})"
         results.append(Result("not-exact", _LEVELS["not-exact"], message, "", elsewhere))
     for effect, code, said in (
         ("unread", "not-read", "this file changed, and nobody reads it: what it grants is unknown"),

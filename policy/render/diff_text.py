@@ -69,7 +69,8 @@ def _group(group: Told, report: Report, page: Page, *, everything: bool) -> list
     if len(group.readings) == 1:
         lines.append(f"{_label('reading')}{next(iter(group.readings))} only")
     if not change.exact:
-        lines += page.prose("not exactly: further calls may differ", _label("compared"))
+        said = f"not exactly: further calls may differ ({'; '.join(change.why)})"
+        lines += page.prose(said, _label("compared"))
     return lines
 
 

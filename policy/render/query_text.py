@@ -59,7 +59,11 @@ class Asked:
     def summary(self) -> str:
         """The answer in a line."""
         can = len({(answer.project, answer.agent) for answer in self.found.answers})
-        exact = "" if self.found.exact else "; not exact: others may as well"
+        exact = (
+            ""
+            if self.found.exact
+            else f"; not exact: others may as well ({'; '.join(self.found.why)})"
+        )
         head = f"{count(can, 'agent')} can make a call of `{visible(self.matcher)}`"
         return f"{visible(self.label)}: {head}, {len(self.cannot):,} cannot{exact}"
 
@@ -135,6 +139,7 @@ def query_json(asked: Asked) -> Object:
             for project, reading, agent in asked.found.without
         ],
         "exact": asked.found.exact,
+        "why": list(asked.found.why),
     }
 
 

@@ -59,7 +59,8 @@ def _body(agent: AgentAudit) -> str:
     said = ", ".join(f"{name} {value}" for name, value in limits.items() if value is not None)
     rows += [("limits", text(said))] if said else []
     if not agent.exact:
-        rows.append(("not exact", "the two readings could not be compared exactly"))
+        why = f"the two readings may differ in more: {'; '.join(agent.why)}"
+        rows.append(("not exact", why))
     return "".join(parts) + (_list(rows) if rows else "")
 
 

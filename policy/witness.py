@@ -1,0 +1,202 @@
+"""Which call a text stands for where two tables are compared: `policy.calls` the other way round.
+
+Rules speak of the text of one argument, and of other arguments by name. Where nobody
+described a tool, its only text is its argument, whatever it is called, or else all that
+it is called with is, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+
+from policy.dialect import Argument, ArgumentKind, Dialect
+from policy.patterns.domains import ANY_TEXT, COMMANDS, DEAD, OBJECTS, Domain, joined
+from policy.row import KINDS
+
+__all__ = ["Call", "Shape", "witness_call"]
+
+Call = dict[str, object]
+
+# Names for an argument that nobody named; rules may name some of them.
+_NAMES: Final = ("argument", "input", "text", "value", "content")
+
+
+@attrs.frozen
+class Shape:
+    """Calls of one tool that differ in one text only.
+
+    Attributes:
+        dialect: how the host reads them.
+        argument: what rules speak of.
+        parameters: other arguments, the same in all of these calls.
+        sole: the one argument of a call that has no other, where nobody described the
+            tool: a rule that names it and one that does not speak of the same text.
+        named: the arguments that rules name.
+
+    """
+
+    dialect: Dialect
+    argument: Argument
+    parameters: Mapping[str, str] = attrs.field(factory=dict)
+    sole: str = ""
+    named: frozenset[str] = frozenset()
+
+    @classmethod
+    def each(
+        cls,
+        dialect: Dialect,
+        argument: Argument,
+        cases: Iterable[Mapping[str, str]],
+        named: Iterable[str],
+    ) -> list[Shape]:
+        """Return the shapes of all calls that can be read, by what their parameters are."""
+        names = sorted(named)
+        shapes = [cls(dialect, argument, case, named=frozenset(names)) for case in cases]
+        if argument.kind is ArgumentKind.TEXT and not argument.fields:
+            shapes += (cls(dialect, argument, sole=name) for name in names)
+        return shapes
+
+    @property
+    def domain(self) -> Domain:
+        """The texts that a witness may have."""
+        return self._domains[0]
+
+    @property
+    def wider(self) -> Domain | None:
+        """All texts that are possible, where these are more."""
+        return self._domains[1]
+
+    @property
+    def _domains(self) -> tuple[Domain, Domain | None]:
+        match self.argument.kind:
+            case ArgumentKind.COMMAND:
+                return COMMANDS, None
+            case ArgumentKind.JSON:
+                return OBJECTS, ANY_TEXT
+            case ArgumentKind.JOINED:
+                return joined(len(self.argument.fields)), None
+            case kind if self._is_whole:
+                before, after = self._frame
+                return _framed(before, after), _BRACED
+            case kind:
+                return KINDS[kind].domain, None
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the text is that of all arguments, since there are several."""
+        return not self.argument.fields and bool(self.parameters) and not self.sole
+
+    @property
+    def _free(self) -> str:
+        return next(name for name in (*_NAMES, *map(str, range(99))) if name not in self.named)
+
+    @property
+    def _frame(self) -> tuple[str, str]:
+        mark = "\uf8ff"
+        shown = json.dumps(
+            {**self.parameters, self._free: mark},
+            sort_keys=True,
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+        before, _, after = shown.partition(mark)
+        return before, after
+
+    def call(self, text: str) -> Call:
+        """Return the call whose argument is read as *text*, or any call where none is."""
+        if self.sole:
+            return {self.sole: text}
+        if self._is_whole:
+            before, after = self._frame
+            inside = text.removeprefix(before).removesuffix(after)
+            return {**self.parameters, self._free: inside}
+        if not self.argument.fields and self.argument.kind is ArgumentKind.TEXT:
+            return {self._free: text}
+        return {**witness_call(self.dialect, self.argument, text), **self.parameters}
+
+    def unreadable(self) -> Call | None:
+        """Return a call whose argument cannot be read, or None where there is none.
+
+        All such calls are decided alike, those that are too long included.
+        """
+        match self.argument:
+            case Argument(kind=ArgumentKind.TEXT, fields=()):
+                return None  # whatever it is called with is read
+            case Argument(
+                kind=ArgumentKind.LENIENT
+                | ArgumentKind.FILES
+                | ArgumentKind.JOINED
+                | ArgumentKind.JSON
+            ):
+                return None  # what cannot be read counts as empty
+            case Argument(absent=None):
+                return {**self.parameters}
+            case argument:
+                return {argument.fields[0]: None, **self.parameters}
+
+
+# Any JSON object, and more.
+_BRACED: Final = Domain(
+    {
+        "start": {"{": "inside", "": DEAD},
+        "inside": {"}": "end", "": "inside"},
+        "end": {"}": "end", "": "inside"},
+    },
+    frozenset({"end"}),
+    unlocks="{}",
+)
+
+
+def _framed(before: str, after: str) -> Domain:
+    """Return the texts between two others that JSON writes as they stand."""
+    table: dict[str, dict[str, str]] = {}
+    for number, letter in enumerate(before):
+        following = f"before {number + 1}" if number + 1 < len(before) else "inside"
+        table[f"before {number}"] = {letter: following, "": DEAD}
+    odd = dict.fromkeys(("\\", *map(chr, range(32))), DEAD)
+    table["inside"] = {**odd, after[0]: "after 1", "": "inside"}
+    for number, letter in enumerate(after[1:], 1):
+        table[f"after {number}"] = {letter: f"after {number + 1}", "": DEAD}
+    table[f"after {len(after)}"] = {"": DEAD}
+    return Domain(table, frozenset({f"after {len(after)}"}), unlocks=before + after)
+
+
+def witness_call(dialect: Dialect, argument: Argument, text: str) -> Call:
+    """Return a call whose argument is read as *text*, or any call where none is."""
+    match argument.kind:
+        case ArgumentKind.URL:
+            text = f"https://{text}/"
+        case ArgumentKind.PATH:
+            text = _as_typed(dialect, text)
+        case ArgumentKind.JOINED:
+            parts = text.split(" ", len(argument.fields) - 1)
+            return dict(zip(argument.fields, parts, strict=False))
+        case ArgumentKind.JSON:
+            return _object(text)
+        case _:
+            pass
+    return {argument.fields[0] if argument.fields else "argument": text}
+
+
+def _object(text: str) -> Call:
+    """Return the arguments that *text* is the JSON of, or else an argument that holds it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"argument": text}
+
+
+def _as_typed(dialect: Dialect, path: str) -> str:
+    """Return a canonical path as people write it: from the folder they are in, or from home."""
+    if path == dialect.cwd:
+        return "."
+    if path.startswith(dialect.cwd + "/"):
+        return path[len(dialect.cwd) + 1 :]
+    if path == dialect.home or path.startswith(dialect.home + "/"):
+        return "~" + path[len(dialect.home) :]
+    return path or "/"
