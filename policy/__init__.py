@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from policy.audit import audit as audit
     from policy.chain import Chain as Chain
     from policy.chain import SpawnDenied as SpawnDenied
+    from policy.codec import compiled_from_json as compiled_from_json
+    from policy.codec import compiled_to_json as compiled_to_json
+    from policy.codec import load_compiled as load_compiled
     from policy.codec import table_from_json as table_from_json
     from policy.codec import table_to_json as table_to_json
+    from policy.compiled import Compiled as Compiled
     from policy.decision import Because as Because
     from policy.decision import Decision as Decision
     from policy.decision import Reason as Reason
@@ -44,6 +48,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Because": "policy.decision",
     "Chain": "policy.chain",
+    "Compiled": "policy.compiled",
     "Decision": "policy.decision",
     "Effect": "policy.effect",
     "NOTHING": "policy.table",
@@ -56,8 +61,11 @@ _HOMES = {
     "UNRESTRICTED": "policy.table",
     "Workspace": "policy.workspace",
     "audit": "policy.audit",
+    "compiled_from_json": "policy.codec",
+    "compiled_to_json": "policy.codec",
     "diff_workspaces": "policy.diff",
     "load": "policy.workspace",
+    "load_compiled": "policy.codec",
     "parse_matcher": "policy.parse",
     "parse_notation": "policy.parse",
     "print_document": "policy.printer",

@@ -7,6 +7,7 @@ reading it is as the host really does it, and its front end says how.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import attrs
@@ -15,7 +16,16 @@ from policy.decision import Because, Decision
 from policy.effect import Effect
 from policy.table import Table
 
-__all__ = ["SPAWN_TOOL", "Chain", "Link", "Reading", "SpawnDenied", "attenuate", "spawn_call"]
+__all__ = [
+    "SPAWN_TOOL",
+    "Attenuated",
+    "Chain",
+    "Link",
+    "Reading",
+    "SpawnDenied",
+    "attenuate",
+    "spawn_call",
+]
 
 # Starting an agent is a call like any other.
 SPAWN_TOOL = "Task"
@@ -28,8 +38,9 @@ class SpawnDenied(Exception):
         agent: the agent that may not be started.
         link: the link of the chain that denies it.
         because: the rules that deny it; none where nothing grants it.
-        reason: ``rule``, ``default``, ``unavailable``, ``depth``, ``unknown-agent``, or
-            ``not-started`` where it calls and nobody is known to have started it.
+        reason: ``rule``, ``default``, ``unavailable``, ``depth``, ``unknown-agent``,
+            ``not-compiled``, a word of the host, or ``not-started`` where it calls and
+            nobody is known to have started it.
 
     """
 
@@ -50,6 +61,7 @@ _WHY = {
     "depth": "its limit of depth is reached",
     "unknown-agent": "there is no such agent",
     "not-started": "it was not started here",
+    "not-compiled": "the compiled policy goes no further",
 }
 
 
@@ -110,6 +122,34 @@ def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:
     """Return the tool and the arguments of the call that starts *agent*."""
     call = getattr(reading, "spawn_call", None)
     return call(agent) if call else (SPAWN_TOOL, {"subagent_type": agent})
+
+
+@attrs.frozen(slots=False)
+class Attenuated:
+    """The attenuated reading: the meet of what every link declares.
+
+    Attributes:
+        tables: agent -> what it declares.
+        roots: agent -> what it declares where it starts a chain, if that differs.
+
+    """
+
+    tables: Mapping[str, Table]
+    roots: Mapping[str, Table] = attrs.field(factory=dict)
+    name: str = "attenuated"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return tuple(self.tables)
+
+    def start(self, agent: str) -> Link:
+        """Return the first link."""
+        return Link(agent, self.roots.get(agent) or self.tables[agent])
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*."""
+        return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
 
 
 @attrs.frozen(slots=False, repr=False)

@@ -14,10 +14,12 @@ __all__ = [
     "CALL_CHARACTERS",
     "CLASS_CHARACTERS",
     "COMMAND_PIECES",
+    "COMPILED_BYTES",
     "FILE_BYTES",
     "LINKS",
     "NESTING",
     "PATTERN_CHARACTERS",
+    "POSITIONS",
     "RULES",
     "SEARCH_STATES",
     "TREE_FILES",
@@ -40,6 +42,12 @@ TREE_FILES: Final = 500_000
 
 # Symbolic links that one path leads through, as the kernel counts them.
 LINKS: Final = 40
+
+# A compiled policy, which says more of each rule than the file it came from.
+COMPILED_BYTES: Final = 16 * FILE_BYTES
+
+# Steps from a position of an agent to an agent it starts, of one host, that are compiled.
+POSITIONS: Final = 5_000
 
 # One pattern. The longest seen in public repositories has 2,216 characters.
 PATTERN_CHARACTERS: Final = 8 * 1024

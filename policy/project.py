@@ -12,7 +12,7 @@ from typing import Protocol
 
 import attrs
 
-from policy.chain import Link, Reading, attenuate
+from policy.chain import Attenuated, Reading
 from policy.finding import Finding
 from policy.source import Place, Source
 from policy.table import Table
@@ -51,34 +51,6 @@ class AgentEntry:
     name: str
     place: Place | None
     declared: Table
-
-
-@attrs.frozen(slots=False)
-class Attenuated:
-    """The attenuated reading: the meet of what every link declares.
-
-    Attributes:
-        tables: agent -> what it declares.
-        roots: agent -> what it declares where it starts a chain, if that differs.
-
-    """
-
-    tables: Mapping[str, Table]
-    roots: Mapping[str, Table] = attrs.field(factory=dict)
-    name: str = "attenuated"
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """Every agent that can be a link."""
-        return tuple(self.tables)
-
-    def start(self, agent: str) -> Link:
-        """Return the first link."""
-        return Link(agent, self.roots.get(agent) or self.tables[agent])
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*."""
-        return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
 
 
 @attrs.frozen(slots=False, repr=False)

@@ -23,6 +23,7 @@ _VERBS = {
     "check": ("check", "decide calls, and explain"),
     "audit": ("audit", "what every agent may do, through every chain"),
     "lint": ("lint", "what is the matter with policies, and the mending of it"),
+    "compile": ("compile", "write all that deciding needs into one file"),
     "diff": ("diff", "which decisions a change changes"),
     "query": ("query", "who can make a call, through which chain"),
     "test": ("claims", "run the `test` and `never` statements of *.policy files"),

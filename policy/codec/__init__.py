@@ -1,4 +1,4 @@
-"""Tables to JSON and back.
+"""Tables, and whole compiled policies, to JSON and back.
 
 Reading is strict: every key is known, nothing is turned from one type into
 another, patterns are in their canonical form, and the content hash that the
@@ -9,7 +9,15 @@ under ``sources``, with a hash of its own.
 
 from __future__ import annotations
 
+from policy.codec.compiling import compiled_to_json
+from policy.codec.loading import compiled_from_json, load_compiled
 from policy.codec.reading import table_from_json
 from policy.codec.writing import table_to_json
 
-__all__ = ["table_from_json", "table_to_json"]
+__all__ = [
+    "compiled_from_json",
+    "compiled_to_json",
+    "load_compiled",
+    "table_from_json",
+    "table_to_json",
+]

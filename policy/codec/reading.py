@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Final, TypeVar
-
 from policy import limits
-from policy.codec.shape import VERSION, File, Origin, Rules
+from policy.codec.building import ceiling, ruleset
+from policy.codec.json_text import read_object
+from policy.codec.shape import VERSION, File
 from policy.codec.strict import Wrong, cited, structured
-from policy.codec.writing import Object, sources_hash
-from policy.dialect import Dialect
+from policy.codec.writing import sources_hash
 from policy.errors import PolicyError
-from policy.ruleset import Entry, RuleSet
-from policy.source import visible
-from policy.table import Ceiling, Part, Table
+from policy.table import Table
 
 __all__ = ["table_from_json"]
-
-# A compiled table says more of each rule than the file it came from.
-_CHARACTERS: Final = 16 * limits.FILE_BYTES
-
-_T = TypeVar("_T")
 
 
 def table_from_json(text: str) -> Table:
@@ -32,7 +21,7 @@ def table_from_json(text: str) -> Table:
         PolicyError: it is none, or not the one it says it is.
 
     """
-    value = _value(text)
+    value = read_object(text, limit=limits.COMPILED_BYTES, what="a table")
     version = value.get("version")
     if type(version) is not int or version != VERSION:
         help_ = "compile the table again with this version of the package"
@@ -60,82 +49,18 @@ def table_from_json(text: str) -> Table:
     return table
 
 
-def _value(text: str) -> Object:
-    if len(text) > _CHARACTERS:
-        msg = f"expected a table of at most {_CHARACTERS:,} characters"
-        raise PolicyError(msg)
-    try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        msg = f"this is not JSON: {error.msg.lower()} at {where}"
-        raise PolicyError(msg) from None
-    except (ValueError, RecursionError) as error:
-        why = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
-        msg = f"this is not JSON: {visible(why)}"
-        raise PolicyError(msg) from None
-    if not isinstance(value, dict):
-        msg = f"expected a table, found {cited(value)}"
-        raise PolicyError(msg)
-    return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> Object:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        msg = f"the key {cited(twice)} is there twice"
-        raise ValueError(msg)
-    return value
-
-
-def _no_number(text: str) -> float:
-    msg = f"{text} is no number"
-    raise ValueError(msg)
-
-
 def _table(file: File) -> Table:
     if len(file.sources.rules) != len(file.rules):
         msg = "expected the sources of every rule set at $.sources.rules"
         raise Wrong(msg)
     sets = [
-        _ruleset(rules, origins, file.dialects, number)
+        ruleset(rules, origins, file.dialects, f"$.rules[{number}]")
         for number, (rules, origins) in enumerate(zip(file.rules, file.sources.rules, strict=True))
     ]
-    use = _ceiling(file.use, file.sources.use, sets, "use")
+    use = ceiling(file.use, file.sources.use, sets, "$.use", "$.sources.use")
     delegate = None
     if file.delegate is not None:
-        delegate = _ceiling(file.delegate, file.sources.delegate, sets, "delegate")
+        delegate = ceiling(
+            file.delegate, file.sources.delegate, sets, "$.delegate", "$.sources.delegate"
+        )
     return Table(use, delegate, file.bounds)
-
-
-def _ruleset(
-    rules: Rules, origins: Sequence[Origin], dialects: Sequence[Dialect], number: int
-) -> RuleSet:
-    if len(origins) != len(rules.entries):
-        msg = f"expected the source of every line at $.sources.rules[{number}]"
-        raise Wrong(msg)
-    entries = (
-        Entry(line.tool, line.effect, line.pattern, line.field, line.reason, o.rule, o.place)
-        for line, o in zip(rules.entries, origins, strict=True)
-    )
-    dialect = _at(dialects, rules.dialect, f"$.rules[{number}].dialect")
-    return RuleSet(tuple(entries), rules.default, dialect, rules.default_reason)
-
-
-def _ceiling(
-    numbers: Sequence[int], links: Sequence[tuple[str, ...]], sets: Sequence[RuleSet], key: str
-) -> Ceiling:
-    if len(numbers) != len(links):
-        msg = f"expected the links of every part at $.sources.{key}"
-        raise Wrong(msg)
-    return Ceiling.of(
-        Part(_at(sets, number, f"$.{key}"), of) for number, of in zip(numbers, links, strict=True)
-    )
-
-
-def _at(values: Sequence[_T], number: int, path: str) -> _T:
-    if not 0 <= number < len(values):
-        msg = f"there is no number {number} at {path}"
-        raise Wrong(msg)
-    return values[number]

@@ -1,7 +1,8 @@
-"""The shape of a table as text: classes whose fields are the keys."""
+"""The shape of tables and compiled policies as text: classes whose fields are the keys."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import attrs
@@ -13,9 +14,27 @@ from policy.patterns.pattern import Pattern
 from policy.source import Place
 from policy.table import Bounds
 
-__all__ = ["VERSION", "File", "Line", "Origin", "Rules", "Sources"]
+__all__ = [
+    "COMPILED",
+    "VERSION",
+    "Call",
+    "Content",
+    "Declared",
+    "File",
+    "Line",
+    "Numbers",
+    "Offer",
+    "Origin",
+    "Position",
+    "Refusal",
+    "Rules",
+    "Sources",
+    "Steps",
+    "Walked",
+]
 
 VERSION: Final = 1
+COMPILED: Final = 1
 
 
 @attrs.frozen
@@ -69,3 +88,102 @@ class File:
     delegate: tuple[int, ...] | None
     bounds: Bounds
     sources: Sources
+
+
+@attrs.frozen
+class Numbers:
+    """A table: the numbers of its rule sets, and the links that each belongs to."""
+
+    use: tuple[int, ...] = ()
+    links: tuple[tuple[str, ...], ...] = ()
+    delegate: tuple[int, ...] | None = None
+    delegate_links: tuple[tuple[str, ...], ...] = ()
+    bounds: Bounds = Bounds()
+
+
+@attrs.frozen
+class Call:
+    """The call that starts an agent, where it is no plain `Task`."""
+
+    tool: str
+    input: Mapping[str, object]
+
+
+@attrs.frozen
+class Declared:
+    """A reading that only narrows: numbers of tables, of agents as they start and as they follow.
+
+    Nobody starts an agent that is not among *steps*.
+    """
+
+    agents: tuple[str, ...]
+    starts: Mapping[str, int]
+    steps: Mapping[str, int]
+    calls: Mapping[str, Call] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Refusal:
+    """Why a host does not start an agent."""
+
+    agent: str
+    link: str
+    reason: str
+    message: str
+
+
+@attrs.frozen
+class Steps:
+    """Where the agents that are started lead: numbers of positions, and of refusals.
+
+    With *ends*, nobody walked on from here.
+    """
+
+    to: Mapping[str, int] = attrs.field(factory=dict)
+    refused: Mapping[str, int] = attrs.field(factory=dict)
+    ends: bool = False
+
+
+@attrs.frozen
+class Position:
+    """An agent at one place of chains; *table* and *steps* are numbers."""
+
+    name: str
+    table: int
+    steps: int
+    depth: int = 0
+
+
+@attrs.frozen
+class Walked:
+    """A reading as it was found by walking through every chain of it."""
+
+    agents: tuple[str, ...]
+    starts: Steps
+    positions: tuple[Position, ...]
+    steps: tuple[Steps, ...]
+    refusals: tuple[Refusal, ...] = ()
+    calls: Mapping[str, Call] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Offer:
+    """A project. Where *enforced* is left out it is as declared."""
+
+    host: str
+    profile: str
+    starts: tuple[str, ...]
+    attenuated: Declared
+    enforced: Walked | None = None
+    root: str = ""
+
+
+@attrs.frozen
+class Content:
+    """What a compiled policy holds; *origins* explain the rule sets of the same number."""
+
+    dialects: tuple[Dialect, ...]
+    rules: tuple[Rules, ...]
+    origins: tuple[tuple[Origin, ...], ...]
+    tables: tuple[Numbers, ...]
+    projects: tuple[Offer, ...]

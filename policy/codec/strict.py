@@ -1,7 +1,7 @@
 """Plain values to instances of classes, with nothing taken on trust.
 
-The only module that knows cattrs, which by itself turns almost anything into
-almost anything: a text into a tuple of its characters, 3 into "3".
+Every type has a reader, made once from the annotations of its fields. Nothing is
+turned from one type into another: 3 is no text, a text no list of its characters.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import enum
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeVar, get_args, get_origin
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import attrs
-from cattrs import ClassValidationError, Converter, IterableValidationError, transform_error
-from cattrs.errors import ForbiddenExtraKeysError, IterableValidationNote
-from cattrs.gen import make_dict_structure_fn
 
 from policy.dialect import Named, Program, Wrapper
 from policy.patterns.pattern import Kind, Pattern
@@ -27,13 +25,21 @@ __all__ = ["Wrong", "cited", "structured"]
 
 _T = TypeVar("_T")
 _Type = Any  # what an annotation says, which may be no class
+_Reader = Callable[[object], Any]
 
 
 class Wrong(ValueError):
-    """What is wrong with one value; where it stands, `structured` adds."""
+    """What is wrong with one value, and where it stands, e.g. ``$.rules[0]``."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = ""
 
-_FAILURES = (ClassValidationError, IterableValidationError, Wrong)
+    def below(self, step: str) -> Wrong:
+        """Return the same mistake, seen from what holds the value at *step*."""
+        self.path = step + self.path
+        return self
 
 
 def structured(value: object, kind: type[_T]) -> _T:
@@ -43,10 +49,11 @@ def structured(value: object, kind: type[_T]) -> _T:
         Wrong: it is none; with the place of the first mistake, e.g. `$.rules[0]`.
 
     """
+    hinted: _Type = kind
     try:
-        return _CONVERTER.structure(value, kind)
-    except _FAILURES as error:
-        raise Wrong(_first(error)) from None
+        return cast("_T", _reader(hinted)(value))
+    except Wrong as wrong:
+        raise Wrong(f"{wrong.message} at ${wrong.path}") from None
 
 
 def cited(value: object) -> str:
@@ -55,124 +62,158 @@ def cited(value: object) -> str:
     return f"`{visible(shown[:80])}{'…' if len(shown) > 80 else ''}`"
 
 
-def _first(error: Exception) -> str:
-    if isinstance(error, Wrong):
-        return str(error)
-    return transform_error(error, format_exception=_described)[0].replace(" @ ", " at ", 1)
+@cache
+def _reader(kind: _Type) -> _Reader:
+    """Return what reads values of the type *kind*."""
+    if kind in _READERS:
+        return _READERS[kind]
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return _enum(kind)
+    if attrs.has(kind):
+        return _class(kind)
+    origin: _Type = get_origin(kind)
+    arguments = get_args(kind)
+    if origin is tuple:
+        return _tuple(arguments)
+    if origin is frozenset:
+        return _frozenset(arguments[0])
+    if origin is Named:
+        return lambda value: Named(_values(value, _reader(arguments[0])))
+    if origin is Mapping:
+        return _mapping(arguments[1])
+    if arguments[1:] == (type(None),):
+        return _optional(arguments[0])
+    msg = f"nothing reads {kind}"
+    raise TypeError(msg)
 
 
-def _described(error: BaseException, _: type | None) -> str:
-    if isinstance(error, KeyError):
-        return f"the key {cited(error.args[0])} is missing"
-    if isinstance(error, ForbiddenExtraKeysError):
-        names = ", ".join(cited(name) for name in sorted(error.extra_fields))
-        return f"there is no key {names}"
-    return str(error)
-
-
-def _exactly(kind: type) -> Callable[[object, object], object]:
-    names = {str: "a text", int: "a whole number", bool: "true or false"}
-
-    def hook(value: object, _: object) -> object:
+def _exactly(kind: type, name: str) -> _Reader:
+    def read(value: object) -> object:
         if type(value) is not kind:
-            msg = f"expected {names[kind]}, found {cited(value)}"
+            msg = f"expected {name}, found {cited(value)}"
             raise Wrong(msg)
         return value
 
-    return hook
+    return read
 
 
-def _enum(value: object, kind: type[enum.Enum]) -> enum.Enum:
-    for member in kind:
-        if type(value) is str and member.value == value:
-            return member
-    known = ", ".join(str(member.value) for member in kind)
-    msg = f"expected one of {known}, found {cited(value)}"
-    raise Wrong(msg)
+_list: Final = _exactly(list, "a list")
+_dict: Final = _exactly(dict, "an object")
 
 
-def _list(value: object) -> list[Any]:
-    if type(value) is not list:
-        msg = f"expected a list, found {cited(value)}"
+def _enum(kind: type[enum.Enum]) -> _Reader:
+    members = {member.value: member for member in kind}
+
+    def read(value: object) -> enum.Enum:
+        if type(value) is str and value in members:
+            return members[value]
+        msg = f"expected one of {', '.join(members)}, found {cited(value)}"
         raise Wrong(msg)
-    return value
+
+    return read
 
 
-def _dict(value: object) -> dict[str, Any]:
-    if type(value) is not dict:
-        msg = f"expected an object, found {cited(value)}"
-        raise Wrong(msg)
-    return value
+def _optional(kind: _Type) -> _Reader:
+    read = _reader(kind)
+    return lambda value: None if value is None else read(value)
 
 
-def _each(values: Iterable[Any], kinds: Iterable[Any], whole: _Type) -> list[Any]:
-    """Return *values* structured one by one, with the number of a wrong one in its error."""
-    found, errors = [], []
-    for index, (value, kind) in enumerate(zip(values, kinds, strict=True)):
+def _items(values: list[Any], read: Callable[[Any], Any]) -> list[Any]:
+    found = []
+    for index, value in enumerate(values):
         try:
-            found.append(_CONVERTER.structure(value, kind))
-        except _FAILURES as error:
-            note = IterableValidationNote(f"at index {index}", index, kind)
-            error.__notes__ = [*getattr(error, "__notes__", []), note]
-            errors.append(error)
-            break  # one is enough to refuse, and there may be a million
-    if errors:
-        msg = "a value of a list is wrong"
-        raise IterableValidationError(msg, errors, whole)
+            found.append(read(value))
+        except Wrong as wrong:
+            raise wrong.below(f"[{index}]") from None
     return found
 
 
-def _tuple(value: object, kind: _Type) -> tuple[Any, ...]:
-    values = _list(value)
-    kinds = get_args(kind)
+def _tuple(kinds: tuple[_Type, ...]) -> _Reader:
     if kinds[1:] == (...,):
-        kinds = (kinds[0],) * len(values)
-    if len(kinds) != len(values):
-        msg = f"expected {len(kinds)} values, found {len(values)}"
-        raise Wrong(msg)
-    return tuple(_each(values, kinds, kind))
+        every = _reader(kinds[0])
+        return lambda value: tuple(_items(_list(value), every))
+
+    def read(value: object) -> tuple[Any, ...]:
+        values = _list(value)
+        if len(kinds) != len(values):
+            msg = f"expected {len(kinds)} values, found {len(values)}"
+            raise Wrong(msg)
+        pairs = list(zip(map(_reader, kinds), values, strict=True))
+        return tuple(_items(pairs, lambda pair: pair[0](pair[1])))
+
+    return read
 
 
-def _frozenset(value: object, kind: _Type) -> frozenset[Any]:
-    values = _list(value)
-    return frozenset(_each(values, get_args(kind) * len(values), kind))
+def _frozenset(kind: _Type) -> _Reader:
+    read = _reader(kind)
+    return lambda value: frozenset(_items(_list(value), read))
 
 
-def _mapping(value: object, kind: _Type) -> dict[str, Any]:
-    of = get_args(kind)[1]
-    if of is Program:
+def _mapping(kind: _Type) -> _Reader:
+    if kind is Program:
         # The digest of programs goes by the order of their subcommands.
-        return dict(_tuple(value, tuple[tuple[str, Program], ...]))
+        pairs = tuple[tuple[str, Program], ...]
+        return lambda value: dict(_reader(pairs)(value))
+    read = _reader(kind)
+    return lambda value: _values(value, read)
+
+
+def _values(value: object, read: _Reader) -> dict[str, Any]:
     values = _dict(value)
-    return dict(zip(values, _each(values.values(), [of] * len(values), kind), strict=True))
+    return dict(zip(values, _items(list(values.values()), read), strict=True))
 
 
-def _named(value: object, kind: _Type) -> Named[Any]:
-    values, (of,) = _dict(value), get_args(kind)
-    return Named(dict(zip(values, _each(values.values(), [of] * len(values), kind), strict=True)))
+def _class(kind: type[Any]) -> _Reader:
+    hints = get_type_hints(kind)
+    fields = [(field.name, field.default is attrs.NOTHING) for field in attrs.fields(kind)]
+    names = frozenset(name for name, _ in fields)
+    readers: dict[str, _Reader] = {}  # made when they are needed, since classes hold themselves
+
+    def read(value: object) -> object:
+        values = _dict(value)
+        found = {}
+        for name, needed in fields:
+            if name in values:
+                if name not in readers:
+                    readers[name] = _reader(hints[name])
+                try:
+                    found[name] = readers[name](values[name])
+                except Wrong as wrong:
+                    raise wrong.below(f".{name}") from None
+            elif needed:
+                msg = f"the key {cited(name)} is missing"
+                raise Wrong(msg).below(f".{name}")
+        if not names.issuperset(values):
+            unknown = ", ".join(map(cited, sorted(values.keys() - names)))
+            msg = f"there is no key {unknown}"
+            raise Wrong(msg)
+        made: object = kind(**found)
+        _check(made)
+        return made
+
+    return read
 
 
-def _pattern(value: object, _: object) -> Pattern:
+def _pattern(value: object) -> Pattern:
     values = _dict(value)
     if values.keys() != {"kind", "tokens"}:
         msg = f"expected `kind` and `tokens`, found {cited(value)}"
         raise Wrong(msg)
-    kind: Kind = _CONVERTER.structure(values["kind"], Kind)
-    tokens = tuple(map(_read_token, _list(values["tokens"])))
-    pattern = Pattern.of(kind, tokens)
+    tokens = tuple(map(_token, _list(values["tokens"])))
+    pattern = Pattern.of(_reader(Kind)(values["kind"]), tokens)
     if pattern.tokens != tokens:
         msg = f"expected a pattern in canonical form, found {cited(values['tokens'])}"
         raise Wrong(msg)
     return pattern
 
 
-def _read_token(value: object) -> Token:
+def _token(value: object) -> Token:
     if type(value) is str and value:
         return value
     if type(value) is dict and len(value) == 1:
         ((key, text),) = value.items()
         if key == "gap":
-            gap: Gap = _CONVERTER.structure(text, Gap)
+            gap: Gap = _reader(Gap)(text)
             return gap
         if key in {"one of", "none of"} and type(text) is str and text:
             return OneOf(frozenset(text), negated=key == "none of")
@@ -191,7 +232,7 @@ def _compiled(*expressions: str) -> None:
             raise Wrong(msg) from None
 
 
-def _checked(value: object) -> None:
+def _check(value: object) -> None:
     """Refuse what a class would take and the engine could not work with."""
     if isinstance(value, Bounds) and value.trust is not None and value.trust not in TRUST:
         msg = f"expected one of {', '.join(TRUST)}, found {cited(value.trust)}"
@@ -202,37 +243,10 @@ def _checked(value: object) -> None:
         _compiled(value.flags, value.values, value.value, *value.operands)
 
 
-def _class(kind: type[Any], converter: Converter) -> Callable[[object, object], object]:
-    structure = make_dict_structure_fn(kind, converter)
-
-    def hook(value: object, _: object) -> object:
-        made: object = structure(_dict(value), kind)
-        _checked(made)
-        return made
-
-    return hook
-
-
-def _converter() -> Converter:
-    converter = Converter(forbid_extra_keys=True, detailed_validation=True)
-    converter.register_structure_hook_factory(attrs.has, _class)
-    for kind in (str, int, bool):
-        converter.register_structure_hook(kind, _exactly(kind))
-    converter.register_structure_hook_func(_is_enum, _enum)
-    converter.register_structure_hook_func(lambda kind: _is(kind, tuple), _tuple)
-    converter.register_structure_hook_func(lambda kind: _is(kind, frozenset), _frozenset)
-    converter.register_structure_hook_func(lambda kind: _is(kind, Mapping), _mapping)
-    converter.register_structure_hook_func(lambda kind: _is(kind, Named), _named)
-    converter.register_structure_hook(Pattern, _pattern)
-    return converter
-
-
-def _is(kind: _Type, origin: object) -> bool:
-    return get_origin(kind) is origin
-
-
-def _is_enum(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, enum.Enum)
-
-
-_CONVERTER: Final = _converter()
+_READERS: Final[dict[_Type, _Reader]] = {
+    str: _exactly(str, "a text"),
+    int: _exactly(int, "a whole number"),
+    bool: _exactly(bool, "true or false"),
+    object: lambda value: value,  # any JSON
+    Pattern: _pattern,
+}

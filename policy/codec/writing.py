@@ -17,7 +17,7 @@ from policy.patterns.tokens import Gap, Run, Token
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
 
-__all__ = ["Object", "sources_hash", "table_to_json"]
+__all__ = ["Object", "origin_json", "plain", "rules_json", "sources_hash", "table_to_json"]
 
 Object = dict[str, Any]
 
@@ -31,7 +31,7 @@ def table_to_json(table: Table) -> str:
     links = [[list(part.links) for part in ceiling.parts] for ceiling in ceilings]
     parts = [[numbers[id(part.rules)] for part in ceiling.parts] for ceiling in ceilings]
     sources: Object = {
-        "rules": [[_origin(entry) for entry in rules.entries] for rules in sets],
+        "rules": [[origin_json(entry) for entry in rules.entries] for rules in sets],
         "use": links[0],
     }
     if links[1:]:
@@ -39,11 +39,11 @@ def table_to_json(table: Table) -> str:
     value = {
         "version": VERSION,
         "hash": table.hash,
-        "dialects": [_plain(dialect) for dialect in dialects],
-        "rules": [_rules(rules, dialects.index(rules.dialect)) for rules in sets],
+        "dialects": [plain(dialect) for dialect in dialects],
+        "rules": [rules_json(rules, dialects.index(rules.dialect)) for rules in sets],
         "use": parts[0],
         "delegate": parts[1] if parts[1:] else None,
-        "bounds": _plain(table.bounds),
+        "bounds": plain(table.bounds),
         "sources": {"hash": sources_hash(sources), **sources},
     }
     return _text(value, indent=1) + "\n"
@@ -58,27 +58,29 @@ def sources_hash(sources: Object) -> str:
     return "sha256:" + hashlib.sha256(_text(sources).encode()).hexdigest()
 
 
-def _rules(rules: RuleSet, dialect: int) -> Object:
+def rules_json(rules: RuleSet, dialect: int) -> Object:
+    """Return a rule set; *dialect* is the number of its dialect."""
     entries = [
         Line(entry.tool, entry.effect, entry.pattern, entry.field, entry.reason)
         for entry in rules.entries
     ]
-    written: Object = _plain(Rules(dialect, rules.default, tuple(entries), rules.default_reason))
+    written: Object = plain(Rules(dialect, rules.default, tuple(entries), rules.default_reason))
     return written
 
 
-def _origin(entry: Entry) -> Object:
-    written: Object = _plain(Origin(entry.rule, entry.place))
+def origin_json(entry: Entry) -> Object:
+    """Return how a line is written, and where."""
+    written: Object = plain(Origin(entry.rule, entry.place))
     return written
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401  # any value of any class, as JSON has it
+def plain(value: Any) -> Any:  # noqa: ANN401  # any value of any class, as JSON has it
     """Return *value* as JSON; of our classes, what differs from the default."""
     if isinstance(value, Pattern):
         return {"kind": value.kind.value, "tokens": [_token(token) for token in value.tokens]}
     if attrs.has(type(value)):
         return {
-            field.name: _plain(getattr(value, field.name))
+            field.name: plain(getattr(value, field.name))
             for field in attrs.fields(type(value))
             if getattr(value, field.name) != _default(field)
         }
@@ -87,11 +89,11 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  # any value of any class, as JSO
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, Mapping):
         if any(isinstance(item, Program) for item in value.values()) and type(value) is dict:
-            return [[key, _plain(item)] for key, item in value.items()]
-        return {key: _plain(item) for key, item in value.items()}
+            return [[key, plain(item)] for key, item in value.items()]
+        return {key: plain(item) for key, item in value.items()}
     return value
 
 

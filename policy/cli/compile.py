@@ -1,0 +1,78 @@
+"""``policy compile``: everything that deciding needs, in one file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+from policy.cli.console import Console
+from policy.cli.inputs import add_profile, load, unreadable
+from policy.codec import compiled_from_json, compiled_to_json
+from policy.errors import PolicyError
+from policy.render.findings_text import findings_report
+
+__all__ = ["FORMATS", "configure", "run"]
+
+FORMATS: tuple[str, ...] = ()
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the verb, and add its arguments."""
+    parser.description = (
+        "Write what the files at PATH come to as one compiled policy: every agent, every chain,"
+        " both readings. It is loaded by `policy.load_compiled` and by `policy hook`, without"
+        " reading the files again. Equal policies give equal text."
+    )
+    parser.add_argument(
+        "path", nargs="?", default=".", help="a folder, a file or a revision (default: .)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="-",
+        help="where it is written (default: standard output)",
+    )
+    add_profile(parser)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Compile, and return the exit status; nothing is written where a file cannot be read."""
+    found = load(options.path, console.progress, options.profile)
+    bad = unreadable(found.workspace)
+    if bad:
+        console.complain(findings_report(bad, console.errors))
+        return 2
+    if not found.workspace.projects:
+        msg = "no file here says what an agent may do"
+        raise PolicyError(msg, file=found.workspace.label)
+    text = compiled_to_json(found.workspace)
+    compiled = compiled_from_json(text.encode())
+    if options.output == "-":
+        console.write(text)
+        return 0
+    _write(Path(options.output), text)
+    projects = ", ".join(project.title for project in compiled.projects)
+    console.line(f"{options.output}: {projects}\n{compiled.hash}")
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    """Put the file in its place at once: nobody reads half of one."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(name).chmod(0o666 & ~mask)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PolicyError(f"cannot be written: {why}", file=str(path)) from None

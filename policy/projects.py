@@ -1,0 +1,131 @@
+"""Places where hosts would be started, and the chains of agents there, by their names."""
+
+from __future__ import annotations
+
+from typing import Generic, Protocol, TypeVar
+
+import attrs
+
+from policy.chain import Chain, Reading
+from policy.errors import PolicyError
+
+__all__ = ["Offered", "Projects"]
+
+
+class Offered(Protocol):
+    """One place where one host would be started."""
+
+    @property
+    def host(self) -> str:
+        """The name of the host, e.g. ``claude-code``."""
+
+    @property
+    def profile(self) -> str:
+        """The host and its version."""
+
+    @property
+    def root(self) -> str:
+        """The folder, relative to the tree; "" for its top."""
+
+    @property
+    def title(self) -> str:
+        """The name by which people address the place."""
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The agents that start chains."""
+
+    @property
+    def attenuated(self) -> Reading:
+        """The reading that only narrows."""
+
+    @property
+    def enforced(self) -> Reading:
+        """What the host really does."""
+
+    def reading(self, name: str) -> Reading:
+        """Return the reading called *name*. Raises KeyError for any other name."""
+
+
+_Project = TypeVar("_Project", bound=Offered)
+
+
+@attrs.frozen(slots=False, repr=False)
+class Projects(Generic[_Project]):
+    """The projects of one tree.
+
+    Attributes:
+        label: how people know the tree.
+        projects: in the order of their hosts and roots.
+
+    """
+
+    label: str
+    projects: tuple[_Project, ...]
+
+    def chain(self, *names: str, reading: str = "attenuated") -> Chain:
+        """Return the chain of agents *names*, from the root down.
+
+        Args:
+            names: agents; the first may be qualified as ``host:name`` or
+                ``host@folder:name`` where several projects have one.
+            reading: ``attenuated`` or ``enforced``.
+
+        Raises:
+            SpawnDenied: a link may not start the next, or there is no such agent.
+            PolicyError: the first name is unknown, or stands for several agents.
+
+        """
+        if not names:
+            msg = "expected the name of an agent, found an empty chain"
+            raise PolicyError(msg, help="a chain is written `main>explore`")
+        project, first = self.find(names[0])
+        chain = Chain.start(first, project.reading(reading))
+        for name in names[1:]:
+            chain = chain.spawn(name)
+        return chain
+
+    def find(self, name: str) -> tuple[_Project, str]:
+        """Return the project of an agent and its name there.
+
+        Raises:
+            PolicyError: the name is unknown, or stands for several agents.
+
+        """
+        found = self._named(name)
+        starting = [(project, local) for project, local in found if local in project.starts]
+        candidates = starting or found
+        if len(candidates) == 1:
+            return candidates[0]
+        if not candidates:
+            known = sorted({agent for p in self.projects for agent in p.attenuated.agents})
+            msg = f"there is no agent `{name}`"
+            raise PolicyError(msg, help=_known(known), file=self.label)
+        places = ", ".join(f"`{project.title}:{local}`" for project, local in candidates[:6])
+        msg = f"`{name}` stands for {len(candidates)} agents"
+        raise PolicyError(msg, help=f"name one of {places}", file=self.label)
+
+    def _named(self, name: str) -> list[tuple[_Project, str]]:
+        """Return every agent that *name* may stand for; a title beats a host beats a bare name."""
+        for qualifiers in ([p.title for p in self.projects], [p.host for p in self.projects]):
+            found = [
+                (project, name.removeprefix(f"{qualifier}:"))
+                for project, qualifier in zip(self.projects, qualifiers, strict=True)
+                if name.startswith(f"{qualifier}:")
+            ]
+            known = [(p, local) for p, local in found if local in p.attenuated.agents]
+            if known:
+                return known
+        return [(p, name) for p in self.projects if name in p.attenuated.agents]
+
+    def __repr__(self) -> str:
+        projects = ", ".join(project.title for project in self.projects[:4])
+        more = f" and {len(self.projects) - 4} more" if len(self.projects) > 4 else ""
+        return f"<{type(self).__name__} {self.label}: {projects or 'no projects'}{more}>"
+
+
+def _known(names: list[str]) -> str:
+    if not names:
+        return "no file here defines an agent"
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return "known are " + ", ".join(f"`{name}`" for name in names[:8]) + more

@@ -1,0 +1,260 @@
+"""Compiled policies decide as the files they come from, and are refused when they do not hold."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import policy
+from policy import limits
+from policy.chain import Chain, SpawnDenied
+from policy.codec import compiled_from_json, compiled_to_json, load_compiled
+from policy.codec.compiling import header
+from policy.errors import PolicyError
+from policy.workspace import Workspace
+from tests.conftest import FIXTURES
+
+SLOW = pytest.mark.slow
+# One of every host and way of chains; the others behind the mark.
+SHOWN = {
+    "a3s-directory-script", "a3s-script-starts-agents", "chain-of-three", "claude-child-modes",
+    "claude-nested-pools", "delegate-beyond-use", "pikuri-two-pools", "spawn-list", "zeph-skills",
+}  # fmt: skip
+FOLDERS = [
+    pytest.param(path.name, marks=[] if path.name in SHOWN else SLOW, id=path.name)
+    for path in sorted(FIXTURES.iterdir())
+    if path.is_dir() and path.name not in {"command", "errors", "documents", "nine-changes"}
+]
+CALLS = [
+    ("Bash", {"command": "git status && git push origin main"}),
+    ("Bash", {"command": "rm -rf /"}),
+    ("Edit", {"file_path": "src/a.py"}),
+    ("Read", {"file_path": ".env"}),
+    ("bash", {"command": "ls"}),
+    ("mcp__github__list", {}),
+    ("WebFetch", {"url": "https://example.com/a"}),
+]
+
+
+def team() -> str:
+    return compiled_to_json(policy.load(FIXTURES / "command" / "team"))
+
+
+def walked(chain, agents, depth):
+    yield chain
+    if depth:
+        for agent in agents:
+            try:
+                following = chain.spawn(agent)
+            except SpawnDenied as denied:
+                yield denied
+            else:
+                yield from walked(following, agents, depth - 1)
+
+
+def started(reading, agent, depth):
+    try:
+        chain = Chain.start(agent, reading)
+    except SpawnDenied as denied:
+        return [denied]
+    return list(walked(chain, reading.agents, depth))
+
+
+def said(found):
+    """Return all that a chain says, or why it goes no further."""
+    if isinstance(found, SpawnDenied):
+        return str(found), found.reason, found.agent, found.link
+    decisions = [found.decide(*call) for call in CALLS]
+    return found.names, found.table.hash, found.links[-1].confirm, decisions
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_it_decides_as_the_files_do_in_both_readings(name) -> None:
+    workspace = policy.load(FIXTURES / name)
+    compiled = compiled_from_json(compiled_to_json(workspace).encode())
+    assert len(compiled.projects) == len(workspace.projects)
+    for project, twin in zip(workspace.projects, compiled.projects, strict=True):
+        assert (twin.title, twin.profile, twin.starts) == (
+            project.title, project.profile, project.starts,
+        )  # fmt: skip
+        for reading in ("attenuated", "enforced"):
+            one, other = project.reading(reading), twin.reading(reading)
+            assert tuple(one.agents) == tuple(other.agents)
+            depth = 2 if len(one.agents) < 12 else 1
+            for agent in one.agents:
+                expected = list(map(said, started(one, agent, depth)))
+                assert list(map(said, started(other, agent, depth))) == expected
+
+
+def test_equal_policies_give_equal_text() -> None:
+    assert team() == team()
+
+
+def test_chains_are_found_by_name_as_in_a_workspace() -> None:
+    compiled = compiled_from_json(team().encode())
+    assert compiled.chain("main", "reviewer").names == ("main", "reviewer")
+    with pytest.raises(SpawnDenied):
+        compiled.chain("explore", "main")
+    with pytest.raises(PolicyError, match="there is no agent"):
+        compiled.chain("nobody")
+
+
+def test_loading_needs_no_parser(tmp_path) -> None:
+    file = tmp_path / "policy.json"
+    file.write_text(team())
+    code = (
+        "import sys, policy\n"
+        "chain = policy.load_compiled(sys.argv[1]).chain('main')\n"
+        "print(chain.decide('Bash', {'command': 'git push'}).effect)\n"
+        "print([m for m in ('lark', 'yaml', 'cattrs', 'policy.syntax', 'policy.hosts')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, file], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "ask\n[]\n"
+
+
+# --- what is refused -------------------------------------------------------------
+
+
+def resealed(change) -> bytes:
+    """Return a compiled policy whose content was changed by one who knows how to hash."""
+    value = json.loads(team())["content"]
+    change(value)
+    return sealed(json.dumps(value, sort_keys=True, separators=(",", ":")))
+
+
+def sealed(content) -> bytes:
+    return f"{header(content)}{content}}}\n".encode()
+
+
+def put(path, new):
+    def change(value):
+        *way, last = path
+        for key in way:
+            value = value[key]
+        value[last] = new
+
+    return change
+
+
+HOSTILE = {
+    "nothing": b"",
+    "no-object": b"[]\n",
+    "not-utf-8": team().encode() + b"\xff",
+    "hidden": "{\u202e\x1b[2J".encode(),
+    "another-form": team().replace('"compiled":1', '"compiled":2', 1).encode(),
+    "form-that-goes-on": team().replace('"compiled":1', '"compiled":11', 1).encode(),
+    "another-version": team().replace(policy.__version__, "0.0.1", 1).encode(),
+    "cut-off": team()[:-40].encode(),
+    "cut-off-by-one": team()[:-1].encode(),
+    "blank-behind": team().encode() + b" ",
+    "effect-changed": team().replace('"deny"', '"allow"', 1).encode(),
+    "hash-changed": team().replace('"hash":"sha256:', '"hash":"sha256:0', 1).encode(),
+    "key-twice": sealed('{"rules":[],"rules":[]}'),
+    "unknown-key": resealed(put(["code"], "import os")),
+    "missing-key": resealed(lambda value: value.pop("tables")),
+    "effect-unknown": resealed(put(["rules", 0, "default"], "permit")),
+    "table-out-of-range": resealed(put(["projects", 0, "attenuated", "starts", "main"], 99)),
+    "table-below-range": resealed(put(["projects", 0, "attenuated", "steps", "main"], -1)),
+    "set-out-of-range": resealed(put(["tables", 0, "use", 0], 99)),
+    "links-left-out": resealed(put(["tables", 0, "links"], [])),
+    "origins-left-out": resealed(put(["origins"], [])),
+    "start-unknown": resealed(put(["projects", 0, "starts"], ["nobody"])),
+    "text-for-numbers": resealed(put(["tables", 0, "use"], "0")),
+    "position-out-of-range": resealed(put(["projects", 0, "enforced"], {
+        "agents": ["main"], "starts": {"to": {"main": 3}}, "positions": [], "steps": [],
+    })),
+    "nested-too-deep": sealed("[" * 100_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_does_not_hold_is_refused(name, tmp_path) -> None:
+    file = tmp_path / "policy.json"
+    file.write_bytes(HOSTILE[name])
+    with pytest.raises(PolicyError) as refused:
+        load_compiled(file)
+    assert refused.value.file == str(file)
+    assert not {"\x1b", "\u202e"} & set(str(refused.value))
+    assert len(refused.value.message) < 500
+
+
+def test_why_it_is_refused(text) -> None:
+    told = []
+    for name, hostile in HOSTILE.items():
+        with pytest.raises(PolicyError) as refused:
+            compiled_from_json(hostile)
+        message = refused.value.message.split("sha256:")[0]
+        told.append(f"{name}: {message}\n    = help: {refused.value.help}\n")
+    assert "".join(told) == text
+
+
+def test_more_lines_than_the_limit_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr(limits, "RULES", 2)
+    with pytest.raises(PolicyError, match="at most 2 lines"):
+        compiled_from_json(team().encode())
+
+
+def test_more_bytes_than_the_limit_are_refused(monkeypatch, tmp_path) -> None:
+    file = tmp_path / "policy.json"
+    file.write_text(team())
+    monkeypatch.setattr(limits, "COMPILED_BYTES", 100)
+    with pytest.raises(PolicyError, match="at most 100 bytes"):
+        load_compiled(file)
+
+
+def test_chains_end_where_nobody_walked_on(monkeypatch) -> None:
+    monkeypatch.setattr(limits, "POSITIONS", 1)
+    text = compiled_to_json(policy.load(FIXTURES / "claude-nested-pools"))
+    compiled = compiled_from_json(text.encode())
+    assert compiled.chain("main", "general-purpose").names == ("main", "general-purpose")
+    with pytest.raises(SpawnDenied, match="goes no further") as denied:
+        compiled.chain("main", "general-purpose", reading="enforced")
+    assert denied.value.reason == "not-compiled"
+
+
+def test_what_is_no_file_is_refused(tmp_path) -> None:
+    for path in (tmp_path, tmp_path / "none", "\0"):
+        with pytest.raises(PolicyError):
+            load_compiled(path)
+
+
+def test_a_workspace_of_nothing_has_no_chain() -> None:
+    compiled = compiled_from_json(compiled_to_json(Workspace("x", ())).encode())
+    with pytest.raises(PolicyError):
+        compiled.chain("main")
+
+
+# --- the command -----------------------------------------------------------------
+
+
+def command(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "policy", "compile", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def test_the_command_writes_what_the_files_come_to(tmp_path) -> None:
+    file = tmp_path / "policy.json"
+    done = command(FIXTURES / "command" / "team", "-o", file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert file.read_text() == team()
+    assert load_compiled(file).hash in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["policy.json"]
+
+
+def test_the_command_writes_nothing_where_a_file_cannot_be_read(tmp_path) -> None:
+    file = tmp_path / "policy.json"
+    done = command(FIXTURES / "command" / "malformed-team", "-o", file)
+    assert done.returncode == 2
+    assert "error" in done.stderr
+    assert not file.exists()
