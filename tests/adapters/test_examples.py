@@ -23,8 +23,19 @@ def _fastmcp() -> dict[str, Any]:
     return {"server": FastMCP("server")}
 
 
+def _claude() -> dict[str, Any]:
+    from claude_agent_sdk import ClaudeAgentOptions
+
+    async def can_use_tool(tool: str, arguments: object, context: object) -> None: ...
+
+    return {"options": ClaudeAgentOptions(), "can_use_tool": can_use_tool}
+
+
 # The first word of an example -> its library, and what it takes for granted.
-NEEDS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {"FastMCP": ("fastmcp", _fastmcp)}
+NEEDS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
+    "FastMCP": ("fastmcp", _fastmcp),
+    "Claude": ("claude_agent_sdk", _claude),
+}
 
 
 def _word(example: str) -> str:

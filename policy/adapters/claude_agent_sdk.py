@@ -1,0 +1,157 @@
+"""Claude Code by its SDK: a hook before every call, and the answer to permission requests.
+
+    options = guarded(ClaudeAgentOptions(...), Guard(chain), ask=my_can_use_tool)
+
+The hook decides every call, of the main conversation and of its agents. What
+the policy allows and the settings deny or ask for is denied or asked for all
+the same. What is asked for reaches *ask*, a `can_use_tool` callback; without one
+it is denied.
+
+A call names the agent that makes it, and not who started that agent. So the
+hook remembers the chains in which agents of each type were started, and an agent
+has what all chains grant in which one of its type was started so far. An agent of a
+type that nobody was seen to start has nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+from policy.adapters.extras import extra
+from policy.adapters.guard import Guard, Verdict, unapproved
+from policy.adapters.messages import FAILED
+from policy.chain import Chain, SpawnDenied
+from policy.effect import Effect
+
+with extra("claude-agent-sdk", "claude_agent_sdk"):
+    from claude_agent_sdk.types import HookMatcher, PermissionResultDeny
+
+__all__ = ["PolicyHook", "guarded"]
+
+# What starts an agent, by either name; and the type of one that names none.
+_STARTS = frozenset({"Agent", "Task"})
+_UNNAMED = "general-purpose"
+
+CanUseTool = Callable[[str, dict[str, Any], Any], Awaitable[Any]]
+
+
+class PolicyHook:
+    """Decides the calls of one session before they run.
+
+    Args:
+        guard: of the main conversation.
+
+    Raises:
+        SpawnDenied: nothing that is running here leads to its agent.
+
+    """
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._chain = guard.chain
+        self._lock = Lock()
+        # The chains in which agents of a type were started, and those that an agent may have.
+        self._started: dict[str, dict[str, Chain]] = {}
+        self._chains: dict[str, tuple[Chain, ...]] = {}
+
+    async def __call__(self, event: Any, _tool_use_id: Any, _context: Any) -> dict[str, Any]:
+        """Answer a PreToolUse event. Never raises: what goes wrong denies."""
+        try:
+            verdict = self.verdict(event)
+            effect, reason = verdict.effect.value, verdict.message
+        except Exception:  # noqa: BLE001  # the program takes a failed hook for no answer
+            effect, reason = Effect.DENY.value, FAILED
+        answer = {"hookEventName": "PreToolUse", "permissionDecision": effect}
+        if reason:
+            answer["permissionDecisionReason"] = reason
+        return {"hookSpecificOutput": answer}
+
+    def verdict(self, event: Mapping[str, Any]) -> Verdict:
+        """Return what the call of a PreToolUse event gets, and remember whom it starts."""
+        tool, arguments = event["tool_name"], event["tool_input"]
+        chains = self.chains(event.get("agent_id"), event.get("agent_type"))
+        verdict = self._strictest(chains, tool, arguments)
+        if tool in _STARTS and verdict.effect is not Effect.DENY:
+            agent = arguments.get("subagent_type") or _UNNAMED
+            started = {str(one): one for one in (chain.spawn(agent) for chain in chains)}
+            with self._lock:
+                self._started[agent] = self._started.get(agent, {}) | started
+        return verdict
+
+    def chains(self, agent_id: str | None, agent_type: str | None) -> tuple[Chain, ...]:
+        """Return the chains of which one is that of the agent.
+
+        Raises:
+            SpawnDenied: none is known.
+
+        """
+        if agent_id is None:
+            return (self._chain,)
+        with self._lock:
+            known = self._chains.get(agent_id)
+            if known is None:
+                known = tuple(self._started.get(agent_type or "", {}).values())
+                if not known:
+                    raise SpawnDenied(agent_type or "", self._guard.name, "not-started")
+                # It was started by now, so whatever starts later is not its chain.
+                self._chains[agent_id] = known
+            return known
+
+    def _strictest(
+        self, chains: tuple[Chain, ...], tool: str, arguments: Mapping[str, Any]
+    ) -> Verdict:
+        agent = ""
+        if tool in _STARTS:
+            agent = arguments.get("subagent_type") or _UNNAMED
+            arguments = {**arguments, "subagent_type": agent}
+        verdicts = [one for chain in chains for one in self._each(chain, tool, arguments, agent)]
+        return min(verdicts, key=lambda verdict: verdict.effect)
+
+    def _each(
+        self, chain: Chain, tool: str, arguments: Mapping[str, Any], agent: str
+    ) -> Iterator[Verdict]:
+        yield self._guard.check(tool, arguments, chain_of=lambda: chain)
+        if agent:
+            yield self._guard.check_start(agent, chain_of=lambda: chain)
+
+    async def can_use_tool(
+        self, ask: CanUseTool | None, tool: str, arguments: dict[str, Any], context: Any
+    ) -> Any:
+        """Answer a permission request: by a person, unless the policy denies the call."""
+        try:
+            verdict = self._strictest(self.chains(context.agent_id, None), tool, arguments)
+        except SpawnDenied as denied:
+            return PermissionResultDeny(message=str(denied))
+        except Exception:  # noqa: BLE001  # whatever it is, it must not grant
+            return PermissionResultDeny(message=FAILED)
+        if verdict.effect is Effect.DENY:
+            return PermissionResultDeny(message=verdict.message)
+        if ask is None:
+            return PermissionResultDeny(message=unapproved(verdict).message)
+        return await ask(tool, arguments, context)
+
+
+def guarded(options: Any, guard: Guard, *, ask: CanUseTool | None = None) -> Any:
+    """Return *options* of a session whose calls are decided by *guard*.
+
+    Args:
+        options: `ClaudeAgentOptions`; hooks that are there stay.
+        guard: of the main conversation; it serves one session.
+        ask: a `can_use_tool` callback, which is asked for what the policy or
+            the settings ask for. By default the one of *options*.
+
+    """
+    hook = PolicyHook(guard)
+    person = ask or options.can_use_tool
+    hooks = dict(options.hooks or {})
+    # No matcher: a matcher that names no tool rightly never fires, and says nothing.
+    first = HookMatcher(hooks=[hook], on_failure="block")
+    hooks["PreToolUse"] = [first, *hooks.get("PreToolUse", [])]
+
+    async def can_use_tool(tool: str, arguments: dict[str, Any], context: Any) -> Any:
+        return await hook.can_use_tool(person, tool, arguments, context)
+
+    return replace(options, hooks=hooks, can_use_tool=can_use_tool)
