@@ -27,6 +27,7 @@ _VERBS = {
     "diff": ("diff", "which decisions a change changes"),
     "query": ("query", "who can make a call, through which chain"),
     "test": ("claims", "run the `test` and `never` statements of *.policy files"),
+    "replay": ("replay", "decide logged calls again, under another policy"),
     "rule": ("rule", "what a finding means, and how to mend it"),
     "fmt": ("fmt", "print *.policy files in their canonical form"),
 }

@@ -13,6 +13,7 @@ from policy.cli.console import Console
 from policy.cli.inputs import Input, add_profile, load, read
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.records.recorder import REDACTIONS, Recorder
 from policy.render.as_json import dumps
 from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
 from policy.render.findings_text import findings_report
@@ -68,6 +69,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help='calls, one JSON object a line: {"tool", "input"[, "chain"]}; - is standard input',
     )
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="append each decision to FILE, a JSON line each"
+    )
+    parser.add_argument(
+        "--redact",
+        choices=REDACTIONS,
+        default="credentials",
+        help="what of the arguments to keep from the record (default: credentials)",
+    )
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -76,9 +86,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     asking = Asking(
         found.workspace, chain_of(options.chain) if options.chain else (), options.reading
     )
+    recorder = Recorder(options.record, options.redact) if options.record else None
     status = 0
     for number, asked in enumerate(_asked(options, words)):
         answer = asking.answer(asked)
+        if recorder is not None and not answer.problem:
+            recorder.write(answer.chain, answer.tool, answer.call, answer.decision)
         _show(answer, options.format, found, console, first=number == 0)
         status = max(status, _status(answer))
     # Below what was asked about may be a rule that nobody could read.

@@ -1,0 +1,1 @@
+"""What agents called and what they got: written down, and read again."""
