@@ -13,11 +13,11 @@ from typing import Final
 from policy import limits
 from policy.claims import ChainTest, Claim, Never, Settled, Verdict
 from policy.compile import compile_policy
-from policy.edits import Edit
 from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
 from policy.expectations import expectations
-from policy.finding import Finding, Severity
+from policy.finding import Finding
+from policy.hosts.notation_lint import document_findings
 from policy.hosts.notation_semantics import PROFILE, SEMANTICS, read_rule
 from policy.parse import parse_notation
 from policy.printer import print_document
@@ -153,7 +153,7 @@ def project(source: Source) -> Project:
         attenuated=reading,
         enforced=Attenuated(tables, roots, name="enforced"),
         files=(ReadFile(source.name, "policy"),),
-        findings=_findings(document, starts),
+        findings=tuple(document_findings(document, starts)),
         claims=claims,
     )
 
@@ -175,36 +175,6 @@ def _all_mistakes(policy: Policy) -> list[PolicyError]:
 def _unstarted(found: tuple[Policy, ...]) -> tuple[str, ...]:
     """Return where chains start when no ``root`` says so: any agent may."""
     return tuple(policy.name for policy in found)
-
-
-def _findings(document: Document, starts: tuple[str, ...]) -> tuple[Finding, ...]:
-    agents = [node for node in document.body if isinstance(node, Agent)]
-    always = starts if _roots(document) else starts[:1] if len(agents) == 1 else ()
-    return tuple(
-        Finding(
-            "root-inherits",
-            f"`{agent.name}` starts a chain, so there is nobody to inherit from",
-            Severity.WARNING,
-            node.span,
-            help="grant what it needs with `allow`",
-            edits=_without(node.span),
-        )
-        for agent in agents
-        if agent.name in always
-        for node in agent.body
-        if isinstance(node, Inherit)
-    )
-
-
-def _without(span: Span) -> tuple[Edit, ...]:
-    """Return the edit that takes out a statement that has its line for itself."""
-    source, number = span.source, span.place.line
-    line = source.line(number)
-    if line.strip() != span.text.strip():
-        return ()
-    start = source.offset(number, 1)
-    end = source.text.find("\n", start) + 1 or len(source.text)
-    return (Edit(source.span(start, end), ""),)
 
 
 def policies(document: Document) -> tuple[Policy, ...]:

@@ -6,6 +6,7 @@ about: nothing is guessed from how a rule is written.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from functools import partial
@@ -18,6 +19,7 @@ from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.lint.positions import Positions
+from policy.lint.programs import ANYTHING, READERS, RUNNERS, SUBCOMMANDED
 from policy.patterns.pattern import Pattern, freeze
 from policy.row import RowEntry
 from policy.source import Place
@@ -26,42 +28,8 @@ from policy.witness import witness_call
 
 __all__ = ["command_findings"]
 
-# Stands for whatever somebody wants to run: no rule names it.
-_ANYTHING: Final = "policy-witness"
-
-# A command that runs what its arguments say, and who does that.
-_RUNNERS: Final = {
-    **{f"{name} -c {_ANYTHING}": name for name in "sh bash zsh dash ksh fish".split()},
-    **{f"{name} -c {_ANYTHING}": name for name in "python python3".split()},
-    **{f"{name} {_ANYTHING}.py": name for name in "python python3".split()},
-    **{f"{name} -e {_ANYTHING}": name for name in "node perl ruby lua osascript bun".split()},
-    **{f"{name} {_ANYTHING}": name for name in "npx bunx uvx eval env xargs sudo".split()},
-    **{
-        f"{name} {_ANYTHING}": name
-        for name in ("npm exec", "pnpm dlx", "yarn dlx", "uv run", "pipx run", "poetry run")
-    },
-    f"php -r {_ANYTHING}": "php",
-    f"deno eval {_ANYTHING}": "deno",
-    f"ssh host {_ANYTHING}": "ssh",
-    f"nix-shell --run {_ANYTHING}": "nix-shell",
-    f"docker run image {_ANYTHING}": "docker run",
-    f"docker exec container {_ANYTHING}": "docker exec",
-    f"kubectl exec pod -- {_ANYTHING}": "kubectl exec",
-    f"find . -exec {_ANYTHING} ';'": "find -exec",
-    f"awk 'BEGIN {{system(\"{_ANYTHING}\")}}'": "awk",
-    f"git -c 'alias.x=!{_ANYTHING}' x": "git -c",
-    f"pwsh -Command {_ANYTHING}": "pwsh",
-    f"powershell -Command {_ANYTHING}": "powershell",
-}
-
-# Commands that print a file, whose name stands for `{}`.
-_READERS: Final = (
-    "cat {}", "head {}", "tail {}", "less {}", "grep '' {}", "rg '' {}", "sed p {}", "awk 1 {}",
-    "sort {}", "base64 {}", "xxd {}", "strings {}", "diff {} /dev/null", "tar cf - {}",
-    "cp {} copy", "git diff --no-index /dev/null {}", f"python -c {_ANYTHING} {{}}",
-    f"python3 -c {_ANYTHING} {{}}", f"node -e {_ANYTHING} {{}}", f"sh -c {_ANYTHING} {{}}",
-    f"bash -c {_ANYTHING} {{}}",
-)  # fmt: skip
+# What may be a subcommand.
+_SUBCOMMAND: Final = re.compile(r" [^-\s]")
 
 # How hosts call the tool that reads a file.
 _READING: Final = frozenset({"read", "read_file", "file_read", "view"})
@@ -76,7 +44,7 @@ def command_findings(positions: Positions) -> Iterator[Finding]:
         if found.key in known:
             continue  # what else tells the tables apart is not asked about
         known.add(found.key)
-        for finding in (*found.runners(), *found.readers(), *found.twins()):
+        for finding in (*found.runners(), *found.stars(), *found.readers(), *found.twins()):
             mark = (finding.code, finding.place)
             if mark not in seen:
                 seen.add(mark)
@@ -119,7 +87,7 @@ class _Commands:
         """Yield the rules that allow a program which runs whatever it is told to."""
         known: set[Because] = set()
         for tool in self.shells:
-            for command, program in _RUNNERS.items():
+            for command, program in RUNNERS.items():
                 decision = self.decide(tool, command)
                 if decision.effect is not Effect.ALLOW or decision.reason is not Reason.RULE:
                     continue
@@ -134,6 +102,26 @@ class _Commands:
                         f"`{because.rule}` allows `{command}`, and `{program}` runs whatever it is"
                         " told to",
                         help="allow the commands that are needed, arguments included",
+                    )
+
+    def stars(self) -> Iterator[Finding]:
+        """Yield the rules that allow a subcommand with anything in front, another one included."""
+        for tool in self.shells:
+            entries = (entry for row, _ in self.table.lookup(tool).rows for entry in row.entries)
+            for entry in entries:
+                command = "" if entry.field else _other_subcommand(entry.pattern)
+                if entry.effect is not Effect.ALLOW or entry.place is None or not command:
+                    continue
+                decision = self.decide(tool, command)
+                by = {(because.rule, because.place) for because in decision.because}
+                if decision.effect is Effect.ALLOW and (entry.rule, entry.place) in by:
+                    yield _about(
+                        self.positions,
+                        _because(entry),
+                        "wildcard-before-subcommand",
+                        f"`{entry.rule}` allows `{command}`: a star before the subcommand stands"
+                        " for another one, and for options",
+                        help="put the star behind the subcommand",
                     )
 
     def _is_total(self, because: Because) -> bool:
@@ -168,18 +156,18 @@ class _Commands:
                 break
 
     def _possible(self, tool: str) -> list[str]:
-        """Return the forms of `_READERS` that some rule, or none, may allow for some file."""
+        """Return the forms of `READERS` that some rule, or none, may allow for some file."""
         allowed = [
             pattern.tokens[0] if pattern.tokens and isinstance(pattern.tokens[0], str) else ""
             for row, _ in self.table.lookup(tool).rows
             for entry in row.entries
             if entry.effect is Effect.ALLOW and (pattern := entry.pattern) is not None
         ]
-        heads = {form: form.partition("{")[0] for form in _READERS}
+        heads = {form: form.partition("{")[0] for form in READERS}
         return [
             form
             for form, head in heads.items()
-            if self.decide(tool, _filled(form, _ANYTHING)).effect is Effect.ALLOW
+            if self.decide(tool, _filled(form, ANYTHING)).effect is Effect.ALLOW
             or any(text.startswith(head) or head.startswith(text) for text in allowed)
         ]
 
@@ -235,6 +223,17 @@ def _example(pattern: Pattern) -> str | None:
     """Return a text that *pattern* matches, with a word where it leaves one open."""
     text = freeze(pattern, "x")
     return text if pattern.matches(text) else pattern.witness()
+
+
+def _other_subcommand(pattern: Pattern | None) -> str:
+    """Return a command of *pattern* with another subcommand than the one it ends in, or ""."""
+    tokens = pattern.tokens if pattern is not None else ()
+    if len(tokens) < 3 or pattern is None or not isinstance(tokens[0], str):
+        return ""
+    rest = [token for token in tokens[2:] if isinstance(token, str)]
+    if tokens[0] not in SUBCOMMANDED or not rest or not _SUBCOMMAND.match(rest[0]):
+        return ""
+    return freeze(pattern, ANYTHING)
 
 
 def _filled(form: str, path: str) -> str:

@@ -16,7 +16,7 @@ MODES: Final = ("grep", "glob", "bm25")
 # The tools that start agents. An agent that was started has none of them.
 SPAWNING: Final = ("task", "parallel_task")
 
-# The tools of the host itself, by which a rule for no tool is told.
+# The tools of the host itself in any version, by which a rule for no tool is told.
 SHIPPED: Final = frozenset(
     "bash read write edit download search grep glob ls list_files git patch batch program skill"
     " task parallel_task web_fetch web_search update_plan generate_object dynamic_workflow"

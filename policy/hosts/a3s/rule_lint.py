@@ -13,6 +13,7 @@ from policy.hosts.a3s.codes import finding
 from policy.hosts.a3s.names import MODES, SHIPPED, SPAWNING, Lane
 from policy.hosts.a3s.permissions import PermissionPolicy
 from policy.hosts.a3s.rules import PermissionRule, lane_rule
+from policy.mistakes import closest
 
 __all__ = ["rule_findings"]
 
@@ -115,8 +116,9 @@ def _name(rule: PermissionRule, effect: Effect, known: frozenset[str]) -> Iterat
 
 
 def _name_help(name: str) -> str:
+    near = closest(name.replace("-", "_"), sorted(SHIPPED))
     known = {"webfetch": "web_fetch", "websearch": "web_search", "agent": "task"}.get(name)
-    return f"did you mean `{known}`?" if known else "if no other program adds it, remove the rule"
+    return f"did you mean `{known}`?" if known else near or "remove it if no other program adds it"
 
 
 # --- the pattern -------------------------------------------------------------

@@ -185,7 +185,22 @@ def _negations(files: list[Settings]) -> Iterator[Finding]:
             _, _, content = rule.text.partition("(")
             if rule.effect is Effect.ALLOW or not content.startswith("!"):
                 continue
-            if not any(opened(before, [rule], _ANCHORS) for before in settings.rules[:number]):
+            before = [
+                (other.text, found.opened)
+                for other in settings.rules[:number]
+                if (found := opened(other, [rule], _ANCHORS)) is not None
+            ]
+            path = next((p.witness() for _, patterns in before for p in patterns), None)
+            if before and path:
+                yield Finding(
+                    "order-matters",
+                    f"`{rule.text}` opens `{path.removeprefix('/@project/')}` only because it"
+                    f" stands behind `{before[0][0]}`",
+                    Severity.NOTE,
+                    rule.span,
+                    help="a list that is sorted, or put together from others, shuts it again",
+                )
+            elif not before:
                 yield _warn(
                     "negation-ineffective",
                     f"`{rule.text}` opens nothing: no rule before it shuts what it names",

@@ -15,7 +15,7 @@ from policy.effect import Effect
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
 
-__all__ = ["Anchors", "Negation", "looks_absolute", "path_patterns", "relative_glob"]
+__all__ = ["Anchors", "Negation", "path_patterns", "relative_glob"]
 
 
 @attrs.frozen
@@ -115,16 +115,3 @@ def _above(glob: str) -> str:
 
 def _paths(glob: str, anchor: str) -> tuple[Pattern, ...]:
     return notations.paths(_above(glob), anchor, fold=True)
-
-
-# First segments of paths that people write from the root of the file system.
-_ROOTS: Final = frozenset(
-    "Users Volumes bin boot dev etc home lib mnt opt private proc root run sbin srv sys tmp usr"
-    " var".split()
-)
-
-
-def looks_absolute(text: str) -> bool:
-    """Return whether *text* looks like a path from the root, which it is not with one slash."""
-    segments = text.split("/")
-    return len(segments) > 2 and segments[0] == "" and segments[1] in _ROOTS

@@ -13,10 +13,11 @@ from typing import Final
 
 from policy.effect import Effect
 from policy.finding import Severity
+from policy.hosts.absolute import looks_absolute
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.lines import Line, Lines, RuleText
-from policy.hosts.claude.paths import Negation, looks_absolute, path_patterns
+from policy.hosts.claude.paths import Negation, path_patterns
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Token
@@ -112,11 +113,6 @@ def _command(rule: RuleText, content: str) -> Lines:
 
 
 def _doubtful(rule: RuleText, text: str) -> Lines:
-    if _EARLY_STAR.match(text):
-        return rule.finding(
-            "wildcard-before-subcommand",
-            "a star before the subcommand also stands for options that run other programs",
-        )
     if _EXACT_ONLY.match(text) and "*" in text:
         return rule.finding(
             "exec-wrapper-not-approvable",
@@ -269,7 +265,6 @@ _DEAD: Final = {
     "LSP": "Read",
 }
 
-_EARLY_STAR: Final = re.compile(r"(?:git|gh|npm|docker|kubectl|aws|gcloud) \*(?: [^-*\s]\S*)+")
 _EXACT_ONLY: Final = re.compile(
     r"(?:watch|setsid|ionice|flock)\b|find\b.*-(?:exec|ok|delete|fprint)"
 )

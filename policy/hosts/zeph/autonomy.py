@@ -21,6 +21,7 @@ from policy.finding import Finding, Severity
 from policy.hosts.zeph.dialects import RAW
 from policy.hosts.zeph.globs import Unusable, glob
 from policy.hosts.zeph.names import READ_ONLY, normalize
+from policy.order import placed
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
@@ -122,6 +123,16 @@ class PermissionPolicy:
                         f"the rule `{text}` of `{tool}` is passed over: {unusable}",
                         Severity.ERROR if effect is Effect.DENY else Severity.WARNING,
                     )
+
+        for found in placed(self.rule_set(RAW)) if self.autonomy is Autonomy.SUPERVISED else ():
+            call = " ".join(map(str, found.witness.call.values()))
+            yield Finding(
+                "order-matters",
+                f"`{found.rule}` decides only because it stands before `{found.before}`: behind it"
+                f" `{call}` would get {found.witness.after.effect} instead of"
+                f" {found.witness.before.effect}",
+                Severity.NOTE,
+            )
 
     def is_fully_denied(self, tool: str) -> bool:
         """Return whether *tool* has rules and all of them deny."""
