@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 import attrs
 
 from policy.adapters.messages import FAILED, denial, question, spawn_denial
-from policy.adapters.remaining import may_call, may_start
+from policy.adapters.remaining import always_granted, may_call, may_start
 from policy.anchors import Folders
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision
@@ -323,6 +323,24 @@ class Guard:
             chain = self.chain if chain_of is None else chain_of()
             return [tool for tool in tools if self._is_offered(chain, tool)]
         except Exception:  # noqa: BLE001  # its calls are denied, so none is worth offering
+            return []
+
+    def granted(
+        self, tools: Iterable[str], *, chain_of: Callable[[], Chain] | None = None
+    ) -> list[str]:
+        """Return those of *tools* of which every call is allowed.
+
+        For tools that run where no call can be decided, e.g. at the provider of a model.
+
+        Args:
+            tools: as the runtime calls them.
+            chain_of: finds the chain, where the runtime itself keeps it.
+
+        """
+        try:
+            table = self._root.table(self.chain if chain_of is None else chain_of())
+            return [tool for tool in tools if always_granted(table, self.named(tool))]
+        except Exception:  # noqa: BLE001  # what cannot be decided is not granted
             return []
 
     def _is_offered(self, chain: Chain, tool: str) -> bool:

@@ -17,12 +17,18 @@ from policy.effect import Effect
 from policy.source import visible
 from policy.table import NOTHING, Table
 
-__all__ = ["granting_rules", "may_call", "may_start", "named_tools", "quoted"]
+__all__ = ["always_granted", "granting_rules", "may_call", "may_start", "named_tools", "quoted"]
 
 # Rules of one tool that are compared for the sake of a message.
 _RULES_LOOKED_AT = 512
 _SHOWN = 8
 _LONGEST_RULE = 200
+
+
+def always_granted(table: Table, tool: str) -> bool:
+    """Return whether every call of *tool* is allowed, whatever its arguments are."""
+    constant = table.lookup(tool).constant
+    return constant is not None and constant.effect is Effect.ALLOW
 
 
 def may_call(table: Table, tool: str) -> bool:

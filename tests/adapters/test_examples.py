@@ -31,10 +31,33 @@ def _claude() -> dict[str, Any]:
     return {"options": ClaudeAgentOptions(), "can_use_tool": can_use_tool}
 
 
+def _langchain() -> dict[str, Any]:
+    from langchain.agents import create_agent
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from tests.adapters.test_langchain import model
+
+    return {
+        "create_agent": create_agent,
+        "checkpointer": InMemorySaver(),
+        "model": model(),
+        "tools": [],
+    }
+
+
+def _pydantic_ai() -> dict[str, Any]:
+    from pydantic_ai import Agent
+    from pydantic_ai.models.test import TestModel
+
+    return {"Agent": Agent, "model": TestModel(), "tools": []}
+
+
 # The first word of an example -> its library, and what it takes for granted.
 NEEDS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     "FastMCP": ("fastmcp", _fastmcp),
     "Claude": ("claude_agent_sdk", _claude),
+    "LangChain": ("langchain", _langchain),
+    "Pydantic": ("pydantic_ai", _pydantic_ai),
 }
 
 

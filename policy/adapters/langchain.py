@@ -1,0 +1,113 @@
+"""LangChain: a middleware of `create_agent`.
+
+    agent = create_agent(model, tools, middleware=[..., PolicyMiddleware(guard)])
+
+It belongs last in the list, next to the tools, where no other middleware
+changes a call that was decided. What is asked for interrupts the graph with the request
+that `HumanInTheLoopMiddleware` makes, so it takes a checkpointer and is resumed with
+`Command(resume={"decisions": [{"type": "approve"}]})`.
+
+An agent that is run by a tool of another has a middleware of its own, with `guard.agent(NAME)`.
+Tools that the provider of the model runs are offered where every call of
+them is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from policy.adapters.extras import extra
+from policy.adapters.guard import Guard, Verdict, unapproved
+from policy.effect import Effect
+
+with extra("langchain", "langchain"):
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.messages import ToolMessage
+    from langchain_core.tools import BaseTool
+    from langgraph.types import interrupt
+
+__all__ = ["PolicyMiddleware"]
+
+
+class PolicyMiddleware(AgentMiddleware):
+    """Decides the calls of an agent's tools, and which of them the model is offered.
+
+    Args:
+        guard: of the agent.
+
+    """
+
+    def __init__(self, guard: Guard) -> None:
+        super().__init__()
+        self._guard = guard
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Decide a call before it runs."""
+        verdict = self._settled(request)
+        if verdict.effect is Effect.DENY:
+            return _told(request, verdict)
+        with self._guard.running(verdict):
+            return handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Decide a call before it runs."""
+        verdict = self._settled(request)
+        if verdict.effect is Effect.DENY:
+            return _told(request, verdict)
+        with self._guard.running(verdict):
+            return await handler(request)
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Offer the tools that can be allowed."""
+        return handler(self._offering(request))
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Offer the tools that can be allowed."""
+        return await handler(self._offering(request))
+
+    def _settled(self, request: Any) -> Verdict:
+        """Return what a call gets, whoever has to be asked being asked."""
+        call = request.tool_call
+        verdict = self._guard.check(call["name"], call["args"])
+        if verdict.effect is not Effect.ASK:
+            return verdict
+        action = {"name": call["name"], "args": call["args"], "description": verdict.message}
+        review = {"action_name": call["name"], "allowed_decisions": ["approve", "reject"]}
+        answer = interrupt({"action_requests": [action], "review_configs": [review]})
+        return verdict if _approves(answer) else unapproved(verdict)
+
+    def _offering(self, request: Any) -> Any:
+        here = [tool.name for tool in request.tools if isinstance(tool, BaseTool)]
+        there = [_provided(tool) for tool in request.tools if not isinstance(tool, BaseTool)]
+        names = {*self._guard.offered(here), *self._guard.granted(there)}
+        kept = [
+            tool
+            for tool in request.tools
+            if (tool.name if isinstance(tool, BaseTool) else _provided(tool)) in names
+        ]
+        return request.override(tools=kept)
+
+
+def _provided(tool: Any) -> str:
+    """Return the name of a tool that the provider of the model runs."""
+    if not isinstance(tool, Mapping):
+        return type(tool).__name__
+    return str(tool.get("name") or tool.get("type") or "")
+
+
+def _approves(answer: object) -> bool:
+    decisions = answer.get("decisions") if isinstance(answer, Mapping) else None
+    return (
+        isinstance(decisions, list)
+        and len(decisions) == 1
+        and isinstance(decisions[0], Mapping)
+        and decisions[0].get("type") == "approve"
+    )
+
+
+def _told(request: Any, verdict: Verdict) -> Any:
+    call = request.tool_call
+    return ToolMessage(
+        content=verdict.message, name=call["name"], tool_call_id=call["id"], status="error"
+    )

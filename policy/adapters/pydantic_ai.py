@@ -1,0 +1,82 @@
+"""Pydantic AI: a capability of an agent.
+
+    agent = Agent(model, capabilities=[PolicyCapability(guard)], ...)
+
+It wraps the tools of the agent from within, so that a call is decided with
+the arguments that it runs with, whatever the hooks of other capabilities do. What is
+asked for is deferred like any call that requires approval (`DeferredToolRequests`).
+
+An agent that is run by a tool of another has a capability of its own, with
+`guard.agent(NAME)`. Tools that the provider of the model runs are offered where every
+call of them is allowed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from policy.adapters.extras import extra
+from policy.adapters.guard import Guard
+from policy.effect import Effect
+
+with extra("pydantic-ai", "pydantic_ai"):
+    from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
+    from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
+    from pydantic_ai.toolsets import WrapperToolset
+    from pydantic_core import to_jsonable_python
+
+__all__ = ["PolicyCapability", "PolicyToolset"]
+
+
+@dataclass
+class PolicyToolset(WrapperToolset):
+    """Decides the calls of a toolset's tools, and which of them the model is offered."""
+
+    guard: Guard
+
+    async def get_tools(self, ctx: Any) -> dict[str, Any]:
+        """Return the tools that can be allowed."""
+        tools = await super().get_tools(ctx)
+        return {name: tools[name] for name in self.guard.offered(tools)}
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        """Decide a call before it runs."""
+        # Arguments were made values of the types that the tool declares.
+        arguments = to_jsonable_python(tool_args, fallback=repr)
+        verdict = self.guard.check(name, arguments)
+        if verdict.effect is Effect.DENY:
+            raise ToolFailed(verdict.message)
+        if verdict.effect is Effect.ASK and not ctx.tool_call_approved:
+            raise ApprovalRequired(metadata={"message": verdict.message})
+        with self.guard.running(verdict):
+            return await super().call_tool(name, tool_args, ctx, tool)
+
+
+@dataclass
+class PolicyCapability(AbstractCapability):
+    """Guards every tool of an agent.
+
+    Args:
+        guard: of the agent.
+
+    """
+
+    guard: Guard
+
+    def get_ordering(self) -> Any:
+        """Stand next to the tools."""
+        return CapabilityOrdering(position="innermost")
+
+    def get_wrapper_toolset(self, toolset: Any) -> Any:
+        """Return the tools of the agent, guarded."""
+        return PolicyToolset(toolset, self.guard)
+
+    async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
+        """Offer those tools of the provider of which every call is allowed."""
+        request_context = await super().prepare_model_request(ctx, request_context)
+        parameters = request_context.model_request_parameters
+        granted = set(self.guard.granted(tool.kind for tool in parameters.native_tools))
+        kept = [tool for tool in parameters.native_tools if tool.kind in granted]
+        parameters = replace(parameters, native_tools=kept)
+        return replace(request_context, model_request_parameters=parameters)
