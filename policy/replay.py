@@ -129,11 +129,20 @@ class Decider:
             PolicyError: the policy has no agent for the first link, or several.
 
         """
-        key = record.chain, record.cwd
-        found = self._chains.get(key)
-        if found is None:
-            found = self._chains[key] = self._walked(record.chain, record.cwd)
+        found = self.chain(record.chain, record.cwd)
         return found if isinstance(found, Decision) else found.decide(record.tool, record.call)
+
+    def chain(self, names: tuple[str, ...], cwd: str = "") -> Chain | Decision:
+        """Return the chain of agents *names*, or why it cannot come about.
+
+        Raises:
+            PolicyError: the policy has no agent for the first link, or several.
+
+        """
+        found = self._chains.get((names, cwd))
+        if found is None:
+            found = self._chains[names, cwd] = self._walked(names, cwd)
+        return found
 
     def _walked(self, names: tuple[str, ...], cwd: str) -> Chain | Decision:
         try:

@@ -28,6 +28,7 @@ _VERBS = {
     "query": ("query", "who can make a call, through which chain"),
     "test": ("claims", "run the `test` and `never` statements of *.policy files"),
     "replay": ("replay", "decide logged calls again, under another policy"),
+    "suggest": ("suggest", "the smallest policy that covers what was used"),
     "rule": ("rule", "what a finding means, and how to mend it"),
     "fmt": ("fmt", "print *.policy files in their canonical form"),
 }

@@ -18,7 +18,7 @@ from policy.render.replay_text import Report, replay_json, replay_markdown, repl
 from policy.replay import Decider, Replay, replay
 from policy.unread import is_unreadable
 
-__all__ = ["FORMATS", "configure", "run"]
+__all__ = ["FORMATS", "configure", "records", "run"]
 
 FORMATS = ("text", "json", "markdown")
 
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     ]
     deciders = [Decider(each, options.reading, options.home) for each in sides]
     found = replay(
-        _records(files),
+        records(files),
         *deciders,
         root=options.root,
         progress=lambda lines: console.progress(f"{lines:,} lines"),
@@ -103,7 +103,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(_fails(found, options.fail_on))
 
 
-def _records(files: dict[Path, str]) -> Iterator[Record | Problem]:
+def records(files: dict[Path, str]) -> Iterator[Record | Problem]:
+    """Yield what the logs hold, one after the other."""
     for file, name in files.items():
         yield from read_log(file, name)
 

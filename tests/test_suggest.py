@@ -1,0 +1,267 @@
+"""Proposed policies: they cover what was used, and exceed nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.chain import Chain
+from policy.cli import main
+from policy.decision import Decision
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.records.record import Record
+from policy.replay import Decider
+from policy.suggest import Proposal, propose, usage_of
+from policy.tree import Memory
+from policy.workspace import load_tree
+
+TEAM = """\
+root main
+
+agent main {
+    allow     Bash(git *), Bash(npm test), Edit(src/**), Read, Task, mcp__x__*
+    ask       Bash(git push *)
+    deny      Bash(git diff --output *), Edit(src/secret/**), Read(.env)
+}
+
+agent explore {
+    allow     Read, Grep
+}
+"""
+
+
+def decider(text: str = TEAM, **files: str) -> Decider:
+    return Decider(load_tree(Memory(files or {"team.policy": text})), "attenuated")
+
+
+def bash(command: str, *chain: str) -> Record:
+    return Record(chain or ("main",), "Bash", {"command": command})
+
+
+def file(tool: str, path: str, *chain: str, cwd: str = "") -> Record:
+    return Record(chain or ("main",), tool, {"file_path": path}, cwd=cwd)
+
+
+def proposed(records: list[Record], current: Decider | None = None, least: int = 3) -> Proposal:
+    current = current or decider()
+    return propose(usage_of(records, current), current, least=least)
+
+
+def lines(proposal: Proposal) -> list[str]:
+    return [" ".join(line.split()) for line in proposal.text.splitlines() if line.startswith(" ")]
+
+
+def test_a_call_made_once_is_granted_by_itself():
+    assert lines(proposed([bash("git status"), bash("npm test"), bash("git push origin")])) == [
+        "allow Bash(git status), Bash(npm test)",
+        "ask Bash(git push origin)",
+    ]
+
+
+def test_calls_that_share_a_beginning_are_granted_by_it():
+    found = proposed([bash(f"git log {n}") for n in range(3)])
+    assert lines(found) == ["allow Bash(git log *)"]
+    found = proposed([bash(f"git log {n}") for n in range(3)], least=4)
+    assert lines(found) == ["allow Bash(git log 0), Bash(git log 1), Bash(git log 2)"]
+
+
+def test_what_the_policy_takes_away_is_taken_over():
+    found = proposed([bash(f"git diff {n}") for n in range(3)])
+    assert lines(found) == ["allow Bash(git diff *)", "deny Bash(git diff --output *)"]
+    assert not found.why
+
+
+def test_files_are_granted_by_their_folder_and_no_more():
+    found = proposed([file("Edit", f"src/a/{n}.py") for n in range(3)] + [file("Edit", "src/b.py")])
+    assert lines(found) == ["allow Edit(/src/a/**), Edit(/src/b.py)"]
+
+
+def test_folders_that_share_a_folder_are_granted_by_it():
+    records = [file("Edit", f"src/{folder}/{n}.py") for folder in "abc" for n in range(3)]
+    found = proposed([*records, file("Edit", "src/d/only.py")])
+    assert lines(found) == ["allow Edit(/src/**)", "deny Edit(src/secret/**)"]
+
+
+def test_the_project_itself_is_never_the_folder():
+    found = proposed([file("Read", f"{name}.md") for name in "abcd"])
+    assert lines(found)[0] == "allow Read(/a.md), Read(/b.md), Read(/c.md), Read(/d.md)"
+
+
+def test_a_file_is_named_as_it_is_spelled_wherever_the_project_lies():
+    found = proposed([file("Read", "/srv/app/README.md", cwd="/srv/app"), file("Read", "/etc/x")])
+    assert lines(found)[0] == "allow Read(/README.md), Read(//etc/x)"
+
+
+def test_a_command_of_parts_is_granted_part_by_part():
+    found = proposed([bash("git add . && git commit -m 'a b'")])
+    assert lines(found) == ["allow Bash(git add .), Bash(git commit -m 'a b')"]
+    assert not found.uncovered
+
+
+def test_a_file_that_a_command_writes_is_granted_too():
+    text = TEAM.replace("Edit(src/**)", "Edit(src/**), Write(src/**), Bash(sort *)")
+    found = proposed([bash("sort a > src/b")], decider(text))
+    assert not found.uncovered
+    assert lines(found) == ["allow Bash(sort a), Write(/src/b)"]
+
+
+def test_agents_are_started_as_they_were_and_get_what_they_need():
+    found = proposed([file("Read", "docs/a", "main", "explore"), bash("git log")])
+    assert lines(found) == [
+        "allow Bash(git log), Task(explore)",
+        "delegate Bash(git log), Task(explore), Read(/docs/a)",
+        "allow Read(/docs/a)",
+        "deny Read(.env)",
+    ]
+    assert not found.uncovered
+    assert not found.why
+
+
+def test_what_is_denied_is_left_out():
+    current = decider()
+    usage = usage_of([bash("curl x"), bash("git log")], current)
+    assert usage.left_out == {"the call is denied": (1, "")}
+    assert lines(propose(usage, current)) == ["allow Bash(git log)"]
+
+
+@pytest.mark.parametrize("command", ["git log '*'", "git log \\*", "git add *"])
+def test_a_call_that_a_rule_would_take_for_others_is_not_covered_but_named(command):
+    found = proposed([bash(command), bash("npm test")])
+    assert [call.arguments["command"] for call in found.uncovered] == [command]
+    assert lines(found) == ["allow Bash(npm test)"]
+
+
+def test_a_tool_whose_arguments_are_its_own_is_granted_as_it_was_called():
+    found = proposed([Record(("main",), "mcp__x__y", {"a": 1, "b": 2})])
+    assert not found.uncovered
+    assert not found.why
+
+
+def test_without_calls_there_is_nothing_to_propose():
+    with pytest.raises(PolicyError, match="no call to cover"):
+        proposed([bash("curl x")])
+
+
+def test_without_a_policy_the_log_says_what_calls_got():
+    records = [
+        Record(("main",), "Bash", {"command": "ls"}, Effect.ALLOW),
+        Record(("main",), "Bash", {"command": "rm x"}, Effect.ASK),
+        Record(("main",), "Bash", {"command": "rm y"}, Effect.DENY),
+        Record(("main",), "Bash", {"command": "rm z"}),
+    ]
+    usage = usage_of(records)
+    assert lines(propose(usage)) == ["allow Bash(ls)", "ask Bash(rm x)"]
+    assert set(usage.left_out) == {"the call is denied", "the log does not say what the call got"}
+
+
+def test_settings_of_a_host_are_not_exceeded():
+    settings_ = {
+        "permissions": {
+            "allow": ["Bash(git:*)", "Edit(src/**)"],
+            "ask": ["Bash(git push:*)"],
+            "deny": ["Read(./.env)", "Edit(src/secret/**)"],
+        }
+    }
+    current = decider(**{".claude/settings.json": json.dumps(settings_)})
+    records = [bash(f"git log {n}") for n in range(3)] + [bash("git push x")]
+    found = proposed(records + [file("Edit", f"src/{n}.py") for n in range(3)], current)
+    assert not found.why
+    text = found.text
+    assert "Bash(git log *)" in text
+    assert "ask       Bash(git push x)" in text
+    printed = Decider(load_tree(Memory({"a.policy": text})), "attenuated")
+    for path in ("src/.env", "src/secret/a", "src/secret", ".env"):
+        assert printed.decide(file("Edit", path)).effect is Effect.DENY
+
+
+# --- over a small universe, by brute force -----------------------------------------------------
+
+_COMMANDS = [
+    f"{p} {s}" for p in ("git", "npm") for s in ("log", "push", "log a", "log b", "log --x")
+]
+_PATHS = [f"{a}/{b}" for a in ("src", "docs", "src/x") for b in ("a", "b", "c", ".env")]
+_UNIVERSE = [("Bash", {"command": c}) for c in _COMMANDS] + [
+    (tool, {"file_path": p}) for tool in ("Read", "Edit") for p in _PATHS
+]
+_MATCHERS = st.sampled_from(
+    [
+        *("Bash", "Bash(git *)", "Bash(git log *)", "Bash(git log --x)", "Bash(npm log a)", "Read"),
+        *("Read(src/**)", "Read(.env)", "Edit(docs/**)", "Edit(src/x/**)", "Edit(src/**)", "Edit"),
+    ]
+)
+_GRANTS = st.lists(st.tuples(st.sampled_from(["allow", "ask", "deny"]), _MATCHERS), max_size=5)
+
+
+@st.composite
+def policies(draw) -> str:
+    text = "root main\n"
+    for agent in ("main", "explore"):
+        body = [f"    {effect} {matcher}" for effect, matcher in draw(_GRANTS)]
+        text += (
+            f"agent {agent} {{\n    allow Task\n" + "".join(f"{line}\n" for line in body) + "}\n"
+        )
+    return text
+
+
+@settings(max_examples=60, deadline=None)
+@given(policies(), st.lists(st.tuples(st.booleans(), st.sampled_from(_UNIVERSE)), max_size=12))
+def test_a_proposal_covers_what_was_used_and_exceeds_nothing(text, used):
+    current = decider(text)
+    records = [Record(("main", "explore") if below else ("main",), *call) for below, call in used]
+    usage = usage_of(records, current)
+    if not usage.calls:
+        return
+    found = propose(usage, current)
+    assert not found.why
+    assert not found.uncovered
+    printed = Decider(load_tree(Memory({"a.policy": found.text})), "attenuated")
+    for names in usage.chains:
+        before, after = current.chain(names), printed.chain(names)
+        assert isinstance(before, Chain)
+        if isinstance(after, Decision):
+            continue
+        for tool, call in _UNIVERSE:
+            assert after.decide(tool, call).effect <= before.decide(tool, call).effect
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "team.policy").write_text(TEAM)
+    commands = [*(f"git diff {n}" for n in range(3)), "git push x", "curl x"]
+    said = [
+        {"tool": "Bash", "input": {"command": command}, "chain": ["main"]} for command in commands
+    ]
+    (tmp_path / "calls.jsonl").write_text("".join(json.dumps(each) + "\n" for each in said))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_prints_a_policy_and_what_it_covers(folder, capsys, snapshot):
+    assert main(["suggest", "calls.jsonl", "--policy", "."]) == 0
+    out = capsys.readouterr()
+    assert out.out == snapshot(name="policy")
+    assert out.err == snapshot(name="what it covers")
+    (folder / "suggested.policy").write_text(out.out)
+    assert main(["fmt", "--check", "suggested.policy"]) == 0
+
+
+def test_json_tells_the_same(folder, capsys):
+    assert main(["suggest", "calls.jsonl", "--policy", ".", "--format", "json"]) == 0
+    shape = json.loads(capsys.readouterr().out)
+    assert (shape["covered"], shape["agents"], shape["rules"], shape["exact"]) == (4, 1, 3, True)
+    assert shape["left_out"][0]["why"] == "the call is denied"
+
+
+def test_what_is_not_covered_fails(folder, capsys):
+    with Path("calls.jsonl").open("a") as log:
+        log.write('{"tool": "Bash", "input": {"command": "git log *"}, "chain": ["main"]}\n')
+    assert main(["suggest", "calls.jsonl", "--policy", "."]) == 1
+    assert "not covered: allow Bash(git log *)" in capsys.readouterr().err
