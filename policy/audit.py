@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from policy.chain import Chain, SpawnDenied
-from policy.compare import Comparison, Difference
+from policy.compare import Comparison, Difference, Known
 from policy.decision import Because, Reason
 from policy.effect import Effect
 from policy.finding import Finding
@@ -148,18 +148,33 @@ class Audit:
     unread: tuple[Unread, ...]
 
 
-def audit(workspace: Workspace, *, progress: Callable[[str], None] = lambda _: None) -> Audit:
-    """Return the audit of *workspace*; *progress* is told of each project."""
+def audit(
+    workspace: Workspace,
+    *,
+    progress: Callable[[str], None] = lambda _: None,
+    known: Known | None = None,
+) -> Audit:
+    """Return the audit of *workspace*.
+
+    Args:
+        workspace: what is audited.
+        progress: told of each project as its turn comes.
+        known: what other audits found, where some are made one by one
+            (`Table.differences`).
+
+    """
+    known = {} if known is None else known
     projects = []
     for project in workspace.projects:
         progress(project.title)
-        projects.append(_Auditor(project).run())
+        projects.append(_Auditor(project, known).run())
     return Audit(workspace.label, tuple(projects), workspace.findings, workspace.unread)
 
 
 class _Auditor:
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, known: Known) -> None:
         self.project = project
+        self._known = known
         self._compared: dict[object, Comparison] = {}
         self._privileges: dict[object, tuple[Privilege, ...]] = {}
 
@@ -200,7 +215,7 @@ class _Auditor:
                 continue  # the spawn itself is the escalation, told of the agent that spawns
             key = (declared.table.use.sets, real.table.use.sets)
             if key not in self._compared:
-                found = declared.table.differences(real.table)
+                found = declared.table.differences(real.table, self._known)
                 differences = told(found.differences, declared.table, real.table)
                 self._compared[key] = attrs.evolve(found, differences=differences)
             yield self._compared[key]

@@ -29,6 +29,7 @@ __all__ = [
     "TOO_MANY_PARAMETERS",
     "Comparison",
     "Difference",
+    "Known",
     "compare",
     "parameter_cases",
 ]
@@ -67,14 +68,61 @@ DIFFERENT_KINDS = "some rules read their calls otherwise than others do"
 TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
 
 
-def compare(tool: str, before: Lookup, after: Lookup) -> Comparison:
-    """Return how the calls of *tool* are decided differently by two lookups."""
+# Lines on both sides -> the calls that they decide differently, and why there may be more.
+Known = dict[object, tuple[tuple[Call, ...], tuple[str, ...]]]
+
+
+def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None) -> Comparison:
+    """Return how the calls of *tool* are decided differently by two lookups.
+
+    Args:
+        tool: its name.
+        before: what one table says of it.
+        after: what the other says.
+        known: what was found so far. Tools and agents share most of their lines:
+            where the same lines meet again, the calls are asked, not searched for.
+
+    """
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     if not rows:
         return _constants(tool, before, after)
     if len({row.argument.kind for row in rows}) > 1:
         return Comparison((), (DIFFERENT_KINDS,))
+    known = {} if known is None else known
+    key = _lines(before), _lines(after)
+    if key not in known:
+        known[key] = _differing(tool, before, after, rows)
+    calls, why = known[key]
     found: dict[object, Difference] = {}
+    for call in calls:
+        decisions = (lookup.decide_anew(call) for lookup in (before, after))
+        difference = Difference(tool, call, *decisions)
+        found.setdefault(_signature(difference), difference)
+    return Comparison(tuple(found.values()), why)
+
+
+def _lines(lookup: Lookup) -> object:
+    """Return all that decides, for every call, what a lookup grants."""
+    return lookup.floor, tuple(_row_lines(row) for row, _ in lookup.rows)
+
+
+def _row_lines(row: Row) -> object:
+    lines = tuple((e.pattern, e.field, e.effect, e.reason, e.place is None) for e in row.entries)
+    dialect = row.ruleset.dialect
+    # A command opens files and a link leads to one: other rows are asked as well.
+    alone = row.argument.kind not in _OPENING and not dialect.links
+    beside = dialect if alone else (row.ruleset, dialect.links and row.tool)
+    return lines, row.default.effect, row.default.reason, row.argument, beside
+
+
+_OPENING = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
+
+
+def _differing(
+    tool: str, before: Lookup, after: Lookup, rows: Sequence[Row]
+) -> tuple[tuple[Call, ...], tuple[str, ...]]:
+    """Return a call for every difference, and why there may be more."""
+    found: list[Difference] = []
     why: dict[str, None] = {}
     if len({_manner(row) for row in rows}) > 1:
         why[DIFFERENT_KINDS] = None
@@ -83,19 +131,18 @@ def compare(tool: str, before: Lookup, after: Lookup) -> Comparison:
         why[TOO_MANY_PARAMETERS] = None
     for shape in shapes or [Shape(rows[0].ruleset.dialect, rows[0].argument)]:
         tool_pair = _ToolPair(tool, before, after, shape)
-        for difference in tool_pair.differences():
-            found.setdefault(_signature(difference), difference)
+        found += tool_pair.differences()
         why.update(tool_pair.why)
         if shape.argument.kind is ArgumentKind.COMMAND:
-            directions = {difference.widened for difference in found.values()}
+            directions = {difference.widened for difference in found}
             for difference in tool_pair.disguised():
                 if difference.widened not in directions:
                     directions.add(difference.widened)
-                    found[_signature(difference)] = difference
+                    found.append(difference)
         unreadable = tool_pair.unreadable()
-        if unreadable is not None and _effects(unreadable) not in map(_effects, found.values()):
-            found[_signature(unreadable)] = unreadable
-    return Comparison(tuple(found.values()), tuple(why))
+        if unreadable is not None and _effects(unreadable) not in map(_effects, found):
+            found.append(unreadable)
+    return tuple(difference.call for difference in found), tuple(why)
 
 
 def _shapes(rows: Sequence[Row]) -> list[Shape] | None:

@@ -13,8 +13,8 @@ from functools import cached_property
 import attrs
 
 from policy.chain import SPAWN_TOOL, Chain, SpawnDenied
-from policy.compare import Comparison, Difference
-from policy.decision import Decision, Reason
+from policy.compare import Comparison, Difference, Known
+from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.project import Project
@@ -36,7 +36,7 @@ class Change:
     Attributes:
         project: where, as `Project.title`.
         chain: the shortest chain it concerns.
-        also: further chains it concerns in the same way.
+        also: further chains it concerns in the same way, in some of *readings*.
         readings: ``attenuated``, ``enforced`` or both.
         what: ``rule``, or ``agent-added`` and ``agent-removed`` for a chain
             that can, or can no longer, come about.
@@ -140,19 +140,83 @@ def diff_workspaces(
     before = {(p.host, p.root): p for p in old.projects}
     after = {(p.host, p.root): p for p in new.projects}
     changes: list[Change] = []
+    known: Known = {}
     why: dict[str, None] = {}
     for key in sorted({**before, **after}):
         pair = (before.get(key), after.get(key))
-        progress((pair[1] or pair[0]).title)  # type: ignore[union-attr]  # one of them is there
-        found: dict[object, Change] = {}
+        title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
+        progress(title)
+        groups: dict[object, dict[tuple[str, ...], list[_Shown]]] = {}
         for reading in readings:
-            comparison = _Projects(*pair, reading)
-            for change in comparison.changes():
-                _merge(found, change)
+            comparison = _Projects(*pair, reading, known)
+            for shown in comparison.shown():
+                chains = groups.setdefault(shown.key, {})
+                chains.setdefault(shown.chain, []).append(shown)
             why.update(comparison.why)
-        changes += found.values()
-    ranked = sorted(changes, key=_order)
-    return Diff(tuple(ranked), files, tuple(why))
+        for chains in groups.values():
+            changes += _changes(title, chains)
+    return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))
+
+
+def _changes(title: str, chains: dict[tuple[str, ...], list[_Shown]]) -> Iterator[Change]:
+    """Yield what *chains* share, once where they share it in the same readings or some of these."""
+    members: dict[tuple[str, ...], list[_Shown]] = {}
+    for _, shown in sorted(chains.items(), key=lambda item: (len(item[0]), item[0])):
+        own = tuple(dict.fromkeys(each.reading for each in shown))
+        readings = next((known for known in members if {*own} <= {*known}), own)
+        members.setdefault(readings, []).append(shown[0])
+    for readings, (first, *others) in members.items():
+        yield Change(
+            project=title,
+            chain=first.chain,
+            also=tuple(other.chain for other in others),
+            readings=readings,
+            what=first.what,
+            difference=first.confirmed(),
+            why=first.why,
+        )
+
+
+@attrs.frozen
+class _Shown:
+    """A difference that a chain shows in one reading.
+
+    Of chains whose tables differ alike, one was compared and *difference* is of it.
+    """
+
+    chain: tuple[str, ...]
+    reading: str
+    what: str
+    difference: Difference
+    why: tuple[str, ...] = ()
+    tables: tuple[Table, Table] | None = None
+
+    @property
+    def key(self) -> object:
+        """What it has in common with those that are told together with it."""
+        if self.what != "rule":
+            return self.what, self.chain[-1]
+        before, after = self.difference.before, self.difference.after
+        return (
+            self.difference.tool,
+            str(self.difference.call),
+            before.effect,
+            after.effect,
+            _unlinked(before.because),
+            _unlinked(after.because),
+        )
+
+    def confirmed(self) -> Difference:
+        """Return the difference as this chain decides it: rules and links are its own."""
+        if self.tables is None:
+            return self.difference
+        tool, call = self.difference.tool, self.difference.call
+        return Difference(tool, call, *(table.decide(tool, call) for table in self.tables))
+
+
+def _unlinked(because: Iterable[Because]) -> tuple[Because, ...]:
+    """Return rules whichever link of a chain they are those of."""
+    return tuple(attrs.evolve(one, link="") for one in because)
 
 
 def _order(change: Change) -> tuple[object, ...]:
@@ -169,72 +233,22 @@ def _order(change: Change) -> tuple[object, ...]:
     )
 
 
-def _merge(found: dict[object, Change], change: Change) -> None:
-    """Add *change*, once for both readings when it is the same in both."""
-    difference = change.difference
-    key = (
-        change.chain,
-        change.what,
-        difference.tool,
-        difference.before.effect,
-        difference.after.effect,
-        difference.before.because,
-        difference.after.because,
-    )
-    known = found.get(key)
-    if known is not None:
-        readings = tuple(dict.fromkeys((*known.readings, *change.readings)))
-        also = tuple(dict.fromkeys((*known.also, *change.also)))
-        change = attrs.evolve(known, readings=readings, also=also)
-    found[key] = change
-
-
 class _Projects:
     """One project before and after, in one reading."""
 
-    def __init__(self, before: Project | None, after: Project | None, reading: str) -> None:
+    def __init__(
+        self, before: Project | None, after: Project | None, reading: str, known: Known
+    ) -> None:
         self.sides = (before, after)
         self.reading = reading
         self.why: dict[str, None] = {}
+        self._lines = known
         self._known: dict[object, Comparison] = {}
 
-    def changes(self) -> Iterator[Change]:
-        """Yield the changes, those that chains share once."""
-        groups: dict[object, list[tuple[tuple[str, ...], str, Difference, tuple[str, ...]]]] = {}
+    def shown(self) -> Iterator[_Shown]:
+        """Yield what each chain shows, the shortest chain first."""
         for chain in self._chains():
-            for what, difference, why in self._differences(chain):
-                key = self._key(chain, what, difference)
-                groups.setdefault(key, []).append((chain, what, difference, why))
-        for members in groups.values():
-            members.sort(key=lambda member: (len(member[0]), member[0]))
-            chain, what, difference, why = members[0]
-            yield Change(
-                project=self._title(),
-                chain=chain,
-                also=tuple(member[0] for member in members[1:]),
-                readings=(self.reading,),
-                what=what,
-                difference=difference,
-                why=why,
-            )
-
-    @staticmethod
-    def _key(chain: tuple[str, ...], what: str, difference: Difference) -> object:
-        if what != "rule":
-            return (what, chain[-1])
-        before, after = difference.before, difference.after
-        return (
-            difference.tool,
-            str(difference.call),
-            before.effect,
-            after.effect,
-            before.because,
-            after.because,
-        )
-
-    def _title(self) -> str:
-        project = self.sides[1] or self.sides[0]
-        return project.title if project else ""
+            yield from self._differences(chain)
 
     def _chains(self) -> list[tuple[str, ...]]:
         """Return the chains that matter on either side, the shortest first."""
@@ -249,20 +263,20 @@ class _Projects:
                 chains.update((chain.names, None) for chain in positions)
         return sorted(chains, key=lambda names: (len(names), names))
 
-    def _differences(
-        self, names: tuple[str, ...]
-    ) -> Iterator[tuple[str, Difference, tuple[str, ...]]]:
+    def _differences(self, names: tuple[str, ...]) -> Iterator[_Shown]:
         before, after = (self._chain(project, names) for project in self.sides)
         if before is None and after is None:
             return
         if before is None or after is None:
-            yield self._spawn(names, before, after)
+            what = "agent-added" if before is None else "agent-removed"
+            yield _Shown(names, self.reading, what, _spawn(names[-1], before, after))
             return
-        comparison = self._compare(before.table, after.table)
+        tables = (before.table, after.table)
+        comparison = self._compare(*tables)
         self.why.update(dict.fromkeys(comparison.why))
-        for difference in told(comparison.differences, before.table, after.table):
+        for difference in told(comparison.differences, *tables):
             if not self._is_of_new_agent(difference):
-                yield "rule", difference, comparison.why
+                yield _Shown(names, self.reading, "rule", difference, comparison.why, tables)
 
     def _is_of_new_agent(self, difference: Difference) -> bool:
         """Return whether it only says that an agent which came or went can be started.
@@ -289,26 +303,24 @@ class _Projects:
             return None
         return chain
 
-    def _spawn(
-        self, names: tuple[str, ...], before: Chain | None, after: Chain | None
-    ) -> tuple[str, Difference, tuple[str, ...]]:
-        """Return the difference that a chain can, or can no longer, come about."""
-        what = "agent-added" if before is None else "agent-removed"
-        call: dict[str, object] = {"subagent_type": names[-1]}
-        decisions = [
-            Decision(Effect.DENY, Reason.UNAVAILABLE)
-            if chain is None
-            else Decision(Effect.ALLOW, Reason.DEFAULT, table=chain.table.hash)
-            for chain in (before, after)
-        ]
-        return what, Difference(SPAWN_TOOL, call, *decisions), ()
-
     def _compare(self, before: Table, after: Table) -> Comparison:
         key = (before.use.sets, after.use.sets)
         comparison = self._known.get(key)
         if comparison is None:
-            comparison = self._known[key] = before.differences(after)
+            comparison = self._known[key] = before.differences(after, self._lines)
         return comparison
+
+
+def _spawn(agent: str, before: Chain | None, after: Chain | None) -> Difference:
+    """Return the difference that a chain can, or can no longer, come about."""
+    call: dict[str, object] = {"subagent_type": agent}
+    decisions = [
+        Decision(Effect.DENY, Reason.UNAVAILABLE)
+        if chain is None
+        else Decision(Effect.ALLOW, Reason.DEFAULT, table=chain.table.hash)
+        for chain in (before, after)
+    ]
+    return Difference(SPAWN_TOOL, call, *decisions)
 
 
 def _letters(name: str) -> str:

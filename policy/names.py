@@ -20,6 +20,7 @@ from policy.compare import (
     DIFFERENT_KINDS,
     TOO_MANY_PARAMETERS,
     Comparison,
+    Known,
     compare,
     parameter_cases,
 )
@@ -133,7 +134,7 @@ def _loosely(name: str) -> str:
 
 
 def compare_others(
-    sides: Sequence[Sequence[RuleSet]], tools: Tools, look_up: Sequence[LookUp]
+    sides: Sequence[Sequence[RuleSet]], tools: Tools, look_up: Sequence[LookUp], known: Known
 ) -> Comparison:
     """Return how calls of all tools that are not special are decided differently.
 
@@ -141,11 +142,12 @@ def compare_others(
         sides: the rule sets whose meet was asked, and those whose meet is asked now.
         tools: those that are special to any of them.
         look_up: what each side says of a tool.
+        known: as for `compare`.
 
     """
     speaking = [rules for sets in sides for rules in sets if rules.entries]
     if speaking and all(rules.dialect.fold_names for rules in speaking):
-        return _by_class(speaking, tools, look_up)
+        return _by_class(speaking, tools, look_up, known)
     entries = [entry for rules in speaking for entry in rules.entries]
     looking = [e for e in entries if e.pattern is not None and e.tool not in tools.special]
     cases = parameter_cases([e for e in looking if e.field])
@@ -181,7 +183,9 @@ def compare_others(
     return Comparison(tuple(found.values()), tuple(why))
 
 
-def _by_class(speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookUp]) -> Comparison:
+def _by_class(
+    speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookUp], known: Known
+) -> Comparison:
     """Compare one tool of each set of names that the same globs match.
 
     For hosts that ignore case: a name in any case is no star pattern, so that names
@@ -189,7 +193,7 @@ def _by_class(speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookU
     """
     globs = {glob for rules in speaking for glob in rules.globs if not glob_pattern(glob).exact}
     others, exact = further_tools(frozenset(globs), frozenset(tools.spelled))
-    compared = [compare(tool, *(ask(tool) for ask in look_up)) for tool in others]
+    compared = [compare(tool, look_up[0](tool), look_up[1](tool), known) for tool in others]
     differences = tuple(found for comparison in compared for found in comparison.differences)
     why = dict.fromkeys(reason for comparison in compared for reason in comparison.why)
     return Comparison(differences, tuple(why if exact else {**why, MANY_NAMES: None}))

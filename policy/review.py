@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from policy.compare import Difference
+from policy.compare import Difference, Known
 from policy.diff import READINGS, Diff
 from policy.effect import Effect
 from policy.project import Project
@@ -182,9 +182,10 @@ def _named(
     A decision that several sets make names one of them. What it leaves out is
     looked for where the sets are compared one by one.
     """
+    known: Known = {}
     named: list[set[_Mark]] = [set(), set()]
     _name(named, (change.difference for change in diff.changes))
-    left = [marks - known for marks, known in zip(changed, named, strict=True)]
+    left = [marks - found for marks, found in zip(changed, named, strict=True)]
     for before, after in _paired_sets(old, new) if any(left) else ():
         concerned = [
             {(entry.place, entry.rule) for rules in side for entry in rules.entries} & marks
@@ -194,7 +195,7 @@ def _named(
             continue
         if len(before) == len(after):
             for pair in zip(before, after, strict=True):
-                comparison = Table.of(pair[0]).differences(Table.of(pair[1]))
+                comparison = Table.of(pair[0]).differences(Table.of(pair[1]), known)
                 _name(named, comparison.differences)
                 if comparison.exact:
                     continue
@@ -212,12 +213,13 @@ def _name_exceptions(named: list[set[_Mark]], new: Workspace, come: set[_Mark]) 
 
     What such a rule decides was decided so before, by rules that are gone.
     """
+    known: Known = {}
     left = come - named[1]
     for rules in _sets(new) if left else ():
         kept = tuple(entry for entry in rules.entries if (entry.place, entry.rule) not in left)
         if len(kept) < len(rules.entries):
             without = Table.of(attrs.evolve(rules, entries=kept))
-            _name(named, without.differences(Table.of(rules)).differences)
+            _name(named, without.differences(Table.of(rules), known).differences)
 
 
 def _sets(workspace: Workspace) -> Iterable[RuleSet]:

@@ -24,7 +24,7 @@ from typing import Final
 
 import attrs
 
-from policy.compare import Comparison, Difference, compare
+from policy.compare import Comparison, Difference, Known, compare
 from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
@@ -176,13 +176,20 @@ class Table:
                 return decision
         return lookup.decide(call)
 
-    def differences(self, other: Table) -> Comparison:
+    def differences(self, other: Table, known: Known | None = None) -> Comparison:
         """Return how calls are decided differently by *self* and then by *other*.
 
         Exact unless the comparison says otherwise: no difference means that no
         call of any tool is decided differently. What may be delegated is not
         looked at; `Table(use=table.delegated)` is the table of that.
+
+        Args:
+            other: the other table.
+            known: what comparisons of other tables found, which share some of their
+                lines with these; what is found here is added.
+
         """
+        known = {} if known is None else known
         if self.use == other.use:
             return Comparison()
         sets = [[part.rules for part in table.use.parts] for table in (self, other)]
@@ -195,10 +202,10 @@ class Table:
             effects = [_constant(rules, tool) for rules in alone]
             if effects[0] is not None and effects[0] is effects[1]:
                 continue
-            comparison = compare(tool, self.lookup(tool), other.lookup(tool))
+            comparison = compare(tool, self.lookup(tool), other.lookup(tool), known)
             found += comparison.differences
             why.update((f"{tool}: {reason}", None) for reason in comparison.why)
-        comparison = compare_others(sets, tools, (self.lookup, other.lookup))
+        comparison = compare_others(sets, tools, (self.lookup, other.lookup), known)
         why.update(dict.fromkeys(comparison.why))
         return Comparison((*found, *comparison.differences), tuple(why))
 

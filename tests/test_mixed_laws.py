@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain, Reading, SpawnDenied
+from policy.decision import Because, Decision
+from policy.diff import Change, diff_workspaces
 from policy.effect import Effect
 from policy.files import Memory
 from policy.project import Project
 from policy.table import NOTHING, UNRESTRICTED, Table
-from policy.workspace import load_tree
+from policy.workspace import Workspace, load_tree
 from tests.mixed_files import AGENTS, CALLS, trees
 
 # Why a host grants more, or less, than its files declare along a chain: each is a finding.
@@ -153,3 +155,55 @@ def test_each_cause_makes_a_difference_by_itself() -> None:
         (project,) = load_tree(Memory(files)).projects
         assert code in {finding.code for finding in project.findings}, code
         assert parts(project)[0], code
+
+
+def chain_of(
+    workspace: Workspace, change: Change, names: tuple[str, ...], reading: str
+) -> Chain | None:
+    """Return a chain of the project of *change*, or None where it cannot come about."""
+    for project in workspace.projects:
+        if project.title == change.project:
+            try:
+                chain = Chain.start(names[0], project.reading(reading))
+                for name in names[1:]:
+                    chain = chain.spawn(name)
+            except SpawnDenied:
+                return None
+            return chain
+    return None
+
+
+def shown(decision: Decision) -> tuple[Effect, tuple[Because, ...]]:
+    return decision.effect, decision.because
+
+
+def confirmed(sides: list[Workspace], change: Change, names: tuple[str, ...], reading: str) -> bool:
+    """Return whether both sides decide for a chain what *change* says of it."""
+    found = [chain_of(side, change, names, reading) for side in sides]
+    if change.what != "rule":
+        return [chain is None for chain in found] == [
+            change.what == "agent-added",
+            change.what == "agent-removed",
+        ]
+    if found[0] is None or found[1] is None:
+        return False
+    difference = change.difference
+    decisions = [chain.decide(difference.tool, difference.call) for chain in found]
+    said = [difference.before, difference.after]
+    if names == change.chain and reading == change.readings[0]:
+        return [shown(d) for d in decisions] == [shown(d) for d in said]
+    return [d.effect for d in decisions] == [d.effect for d in said]
+
+
+@settings(max_examples=40)
+@given(trees(), trees())
+def test_both_sides_decide_the_witness_of_every_change_as_it_says(
+    one: dict[str, str], other: dict[str, str]
+) -> None:
+    sides = [load_tree(Memory(files)) for files in (one, other)]
+    for change in diff_workspaces(*sides).changes:
+        assert change.difference.before.effect is not change.difference.after.effect
+        for reading in change.readings:
+            assert confirmed(sides, change, change.chain, reading), change
+        for names in change.also:
+            assert any(confirmed(sides, change, names, each) for each in change.readings), change

@@ -213,7 +213,7 @@ def test_the_counts_of_headings_add_up_to_those_of_the_summary(nine, capsys) -> 
     )
     shown = len(re.findall(r"^    chain    ", text, re.MULTILINE))
     assert sum(int(groups or total) for total, groups in headings) == shown
-    widened, narrowed = re.findall(r"(\d+) widened,\s+(\d+)\s+narrowed", text)[0]
+    widened, narrowed = re.findall(r"(\d+)\s+widened,\s+(\d+)\s+narrowed", text)[0]
     assert sum(int(total) for total, _ in headings) == int(widened) + int(narrowed)
 
 

@@ -10,6 +10,7 @@ from policy.audit import Audit, ProjectAudit, audit
 from policy.cli.console import Console
 from policy.cli.inputs import add_profile, load
 from policy.cli.running import internal_error
+from policy.compare import Known
 from policy.finding import Finding, Severity
 from policy.lint import lint
 from policy.render.as_json import dumps
@@ -75,10 +76,11 @@ def _audit(workspace: Workspace, console: Console) -> Audit:
     """Return the audit, project by project, so that one mistake hides no other project."""
     projects: list[ProjectAudit] = []
     problems: list[Finding] = []
+    known: Known = {}
     for project in workspace.projects:
         alone = attrs.evolve(workspace, projects=(project,))
         try:
-            projects += audit(alone, progress=console.progress).projects
+            projects += audit(alone, progress=console.progress, known=known).projects
         except Exception as error:  # noqa: BLE001  # reported, and the rest is printed
             if len(problems) < _MOST_REPORTS:
                 internal_error(error, console, project.title)

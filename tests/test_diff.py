@@ -1,0 +1,88 @@
+"""What is told of two workspaces, beyond which decisions differ: which chains share what, and by which rules."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy.compare import Comparison, Known
+from policy.diff import diff_workspaces
+from policy.files import Memory
+from policy.table import Table
+from policy.workspace import Workspace, load_tree
+from tests.strategies import compiled, scopes
+
+
+def settings(**permissions: list[str]) -> Workspace:
+    text = json.dumps({"permissions": permissions})
+    return load_tree(Memory({".claude/settings.json": text}))
+
+
+def test_what_chains_share_is_told_once_whatever_their_links_are_called() -> None:
+    diff = diff_workspaces(settings(), settings(allow=["Bash(npm run:*)"]))
+    told = [change for change in diff.changes if change.difference.tool == "Bash"]
+    assert [(change.chain, change.readings) for change in told] == [
+        (("main",), ("attenuated", "enforced"))
+    ]
+    assert {("main", "Explore"), ("main", "claude"), ("main", "fork")} <= {*told[0].also}
+
+
+def test_a_change_names_the_links_of_the_chain_that_it_shows() -> None:
+    agents = {
+        f".claude/agents/{name}.md": f"---\nname: {name}\ndescription: x\ntools: Read{more}\n---\n"
+        for name, more in (("ann", ""), ("bob", ""))
+    }
+    wider = {path: text.replace("Read", "Read, WebSearch") for path, text in agents.items()}
+    diff = diff_workspaces(load_tree(Memory(agents)), load_tree(Memory(wider)))
+    for change in diff.changes:
+        for decision in (change.difference.before, change.difference.after):
+            assert {because.link for because in decision.because} <= {*change.chain}
+
+
+# --- what was compared before -----------------------------------------------------------
+
+
+def spelled(comparison: Comparison) -> object:
+    calls = [(d.tool, str(d.call)) for d in comparison.differences]
+    return comparison, calls
+
+
+@given(st.lists(scopes(), min_size=3, max_size=3))
+def test_what_was_compared_before_changes_no_answer(drawn) -> None:
+    tables = [compiled(scope) for scope in drawn]
+    known: Known = {}
+    for one, other in itertools.permutations([*tables, tables[0] & tables[1]], 2):
+        found = one.differences(other, known)
+        assert spelled(found) == spelled(one.differences(other))
+
+
+def table(**permissions: list[str]) -> Table:
+    return settings(**permissions).chain("main").table
+
+
+@pytest.mark.parametrize("rules", [{"deny": ["Edit(**)"]}, {"deny": ["Read(.env)"]}, {}])
+def test_a_command_is_compared_again_where_rules_about_files_differ(rules) -> None:
+    """The lines about commands are the same; what they open is not."""
+    known: Known = {}
+    plain, wider = table(), table(allow=["Bash(cat:*)", "Bash(tee:*)"])
+    assert plain.differences(wider, known).differences
+    other = table(**{"allow": [], **rules})
+    allowed = ["Bash(cat:*)", "Bash(tee:*)", *rules.get("allow", [])]
+    wider = table(**{**rules, "allow": allowed})
+    assert spelled(other.differences(wider, known)) == spelled(other.differences(wider))
+
+
+def test_the_same_lines_are_searched_once(monkeypatch) -> None:
+    known: Known = {}
+    one = table(), table(allow=["Bash(ls:*)"])
+    found = one[0].differences(one[1], known)
+    monkeypatch.setattr("policy.compare._differing", None)
+    other = table(deny=["WebSearch"]), table(deny=["WebSearch"], allow=["WebFetch", "Read(x)"])
+    with pytest.raises(TypeError):
+        other[0].differences(other[1], known)
+    again = table(), table(allow=["Bash(ls:*)"])
+    assert spelled(again[0].differences(again[1], known)) == spelled(found)
