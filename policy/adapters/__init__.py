@@ -12,6 +12,7 @@ imports any of them: deciding knows no runtime.
 
 from __future__ import annotations
 
-from policy.adapters.guard import CallDenied, Guard, Verdict
+from policy.adapters.guard import Guard
+from policy.adapters.verdict import CallDenied, Verdict
 
 __all__ = ["CallDenied", "Guard", "Verdict"]

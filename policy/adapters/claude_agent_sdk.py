@@ -21,8 +21,9 @@ from threading import Lock
 from typing import Any
 
 from policy.adapters.extras import extra
-from policy.adapters.guard import Guard, Verdict, unapproved
+from policy.adapters.guard import Guard
 from policy.adapters.messages import FAILED
+from policy.adapters.verdict import Verdict, unapproved
 from policy.chain import Chain, SpawnDenied
 from policy.effect import Effect
 

@@ -18,7 +18,8 @@ from typing import Any
 
 from policy.adapters.approvals import Seals
 from policy.adapters.extras import extra
-from policy.adapters.guard import Guard, Verdict, unapproved
+from policy.adapters.guard import Guard
+from policy.adapters.verdict import Verdict, unapproved
 from policy.chain import Chain
 from policy.effect import Effect
 

@@ -17,100 +17,22 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Final, TypeVar
 
-import attrs
-
 from policy.adapters.messages import FAILED, denial, question, spawn_denial
-from policy.adapters.remaining import always_granted, may_call, may_start
-from policy.anchors import Folders
+from policy.adapters.program import Program, Running, folders_here
+from policy.adapters.remaining import always_granted
+from policy.adapters.verdict import CallDenied, Verdict, unapproved
 from policy.chain import Chain, SpawnDenied
-from policy.decision import Decision
 from policy.effect import Effect
-from policy.table import Table
 
-__all__ = ["CallDenied", "Guard", "Verdict", "unapproved"]
+__all__ = ["Guard"]
 
 _T = TypeVar("_T")
 
 
-@attrs.frozen
-class Verdict:
-    """What a call gets before it runs.
-
-    Attributes:
-        effect: the answer.
-        message: what the model is told (DENY) or a person is asked (ASK).
-        decision: with its reasons; None where the checker itself failed.
-        chain: in which the call would run; None where there is none.
-        started: the narrower chain of the agent that the call starts, if it does.
-
-    """
-
-    effect: Effect
-    message: str = ""
-    decision: Decision | None = attrs.field(default=None, repr=False)
-    chain: Chain | None = None
-    started: Chain | None = None
-
-
-class CallDenied(Exception):
-    """A call that does not run. Its text is what the model is told."""
-
-    def __init__(self, verdict: Verdict) -> None:
-        super().__init__(verdict.message)
-        self.verdict = verdict
-
-
 _FAILED: Final = Verdict(Effect.DENY, FAILED)
 _ALLOWED: Final = Effect.ALLOW
-
-
-@attrs.frozen
-class _Running:
-    """The call that is running: of which agent, and of which agent it starts one."""
-
-    chain: Chain
-    started: Chain | None
-
-
-@attrs.frozen(eq=False)
-class _Root:
-    """What the guards of one program share."""
-
-    chain: Chain
-    names: Mapping[str, str]
-    prefix: str
-    starts: Mapping[str, str]
-    folders: Folders | None
-    # One for each program that is guarded: chains of two policies are not compared.
-    running: ContextVar[_Running | None] = attrs.field(
-        factory=lambda: ContextVar("policy_running", default=None)
-    )
-    offered: dict[tuple[str, str, str], bool] = attrs.field(factory=dict)
-    tables: dict[str, Table] = attrs.field(factory=dict)
-
-    def table(self, chain: Chain) -> Table:
-        """Return what a chain may do on this machine."""
-        if self.folders is None:
-            return chain.table
-        key = chain.table.hash
-        table = self.tables.get(key)
-        if table is None:
-            if len(self.tables) >= _REMEMBERED:
-                self.tables.clear()
-            table = self.tables[key] = self.folders.table(chain.table)
-        return table
-
-    def runtime_name(self, tool: str) -> str:
-        """Return what the runtime calls a tool of the policy."""
-        named = next((name for name, other in self.names.items() if other == tool), None)
-        return named or tool.removeprefix(self.prefix)
-
-
-# Tables, and answers of whether a tool can be called at all, that are kept.
-_REMEMBERED = 4096
 
 
 class Guard:
@@ -130,7 +52,7 @@ class Guard:
 
     """
 
-    __slots__ = ("_agent", "_root")
+    __slots__ = ("_agent", "_fixed", "_program")
 
     def __init__(
         self,
@@ -142,14 +64,22 @@ class Guard:
         project: str | os.PathLike[str] | None = ".",
         home: str | os.PathLike[str] = "~",
     ) -> None:
-        folders = None if project is None else _folders(project, home)
-        self._root = _Root(chain, dict(names or {}), prefix, dict(starts or {}), folders)
+        folders = None if project is None else folders_here(project, home)
+        self._program = Program(chain, dict(names or {}), prefix, dict(starts or {}), folders)
         self._agent = chain.names[-1]
+        self._fixed: Chain | None = None
 
     def agent(self, name: str) -> Guard:
         """Return the guard of agents called *name*, whoever starts them."""
+        return self._other(name, None)
+
+    def at(self, chain: Chain) -> Guard:
+        """Return the guard of the last agent of *chain*, where the runtime hands the chain on."""
+        return self._other(chain.names[-1], chain)
+
+    def _other(self, agent: str, fixed: Chain | None) -> Guard:
         other = object.__new__(type(self))
-        other._root, other._agent = self._root, name
+        other._program, other._agent, other._fixed = self._program, agent, fixed
         return other
 
     @property
@@ -159,11 +89,11 @@ class Guard:
 
     def starts(self, tool: str) -> str | None:
         """Return the agent that a tool of the runtime starts, if it starts one."""
-        return self._root.starts.get(tool)
+        return self._program.starts.get(tool)
 
     def named(self, tool: str) -> str:
         """Return what the policy calls a tool of the runtime."""
-        return self._root.names.get(tool) or self._root.prefix + tool
+        return self._program.named(tool)
 
     @property
     def chain(self) -> Chain:
@@ -174,11 +104,13 @@ class Guard:
                 does may not start it unasked.
 
         """
-        running = self._root.running.get()
+        if self._fixed is not None:
+            return self._fixed
+        running = self._program.running.get()
         if running is None:
-            if self._agent != self._root.chain.names[-1]:
-                raise SpawnDenied(self._agent, self._root.chain.names[-1], "not-started")
-            return self._root.chain
+            if self._agent != self._program.chain.names[-1]:
+                raise SpawnDenied(self._agent, self._program.chain.names[-1], "not-started")
+            return self._program.chain
         if running.started is not None and running.started.names[-1] == self._agent:
             return running.started
         chain = running.chain.spawn(self._agent)
@@ -195,9 +127,11 @@ class Guard:
             SpawnDenied: as for `chain`.
 
         """
-        running = self._root.running.get()
-        if running is not None and running.chain.names[-1] == self._agent:
-            return running.chain
+        running = self._program.running.get()
+        if running is not None:
+            for chain in (running.started, running.chain):
+                if chain is not None and chain.names[-1] == self._agent:
+                    return chain
         return self.chain
 
     def check(
@@ -238,16 +172,16 @@ class Guard:
             return _FAILED
 
     def _check(self, chain: Chain, tool: str, arguments: Mapping[str, object]) -> Verdict:
-        agent = self._root.starts.get(tool)
+        agent = self._program.starts.get(tool)
         if agent is not None:
             return _start(chain, agent, tool, arguments)
-        table = self._root.table(chain)
+        table = self._program.table(chain)
         decision = table.decide(self.named(tool), dict(arguments))
         if decision.effect is _ALLOWED:
             return Verdict(_ALLOWED, "", decision, chain)
         if decision.effect is Effect.ASK:
             return Verdict(Effect.ASK, question(tool, arguments, decision), decision, chain)
-        said = denial(table, self.named(tool), decision, self._root.runtime_name)
+        said = denial(table, self.named(tool), decision, self._program.runtime_name)
         return Verdict(Effect.DENY, said, decision, chain)
 
     @contextmanager
@@ -260,11 +194,21 @@ class Guard:
         """
         if verdict.effect is Effect.DENY or verdict.chain is None:
             raise CallDenied(verdict)
-        token = self._root.running.set(_Running(verdict.chain, verdict.started))
+        token = self._program.running.set(Running(verdict.chain, verdict.started))
         try:
             yield
         finally:
-            self._root.running.reset(token)
+            self._program.running.reset(token)
+
+    def run_on(self, verdict: Verdict) -> None:
+        """Say that the call of *verdict* runs, for the rest of this task and what it starts.
+
+        For a runtime that tells of a call before it runs, and runs each in a
+        task of its own. Raises CallDenied where it may not run.
+        """
+        if verdict.effect is Effect.DENY or verdict.chain is None:
+            raise CallDenied(verdict)
+        self._program.running.set(Running(verdict.chain, verdict.started))
 
     def call(
         self,
@@ -321,7 +265,7 @@ class Guard:
         """
         try:
             chain = self.chain if chain_of is None else chain_of()
-            return [tool for tool in tools if self._is_offered(chain, tool)]
+            return [tool for tool in tools if self._program.is_offered(chain, tool)]
         except Exception:  # noqa: BLE001  # its calls are denied, so none is worth offering
             return []
 
@@ -338,40 +282,13 @@ class Guard:
 
         """
         try:
-            table = self._root.table(self.chain if chain_of is None else chain_of())
+            table = self._program.table(self.chain if chain_of is None else chain_of())
             return [tool for tool in tools if always_granted(table, self.named(tool))]
         except Exception:  # noqa: BLE001  # what cannot be decided is not granted
             return []
 
-    def _is_offered(self, chain: Chain, tool: str) -> bool:
-        known = self._root.offered
-        key = (str(chain), chain.table.hash, tool)
-        found = known.get(key)
-        if found is None:
-            agent = self._root.starts.get(tool)
-            if agent is not None:
-                found = may_start(chain, agent)
-            else:
-                found = may_call(self._root.table(chain), self.named(tool))
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            known[key] = found
-        return found
-
     def __repr__(self) -> str:
-        return f"<Guard {self._agent} below {self._root.chain}>"
-
-
-def _folders(project: str | os.PathLike[str], home: str | os.PathLike[str]) -> Folders:
-    """Return two folders of this machine; the project under every name that it has."""
-    # `Path` follows links, or keeps `..`.
-    named = os.path.abspath(project)  # noqa: PTH100
-    real = os.path.realpath(named)
-    return Folders(
-        named,
-        os.path.abspath(os.path.expanduser(home)),  # noqa: PTH100, PTH111
-        () if real == named else (real,),
-    )
+        return f"<Guard {self._agent} below {self._program.chain}>"
 
 
 def _start(chain: Chain, agent: str, tool: str, arguments: Mapping[str, object]) -> Verdict:
@@ -380,9 +297,3 @@ def _start(chain: Chain, agent: str, tool: str, arguments: Mapping[str, object])
     decision = chain.spawning(agent)
     said = "" if decision.effect is _ALLOWED else question(tool, arguments, decision)
     return Verdict(decision.effect, said, decision, chain, started)
-
-
-def unapproved(verdict: Verdict) -> Verdict:
-    """Return the denial of a call that was asked for and that nobody approved."""
-    said = "This call needs the approval of a person, and was not approved."
-    return attrs.evolve(verdict, effect=Effect.DENY, message=said)

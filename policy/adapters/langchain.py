@@ -18,7 +18,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from policy.adapters.extras import extra
-from policy.adapters.guard import Guard, Verdict, unapproved
+from policy.adapters.guard import Guard
+from policy.adapters.verdict import Verdict, unapproved
 from policy.effect import Effect
 
 with extra("langchain", "langchain"):

@@ -52,12 +52,27 @@ def _pydantic_ai() -> dict[str, Any]:
     return {"Agent": Agent, "model": TestModel(), "tools": []}
 
 
+def _openai_agents() -> dict[str, Any]:
+    from agents import Agent
+
+    return {"Agent": Agent, "tools": []}
+
+
+def _google_adk() -> dict[str, Any]:
+    from google.adk.agents import LlmAgent
+    from google.adk.apps import App
+
+    return {"App": App, "main_agent": LlmAgent(name="main", model="played")}
+
+
 # The first word of an example -> its library, and what it takes for granted.
 NEEDS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     "FastMCP": ("fastmcp", _fastmcp),
     "Claude": ("claude_agent_sdk", _claude),
     "LangChain": ("langchain", _langchain),
     "Pydantic": ("pydantic_ai", _pydantic_ai),
+    "OpenAI": ("agents", _openai_agents),
+    "Google": ("google.adk", _google_adk),
 }
 
 

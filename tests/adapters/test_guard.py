@@ -7,6 +7,7 @@ import contextvars
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,19 @@ def test_a_denied_tool_is_answered_with_the_tools_that_remain_by_the_names_of_th
         "This call of `erase` is denied: no rule grants it."
         " Tools that may be called: `Task`, `ask_explorer`, `look`, `send`, `shell`."
     )
+
+
+def test_agents_with_the_same_rules_are_told_their_own_names(tmp_path: Path) -> None:
+    rules = "{ allow Bash(ls *)\ndeny Bash(rm *) }\n"
+    text = f"root main\nagent main {{ allow *, Task }}\nagent one {rules}agent two {rules}"
+    (tmp_path / "x.policy").write_text(text)
+    workspace = policy.load(tmp_path)
+    both = Guard(workspace.chain("main"), starts={"ask_one": "one", "ask_two": "two"})
+
+    for name in ("one", "two"):
+        guard = both.agent(name)
+        verdict = both.call(f"ask_{name}", {}, partial(guard.check, "Bash", {"command": "rm x"}))
+        assert f"of `{name}`" in verdict.message
 
 
 def test_a_message_shows_no_hidden_character_of_a_rule(tmp_path: Path) -> None:

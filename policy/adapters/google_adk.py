@@ -1,0 +1,162 @@
+"""Google ADK: a plugin of an app or a runner.
+
+    runner = Runner(..., plugins=[..., PolicyPlugin(guard)])
+
+It decides the calls of every agent below the runner. An agent has the chain
+of its place: from the root of its tree down, each started by the one above; the root of
+a tree that a tool runs (`AgentTool`) is started by the agent that called the tool. A transfer
+goes to an agent's own sub-agents, where the policy allows it unasked, or back up;
+to any other agent it is denied, since that one would not be below the one that
+transfers. What is asked for requests a confirmation, as a tool that requires it.
+
+The plugin belongs last in the list, and callbacks of single agents must not change
+the arguments of a call, since they come after it. Tools that the model runs are
+offered where every call of them is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from policy.adapters.extras import extra
+from policy.adapters.guard import Guard
+from policy.adapters.messages import FAILED
+from policy.adapters.verdict import Verdict, unapproved
+from policy.chain import Chain, SpawnDenied
+from policy.effect import Effect
+
+with extra("google-adk", "google.adk"):
+    from google.adk.agents import LlmAgent
+    from google.adk.plugins.base_plugin import BasePlugin
+    from google.adk.tools.agent_tool import AgentTool
+    from google.adk.tools.function_tool import FunctionTool
+    from google.adk.tools.set_model_response_tool import SetModelResponseTool
+    from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
+
+__all__ = ["PolicyPlugin"]
+
+_WAITING = {"error": "This call waits for the approval of a person."}
+
+
+class PolicyPlugin(BasePlugin):
+    """Decides the calls of every agent's tools, and which of them the model is offered.
+
+    Args:
+        guard: of the agent that starts.
+
+    """
+
+    def __init__(self, guard: Guard) -> None:
+        super().__init__(name="agent-policy")
+        self._guard = guard
+
+    async def before_tool_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any
+    ) -> dict[str, Any] | None:
+        """Decide a call before it runs; what is returned is its result instead."""
+        try:
+            if isinstance(tool, SetModelResponseTool):
+                return None  # the answer of the agent, and no call
+            verdict = self._verdict(tool, tool_args, tool_context)
+        except Exception:  # noqa: BLE001  # whatever it is, it must not grant
+            return {"error": FAILED}
+        if verdict.effect is Effect.ASK:
+            confirmation = tool_context.tool_confirmation
+            if confirmation is None:
+                tool_context.request_confirmation(hint=verdict.message)
+                tool_context.actions.skip_summarization = True
+                return dict(_WAITING)
+            if confirmation.confirmed is not True:
+                verdict = unapproved(verdict)
+        if verdict.effect is Effect.DENY:
+            return {"error": verdict.message}
+        if verdict.chain is not None:
+            self._guard.run_on(verdict)  # each call is a task of its own
+        return None
+
+    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+        """Offer the tools that can be allowed."""
+        agent = callback_context.get_invocation_context().agent
+        chain_of = self._chain_of(agent)
+        started = {name: _started(tool, agent) for name, tool in llm_request.tools_dict.items()}
+        plain = [name for name, starts in started.items() if starts is None]
+        names = set(self._guard.offered(plain, chain_of=chain_of))
+        for name, starts in started.items():
+            tool = llm_request.tools_dict[name]
+            if isinstance(tool, (SetModelResponseTool, TransferToAgentTool)):
+                names.add(name)
+            elif starts is not None:
+                verdict = self._guard.check_start(starts, chain_of=chain_of)
+                names |= {name} if verdict.effect is not Effect.DENY else set()
+        tools = getattr(llm_request.config, "tools", None) or []
+        kept = [one for tool in tools if (one := self._kept(tool, names, chain_of)) is not None]
+        llm_request.config.tools = kept
+        for name in set(llm_request.tools_dict) - names:
+            del llm_request.tools_dict[name]
+
+    def _kept(self, tool: Any, names: set[str], chain_of: Callable[[], Chain]) -> Any:
+        """Return what is offered of one tool of a request, or None."""
+        declared = tool.function_declarations
+        kept = [one for one in declared or [] if one.name in names]
+        # What is beside the functions is run by the model: a search, code, ...
+        provided = [
+            field
+            for field in type(tool).model_fields
+            if field != "function_declarations" and getattr(tool, field) is not None
+        ]
+        granted = self._guard.granted(provided, chain_of=chain_of)
+        if not kept and not granted:
+            return None
+        dropped = dict.fromkeys(set(provided) - set(granted))
+        return tool.model_copy(update={"function_declarations": kept or None, **dropped})
+
+    def _verdict(self, tool: Any, arguments: dict[str, Any], context: Any) -> Verdict:
+        agent = context.get_invocation_context().agent
+        chain_of = self._chain_of(agent)
+        if isinstance(tool, TransferToAgentTool):
+            return self._transfer(agent, str(arguments.get("agent_name")), chain_of)
+        starts = _started(tool, agent)
+        if starts is not None:
+            return self._guard.check_start(starts, chain_of=chain_of)
+        return self._guard.check(tool.name, arguments, chain_of=chain_of)
+
+    def _transfer(self, agent: Any, target: str, chain_of: Callable[[], Chain]) -> Verdict:
+        if target in (above.name for above in _path(agent)[:-1]):
+            return Verdict(Effect.ALLOW)  # back to whoever started it
+        verdict = self._guard.check_start(target, chain_of=chain_of)
+        if target not in (below.name for below in agent.sub_agents):
+            verdict = Verdict(Effect.DENY, f"This agent may not transfer to `{target}`.")
+        if verdict.effect is Effect.ASK:
+            return unapproved(verdict)  # there is nobody to ask on the way to another agent
+        return verdict
+
+    def _chain_of(self, agent: Any) -> Callable[[], Chain]:
+        def chain() -> Chain:
+            root, *below = _path(agent)
+            found = self._guard.agent(root.name).calling
+            for one in below:
+                above, found = found, found.spawn(one.name)
+                if found.links[-1].confirm:
+                    raise SpawnDenied(one.name, above.names[-1], "not-started")
+            return found
+
+        return chain
+
+
+def _path(agent: Any) -> list[Any]:
+    """Return the agents that make calls, from the root of the tree to *agent*."""
+    path = []
+    while agent is not None:
+        if isinstance(agent, LlmAgent):
+            path.append(agent)
+        agent = agent.parent_agent
+    return path[::-1]
+
+
+def _started(tool: Any, agent: Any) -> str | None:
+    """Return the agent that a tool of *agent* runs, if it runs one."""
+    if isinstance(tool, AgentTool):
+        return str(tool.agent.name)
+    below = {one.name for one in getattr(agent, "sub_agents", ())}
+    return str(tool.name) if tool.name in below and not isinstance(tool, FunctionTool) else None

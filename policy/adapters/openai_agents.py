@@ -1,0 +1,126 @@
+"""OpenAI Agents: an agent whose tools and handoffs are guarded.
+
+    agent = guarded(Agent(name="main", tools=[...], handoffs=[...]), guard)
+
+Function tools are decided when they run, those of MCP servers included. What is asked for
+interrupts the run as a tool that needs approval does (`result.interruptions`).
+Tools of any other kind are offered where every call of them is allowed, since
+no call of them can be decided here.
+
+A handoff starts the agent of its target: it is there where the policy allows it
+unasked, and the target has the narrower chain, in whichever direction it hands on. An
+agent that is run by a tool has `guard.agent(NAME)`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from policy.adapters.extras import extra
+from policy.adapters.guard import Guard
+from policy.adapters.verdict import CallDenied, Verdict, unapproved
+from policy.effect import Effect
+
+with extra("openai-agents", "agents"):
+    from agents import Agent, FunctionTool, Handoff, handoff
+
+__all__ = ["PolicyAgent", "guarded"]
+
+
+@dataclass
+class PolicyAgent(Agent):
+    """An agent whose calls are decided by a guard; made by `guarded`."""
+
+    guard: Guard = field(kw_only=True)
+
+    async def get_all_tools(self, run_context: Any) -> list[Any]:
+        """Return the tools that can be allowed, each deciding its calls."""
+        tools = await super().get_all_tools(run_context)
+        here = [tool.name for tool in tools if isinstance(tool, FunctionTool)]
+        there = [tool.name for tool in tools if not isinstance(tool, FunctionTool)]
+        offered, granted = set(self.guard.offered(here)), set(self.guard.granted(there))
+        return [
+            _decided(tool, self.guard) if isinstance(tool, FunctionTool) else tool
+            for tool in tools
+            if tool.name in (offered if isinstance(tool, FunctionTool) else granted)
+        ]
+
+
+def guarded(agent: Any, guard: Guard) -> Any:
+    """Return *agent* with tools and handoffs that *guard* decides.
+
+    Raises:
+        TypeError: it is an agent of a class of its own, which may run tools by
+            ways of its own.
+
+    """
+    if type(agent) is not Agent:
+        msg = f"expected an `Agent`, found `{type(agent).__name__}`"
+        raise TypeError(msg)
+    values = {one.name: getattr(agent, one.name) for one in fields(agent) if one.init}
+    values["handoffs"] = [_handoff(one, guard) for one in agent.handoffs]
+    return PolicyAgent(**values, guard=guard)
+
+
+def _arguments(text: str) -> Any:
+    try:
+        return json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return None  # which is denied
+
+
+def _decided(tool: Any, guard: Guard) -> Any:
+    """Return a function tool that decides its calls."""
+
+    async def invoke(context: Any, text: str) -> Any:
+        verdict = guard.check(tool.name, _arguments(text))
+        if verdict.effect is Effect.ASK:
+            approved = context.is_tool_approved(context.tool_name, context.tool_call_id)
+            if approved is not True:
+                verdict = unapproved(verdict)
+        if verdict.effect is Effect.DENY:
+            return verdict.message
+        with guard.running(verdict):
+            return await tool.on_invoke_tool(context, text)
+
+    async def needs_approval(context: Any, arguments: dict[str, Any], call: str) -> bool:
+        # What is denied needs nobody's approval: it does not run.
+        effect = guard.check(tool.name, arguments).effect
+        if effect is Effect.ALLOW and tool.needs_approval is not False:
+            own = tool.needs_approval
+            return bool(await own(context, arguments, call) if callable(own) else own)
+        return effect is Effect.ASK
+
+    return replace(tool, on_invoke_tool=invoke, needs_approval=needs_approval)
+
+
+def _handoff(target: Any, guard: Guard) -> Any:
+    """Return a handoff to an agent below the chain of *guard*."""
+    original = target if isinstance(target, Handoff) else handoff(target)
+
+    def verdict() -> Verdict:
+        return guard.check_start(original.agent_name)
+
+    async def is_enabled(context: Any, agent: Any) -> bool:
+        enabled = original.is_enabled
+        if callable(enabled):
+            enabled = enabled(context, agent)
+            if inspect.isawaitable(enabled):
+                enabled = await enabled
+        # There is nobody to ask on the way to another agent.
+        return bool(enabled) and verdict().effect is Effect.ALLOW
+
+    async def invoke(context: Any, text: str) -> Any:
+        found = verdict()
+        if found.effect is not Effect.ALLOW or found.started is None:
+            raise CallDenied(found if found.effect is Effect.DENY else unapproved(found))
+        agent = await original.on_invoke_handoff(context, text)
+        if agent.name != original.agent_name:
+            msg = f"the handoff to `{original.agent_name}` led to `{agent.name}`"
+            raise TypeError(msg)
+        return guarded(agent, guard.at(found.started))
+
+    return replace(original, on_invoke_handoff=invoke, is_enabled=is_enabled)

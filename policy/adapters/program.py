@@ -1,0 +1,94 @@
+"""What the guards of one program share: names, folders, and which call is running."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextvars import ContextVar
+
+import attrs
+
+from policy.adapters.remaining import may_call, may_start
+from policy.anchors import Folders
+from policy.chain import Chain
+from policy.table import Table
+
+__all__ = ["Program", "Running", "folders_here"]
+
+# Tables, and answers of whether a tool can be called at all, that are kept.
+_REMEMBERED = 4096
+
+
+@attrs.frozen
+class Running:
+    """The call that is running: of which agent, and of which agent it starts one."""
+
+    chain: Chain
+    started: Chain | None
+
+
+@attrs.frozen(eq=False)
+class Program:
+    """What the guards of one program share."""
+
+    chain: Chain
+    names: Mapping[str, str]
+    prefix: str
+    starts: Mapping[str, str]
+    folders: Folders | None
+    # One for each program that is guarded: chains of two policies are not compared.
+    running: ContextVar[Running | None] = attrs.field(
+        factory=lambda: ContextVar("policy_running", default=None)
+    )
+    offered: dict[tuple[str, str, str], bool] = attrs.field(factory=dict)
+    tables: dict[tuple[str, str], Table] = attrs.field(factory=dict)
+
+    def table(self, chain: Chain) -> Table:
+        """Return what a chain may do on this machine."""
+        if self.folders is None:
+            return chain.table
+        # Chains whose tables are equal have other links to name.
+        key = (str(chain), chain.table.hash)
+        table = self.tables.get(key)
+        if table is None:
+            if len(self.tables) >= _REMEMBERED:
+                self.tables.clear()
+            table = self.tables[key] = self.folders.table(chain.table)
+        return table
+
+    def runtime_name(self, tool: str) -> str:
+        """Return what the runtime calls a tool of the policy."""
+        named = next((name for name, other in self.names.items() if other == tool), None)
+        return named or tool.removeprefix(self.prefix)
+
+    def named(self, tool: str) -> str:
+        """Return what the policy calls a tool of the runtime."""
+        return self.names.get(tool) or self.prefix + tool
+
+    def is_offered(self, chain: Chain, tool: str) -> bool:
+        """Return whether some call of a tool of the runtime can be allowed, or asked for."""
+        known = self.offered
+        key = (str(chain), chain.table.hash, tool)
+        found = known.get(key)
+        if found is None:
+            agent = self.starts.get(tool)
+            if agent is not None:
+                found = may_start(chain, agent)
+            else:
+                found = may_call(self.table(chain), self.named(tool))
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            known[key] = found
+        return found
+
+
+def folders_here(project: str | os.PathLike[str], home: str | os.PathLike[str]) -> Folders:
+    """Return two folders of this machine; the project under every name that it has."""
+    # `Path` follows links, or keeps `..`.
+    named = os.path.abspath(project)  # noqa: PTH100
+    real = os.path.realpath(named)
+    return Folders(
+        named,
+        os.path.abspath(os.path.expanduser(home)),  # noqa: PTH100, PTH111
+        () if real == named else (real,),
+    )

@@ -1,0 +1,306 @@
+"""Google ADK: runners with a model that is played."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from policy.adapters import Guard
+from tests.adapters import Broken, runtime
+
+pytestmark = runtime("google-adk", "google.adk")
+
+Call = tuple[str, dict[str, Any]]
+
+
+def model(*calls: Call, offered: list[set[str]] | None = None) -> Any:
+    """Return a model that makes *calls* one by one, and then repeats the last result."""
+    from google.adk.models import BaseLlm, LlmResponse
+    from google.genai import types
+
+    made = 0
+
+    class Played(BaseLlm):
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+            nonlocal made
+            if offered is not None:
+                offered.append(_offered(llm_request))
+            parts = [p for c in llm_request.contents for p in c.parts or []]
+            results = [p.function_response.response for p in parts if p.function_response]
+            if made < len(calls):
+                name, args = calls[made]
+                made += 1
+                part = types.Part(function_call=types.FunctionCall(name=name, args=args))
+            else:
+                part = types.Part(text=str(results[-1:]))
+            yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+    return Played(model="played")
+
+
+def _offered(request: Any) -> set[str]:
+    names: set[str] = set()
+    for tool in request.config.tools or []:
+        names |= {one.name for one in tool.function_declarations or []}
+        names |= {
+            field
+            for field in type(tool).model_fields
+            if field != "function_declarations" and getattr(tool, field) is not None
+        }
+    return names
+
+
+class Team:
+    """Agents below one guard, and what their tools did."""
+
+    def __init__(self, guard: Guard) -> None:
+        self.guard = guard
+        self.ran: list[str] = []
+
+    def agent(self, name: str, played: Any, *more: Any, **options: Any) -> Any:
+        from google.adk.agents import LlmAgent
+
+        def shell(command: str) -> str:
+            """Run a command."""
+            self.ran.append(command)
+            return f"ran {command}"
+
+        async def look() -> str:
+            """Look around."""
+            self.ran.append("look")
+            return "seen"
+
+        def send(to: str) -> str:
+            """Send a message."""
+            self.ran.append(to)
+            return "sent"
+
+        def erase() -> str:
+            """Erase all."""
+            self.ran.append("erase")
+            return "erased"
+
+        tools = [shell, look, send, erase, *more]
+        return LlmAgent(name=name, model=played, tools=tools, **options)
+
+    def runner(self, agent: Any) -> Runner:
+        return Runner(agent, self.guard)
+
+
+class Runner:
+    """A session with an agent."""
+
+    def __init__(self, agent: Any, guard: Guard) -> None:
+        from google.adk.apps import App
+        from google.adk.runners import InMemoryRunner
+
+        from policy.adapters.google_adk import PolicyPlugin
+
+        app = App(name="app", root_agent=agent, plugins=[PolicyPlugin(guard)])
+        self.runner = InMemoryRunner(app=app)
+        self.session: Any = None
+
+    async def arun(self, *parts: Any) -> list[Any]:
+        from google.genai import types
+
+        if self.session is None:
+            service = self.runner.session_service
+            self.session = await service.create_session(app_name="app", user_id="u")
+        message = types.Content(role="user", parts=[*parts] or [types.Part(text="go")])
+        return [
+            event
+            async for event in self.runner.run_async(
+                user_id="u", session_id=self.session.id, new_message=message
+            )
+        ]
+
+    def run(self, *parts: Any) -> str:
+        return text(asyncio.run(self.arun(*parts)))
+
+
+def text(events: list[Any]) -> str:
+    parts = [p for e in events if e.content for p in e.content.parts or []]
+    return str([p.text or (p.function_response and p.function_response.response) for p in parts])
+
+
+def run_by_tool(agent: Any) -> Any:
+    from google.adk.tools.agent_tool import AgentTool
+
+    return AgentTool(agent)
+
+
+@pytest.fixture
+def team(guard: Guard) -> Team:
+    return Team(guard)
+
+
+def test_a_denied_call_does_not_run_and_the_model_is_told(team: Team) -> None:
+    played = model(("shell", {"command": "ls x"}), ("shell", {"command": "rm x"}))
+
+    said = team.runner(team.agent("main", played)).run()
+    assert team.ran == ["ls x"]
+    assert "rule `Bash(rm *)` of `main`" in said
+    assert "allowed `Bash(ls *)`" in said
+
+
+def test_tools_that_can_never_be_allowed_are_not_offered(team: Team) -> None:
+    offered: list[set[str]] = []
+    others = [run_by_tool(team.agent(name, model())) for name in ("explore", "careful", "nobody")]
+
+    team.runner(team.agent("main", model(offered=offered), *others)).run()
+    assert offered == [{"shell", "look", "send", "explore", "careful"}]
+
+
+def test_a_tool_of_the_model_is_offered_where_all_its_calls_are_allowed(team: Team) -> None:
+    from google.adk.models import LlmRequest
+    from google.genai import types
+
+    from policy.adapters.google_adk import PolicyPlugin
+
+    plugin = PolicyPlugin(Guard(team.guard.chain, names={"google_search": "look"}))
+    search, code = types.GoogleSearch(), types.ToolCodeExecution()
+    both = types.Tool(google_search=search, code_execution=code)
+    request = LlmRequest(config=types.GenerateContentConfig(tools=[both]))
+
+    class Context:
+        def get_invocation_context(self) -> Any:
+            return type("Invocation", (), {"agent": team.agent("main", model())})
+
+    asked = plugin.before_model_callback(callback_context=Context(), llm_request=request)
+    assert asyncio.run(asked) is None
+    assert _offered(request) == {"google_search"}
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_an_asked_call_requests_a_confirmation_and_runs_when_it_is_given(
+    team: Team, approved: bool
+) -> None:
+    from google.genai import types
+
+    runner = team.runner(team.agent("main", model(("send", {"to": "bob"}))))
+    events = asyncio.run(runner.arun())
+    (asked,) = (
+        part.function_call
+        for event in events
+        for part in event.content.parts
+        if part.function_call and part.function_call.name == "adk_request_confirmation"
+    )
+
+    assert "rule `send` of `main`" in str(asked.args)
+    assert not team.ran
+    answer = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": approved})
+    said = runner.run(types.Part(function_response=answer))
+    assert team.ran == (["bob"] if approved else [])
+    assert ("sent" in said) is approved
+    assert ("not approved" in said) is not approved
+
+
+def test_an_agent_that_a_tool_runs_gets_the_narrower_chain(team: Team) -> None:
+    offered: list[set[str]] = []
+    calls = [("shell", {"command": f"{word} x"}) for word in ("ls", "cat", "rm")]
+    inner = team.agent("explore", model(*calls, offered=offered))
+    played = model(("explore", {"request": "go"}))
+
+    said = team.runner(team.agent("main", played, run_by_tool(inner))).run()
+    assert team.ran == ["ls x"]
+    assert offered[0] == {"shell", "look"}
+    assert "rule `Bash(rm *)` of `main`" in said
+
+
+def test_an_agent_cannot_widen_its_chain(team: Team) -> None:
+    """By its own policy it may do all but look."""
+    offered: list[set[str]] = []
+    calls = [("shell", {"command": "rm x"}), ("erase", {}), ("look", {})]
+    inner = team.agent("careless", model(*calls, offered=offered))
+    played = model(("careless", {"request": "go"}))
+
+    team.runner(team.agent("main", played, run_by_tool(inner))).run()
+    assert not team.ran
+    assert offered[0] == {"shell", "send"}
+
+
+def test_an_agent_that_is_transferred_to_gets_the_narrower_chain(team: Team) -> None:
+    offered: list[set[str]] = []
+    calls = [("shell", {"command": "cat x"}), ("shell", {"command": "ls x"})]
+    explore = team.agent("explore", model(*calls, offered=offered))
+    played = model(("transfer_to_agent", {"agent_name": "explore"}))
+    runner = team.runner(team.agent("main", played, sub_agents=[explore]))
+
+    runner.run()
+    assert team.ran == ["ls x"]
+    assert offered[0] == {"shell", "look", "transfer_to_agent"}
+
+
+@pytest.mark.parametrize("target", ["careful", "nobody", "careless"])
+def test_a_transfer_that_is_asked_for_denied_or_sideways_does_not_happen(
+    team: Team, target: str
+) -> None:
+    """`careful` has to be asked for, `nobody` is denied, and explore is beside `careless`."""
+    calls = [("shell", {"command": "ls reached"})]
+    other = team.agent(target, model(*calls))
+    transfer = ("transfer_to_agent", {"agent_name": target})
+    if target == "careless":
+        explore = team.agent("explore", model(transfer))
+        first = ("transfer_to_agent", {"agent_name": "explore"})
+        root = team.agent("main", model(first), sub_agents=[explore, other])
+    else:
+        root = team.agent("main", model(transfer), sub_agents=[other])
+
+    said = team.runner(root).run()
+    assert not team.ran
+    assert "not" in said
+
+
+def test_an_agent_may_transfer_back_to_whoever_started_it(team: Team) -> None:
+    back = ("transfer_to_agent", {"agent_name": "main"})
+    explore = team.agent("explore", model(back))
+    calls = [("transfer_to_agent", {"agent_name": "explore"}), ("shell", {"command": "ls x"})]
+    root = team.agent("main", model(*calls), sub_agents=[explore])
+
+    team.runner(root).run()
+    assert team.ran == ["ls x"]
+
+
+def test_an_agent_that_is_not_the_one_of_the_guard_is_denied(team: Team) -> None:
+    offered: list[set[str]] = []
+
+    said = team.runner(team.agent("explore", model(("look", {}), offered=offered))).run()
+    assert offered[0] == set()
+    assert not team.ran
+    assert said
+
+
+def test_an_exception_in_the_checker_denies() -> None:
+    from google.adk.tools.function_tool import FunctionTool
+
+    from policy.adapters.google_adk import PolicyPlugin
+
+    team = Team(Guard(Broken()))
+    said = team.runner(team.agent("main", model(("look", {})))).run()
+    assert not team.ran
+    assert said
+    # And where the tool was offered before the checker failed.
+    plugin = PolicyPlugin(Guard(Broken()))
+    tool = FunctionTool(lambda: None)
+    asked = plugin.before_tool_callback(tool=tool, tool_args={}, tool_context=None)
+    assert asyncio.run(asked) == {"error": "This call is denied: the policy could not be asked."}
+
+
+def test_agents_at_once_keep_their_chains(team: Team) -> None:
+    names = ["explore", "careless"] * 6
+    offered: dict[str, list[set[str]]] = {name: [] for name in names}
+
+    async def one(name: str) -> str:
+        inner = team.agent(name, model(("shell", {"command": "ls x"}), offered=offered[name]))
+        root = team.agent("main", model((name, {"request": "go"})), run_by_tool(inner))
+        return text(await team.runner(root).arun())
+
+    async def all_() -> list[str]:
+        return await asyncio.gather(*map(one, names))
+
+    assert all("ran ls x" in said for said in asyncio.run(all_()))
+    # `look` is explore's, and denied to careless.
+    assert offered["explore"] == [{"shell", "look"}] * 12
+    assert offered["careless"] == [{"shell", "send"}] * 12
