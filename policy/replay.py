@@ -13,16 +13,14 @@ from typing import Final
 
 import attrs
 
-from policy.anchors import Anchored, Folders
-from policy.chain import Chain, SpawnDenied
-from policy.decision import Decision, Reason
+from policy.decider import Decider
+from policy.decision import Decision
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.records.reading import Problem
 from policy.records.record import Record
-from policy.workspace import Workspace
 
-__all__ = ["Decider", "Outcome", "Replay", "Replayed", "replay"]
+__all__ = ["Outcome", "Replay", "Replayed", "replay"]
 
 
 @attrs.frozen
@@ -103,64 +101,6 @@ class Replay:
     def narrowed(self) -> int:
         """How many calls are granted less."""
         return sum(each.calls for each in self.changes) - self.widened
-
-
-class Decider:
-    """Decides logged calls by one workspace.
-
-    Args:
-        workspace: the policy.
-        reading: ``attenuated`` or ``enforced``.
-        home: the home folder of those who called, absolute; "" where unknown.
-
-    """
-
-    def __init__(self, workspace: Workspace, reading: str, home: str = "") -> None:
-        self._workspace = workspace
-        self._reading = reading
-        self._home = home
-        self._chains: dict[tuple[tuple[str, ...], str], Chain | Decision] = {}
-        self._folders: dict[str, Folders] = {}
-
-    def decide(self, record: Record) -> Decision:
-        """Return what the call of *record* gets. A chain that cannot come about is denied.
-
-        Raises:
-            PolicyError: the policy has no agent for the first link, or several.
-
-        """
-        found = self.chain(record.chain, record.cwd)
-        return found if isinstance(found, Decision) else found.decide(record.tool, record.call)
-
-    def chain(self, names: tuple[str, ...], cwd: str = "") -> Chain | Decision:
-        """Return the chain of agents *names*, or why it cannot come about.
-
-        Raises:
-            PolicyError: the policy has no agent for the first link, or several.
-
-        """
-        found = self._chains.get((names, cwd))
-        if found is None:
-            found = self._chains[names, cwd] = self._walked(names, cwd)
-        return found
-
-    def _walked(self, names: tuple[str, ...], cwd: str) -> Chain | Decision:
-        try:
-            project, first = self._workspace.find(names[0])
-            reading = project.reading(self._reading)
-            if cwd:
-                folders = self._folders.setdefault(cwd, Folders(cwd, self._home))
-                reading = Anchored(reading, folders)
-            chain = Chain.start(first, reading)
-            for name in names[1:]:
-                chain = chain.spawn(name)
-        except SpawnDenied as denied:
-            reason = _REASONS.get(denied.reason, Reason.DEFAULT)
-            return Decision(Effect.DENY, reason, denied.because, (denied.link,))
-        return chain
-
-
-_REASONS: Final = {reason.value: reason for reason in Reason}
 
 
 def replay(

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.cli import main
+from policy.decider import Decider
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.records.reading import Problem
 from policy.records.record import Record
-from policy.replay import Decider, replay
+from policy.replay import replay
 from policy.tree import Memory
 from policy.workspace import load_tree
 

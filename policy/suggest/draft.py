@@ -8,12 +8,12 @@ from policy.asked import dialect_of, semantics
 from policy.chain import SPAWN_TOOL, Chain, attenuate
 from policy.compare import Difference
 from policy.compile import compile_policy
+from policy.decider import Decider
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.notation import SEMANTICS
 from policy.parse import parse_matcher
-from policy.replay import Decider
 from policy.suggest.candidates import NOWHERE, Candidate, candidates, exact, matcher_of
 from policy.suggest.usage import Call, Usage
 from policy.syntax import (

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import attrs
 
+from policy.decider import Decider
 from policy.errors import PolicyError
 from policy.printer import print_document
 from policy.records.record import Record
-from policy.replay import Decider
 from policy.suggest.draft import Draft
 from policy.suggest.usage import Call, Usage
 from policy.syntax import Agent, Grant

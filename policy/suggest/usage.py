@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import attrs
 
 from policy.chain import SPAWN_TOOL
+from policy.decider import Decider
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.records.reading import Problem
 from policy.records.record import Record
-from policy.replay import Decider
 
 __all__ = ["Call", "Usage", "usage_of"]
 

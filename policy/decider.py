@@ -1,0 +1,72 @@
+"""Deciding calls that somebody wrote down: by which chain, in which folder."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from policy.anchors import Anchored, Folders
+from policy.chain import Chain, SpawnDenied
+from policy.decision import Decision, Reason
+from policy.effect import Effect
+from policy.projects import Projects
+from policy.records.record import Record
+
+__all__ = ["Decider"]
+
+
+class Decider:
+    """Decides logged calls by one policy.
+
+    Args:
+        projects: the policy: a workspace, or one that was compiled.
+        reading: ``attenuated`` or ``enforced``.
+        home: the home folder of those who called, absolute; "" where unknown.
+
+    """
+
+    def __init__(self, projects: Projects[Any], reading: str, home: str = "") -> None:
+        self._projects = projects
+        self._reading = reading
+        self._home = home
+        self._chains: dict[tuple[tuple[str, ...], str], Chain | Decision] = {}
+        self._folders: dict[str, Folders] = {}
+
+    def decide(self, record: Record) -> Decision:
+        """Return what the call of *record* gets. A chain that cannot come about is denied.
+
+        Raises:
+            PolicyError: the policy has no agent for the first link, or several.
+
+        """
+        found = self.chain(record.chain, record.cwd)
+        return found if isinstance(found, Decision) else found.decide(record.tool, record.call)
+
+    def chain(self, names: tuple[str, ...], cwd: str = "") -> Chain | Decision:
+        """Return the chain of agents *names*, or why it cannot come about.
+
+        Raises:
+            PolicyError: the policy has no agent for the first link, or several.
+
+        """
+        found = self._chains.get((names, cwd))
+        if found is None:
+            found = self._chains[names, cwd] = self._walked(names, cwd)
+        return found
+
+    def _walked(self, names: tuple[str, ...], cwd: str) -> Chain | Decision:
+        try:
+            project, first = self._projects.find(names[0])
+            reading = project.reading(self._reading)
+            if cwd:
+                folders = self._folders.setdefault(cwd, Folders(cwd, self._home))
+                reading = Anchored(reading, folders)
+            chain = Chain.start(first, reading)
+            for name in names[1:]:
+                chain = chain.spawn(name)
+        except SpawnDenied as denied:
+            reason = _REASONS.get(denied.reason, Reason.DEFAULT)
+            return Decision(Effect.DENY, reason, denied.because, (denied.link,))
+        return chain
+
+
+_REASONS: Final = {reason.value: reason for reason in Reason}
