@@ -14,7 +14,7 @@ import attrs
 
 from policy.decision import Because, Decision
 from policy.effect import Effect
-from policy.table import Table
+from policy.table import Bounds, Table
 
 __all__ = [
     "SPAWN_TOOL",
@@ -24,6 +24,7 @@ __all__ = [
     "Reading",
     "SpawnDenied",
     "attenuate",
+    "handed_down",
     "spawn_call",
 ]
 
@@ -113,9 +114,12 @@ def attenuate(parent: Table, child: Table) -> Table:
     delegate = None
     if child.delegate is not None or parent.delegate is not None:
         delegate = child.delegated & parent.delegated
-    above = parent.bounds
-    handed_down = attrs.evolve(above, depth=None if above.depth is None else above.depth - 1)
-    return Table(use, delegate, child.bounds & handed_down)
+    return Table(use, delegate, child.bounds & handed_down(parent.bounds))
+
+
+def handed_down(bounds: Bounds) -> Bounds:
+    """Return the limits that hold one level below *bounds*."""
+    return attrs.evolve(bounds, depth=None if bounds.depth is None else bounds.depth - 1)
 
 
 def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:

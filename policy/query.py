@@ -92,8 +92,6 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
         denied = matching(matcher, _dialect(project))
         for reading in readings:
             found = reach(project, project.reading(reading))
-            if not found.exact:
-                why[MANY_POSITIONS] = None
             known: dict[object, Comparison] = {}
             for agent in dict.fromkeys([*project.starts, *project.agents, *found.chains]):
                 granted: list[Answer] = []
@@ -103,11 +101,18 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
                         known[key] = _taken(chain.table, denied)
                     why.update(dict.fromkeys(known[key].why))
                     granted += _answers(project, reading, chain, known[key])
-                if granted:
-                    # The first of the greatest effect: chains come shortest first.
-                    answers.append(max(granted, key=lambda answer: answer.decision.effect))
+                # The first of the greatest effect: chains come shortest first.
+                best = max(granted, key=lambda answer: answer.decision.effect, default=None)
+                if best is not None:
+                    answers.append(best)
                 else:
                     without.append((project.title, reading, agent))
+                if agent in found.most and (best is None or best.decision.effect < Effect.ALLOW):
+                    # What is refused at most is refused to every chain.
+                    taken = _taken(found.most[agent], denied)
+                    why.update(dict.fromkeys(taken.why))
+                    if taken.differences:
+                        why[MANY_POSITIONS] = None
     return Query(tuple(answers), tuple(without), tuple(why))
 
 
@@ -162,8 +167,11 @@ def exceeds(
         most = Table(compile_policy(maximum, semantics(_dialect(project)), root=True).use)
         for reading in readings:
             positions = reach(project, project.reading(reading))
-            if not positions.exact:
-                why[MANY_POSITIONS] = None
+            for table in positions.most.values():
+                beyond = (table & most).differences(table)
+                why.update(dict.fromkeys(beyond.why))
+                if any(each.widened for each in beyond.differences):
+                    why[MANY_POSITIONS] = None
             known: set[object] = set()
             chains = [chain for chains in positions.chains.values() for chain in chains]
             for chain in sorted(chains, key=lambda chain: (len(chain.names), chain.names)):

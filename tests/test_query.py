@@ -45,8 +45,54 @@ agent reader {
 """
 
 
+DIAMOND = """
+root main
+agent main {
+    allow Task(left, right)
+    delegate Bash, Task(end)
+}
+agent left {
+    inherit
+    deny Bash(a *)
+}
+agent right {
+    inherit
+    deny Bash(b *)
+}
+agent end {
+    inherit
+}
+"""
+
+
 def _workspace(text: str = TEAM) -> Workspace:
     return load_tree(Memory({"team.policy": text}))
+
+
+@pytest.mark.parametrize(
+    ("matcher", "can", "exact"),
+    [("Bash(b *)", True, True), ("Bash(a *)", False, False), ("Read", False, True)],
+)
+def test_beyond_the_bound_of_positions_only_what_no_chain_can_do_is_certain(
+    matcher: str, can: bool, exact: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = parse_matcher(matcher)
+    certain = query(_workspace(DIAMOND), asked, readings=["attenuated"])
+    assert certain.exact
+    monkeypatch.setattr("policy.reach._PER_AGENT", 1)
+    found = query(_workspace(DIAMOND), asked, readings=["attenuated"])
+    assert ("end" in {answer.agent for answer in found.answers}) is can
+    assert found.exact is exact
+
+
+def test_a_maximum_that_no_chain_can_exceed_is_proven_beyond_the_bound_of_positions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("policy.reach._PER_AGENT", 1)
+    for text, proven in (("allow Bash, Task", True), ("allow Task, Bash(b *)", False)):
+        maximum = read_maximum(Source("max.policy", f"agent most {{\n    {text}\n}}\n"))
+        why = exceeds(_workspace(DIAMOND), maximum, readings=["attenuated"])[1]
+        assert (why == ()) is proven
 
 
 def _who(matcher: str) -> dict[str, tuple[tuple[str, ...], Effect]]:

@@ -287,6 +287,33 @@ def team(agents: int, tables: int) -> str:
     )
 
 
+def handing_down(agents: int) -> str:
+    """Return *agents* of which each starts ten others and denies them something of its own.
+
+    Hardly two chains to an agent then grant the same.
+    """
+    draw = random.Random(f"{SEED} handing down {agents}")
+    text = "root agent-0\n"
+    for number in range(agents):
+        others = ", ".join(f"agent-{draw.randrange(agents)}" for _ in range(10))
+        text += (
+            f"agent agent-{number} {{\n    allow Task({others}), Read\n"
+            f"    deny Bash(do {number} *)\n    delegate *\n}}\n"
+        )
+    return text
+
+
+def spread(agents: int, tables: int) -> str:
+    """Return *agents* of which each may start all others, with so many different policies."""
+    draw = random.Random(f"{SEED} spread {agents} {tables}")
+    nouns = [draw.choice(_NOUNS) for _ in range(tables)]
+    return "root agent-0\n" + "".join(
+        f"agent agent-{number} {{\n    allow Task, Read({nouns[number % tables]}/**)\n"
+        f"    deny Bash(do {number % tables} *)\n    delegate *\n}}\n"
+        for number in range(agents)
+    )
+
+
 class _Draw:
     """Rules and calls from one source of randomness."""
 
