@@ -1,7 +1,7 @@
 """Text to tree: one matcher of any host, or a file of our own notation.
 
-The only module that knows Lark. The grammars say what is well formed
-(``grammar/*.lark``), `policy.mistakes` says what to tell the author where a
+The only module that reads what Lark makes of a text. The grammars say what is well
+formed (``grammar/*.lark``), `policy.mistakes` says what to tell the author where a
 text is not, and `policy.notation` builds the tree of a file and checks what no
 grammar can.
 
@@ -21,7 +21,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
 
 from policy.errors import PolicyError, PolicyErrors
-from policy.grammars import grammar
+from policy.grammars import parser
 from policy.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
 from policy.matcher_mistakes import in_matcher
 from policy.mistakes import FILE_WORDS, Mistake, closest
@@ -69,7 +69,7 @@ _TOO_LONG: Final = f"expected a matcher of at most {PATTERN_CHARACTERS:,} charac
 
 @cache
 def _matchers() -> Lark:
-    return Lark(grammar("matcher"), parser="lalr", start="matcher", maybe_placeholders=False)
+    return parser("matcher", "matcher")
 
 
 def _read_matcher(text: str) -> tuple[str, Specifier | None]:
@@ -133,7 +133,7 @@ def parse_notation(source: Source) -> Document:
 
 @cache
 def _notation() -> Lark:
-    return Lark(grammar("notation"), parser="lalr", start="document", maybe_placeholders=False)
+    return parser("notation", "document")
 
 
 # Every entry of a file costs memory, so that all of them count as rules do.

@@ -6,7 +6,7 @@ import pytest
 from lark import Lark
 from lark.exceptions import LexError
 
-from policy.grammars import grammar
+from policy.grammars import grammar, parser
 
 STARTS = {"matcher": "matcher", "notation": "document"}
 
@@ -21,6 +21,17 @@ def test_the_strict_mode_sees_the_terminals_of_the_notation() -> None:
     colliding = grammar("notation").replace("_bound: NAME NAME", "_bound: NAME (NAME | TOOL)")
     with pytest.raises(LexError, match="Collision between Terminals"):
         Lark(colliding, parser="lalr", start="document", strict=True)
+
+
+def test_no_process_searches_for_collisions(monkeypatch) -> None:
+    """It takes seconds, and says the same every time."""
+    pytest.importorskip("interegular")
+    monkeypatch.setattr("lark.lexer._check_regex_collisions", None)
+    monkeypatch.setattr("lark.lexer.interegular", None)
+    for name, start in STARTS.items():
+        parser(name, start)
+    with pytest.raises((TypeError, AttributeError)):
+        Lark(grammar("matcher"), parser="lalr", start="matcher")
 
 
 @pytest.mark.parametrize("name", STARTS)
