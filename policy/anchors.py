@@ -32,15 +32,18 @@ class Folders:
         home: the home folder, absolute; "" where none is known, so that what
             rules say of it holds for no call but those that write ``~``.
         also: other names of the project, e.g. where links lead.
+        current: the folder that calls are made in, which relative names start from;
+            "" is that of the project.
 
     """
 
     cwd: str
     home: str = ""
     also: tuple[str, ...] = ()
+    current: str = ""
 
     def __attrs_post_init__(self) -> None:
-        for folder in (self.cwd, *filter(None, [self.home]), *self.also):
+        for folder in (self.cwd, *filter(None, [self.home, self.current]), *self.also):
             if not folder.startswith("/") or "\0" in folder:
                 msg = f"expected an absolute path, found `{folder}`"
                 raise PolicyError(msg, help="write the folder from the root, e.g. `/srv/app`")
@@ -72,12 +75,14 @@ class Folders:
             for entry in rules.entries
             for pattern in self._patterns(entry.pattern, dialect)
         )
+        current = self._named(self.current, dialect) if self.current else ""
+        shell_cwd = current or _under(dialect.shell.cwd, anchors)
         placed = attrs.evolve(
             dialect,
-            cwd=anchors[dialect.cwd],
+            cwd=current or anchors[dialect.cwd],
             home=anchors[dialect.home],
             links=tuple((_under(one, anchors), _under(two, anchors)) for one, two in dialect.links),
-            shell=attrs.evolve(dialect.shell, cwd=_under(dialect.shell.cwd, anchors)),
+            shell=attrs.evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
         )
         return RuleSet(entries, rules.default, placed, rules.default_reason)
 
@@ -88,10 +93,11 @@ class Folders:
 
     def _anchors(self, dialect: Dialect, cwd: str = "") -> Mapping[str, str]:
         folders = {dialect.home: self.home or dialect.home, dialect.cwd: cwd or self.cwd}
-        return {
-            name: (folder.casefold() if dialect.fold else folder).rstrip("/")
-            for name, folder in folders.items()
-        }
+        return {name: self._named(folder, dialect) for name, folder in folders.items()}
+
+    @staticmethod
+    def _named(folder: str, dialect: Dialect) -> str:
+        return (folder.casefold() if dialect.fold else folder).rstrip("/")
 
 
 def _anchored(pattern: Pattern | None, anchors: Mapping[str, str]) -> Pattern | None:

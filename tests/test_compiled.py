@@ -208,9 +208,8 @@ def test_more_bytes_than_the_limit_are_refused(monkeypatch, tmp_path) -> None:
         load_compiled(file)
 
 
-def test_chains_end_where_nobody_walked_on(monkeypatch) -> None:
-    monkeypatch.setattr(limits, "POSITIONS", 1)
-    text = compiled_to_json(policy.load(FIXTURES / "claude-nested-pools"))
+def test_chains_end_where_nobody_walked_on() -> None:
+    text = compiled_to_json(policy.load(FIXTURES / "claude-nested-pools"), positions=1)
     compiled = compiled_from_json(text.encode())
     assert compiled.chain("main", "general-purpose").names == ("main", "general-purpose")
     with pytest.raises(SpawnDenied, match="goes no further") as denied:

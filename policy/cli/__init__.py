@@ -23,6 +23,7 @@ _VERBS = {
     "check": ("check", "decide calls, and explain"),
     "audit": ("audit", "what every agent may do, through every chain"),
     "lint": ("lint", "what is the matter with policies, and the mending of it"),
+    "hook": ("hook", "answer Claude Code before a call runs"),
     "compile": ("compile", "write all that deciding needs into one file"),
     "diff": ("diff", "which decisions a change changes"),
     "query": ("query", "who can make a call, through which chain"),
@@ -66,6 +67,8 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["hook"]:
+        return _hook(given[1:])
     # One command makes many values and ends: looking for cycles among them
     # every few hundred took an eighth of the time of a large audit.
     gc.set_threshold(100_000, 50, 50)
@@ -81,6 +84,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except KeyboardInterrupt:
         return _INTERRUPTED
+    return status
+
+
+def _hook(given: list[str]) -> int:
+    # It has an exit status of its own, and is started for every call.
+    if {"-h", "--help"} & set(given):
+        options_of = import_module("policy.hook.process").options_of
+        options_of(given)
+    status: int = import_module("policy.hook.client").main(given)
     return status
 
 

@@ -47,18 +47,17 @@ class _Listed(Reading, Protocol):
     def tables(self) -> Mapping[str, Table]: ...
 
 
-def compiled_to_json(found: _Projects) -> str:
+def compiled_to_json(found: _Projects, *, positions: int = limits.POSITIONS) -> str:
     """Return the compiled policy of what was *found*: equal projects give equal text.
-
-    Where hosts know of more steps from agent to agent than `limits.POSITIONS`, the
-    longest chains of their own readings end in a refusal.
 
     Args:
         found: a workspace, or whatever else has projects.
+        positions: steps from agent to agent that are followed in the reading of each
+            host; longer chains end in a refusal.
 
     """
     pool = _Pool()
-    projects = [plain(_offer(project, pool)) for project in found.projects]
+    projects = [plain(_offer(project, pool, positions)) for project in found.projects]
     content = json.dumps(
         {**pool.content(), "projects": projects},
         sort_keys=True,
@@ -112,7 +111,7 @@ class _Pool:
         }
 
 
-def _offer(project: Offered, pool: _Pool) -> Offer:
+def _offer(project: Offered, pool: _Pool, positions: int) -> Offer:
     declared = _declared(cast("_Listed", project.attenuated), pool)
     enforced = project.enforced
     same = (
@@ -124,7 +123,7 @@ def _offer(project: Offered, pool: _Pool) -> Offer:
         project.profile,
         project.starts,
         declared,
-        None if same else _Walk(enforced, pool).run(),
+        None if same else _Walk(enforced, pool, positions).run(),
         project.root,
     )
 
@@ -168,7 +167,8 @@ def _plain_call(agent: str) -> tuple[str, dict[str, object]]:
 class _Walk:
     """A walk through every chain of a reading, each position once."""
 
-    def __init__(self, reading: Reading, pool: _Pool) -> None:
+    def __init__(self, reading: Reading, pool: _Pool, most: int) -> None:
+        self.most = most
         self.reading = reading
         self.pool = pool
         self.numbers: dict[object, int] = {}
@@ -190,7 +190,7 @@ class _Walk:
             except KeyError:
                 continue
         for number, link in enumerate(self.links):  # which grow meanwhile
-            walked = (number + 1) * len(self.reading.agents) <= limits.POSITIONS
+            walked = (number + 1) * len(self.reading.agents) <= self.most
             found = self._steps(link) if walked else Steps(ends=True)
             key = repr(found)
             if key not in steps:

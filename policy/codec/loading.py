@@ -21,7 +21,7 @@ from policy.ruleset import RuleSet
 from policy.source import visible
 from policy.table import Table
 
-__all__ = ["compiled_from_json", "load_compiled"]
+__all__ = ["compiled_bytes", "compiled_from_json", "load_compiled"]
 
 _START: Final = '{"compiled":'
 _AGAIN: Final = "compile it again, with `policy compile`"
@@ -35,6 +35,11 @@ def load_compiled(path: str | Path) -> Compiled:
             it says it is.
 
     """
+    return compiled_from_json(compiled_bytes(path), str(path))
+
+
+def compiled_bytes(path: str | Path) -> bytes:
+    """Return the bytes of the file at *path*; raise `PolicyError` where it cannot be read."""
     label = str(path)
     try:
         # A pipe would wait for ever for somebody to write.
@@ -45,7 +50,7 @@ def load_compiled(path: str | Path) -> Compiled:
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", None) or str(error)).lower()
         raise PolicyError(f"cannot be read: {why}", file=label) from None
-    return compiled_from_json(data, label)
+    return data
 
 
 def compiled_from_json(data: bytes, label: str = "<compiled>") -> Compiled:

@@ -46,6 +46,7 @@ class Options:
         hooks: what hooks before a call answer to every call: ``allow``, ``ask`` or ``deny``.
         aliases: other names of skills, and the skill that each is.
         teammate: whether agents are members of a team.
+        strangers: whether there may be agents that no file here defines, e.g. those of plugins.
         active_skill: the skill whose lists hold in this turn, or "".
     """
 
@@ -71,6 +72,7 @@ class Options:
     hooks: tuple[str, ...] = ()
     aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
     teammate: bool = False
+    strangers: bool = False
     active_skill: str = ""
 
     @property

@@ -333,7 +333,10 @@ def _agents(session: Session, mode: str) -> Iterator[Entry]:
         effect, reason = Effect.ASK, Reason.CLASSIFIER
     for name in session.agents:
         yield _built_in("Agent", effect, agent_pattern(name), reason, why="needs no permission")
-    yield _built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
+    if session.options.strangers:
+        yield _built_in("Agent", effect, reason=reason, why="may be defined elsewhere")
+    else:
+        yield _built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
 
 
 def _removals(session: Session, mode: str) -> Iterator[Entry]:

@@ -1,0 +1,138 @@
+"""Compiled policies, kept by the content of the files that they come from.
+
+What is kept only saves time. Every entry carries a keyed hash over the digest of the
+sources and its text, so that it is taken for those sources alone, and from nobody who
+cannot read the key, which lies in another folder. Who can read and write all files of this
+user can also rewrite the policies, and this program: against that nothing here helps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+from policy import limits
+
+__all__ = ["Cache"]
+
+_KEPT: Final = 64
+_KEY_BYTES: Final = 32
+_MAC_BYTES: Final = 32
+
+
+@attrs.frozen
+class Cache:
+    """A folder of compiled policies; whatever fails, nothing was kept.
+
+    Attributes:
+        folder: where they are.
+        key: what their hashes are keyed with.
+
+    """
+
+    folder: str
+    key: bytes = attrs.field(repr=False)
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Cache | None:
+        """Return the cache of this user; None where there can be none."""
+        home = environment.get("HOME") or ""
+        folders = []
+        for variable, below in (("XDG_CACHE_HOME", ".cache"), ("XDG_CONFIG_HOME", ".config")):
+            base = environment.get(variable) or (home and f"{home}/{below}")
+            if not base.startswith("/"):
+                return None
+            folders.append(f"{base}/agent-policy")
+        try:
+            key = _key(folders[1])
+            return cls(_private(folders[0]), key)
+        except OSError:
+            return None
+
+    def get(self, digest: str) -> bytes | None:
+        """Return what was compiled from the sources of *digest*, if that is kept."""
+        try:
+            data = _read(f"{self.folder}/{digest}")
+        except OSError:
+            return None
+        mac, text = data[:_MAC_BYTES], data[_MAC_BYTES:]
+        return text if hmac.compare_digest(mac, self._mac(digest, text)) else None
+
+    def put(self, digest: str, text: bytes) -> None:
+        """Keep what was compiled from the sources of *digest*."""
+        with contextlib.suppress(OSError):
+            _write(self.folder, digest, self._mac(digest, text) + text)
+            self._forget()
+
+    def _mac(self, digest: str, text: bytes) -> bytes:
+        return hmac.digest(self.key, digest.encode() + b"\0" + text, "sha256")
+
+    def _forget(self) -> None:
+        with os.scandir(self.folder) as entries:
+            found = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
+        for _, path in found[: max(len(found) - _KEPT, 0)]:
+            os.unlink(path)  # noqa: PTH108
+
+
+def _key(folder: str) -> bytes:
+    """Return the key of this user, which is made where there is none."""
+    name = f"{_private(folder)}/cache.key"
+    try:
+        key = _read(name)
+    except FileNotFoundError:
+        # Two may make one at once: that which is in its place first is taken by both.
+        handle, made = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(os.urandom(_KEY_BYTES))
+            with contextlib.suppress(FileExistsError):
+                os.link(made, name)
+        finally:
+            os.unlink(made)  # noqa: PTH108
+        key = _read(name)
+    if len(key) != _KEY_BYTES:
+        raise OSError
+    return key
+
+
+def _private(folder: str) -> str:
+    """Return *folder*, made if need be; raise OSError unless it is this user's alone."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or not _own(status, 0o077):
+        raise OSError
+    return folder
+
+
+def _own(status: os.stat_result, others: int) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & others
+
+
+def _read(path: str) -> bytes:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or not _own(status, 0o077):
+            raise OSError
+        data = stream.read(limits.COMPILED_BYTES + _MAC_BYTES + 1)
+    if len(data) > limits.COMPILED_BYTES + _MAC_BYTES:
+        raise OSError
+    return data
+
+
+def _write(folder: str, name: str, data: bytes) -> None:
+    handle, made = tempfile.mkstemp(dir=folder)  # with mode 0600
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.replace(made, f"{folder}/{name}")  # noqa: PTH105
+    except BaseException:
+        os.unlink(made)  # noqa: PTH108
+        raise

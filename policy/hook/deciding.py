@@ -1,0 +1,167 @@
+"""What a call gets: of our own policies, of what the host's files declare, or of both.
+
+The host decides by its own rules in any case, after this. So nothing is said where they are
+all that speak, but for what the host itself does not do: binding an agent by the lists
+of those who started it. Where a policy of ours allows a call and the files of the host ask for
+it, or guard it, nothing is said either, and the host asks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import attrs
+
+from policy.adapters.messages import denial, question, spawn_denial
+from policy.anchors import Folders
+from policy.chain import Chain, SpawnDenied
+from policy.decision import Decision, Reason
+from policy.dialect import ArgumentKind
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.hook.chains import FORK, HOST, chain_of
+from policy.hook.event import Event
+from policy.hook.spawned import started_by
+from policy.projects import Offered
+from policy.table import Table
+
+__all__ = ["OURS", "Answer", "decided"]
+
+OURS: Final = "policy"
+_SPAWNING: Final = frozenset({"Agent", "Task"})
+# What the host starts where nobody says which agent.
+_GENERAL: Final = "general-purpose"
+# Modes in which an allowed call runs; in others the host judges it.
+_PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
+
+
+@attrs.frozen
+class Answer:
+    """What the host is told; without an effect it decides as it would."""
+
+    effect: Effect | None = None
+    message: str = ""
+
+
+@attrs.frozen
+class _Said:
+    effect: Effect
+    reason: Reason
+    message: str = ""
+
+
+def decided(event: Event, projects: Iterable[Offered], folders: Folders, root: str = "") -> Answer:
+    """Return what the host is told of a call.
+
+    Args:
+        event: the call.
+        projects: of every policy that is in force.
+        folders: where the call is made.
+        root: the agent that the main conversation is.
+
+    Raises:
+        PolicyError: no policy says anything of this host.
+
+    """
+    asked = [project for project in projects if project.host == OURS]
+    declared = [p for p in projects if p.host == HOST and not p.root]
+    if not asked and not declared:
+        msg = "no policy here says what an agent of this host may do"
+        raise PolicyError(msg)
+    types = started_by(event)
+    if event.tool in _SPAWNING and event.call.get("subagent_type") is None:
+        call = {**event.call, "subagent_type": event.call.get("agent", _GENERAL)}
+        event = attrs.evolve(event, call=call)
+    ours = [_of(project, event, types, folders, root) for project in asked]
+    theirs = [_of(project, event, types, folders, root) for project in declared]
+    strictest = min((*ours, *theirs), key=lambda said: said.effect)
+    if strictest.effect is Effect.DENY:
+        return Answer(Effect.DENY, strictest.message)
+    if not ours:
+        return Answer()
+    own = min(ours, key=lambda said: said.effect)
+    if own.effect is Effect.ASK:
+        return Answer(Effect.ASK, own.message)
+    silent = all(said.effect is Effect.ALLOW or said.reason is Reason.DEFAULT for said in theirs)
+    return Answer(Effect.ALLOW) if silent and event.mode in _PLAIN else Answer()
+
+
+def _of(
+    project: Offered,
+    event: Event,
+    types: tuple[str, ...] | None,
+    folders: Folders,
+    root: str,
+) -> _Said:
+    """Return what one project says of a call."""
+    try:
+        chain = chain_of(project, event, types, root)
+        table = folders.table(chain.table)
+        found = [
+            _said(table, event.tool, call, table.decide(event.tool, call))
+            for call in _spelled(table, event, folders)
+        ]
+        if event.tool in _SPAWNING:
+            found += _starting(project, chain, event)
+    except SpawnDenied as denied:
+        return _Said(Effect.DENY, Reason.DEFAULT, spawn_denial(denied))
+    return min(found, key=lambda said: said.effect)
+
+
+def _said(table: Table, tool: str, call: dict[str, object], decision: Decision) -> _Said:
+    message = ""
+    if decision.effect is Effect.DENY:
+        message = denial(table, tool, decision, str)
+    elif decision.effect is Effect.ASK:
+        message = question(tool, call, decision)
+    return _Said(decision.effect, decision.reason, message)
+
+
+def _spelled(table: Table, event: Event, folders: Folders) -> Iterator[dict[str, object]]:
+    """Yield the call, and the same call of the files that its paths lead to."""
+    yield event.call
+    fields = {
+        field
+        for part in table.use.parts
+        if (argument := part.rules.dialect.argument(event.tool)).kind is ArgumentKind.PATH
+        for field in argument.fields
+    }
+    real = dict(event.call)
+    for field in fields:
+        path = event.call.get(field)
+        if type(path) is str and path and "\0" not in path:
+            real[field] = _real(path, event.cwd, folders)
+    if real != event.call:
+        yield real
+
+
+def _real(path: str, cwd: str, folders: Folders) -> str:
+    """Return *path* where no link leads elsewhere, and the file itself where one does."""
+    if path == "~" or path.startswith("~/"):
+        path = folders.home + path[1:]
+    named = os.path.join(cwd, path)  # noqa: PTH118  # `Path` would keep `..`, and follow nothing
+    return os.path.realpath(named)
+
+
+def _starting(project: Offered, chain: Chain, event: Event) -> Iterator[_Said]:
+    """Yield what the start of an agent gets, whatever the host takes its name for."""
+    name = event.call["subagent_type"]
+    if type(name) is not str:
+        yield _Said(Effect.DENY, Reason.MALFORMED, "This call is denied: it names no agent.")
+        return
+    for agent in _meant(name, project.attenuated.agents):
+        if agent != FORK and (project.host != HOST or agent in project.attenuated.agents):
+            started = chain.spawning(agent)
+            chain.spawn(agent)
+            yield _Said(started.effect, started.reason, question("Agent", event.call, started))
+
+
+def _meant(name: str, agents: Sequence[str]) -> Sequence[str]:
+    return [agent for agent in agents if _folded(agent) == _folded(name)] or [name]
+
+
+def _folded(name: str) -> str:
+    # The host finds an agent whatever the case and the separators are.
+    return "".join(letter for letter in name.casefold() if letter.isalnum())

@@ -1,0 +1,193 @@
+"""The files that say what the agents of one session may do, as they are at one moment."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from policy import limits
+from policy.errors import PolicyError
+
+__all__ = ["Places", "Sources", "read_sources"]
+
+# Files of a user stand behind those of the project, which come first where names are equal.
+USER: Final = "~user"
+MANAGED: Final = "managed-settings.json"
+_SUFFIX: Final = ".policy"
+_MANAGED: Final = "/etc/claude-code/managed-settings.json"
+
+_FILES: Final = 5_000
+_DEPTH: Final = 16
+_TRIES: Final = 8
+
+
+@attrs.frozen
+class Places:
+    """Where the files of a session are.
+
+    Attributes:
+        project: the folder of the project, absolute.
+        home: the home folder, absolute, or "".
+        user: the folder of what the user set for every project, absolute, or "".
+        managed: the settings of an administrator.
+
+    """
+
+    project: str
+    home: str = ""
+    user: str = ""
+    managed: str = _MANAGED
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Places:
+        """Return the places that the host says in *environment*.
+
+        The folder of the project is not taken from the event: calls are made in any folder.
+
+        Raises:
+            PolicyError: one of them is no absolute path.
+
+        """
+        project = environment.get("CLAUDE_PROJECT_DIR") or ""
+        home = environment.get("HOME") or ""
+        user = environment.get("CLAUDE_CONFIG_DIR") or (home and f"{home}/.claude")
+        for name, path in (
+            ("CLAUDE_PROJECT_DIR", project or "."),
+            ("HOME", home),
+            ("CLAUDE_CONFIG_DIR", user),
+        ):
+            if path and not path.startswith("/"):
+                msg = f"expected an absolute path in `{name}`"
+                raise PolicyError(msg)
+        return cls(project, home, user)
+
+
+@attrs.frozen
+class Sources:
+    """Files by their path, and a digest of all that they say and of where they are."""
+
+    places: Places
+    files: Mapping[str, bytes]
+
+    @property
+    def digest(self) -> str:
+        """Equal where the files and the places are equal."""
+        places = (self.places.project, self.places.home, self.places.user)
+        found = hashlib.sha256()
+        for text in (*(os.fsencode(place) for place in places), *self._flat()):
+            found.update(len(text).to_bytes(8, "big") + text)
+        return found.hexdigest()
+
+    def _flat(self) -> Iterator[bytes]:
+        for path in sorted(self.files):
+            yield os.fsencode(path)
+            yield self.files[path]
+
+
+def read_sources(places: Places) -> Sources:
+    """Return the files at *places* as they were at one moment.
+
+    They are read until two readings are equal: one that is halfway through an edit of
+    several files could hold what no moment held.
+
+    Raises:
+        PolicyError: one cannot be read, or they go on changing.
+
+    """
+    last = None
+    for _ in range(_TRIES):
+        try:
+            files = dict(_read(places))
+        except FileNotFoundError:
+            last = None  # it was there a moment ago
+            continue
+        if files == last:
+            return Sources(places, files)
+        last = files
+    raise PolicyError("the files of the policy change while they are read", file=places.project)
+
+
+def _read(places: Places) -> Iterator[tuple[str, bytes]]:
+    for count, (path, file) in enumerate(_named(places)):
+        if count >= _FILES:
+            msg = f"there are more than {_FILES:,} files of agents"
+            raise PolicyError(msg, file=places.project)
+        yield path, _content(file, path)
+
+
+def _named(places: Places) -> Iterator[tuple[str, str]]:
+    """Yield each file: as rules are said to stand in it, and where it is."""
+    top = _names(places.project)
+    yield from ((name, f"{places.project}/{name}") for name in top if name.endswith(_SUFFIX))
+    yield from _folder(f"{places.project}/.claude", ".claude/", ("settings.local.json",))
+    if places.user and places.user != f"{places.project}/.claude":
+        yield from _folder(places.user, f".claude/{USER}/", ())
+    folder, name = os.path.split(places.managed)
+    if name in _names(folder):
+        yield MANAGED, places.managed
+
+
+def _folder(folder: str, prefix: str, more: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    names = _names(folder)
+    for name in names:
+        if name in ("settings.json", *more) or name.endswith(_SUFFIX):
+            yield f"{prefix}{name}", f"{folder}/{name}"
+    if "agents" in names:
+        # Below one folder of agents, since that is where the host looks for them.
+        inner = f"{prefix.removesuffix(USER + '/')}agents/"
+        inner += f"{USER}/" if USER in prefix else ""
+        yield from _markdown(f"{folder}/agents", inner, _DEPTH)
+    if "skills" in names and USER not in prefix:
+        for skill in _names(f"{folder}/skills"):
+            if "SKILL.md" in _names(f"{folder}/skills/{skill}"):
+                yield f"{prefix}skills/{skill}/SKILL.md", f"{folder}/skills/{skill}/SKILL.md"
+
+
+def _markdown(folder: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+    if depth == 0:
+        msg = f"there are more than {_DEPTH} folders in one another"
+        raise PolicyError(msg, file=prefix)
+    for name in _names(folder):
+        if name.endswith(".md"):
+            yield f"{prefix}{name}", f"{folder}/{name}"
+        elif os.path.isdir(f"{folder}/{name}"):  # noqa: PTH112
+            yield from _markdown(f"{folder}/{name}", f"{prefix}{name}/", depth - 1)
+
+
+def _names(folder: str) -> list[str]:
+    """Return the names in a folder, sorted; none where there is no such folder."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(error, folder) from None
+
+
+def _content(file: str, path: str) -> bytes:
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _unreadable(error, path) from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise PolicyError("not a file", file=path)
+    with os.fdopen(handle, "rb") as stream:
+        data = stream.read(limits.FILE_BYTES + 1)
+    if len(data) > limits.FILE_BYTES:
+        msg = f"the file has more than {limits.FILE_BYTES:,} bytes"
+        raise PolicyError(msg, file=path)
+    return data
+
+
+def _unreadable(error: OSError, path: str) -> PolicyError:
+    why = (error.strerror or errno.errorcode.get(error.errno or 0, "")).lower()
+    return PolicyError(f"cannot be read: {why}", file=path)

@@ -1,0 +1,760 @@
+"""The hook as a process: one answer a call, and a block whatever goes wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+import policy
+from policy.codec import compiled_to_json
+from policy.errors import PolicyError
+from policy.hook import client
+from policy.hook.cache import Cache
+from policy.hook.process import Decider, blocked, options_of
+from policy.hook.sources import Places, read_sources
+
+CLIENT = client.__file__
+POLICY = """\
+root main
+agent main {
+    allow Read, Bash(git *), Task(lead, helper, worker, fork), mcp__db__*, Edit(src/**)
+    ask   Bash(git push *)
+    deny  Bash(git push --force *), Edit(src/secret/**)
+}
+agent lead {
+    allow Read, Bash(git status), Task(worker, fork)
+}
+agent worker {
+    allow Read, Bash, Edit
+}
+agent helper {
+    allow Read, Bash(git log *), Task(worker)
+}
+"""
+
+
+class Session:
+    """A project, a home folder, and the hook run in them."""
+
+    def __init__(self, folder: Path, home: Path | None) -> None:
+        self.project = folder / "project"
+        (self.project / ".claude" / "agents").mkdir(parents=True)
+        self.home = home or folder / "home"
+        self.home.mkdir(exist_ok=True)
+        self.runtime = Path(tempfile.mkdtemp(prefix="hook-"))
+        self.transcript = folder / "session.jsonl"
+        self.notes = folder / "session" / "subagents"
+        self.decider = Decider()
+        self.environment = {
+            "HOME": str(self.home),
+            "XDG_RUNTIME_DIR": str(self.runtime),
+            "CLAUDE_PROJECT_DIR": str(self.project),
+        }
+
+    def write(self, name: str, text: str) -> None:
+        file = self.project / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def note(self, agent: str, kind: str, parent: str | None, depth: int, **more) -> Path:
+        self.notes.mkdir(parents=True, exist_ok=True)
+        file = self.notes / f"agent-{agent}.meta.json"
+        value = {"agentType": kind, "parentAgentId": parent, "spawnDepth": depth, **more}
+        file.write_text(json.dumps({key: v for key, v in value.items() if v is not None}))
+        return file
+
+    def event(self, tool: str, call: object, **more) -> dict[str, object]:
+        return {
+            "session_id": "s",
+            "transcript_path": str(self.transcript),
+            "cwd": str(self.project),
+            "permission_mode": "default",
+            "hook_event_name": "PreToolUse",
+            "tool_name": tool,
+            "tool_input": call,
+            "tool_use_id": "t",
+            **more,
+        }
+
+    def run(self, data: bytes, *options: str, environment: dict[str, str] | None = None):
+        """Return a process that was given *data*."""
+        return subprocess.run(
+            [sys.executable, "-I", "-S", CLIENT, *options],
+            input=data,
+            capture_output=True,
+            env=self.environment if environment is None else environment,
+            cwd=self.project,
+            check=False,
+        )
+
+    def answer(self, tool: str, call: object, *options: str, **more) -> tuple[str, str]:
+        """Return what the host is told, and why; "" where it decides by itself."""
+        data = json.dumps(self.event(tool, call, **more)).encode()
+        return said(self.decider.answer(options_of(options), self.environment, data))
+
+    def effect(self, tool: str, call: object, *options: str, **more) -> str:
+        return self.answer(tool, call, *options, **more)[0]
+
+    def bash(self, command: str, *options: str, **more) -> str:
+        return self.effect("Bash", {"command": command}, *options, **more)
+
+    def anew(self, command: str, *options: str, **more) -> str:
+        """Return what a process of its own answers."""
+        data = json.dumps(self.event("Bash", {"command": command})).encode()
+        done = self.run(data, *options, **more)
+        assert (done.returncode, done.stderr) == (0, b""), done.stderr
+        return said(done.stdout)[0]
+
+    def blocked(self, data: bytes, *options: str) -> str:
+        with pytest.raises(PolicyError) as error:
+            self.decider.answer(options_of(options), self.environment, data)
+        return why(blocked(error.value))
+
+    def blocked_anew(self, data: bytes, *options: str, **more) -> str:
+        done = self.run(data, *options, **more)
+        assert (done.returncode, done.stdout) == (2, b"")
+        return why(done.stderr.decode())
+
+    def good(self) -> bytes:
+        return json.dumps(self.event("Read", {"file_path": str(self.project / "a")})).encode()
+
+
+def said(printed: bytes) -> tuple[str, str]:
+    """Return what one JSON object on one line says."""
+    assert printed.count(b"\n") == 1
+    found = json.loads(printed)
+    if found == {}:
+        return "", ""
+    found = found["hookSpecificOutput"]
+    assert found.pop("hookEventName") == "PreToolUse"
+    return found["permissionDecision"], found.get("permissionDecisionReason", "")
+
+
+def why(told: str) -> str:
+    assert told.startswith("This call is blocked: ")
+    assert told.count("\n") == 1
+    assert told.isascii()
+    return told.removeprefix("This call is blocked: ").strip()
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory):
+    """Return one home folder for all, so that a policy is compiled once."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def session(tmp_path, home):
+    found = Session(tmp_path, home)
+    found.write("team.policy", POLICY)
+    yield found
+    end_residents(found.runtime)
+    shutil.rmtree(found.runtime)
+
+
+@pytest.fixture
+def alone(tmp_path):
+    """Return a session with a home folder of its own."""
+    found = Session(tmp_path, None)
+    found.write("team.policy", POLICY)
+    yield found
+    end_residents(found.runtime)
+    shutil.rmtree(found.runtime)
+
+
+def end_residents(runtime: Path) -> None:
+    for lock in runtime.rglob("*.lock"):
+        if pid := lock.read_text().strip():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+# --- what it answers -------------------------------------------------------------
+
+
+def test_each_effect_is_told_and_a_denial_tells_the_rule_and_what_remains(session) -> None:
+    assert session.answer("Bash", {"command": "git status"}) == ("allow", "")
+    effect, why = session.answer("Bash", {"command": "git push x"})
+    assert effect == "ask"
+    assert "`Bash(git push *)`" in why
+    effect, why = session.answer("Bash", {"command": "git push --force x"})
+    assert effect == "deny"
+    assert why == (
+        "This call of `Bash` is denied: rule `Bash(git push --force *)` of `main`."
+        " Of this tool, allowed `Bash(git *)`; after approval `Bash(git push *)`."
+    )
+    assert session.effect("NoSuchTool", {}) == "deny"
+    assert session.effect("mcp__db__query", {"sql": "select 1"}) == "allow"
+
+
+def test_files_are_those_of_the_project_whatever_they_are_called(session) -> None:
+    src = session.project / "src"
+    (src / "secret").mkdir(parents=True)
+    (session.project / "elsewhere").symlink_to("/etc")
+    (src / "link").symlink_to("secret/k")
+    edit = {"old_string": "a", "new_string": "b"}
+    for path, effect in {
+        str(src / "a.py"): "allow",
+        "src/a.py": "allow",
+        str(src / ".." / "src" / "secret" / "k"): "deny",
+        str(src / "link"): "deny",  # which leads to a file that a rule denies
+        str(session.project / "elsewhere" / "passwd"): "deny",
+        "/etc/passwd": "deny",
+        "\0": "deny",
+        "": "deny",
+    }.items():
+        assert session.effect("Edit", {"file_path": path, **edit}) == effect, path
+
+
+def test_relative_names_start_from_the_folder_the_call_is_made_in(session) -> None:
+    (session.project / "src" / "secret").mkdir(parents=True)
+    below = str(session.project / "src")
+    edit = {"old_string": "a", "new_string": "b"}
+    assert session.effect("Edit", {"file_path": "secret/k", **edit}, cwd=below) == "deny"
+    assert session.effect("Edit", {"file_path": "a.py", **edit}, cwd=below) == "allow"
+
+
+def test_where_the_host_s_own_files_ask_or_guard_it_is_left_to_the_host(session) -> None:
+    session.write(".claude/settings.json", '{"permissions": {"ask": ["Bash(git log *)"]}}')
+    assert session.bash("git log x") == ""
+    assert session.bash("git status") == "allow"
+    assert session.bash("git push x") == "ask"
+    session.write(".claude/settings.json", '{"permissions": {"deny": ["Bash(git log *)"]}}')
+    assert session.bash("git log x") == "deny"
+
+
+@pytest.mark.parametrize("mode", ["plan", "auto", "bypassPermissions", "a mode of tomorrow"])
+def test_nothing_is_allowed_past_a_mode_that_judges_calls_itself(session, mode) -> None:
+    assert session.bash("git status", permission_mode=mode) == ""
+    assert session.bash("git push --force x", permission_mode=mode) == "deny"
+
+
+def test_without_a_policy_of_ours_the_lists_of_agents_are_what_is_added(session) -> None:
+    (session.project / "team.policy").unlink()
+    session.write(".claude/settings.json", '{"permissions": {"allow": ["Bash(git *)"]}}')
+    session.write(
+        ".claude/agents/lead.md", "---\nname: lead\ndescription: d\ntools: Agent, Read\n---\n"
+    )
+    session.write(
+        ".claude/agents/deployer.md", "---\nname: deployer\ndescription: d\ntools: Bash\n---\n"
+    )
+    session.note("a1", "lead", None, 1)
+    session.note("a2", "deployer", "a1", 2)
+    session.note("a3", "deployer", None, 1)
+    assert session.bash("git status") == ""
+    assert session.bash("git status", agent_id="a3", agent_type="deployer") == ""
+    # Its lead has no Bash, so it hands none on, which the host itself does not look at.
+    assert session.bash("git status", agent_id="a2", agent_type="deployer") == "deny"
+    # An agent that no file here defines has no more than whoever started it.
+    session.note("a4", "plugin:other", "a1", 2)
+    assert session.bash("git status", agent_id="a4", agent_type="plugin:other") == "deny"
+
+
+# --- the chain -------------------------------------------------------------------
+
+
+def test_an_agent_gets_what_the_whole_chain_grants(session) -> None:
+    session.note("a1", "lead", None, 1)
+    session.note("a2", "worker", "a1", 2)
+    session.note("b1", "helper", None, 1)
+    session.note("b2", "worker", "b1", 2)
+    lead, below = (
+        {"agent_id": "a2", "agent_type": "worker"},
+        {"agent_id": "b2", "agent_type": "worker"},
+    )
+    assert session.bash("git status", **lead) == "allow"
+    assert session.bash("git log x", **lead) == "deny"
+    assert session.bash("git log x", **below) == "allow"
+    assert session.bash("git status", **below) == "deny"
+    assert session.bash("ls", **below) == "deny"
+    assert (
+        session.effect("Agent", {"subagent_type": "worker"}, agent_id="a1", agent_type="lead")
+        == "allow"
+    )
+    assert (
+        session.effect("Agent", {"subagent_type": "helper"}, agent_id="a1", agent_type="lead")
+        == "deny"
+    )
+
+
+def spoiled_notes(session: Session):
+    """Yield a name and what makes the notes on `a2` say nothing for certain."""
+    good = session.note("a2", "worker", "b1", 2).read_text()
+    file = session.notes / "agent-a2.meta.json"
+    yield "missing", file.unlink
+    yield "garbage", lambda: file.write_text("{")
+    yield "a list", lambda: file.write_text("[]")
+    yield "deep", lambda: file.write_text("[" * 50_000)
+    yield "huge", lambda: file.write_text(good + " " * 100_000)
+    yield "another type", lambda: session.note("a2", "lead", "b1", 2)
+    yield "another depth", lambda: session.note("a2", "worker", "b1", 3)
+    yield "depth that is true", lambda: session.note("a2", "worker", None, True)
+    yield "a circle", lambda: session.note("a2", "worker", "a2", 2)
+    yield "a parent without a note", lambda: session.note("a2", "worker", "nobody", 2)
+    yield "a parent that is a path", lambda: session.note("a2", "worker", "../agent-b1", 2)
+    yield "the parent left out", lambda: session.note("a2", "worker", None, 2)
+
+    def linked() -> None:
+        other = session.notes / "elsewhere"
+        other.write_text(good)
+        file.unlink()
+        file.symlink_to(other)
+
+    yield "a link", linked
+
+
+def test_where_the_chain_is_not_certain_a_call_needs_every_chain_that_is_possible(session) -> None:
+    session.note("b1", "helper", None, 1)
+    who = {"agent_id": "a2", "agent_type": "worker"}
+    session.note("a2", "worker", "b1", 2)
+    assert session.bash("git log x", **who) == "allow"
+    for name, spoil in spoiled_notes(session):
+        spoil()
+        # One chain grants `git log`, the other `git status`, both of them reading.
+        assert session.bash("git log x", **who) == "deny", name
+        assert session.bash("git status", **who) == "deny", name
+        assert session.effect("Read", {"file_path": "a"}, **who) == "allow", name
+        (session.notes / "agent-a2.meta.json").unlink(missing_ok=True)
+        session.note("a2", "worker", "b1", 2)
+    for path in ("", "/nowhere/x.jsonl", "relative.jsonl", "/etc/passwd", "\0"):
+        assert session.bash("git log x", **who, transcript_path=path) == "deny"
+        assert session.effect("Read", {"file_path": "a"}, **who, transcript_path=path) == "allow"
+
+
+def test_an_agent_that_no_chain_leads_to_makes_no_call(session) -> None:
+    session.write("team.policy", POLICY + "agent idle {\n    allow Read\n}\n")
+    for kind in ("idle", "stranger"):
+        who = {"agent_id": "a1", "agent_type": kind}
+        session.note("a1", kind, None, 1)
+        effect, why = session.answer("Read", {"file_path": "a"}, **who)
+        assert effect == "deny"
+        assert kind in why
+
+
+def test_a_fork_is_what_it_goes_on_from(session) -> None:
+    session.note("f1", "fork", None, 1)
+    who = {"agent_id": "f1", "agent_type": "fork"}
+    assert session.bash("git status", **who) == "allow"
+    assert session.bash("ls", **who) == "deny"
+    (session.notes / "agent-f1.meta.json").unlink()
+    # It may also go on from an agent below.
+    assert session.bash("git log x", **who) == "deny"
+
+
+def test_agents_are_started_by_the_names_that_the_host_understands(session) -> None:
+    assert session.effect("Agent", {"subagent_type": "lead"}) == "allow"
+    assert session.effect("Task", {"subagent_type": "lead"}) == "allow"
+    for name in ("general-purpose", "stranger", "", None, 7, ["lead"]):
+        assert session.effect("Agent", {"subagent_type": name}) == "deny", name
+    assert session.effect("Agent", {"description": "d", "prompt": "p"}) == "deny"
+
+
+def test_a_session_that_is_started_as_an_agent_is_that_agent(session) -> None:
+    assert session.bash("git status", agent_type="lead") == "allow"
+    assert session.bash("git log x", agent_type="lead") == "deny"
+    assert session.bash("git status", agent_type="stranger") == "deny"
+    session.write("team.policy", POLICY.replace("root main\n", ""))  # any agent starts chains
+    assert session.bash("git log x", agent_type="worker") == "allow"
+    assert session.bash("git log x", agent_type="lead") == "deny"
+    assert session.bash("git log x", "--root", "lead") == "deny"
+    assert session.bash("git log x") == "allow"
+
+
+# --- what blocks -----------------------------------------------------------------
+
+
+def garbage(session: Session) -> dict[str, bytes]:
+    event = session.event("Bash", {"command": "git status"})
+
+    def but(**changes) -> bytes:
+        return json.dumps({**event, **changes}).encode()
+
+    whole = json.dumps(event).encode()
+    return {
+        "nothing": b"",
+        "blank": b"\n",
+        "text": b"hello",
+        "a list": b"[]",
+        "null": b"null",
+        "cut off": whole[:-2],
+        "two": whole + whole,
+        "not UTF-8": whole.replace(b"git", b"\xff"),
+        "NUL": b"\0" * 100,
+        "deep": b'{"a":' * 100_000,
+        "key twice": whole[:-1] + b', "tool_name": "Read"}',
+        "not a number": whole[:-1] + b', "x": NaN}',
+        "a number too long": whole[:-1] + b', "x": ' + b"1" * 5000 + b"}",
+        "no event": json.dumps({k: v for k, v in event.items() if k != "hook_event_name"}).encode(),
+        "another event": but(hook_event_name="PostToolUse"),
+        "no tool": but(tool_name=None),
+        "an empty tool": but(tool_name=""),
+        "a tool that is a list": but(tool_name=["Bash"]),
+        "input that is text": but(tool_input="git status"),
+        "input that is a list": but(tool_input=[]),
+        "no folder": but(cwd=None),
+        "a relative folder": but(cwd="a"),
+        "a folder with NUL": but(cwd="/a\0b"),
+        "a mode that is a number": but(permission_mode=1),
+        "an agent that is a path": but(agent_id="../x", agent_type="lead"),
+        "an agent that is a number": but(agent_id=1, agent_type="lead"),
+        "an agent of no type": but(agent_id="a1"),
+        "a transcript that is a list": but(transcript_path=[]),
+        "escapes": b"\x1b[2J\xe2\x80\xae",
+    }
+
+
+def test_whatever_is_no_event_blocks(session) -> None:
+    for data in garbage(session).values():
+        session.blocked(data)
+
+
+def test_the_process_blocks_whatever_goes_wrong(session) -> None:
+    assert session.anew("git status") == "allow"
+    found = garbage(session)
+    for name in ("nothing", "deep", "NUL", "escapes"):
+        session.blocked_anew(found[name])
+    session.blocked_anew(session.good(), "--no-such")
+    session.write("team.policy", "agent main {\n    alow Read\n}\n")
+    assert session.blocked_anew(session.good()).startswith("team.policy:2:")
+
+
+def test_a_command_that_is_huge_is_denied_and_one_beyond_all_bounds_blocks(session) -> None:
+    assert session.bash("rm " + "x" * 1_000_000) == "deny"
+    assert session.bash("git status " + "; git status" * 5_000 + "; rm x") == "deny"
+    assert "at most" in session.blocked(b" " * (client._LONGEST + 1))
+
+
+@pytest.mark.parametrize(
+    "options", [["--no-such"], ["--hash"], ["--hash", "x"], ["--deadline", "x"], ["missing.json"], ["."]]
+)  # fmt: skip
+def test_wrong_options_block(session, options) -> None:
+    session.blocked(session.good(), *options)
+
+
+@pytest.mark.parametrize("deadline", ["x", "0", "nan", "-1", "1e9"])
+def test_a_deadline_that_is_none_blocks(session, deadline) -> None:
+    session.blocked_anew(session.good(), "--deadline", deadline)
+
+
+def test_a_policy_that_cannot_be_read_blocks_and_tells_where(session) -> None:
+    session.write("team.policy", "agent main {\n    alow Read\n}\n")
+    assert session.blocked(session.good()).startswith("team.policy:2:")
+    session.write("team.policy", POLICY)
+    session.write(".claude/settings.json", "{")
+    assert session.blocked(session.good()).startswith(".claude/settings.json:1:")
+    (session.project / ".claude" / "settings.json").unlink()
+    (session.project / "team.policy").unlink()
+    (session.project / "team.policy").symlink_to("nothing")
+    session.blocked(session.good())
+    (session.project / "team.policy").unlink()
+    (session.project / "team.policy").mkdir()
+    session.blocked(session.good())
+
+
+def test_where_nobody_says_which_project_it_is_calls_are_blocked(session) -> None:
+    for project in (None, "", "here"):
+        session.environment.pop("CLAUDE_PROJECT_DIR", None)
+        if project is not None:
+            session.environment["CLAUDE_PROJECT_DIR"] = project
+        assert "CLAUDE_PROJECT_DIR" in session.blocked(session.good())
+
+
+def test_where_no_policy_speaks_calls_are_blocked(session) -> None:
+    (session.project / "team.policy").unlink()
+    assert "no policy here" in session.blocked(session.good())
+
+
+def test_a_deadline_blocks(session) -> None:
+    done = session.run(session.good(), "--deadline", "0.001")
+    # Before the interpreter can say so, the signal itself ends the process.
+    assert done.returncode in (2, -signal.SIGALRM)
+    assert done.stdout == b""
+
+
+def test_an_answer_that_nobody_can_read_is_no_answer(session) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", CLIENT],
+        input=session.good(),
+        stdout=os.open("/dev/full", os.O_WRONLY),
+        stderr=subprocess.PIPE,
+        env=session.environment,
+        check=False,
+    )
+    assert done.returncode == 2
+
+
+# --- edits and the cache ---------------------------------------------------------
+
+WIDER = POLICY.replace("deny  Bash(git push --force *),", "deny ").replace(
+    "ask   Bash(git push *)", ""
+)
+
+
+def test_an_edited_policy_is_in_force_at_the_next_call(session) -> None:
+    file = session.project / "team.policy"
+    before = file.stat()
+    assert session.bash("git push --force x") == "deny"
+    session.write("team.policy", WIDER)
+    assert session.bash("git push --force x") == "allow"
+    session.write("team.policy", POLICY)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))  # content counts, not times
+    assert session.bash("git push --force x") == "deny"
+
+
+def kept(alone: Session) -> list[Path]:
+    return [path for path in (alone.home / ".cache" / "agent-policy").iterdir() if path.is_file()]
+
+
+def test_what_is_kept_is_not_taken_once_it_was_touched(alone) -> None:
+    assert alone.anew("git push --force x") == "deny"
+    (narrow,) = kept(alone)
+    data = narrow.read_bytes()
+    alone.write("team.policy", WIDER)
+    assert alone.bash("git push --force x") == "allow"
+    (wide,) = set(kept(alone)) - {narrow}
+    alone.write("team.policy", POLICY)
+    wider = compiled_to_json(policy.load(alone.project)).encode()
+    elsewhere = alone.home / "elsewhere"
+    elsewhere.write_bytes(data)
+    for spoiled in (
+        wide.read_bytes(),  # another policy, with its own hash
+        data[:32] + wider,
+        b"\0" * 32 + wider,
+        data[:-10],
+        data[:32],
+        b"",
+        data.replace(b'"deny"', b'"allow"'),
+        elsewhere,
+    ):
+        narrow.unlink(missing_ok=True)
+        alone.decider = Decider()
+        if isinstance(spoiled, Path):
+            narrow.symlink_to(spoiled)
+        else:
+            narrow.write_bytes(spoiled)
+            narrow.chmod(0o600)
+        assert alone.bash("git push --force x") == "deny"
+        assert not narrow.is_symlink()
+
+
+def test_a_cache_that_others_could_write_is_no_cache(alone) -> None:
+    folder = alone.home / ".cache" / "agent-policy"
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    assert alone.bash("git push --force x") == "deny"
+    assert not list(folder.iterdir())
+    assert Cache.of({"HOME": str(alone.home)}) is None
+    folder.chmod(0o700)
+    cache = Cache.of({"HOME": str(alone.home)})
+    assert cache is not None
+    cache.put("d", b"text")
+    assert cache.get("d") == b"text"
+    (folder / "d").chmod(0o620)
+    assert cache.get("d") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["no home", "an empty home", "a relative home", "a file for a folder", "nowhere"]
+)
+def test_without_a_place_for_a_cache_calls_are_decided_all_the_same(alone, name) -> None:
+    if name == "a file for a folder":
+        (alone.home / ".cache").write_text("")
+    home = {
+        "no home": None,
+        "an empty home": "",
+        "a relative home": "home",
+        "nowhere": "/proc/nowhere",
+    }
+    value = home.get(name, str(alone.home))
+    environment = {"CLAUDE_PROJECT_DIR": str(alone.project)}
+    if value is not None:
+        environment["HOME"] = value
+    alone.environment = environment
+    if name == "a relative home":
+        alone.blocked(alone.good())
+    else:
+        assert alone.bash("git push --force x") == "deny"
+
+
+def test_without_a_home_folder_a_process_answers_too(alone) -> None:
+    assert (
+        alone.anew(
+            "git push --force x",
+            "--resident",
+            environment={"CLAUDE_PROJECT_DIR": str(alone.project)},
+        )
+        == "deny"
+    )
+
+
+def test_many_hooks_at_once_agree(alone) -> None:
+    data = json.dumps(alone.event("Bash", {"command": "git push --force x"})).encode()
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(alone.run(data).stdout)) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1
+    assert b'"deny"' in found[0]
+    assert len(kept(alone)) == 1
+
+
+def test_files_are_taken_as_they_were_at_one_moment(tmp_path) -> None:
+    """One of two files denies at every moment, and no reading finds both without it."""
+    (tmp_path / ".claude").mkdir()
+    files = [tmp_path / "a.policy", tmp_path / ".claude" / "b.policy"]
+    for file in files:
+        file.write_text("denies")
+    ended = threading.Event()
+
+    def edit() -> None:
+        while not ended.is_set():
+            for one, other in (files, files[::-1]):
+                for file, text in ((one, "denies"), (other, "grants")):
+                    made = file.with_suffix(".new")
+                    made.write_text(text)
+                    made.replace(file)
+
+    editing = threading.Thread(target=edit)
+    editing.start()
+    read = 0
+    try:
+        for _ in range(300):
+            try:
+                sources = read_sources(Places(str(tmp_path), managed="/nowhere/x"))
+            except PolicyError as error:
+                assert "change while they are read" in error.message
+                continue
+            read += 1
+            assert b"denies" in sources.files.values()
+    finally:
+        ended.set()
+        editing.join()
+    sources = read_sources(Places(str(tmp_path), managed="/nowhere/x"))
+    assert sorted(sources.files) == [".claude/b.policy", "a.policy"]
+
+
+# --- compiled policies -----------------------------------------------------------
+
+
+def test_a_compiled_policy_decides_alone(session) -> None:
+    text = compiled_to_json(policy.load(session.project))
+    file = session.project / "policy.json"
+    file.write_text(text)
+    session.write("team.policy", WIDER)
+    assert session.bash("git push --force x", "policy.json") == "deny"
+    digest = json.loads(text)["hash"]
+    assert session.bash("git push --force x", str(file), "--hash", digest) == "deny"
+    file.write_text(compiled_to_json(policy.load(session.project)))
+    assert session.bash("git push --force x", str(file)) == "allow"
+    # Whoever writes the file can write its hash, and not the one in the settings.
+    assert "expected the policy" in session.blocked(session.good(), str(file), "--hash", digest)
+    file.write_text(text.replace('"deny"', '"allow"', 1))
+    assert "not the one that is stated" in session.blocked(session.good(), str(file))
+
+
+# --- the resident process --------------------------------------------------------
+
+
+def test_the_resident_process_answers_as_one_that_is_started_anew(session) -> None:
+    assert session.anew("git status", "--resident") == "allow"
+    path = Path(client.socket_path(session.environment))
+    while not path.exists():
+        os.sched_yield()
+    pid = Path(f"{path}.lock").read_text()
+    for command in ("git status", "git push x", "git push --force x", "ls"):
+        assert session.anew(command, "--resident") == session.bash(command)
+    session.write("team.policy", WIDER)
+    assert session.anew("git push --force x", "--resident") == "allow"
+    session.write("team.policy", POLICY)
+    assert session.anew("git push --force x", "--resident") == "deny"
+    for data in garbage(session).values():
+        session.blocked_anew(data, "--resident")
+    session.write("team.policy", "agent")
+    session.blocked_anew(session.good(), "--resident")
+    assert Path(f"{path}.lock").read_text() == pid
+    # It is no more needed than it is there: one that was killed is replaced.
+    session.write("team.policy", POLICY)
+    os.kill(int(pid), signal.SIGKILL)
+    assert session.anew("git push --force x", "--resident") == "deny"
+
+
+def listening(session: Session, reply):
+    """Put a process that is none of ours where the resident one would be."""
+    path = Path(client.socket_path(session.environment))
+    path.parent.mkdir(mode=0o700)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
+    path.chmod(0o600)
+    listener.listen()
+
+    def serve() -> None:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection:
+            connection.sendall(b"r")
+            reply(connection)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    return listener, thread
+
+
+REPLIES = {
+    "nothing": b"",
+    "garbage": b"hello",
+    "cut off": b"0" + (99).to_bytes(8, "big") + b"{}\n",
+    "too long": b"0" + (2).to_bytes(8, "big") + b"{}\n",
+    "an empty answer": b"0" + bytes(8),
+    "another status": b"1" + (3).to_bytes(8, "big") + b"{}\n",
+}
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_a_resident_process_that_gives_no_whole_answer_blocks(session, name) -> None:
+    def reply(connection) -> None:
+        connection.recv(1 << 20)
+        connection.sendall(REPLIES[name])
+
+    listener, thread = listening(session, reply)
+    session.blocked_anew(session.good(), "--resident")
+    thread.join()
+    listener.close()
+
+
+def test_a_resident_process_that_is_slow_blocks(session) -> None:
+    done = threading.Event()
+    listener, thread = listening(session, lambda _: done.wait())
+    said = session.blocked_anew(session.good(), "--resident", "--deadline", "0.5")
+    assert said == "the policy was not asked in time"
+    done.set()
+    thread.join()
+    listener.close()
+
+
+def test_nobody_is_asked_in_a_folder_that_others_could_write(session) -> None:
+    listener, thread = listening(session, lambda connection: None)
+    folder = Path(client.socket_path(session.environment)).parent
+    folder.chmod(0o777)
+    assert session.anew("git push --force x", "--resident") == "deny"
+    folder.chmod(0o700)
+    listener.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    listener.close()  # a name without a process
+    assert session.anew("git push --force x", "--resident") == "deny"
