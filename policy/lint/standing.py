@@ -13,7 +13,8 @@ from policy.edits import Edit
 from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.lint.positions import Positions
-from policy.redundancy import Standing, shadowing
+from policy.lint.separate import Standings, separated
+from policy.redundancy import Standing
 from policy.source import Place, Span
 from policy.table import Table
 
@@ -30,6 +31,7 @@ def standing_findings(positions: Positions) -> Iterator[Finding]:
     """Yield the rules of a project that could be left out, and what was too long to try."""
     found: dict[_Mark, list[Standing]] = {}
     long: dict[str, int] = {}
+    known = Standings()
     for table in _tables(positions):
         entries = [entry for part in table.use.parts for entry in part.rules.entries]
         rules = {(entry.place, entry.rule) for entry in entries if entry.place is not None}
@@ -37,8 +39,9 @@ def standing_findings(positions: Positions) -> Iterator[Finding]:
             for file in {place.file for place, _ in rules}:
                 long[file] = max(long.get(file, 0), len(rules))
             continue
-        for standing in shadowing(table):
-            found.setdefault((standing.rule.place, standing.rule.rule), []).append(standing)
+        for separate in separated(table):
+            for standing in known.of(separate):
+                found.setdefault((standing.rule.place, standing.rule.rule), []).append(standing)
     dead = {
         mark: standings
         for mark, standings in found.items()

@@ -1,0 +1,95 @@
+"""Which rules of a table matter, found out once for all tables that say the same.
+
+A project has a table for each agent, and most of what they say is the same: the
+rules of one tool, written anew in each file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from policy.decision import Because
+from policy.patterns.notations import is_glob
+from policy.redundancy import Standing, shadowing
+from policy.ruleset import Entry
+from policy.source import Place
+from policy.table import Ceiling, Part, Table
+
+__all__ = ["Standings", "separated"]
+
+_Mark = tuple[Place | None, str]
+
+
+def separated(table: Table) -> Iterator[Table]:
+    """Yield tables of rules that speak of the same tools: what others say does not matter to them.
+
+    Agents often differ in the rules for a single tool, so that of many agents few such
+    tables are left.
+    """
+    parts = table.use.parts
+    if any(is_glob(entry.tool) for part in parts for entry in part.rules.entries):
+        yield table
+        return
+    groups: list[tuple[set[str], set[_Mark]]] = []
+    for part in parts:
+        for entry in part.rules.entries:
+            tools, marks = {part.rules.dialect.key(entry.tool)}, {(entry.place, entry.rule)}
+            apart = []
+            for group in groups:
+                if tools & group[0] or marks & group[1]:
+                    tools |= group[0]
+                    marks |= group[1]
+                else:
+                    apart.append(group)
+            groups = [*apart, (tools, marks)]
+    if len(groups) < 2:
+        yield table
+        return
+    for _, marks in groups:
+        yield Table(
+            Ceiling.of(
+                Part(
+                    attrs.evolve(
+                        part.rules,
+                        entries=tuple(
+                            entry
+                            for entry in part.rules.entries
+                            if (entry.place, entry.rule) in marks
+                        ),
+                    ),
+                    part.links,
+                )
+                for part in parts
+            )
+        )
+
+
+@attrs.define
+class Standings:
+    """What becomes of the rules of tables, found out once for those that say the same."""
+
+    _known: dict[object, tuple[list[Because], tuple[Standing, ...]]] = attrs.field(factory=dict)
+
+    def of(self, table: Table) -> Iterator[Standing]:
+        """Yield what `policy.redundancy.shadowing` says of *table*."""
+        parts = table.use.parts
+        rules = [_because(entry, part) for part in parts for entry in part.rules.entries]
+        first: dict[Because, int] = {}
+        shape = (
+            tuple((part.rules.entries, part.rules.default, part.rules.dialect) for part in parts),
+            # Which lines come of one rule; rules and places do not count in entries.
+            tuple(first.setdefault(rule, number) for number, rule in enumerate(rules)),
+        )
+        if shape not in self._known:
+            self._known[shape] = rules, shadowing(table)
+        known, standings = self._known[shape]
+        here = dict(zip(known, rules, strict=True))
+        for one in standings:
+            by = tuple(here[because] for because in one.by)
+            yield attrs.evolve(one, rule=here[one.rule], by=by)
+
+
+def _because(entry: Entry, part: Part) -> Because:
+    return Because(entry.rule, entry.effect, part.links[0] if part.links else "", entry.place)
