@@ -140,12 +140,24 @@ class ProjectAudit:
 
 @attrs.frozen
 class Audit:
-    """A whole workspace."""
+    """A whole workspace.
+
+    Attributes:
+        label: of its tree.
+        projects: what was found in each.
+        findings: what is told one by one.
+        unread: files that may say something and that nobody reads.
+        further: findings that are counted, since `policy lint` tells them.
+        suppressed: how many findings a comment takes away.
+
+    """
 
     label: str
     projects: tuple[ProjectAudit, ...]
     findings: tuple[Finding, ...]
     unread: tuple[Unread, ...]
+    further: tuple[Finding, ...] = ()
+    suppressed: int = 0
 
 
 def audit(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import xml.etree.ElementTree as ET
+from operator import attrgetter
 from pathlib import Path
 
 import attrs
@@ -16,7 +18,12 @@ from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.lint import baseline_text, compare_with_baseline, lint, mend
 from policy.lint.comments import suppressions
+from policy.lint.positions import Positions
+from policy.lint.separate import Standings, separated
+from policy.lint.standing import standing_findings
+from policy.redundancy import shadowing
 from policy.source import Source
+from policy.table import Table
 from policy.tree import Memory
 from policy.workspace import load_tree
 
@@ -189,6 +196,43 @@ def test_a_rule_that_matters_to_one_agent_alone_is_no_dead_one() -> None:
     assert dead({"t.policy": text}) == []
 
 
+def agents_of_zeph() -> dict[str, str | bytes]:
+    agent = "---\nname: {0}\ndescription: x\n{1}---\nYou work.\n"
+    return {
+        ".zeph/agents/a.md": agent.format("a", "tools:\n  allow: [read]\n"),
+        ".zeph/agents/b.md": agent.format("b", ""),
+        "config/default.toml": '[agents]\nenabled = true\ndefault_disallowed_tools = ["bash"]\n',
+    }
+
+
+def test_a_rule_that_was_not_tried_in_every_table_is_not_called_dead() -> None:
+    # The second rule is redundant in one table and matters in the other, which has it alone.
+    tree = Memory({"t.policy": "root m\nagent m {\n    allow Bash(git *), Bash(git log *)\n}\n"})
+    (project,) = load_tree(tree).projects
+    entry = project.agents["m"]
+    (part,) = entry.declared.use.parts
+    alone = Table.of(attrs.evolve(part.rules, entries=part.rules.entries[-1:]))
+    agents = {"m": entry, "n": attrs.evolve(entry, name="n", declared=alone)}
+    positions = Positions(attrs.evolve(project, agents=agents), tree.source)
+    assert part.rules.entries[-1].rule == "Bash(git log *)"
+    for most in (None, 0, 1, 2, 3):
+        found = {finding.code for finding in standing_findings(positions, most)}
+        assert found <= {"rules-not-compared"}, most
+
+
+def test_rules_of_separate_tools_matter_as_they_do_together() -> None:
+    trees = [
+        Memory(agents_of_zeph()),
+        Memory(team("Bash(git *), Bash(git log *), Edit(src/**), Edit(src/a/**)", "Edit(src/**)")),
+    ]
+    for tree in trees:
+        for entry in load_tree(tree).projects[0].agents.values():
+            separate = [s for t in separated(entry.declared) for s in Standings().of(t)]
+            whole = shadowing(entry.declared)
+            key = attrgetter("rule.rule", "what")
+            assert sorted(map(key, separate)) == sorted(map(key, whole))
+
+
 def test_a_list_that_is_too_long_is_said_not_to_be_tried() -> None:
     found = codes(team(", ".join(f"Bash(x{n} *)" for n in range(300))))
     assert "rules-not-compared" in found
@@ -256,6 +300,49 @@ def test_an_edit_is_made_in_a_file_with_a_credential(run, tmp_path) -> None:
     (tmp_path / "t.policy").write_text(text)
     run("--fix")
     assert (tmp_path / "t.policy").read_text() == text.replace(", Bash(ls -l)", "")
+
+
+# --- in an audit ------------------------------------------------------------------
+
+AUDITED = """root main
+agent main {
+    allow Bash(python *), Bash(make *), Bash(make test)
+    # policy: ignore[read-through-shell] python is sandboxed
+    deny Read(.env)
+}
+"""
+
+
+@pytest.fixture
+def audited(tmp_path, capsys):
+    def told(text: str, *arguments: str) -> str:
+        (tmp_path / "t.policy").write_text(text)
+        main(["audit", str(tmp_path), *arguments])
+        return capsys.readouterr().out
+
+    return told
+
+
+def test_an_audit_counts_what_lint_lists(audited) -> None:
+    text = audited(AUDITED)
+    told = text[text.index("further findings") :]
+    assert re.search(r"1 warning A rule for one .*\[rule-runs-anything\]", told)
+    assert re.search(r"1 warning A rule decides .*\[shadowed-rule\]", told)
+    assert "^^^" not in told
+    assert "2 warnings; 1 suppressed" in told
+    assert "`rule-runs-anything` | `t.policy:3:11` |" in audited(AUDITED, "--format", "markdown")
+
+
+def test_an_audit_holds_all_findings_for_programs(audited) -> None:
+    answer = json.loads(audited(AUDITED, "--format", "json"))
+    codes = [finding["code"] for finding in answer["findings"]]
+    assert (codes, answer["suppressed"]) == (["rule-runs-anything", "shadowed-rule"], 1)
+
+
+def test_an_audit_tells_errors_one_by_one_and_repeats_no_credential(audited) -> None:
+    text = audited("agent m {\n    allow Bash(API_KEY=a1b2c3d4e5f6 make)\n}\n")
+    assert "[secret-in-policy]" in text[: text.index("`policy rule CODE`")]
+    assert "a1b2c3d4" not in text
 
 
 # --- suppressions -----------------------------------------------------------------

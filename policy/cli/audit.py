@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Final
 
 import attrs
 
 from policy.audit import Audit, ProjectAudit, audit
 from policy.cli.console import Console
-from policy.cli.inputs import add_profile, load
+from policy.cli.inputs import Input, add_profile, load
 from policy.cli.running import internal_error
 from policy.compare import Known
 from policy.finding import Finding, Severity
@@ -39,6 +40,12 @@ examples:
 """
 
 
+# Formats that hold every finding.
+_WHOLE: Final = frozenset({"json", "html"})
+
+# Rules of a project that an audit tries for whether they matter; lint tries them all.
+_MOST_TRIED: Final = 100
+
 # Internal errors that are reported one by one; they tend to be the same one.
 _MOST_REPORTS = 3
 
@@ -57,19 +64,50 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
     found = load(options.path, console.progress, options.profile)
-    audited = _audit(found.workspace, console)
+    audited = _with_lint(_audit(found.workspace, console), found, options.format, console)
     match options.format:
         case "json":
             console.write(dumps(audit_json(audited)) + "\n")
         case "html":
-            linted = lint(found.tree, found.workspace, progress=console.progress)
-            everything = tuple(dict.fromkeys((*audited.findings, *linted.findings)))
-            console.write(audit_html(attrs.evolve(audited, findings=everything)))
+            console.write(audit_html(audited))
         case "markdown":
             console.write(audit_markdown(audited, everything=options.all))
         case _:
             console.write(audit_text(audited, console.page, everything=options.all))
     return 2 if any(map(is_unreadable, audited.findings)) else 0
+
+
+def _with_lint(audited: Audit, found: Input, form: str, console: Console) -> Audit:
+    """Return *audited* with what shows in tables alone, and without what is suppressed.
+
+    Of that, errors are told one by one like what the front ends met; a page, and what
+    programs read, holds all of it.
+    """
+    try:
+        linted = lint(
+            found.tree,
+            found.workspace,
+            most=None if form == "html" else _MOST_TRIED,
+            progress=console.progress,
+        )
+    except Exception as error:  # noqa: BLE001  # reported, and the audit is printed
+        internal_error(error, console, audited.label)
+        message = "there may be more findings: an internal error"
+        problem = Finding("internal-error", message, Severity.ERROR, file=audited.label)
+        return attrs.evolve(audited, findings=(problem, *audited.findings))
+    met = {(finding.code, finding.place) for finding in found.workspace.findings}
+    problems = tuple(one for one in audited.findings if one not in found.workspace.findings)
+    told: list[Finding] = []
+    further: list[Finding] = []
+    for finding in linted.findings:
+        at_once = (finding.code, finding.place) in met or finding.severity is Severity.ERROR
+        (told if at_once or form in _WHOLE else further).append(finding)
+    return attrs.evolve(
+        audited,
+        findings=(*problems, *told),
+        further=tuple(further),
+        suppressed=len(linted.suppressed),
+    )
 
 
 def _audit(workspace: Workspace, console: Console) -> Audit:

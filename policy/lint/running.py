@@ -41,7 +41,11 @@ class Linted:
 
 
 def lint(
-    tree: Tree, workspace: Workspace, *, progress: Callable[[str], None] = lambda _: None
+    tree: Tree,
+    workspace: Workspace,
+    *,
+    most: int | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Linted:
     """Return the findings of *workspace*, which was read from *tree*.
 
@@ -51,6 +55,7 @@ def lint(
     Args:
         tree: where the files are.
         workspace: what was read from them.
+        most: how many rules of a project to try for whether they matter; None is no bound.
         progress: told of each project as its turn comes.
 
     """
@@ -61,7 +66,7 @@ def lint(
         progress(project.title)
         found += (
             finding
-            for finding in _shown(Positions(project, sources.get))
+            for finding in _shown(Positions(project, sources.get), most)
             if (finding.code, finding.place) not in known
         )
     comments: list[Suppression] = []
@@ -77,13 +82,13 @@ def lint(
     )
 
 
-def _shown(positions: Positions) -> Iterator[Finding]:
+def _shown(positions: Positions, most: int | None) -> Iterator[Finding]:
     for (place, rule), entries in positions.lines.items():
         span = positions.span(Because(rule, entries[0].effect, "", place))
         if span is not None:
             yield from letter_findings(rule, span)
     yield from command_findings(positions)
-    yield from standing_findings(positions)
+    yield from standing_findings(positions, most)
 
 
 @attrs.define

@@ -48,28 +48,28 @@ def separated(table: Table) -> Iterator[Table]:
         yield table
         return
     for _, marks in groups:
-        yield Table(
-            Ceiling.of(
-                Part(
-                    attrs.evolve(
-                        part.rules,
-                        entries=tuple(
-                            entry
-                            for entry in part.rules.entries
-                            if (entry.place, entry.rule) in marks
-                        ),
-                    ),
-                    part.links,
-                )
-                for part in parts
-            )
-        )
+        some = tuple(_only(part, marks) for part in parts)
+        # `Ceiling.of` would leave out rules that a constant part covers.
+        yield Table(Ceiling(frozenset(part.rules for part in some), some))
+
+
+def _only(part: Part, marks: set[_Mark]) -> Part:
+    """Return *part* with no other rules than *marks*."""
+    entries = part.rules.entries
+    kept = tuple(entry for entry in entries if (entry.place, entry.rule) in marks)
+    return Part(attrs.evolve(part.rules, entries=kept), part.links)
 
 
 @attrs.define
 class Standings:
-    """What becomes of the rules of tables, found out once for those that say the same."""
+    """What becomes of the rules of tables, found out once for those that say the same.
 
+    Attributes:
+        tried: how many rules that took.
+
+    """
+
+    tried: int = 0
     _known: dict[object, tuple[list[Because], tuple[Standing, ...]]] = attrs.field(factory=dict)
 
     def of(self, table: Table) -> Iterator[Standing]:
@@ -84,6 +84,7 @@ class Standings:
         )
         if shape not in self._known:
             self._known[shape] = rules, shadowing(table)
+            self.tried += len(self._known[shape][1])
         known, standings = self._known[shape]
         here = dict(zip(known, rules, strict=True))
         for one in standings:

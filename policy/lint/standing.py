@@ -27,15 +27,23 @@ _MOST: Final = 120
 _Mark = tuple[Place | None, str]
 
 
-def standing_findings(positions: Positions) -> Iterator[Finding]:
-    """Yield the rules of a project that could be left out, and what was too long to try."""
+def standing_findings(positions: Positions, most: int | None = None) -> Iterator[Finding]:
+    """Yield the rules of a project that could be left out, and what was too long to try.
+
+    Args:
+        positions: of the project.
+        most: how many rules to try, in all its tables; None is no bound.
+
+    """
     found: dict[_Mark, list[Standing]] = {}
     long: dict[str, int] = {}
+    untried: set[_Mark] = set()
     known = Standings()
     for table in _tables(positions):
         entries = [entry for part in table.use.parts for entry in part.rules.entries]
         rules = {(entry.place, entry.rule) for entry in entries if entry.place is not None}
-        if len(rules) > _MOST:
+        if len(rules) > _MOST or (most is not None and known.tried + len(rules) > most):
+            untried |= rules
             for file in {place.file for place, _ in rules}:
                 long[file] = max(long.get(file, 0), len(rules))
             continue
@@ -45,7 +53,7 @@ def standing_findings(positions: Positions) -> Iterator[Finding]:
     dead = {
         mark: standings
         for mark, standings in found.items()
-        if all(one.what in ("shadowed", "redundant") for one in standings)
+        if mark not in untried and all(one.what in ("shadowed", "redundant") for one in standings)
     }
     for mark, standings in dead.items():
         if _is_told(positions, standings) and not _is_kept(mark, dead):

@@ -20,6 +20,7 @@ def audit_json(audit: Audit) -> Object:
         "label": audit.label,
         "projects": [_project(project) for project in audit.projects],
         "findings": [finding_json(finding) for finding in audit.findings],
+        "suppressed": audit.suppressed,
         "explain": "policy rule CODE",
         "unread": [{"path": file.path, "what": file.what} for file in audit.unread],
         "exact": all(project.exact for project in audit.projects),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from policy import catalogue
 from policy.audit import AgentAudit, Audit, ProjectAudit
 from policy.compare import Difference
 from policy.finding import Finding
 from policy.render.audit_text import audit_summary
-from policy.render.findings_text import EXPLAIN
+from policy.render.findings_text import EXPLAIN, FURTHER, counted
 from policy.render.markdown import code, item, prose, table
 from policy.render.privileges import LABELS, summarise
 from policy.render.words import call_text, chain_text, explained
@@ -26,6 +27,7 @@ def audit_markdown(audit: Audit, *, everything: bool = False) -> str:
     for project in audit.projects:
         lines += _project(project)
     lines += _findings(audit.findings, most)
+    lines += _further(audit.further)
     lines += _unread(audit.unread, most)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -97,6 +99,22 @@ def _findings(findings: tuple[Finding, ...], most: int | None) -> list[str]:
         told = f"**{finding.severity.value}** {place}: {prose(finding.message)}"
         lines.append(item(f"{told} `{finding.code}`{help_}"))
     return [*lines, *_more(len(findings), most), "", EXPLAIN, ""]
+
+
+def _further(findings: tuple[Finding, ...]) -> list[str]:
+    if not findings:
+        return []
+    rows = [
+        [
+            f"{number:,}",
+            finding.severity.value,
+            f"{prose(catalogue.page(finding.code).title)} `{finding.code}`",
+            code(str(finding.place) if finding.span else finding.file),
+        ]
+        for number, finding in counted(findings)
+    ]
+    heads = ["", "severity", "defect", "first"]
+    return [f"{FURTHER[0].upper()}{FURTHER[1:]}:", "", *table(heads, rows), ""]
 
 
 def _unread(unread: tuple[Unread, ...], most: int | None) -> list[str]:

@@ -7,7 +7,14 @@ from collections import Counter
 from policy.audit import Audit, ProjectAudit
 from policy.project import ReadFile
 from policy.render.agents_text import agent_blocks
-from policy.render.findings_text import EXPLAIN, findings_lines, findings_summary, unread_lines
+from policy.render.findings_text import (
+    EXPLAIN,
+    FURTHER,
+    counted_lines,
+    findings_lines,
+    findings_summary,
+    unread_lines,
+)
 from policy.render.layout import Ink, Page
 from policy.render.readings_text import differences_lines
 from policy.render.spawns_text import spawn_graph
@@ -29,6 +36,9 @@ def audit_text(audit: Audit, page: Page, *, everything: bool = False) -> str:
         lines += [page.paint("findings", "bold")]
         lines += [*findings_lines(audit.findings, page, everything=everything)]
         lines += [*page.prose(EXPLAIN, style="dim"), ""]
+    if audit.further:
+        lines += page.prose(FURTHER, style="bold")
+        lines += [*counted_lines(audit.further, page), ""]
     if audit.unread:
         lines += page.prose("files that may say something and that nobody reads", style="bold")
         lines += [*unread_lines(audit.unread, page, everything=everything), ""]
@@ -45,8 +55,10 @@ def audit_summary(audit: Audit) -> str:
         f"{count(len(agents), 'agent')} in {count(len(audit.projects), 'project')}",
         count(sum(len(agent.escalations) for agent in agents), "escalation"),
         count(sum(len(agent.dead_letters) for agent in agents), "dead letter"),
-        findings_summary(audit.findings),
+        findings_summary((*audit.findings, *audit.further)),
     ]
+    if audit.suppressed:
+        parts.append(f"{audit.suppressed:,} suppressed")
     if audit.unread:
         parts.append(f"{count(len(audit.unread), 'file')} not read")
     if not all(project.exact for project in audit.projects):

@@ -6,17 +6,30 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from policy.finding import Finding
+from policy import catalogue
+from policy.finding import Finding, Severity
 from policy.render.excerpt import finding_report
 from policy.render.layout import Ink, Page
 from policy.render.words import count, listed
 from policy.source import visible
 from policy.workspace import Unread
 
-__all__ = ["EXPLAIN", "findings_lines", "findings_report", "findings_summary", "unread_lines"]
+__all__ = [
+    "EXPLAIN",
+    "FURTHER",
+    "counted",
+    "counted_lines",
+    "findings_lines",
+    "findings_report",
+    "findings_summary",
+    "unread_lines",
+]
 
 # Said once wherever findings are shown.
 EXPLAIN: Final = "`policy rule CODE` says what a code means"
+
+# Said above findings that are only counted.
+FURTHER: Final = "further findings, which `policy lint` lists"
 
 # Findings of one code, and files of one kind, before the rest is only counted.
 _MOST_ALIKE = 5
@@ -37,6 +50,29 @@ def findings_lines(findings: Iterable[Finding], page: Page, *, everything: bool)
         elif seen[finding.code] == _MOST_ALIKE + 1:
             more = f"… {left} more [{finding.code}], shown with --all"
             lines += page.prose(more, style="dim")
+    return lines
+
+
+def counted(findings: Iterable[Finding]) -> list[tuple[int, Finding]]:
+    """Return how often each code is there, with the first of its findings."""
+    by_code: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_code.setdefault(finding.code, []).append(finding)
+    order = list(Severity)
+    ranked = sorted(by_code.values(), key=lambda some: (order.index(some[0].severity), -len(some)))
+    return [(len(some), some[0]) for some in ranked]
+
+
+def counted_lines(findings: Iterable[Finding], page: Page) -> list[str]:
+    """Return a line for each code: how many, what it means, and where the first is."""
+    lines: list[str] = []
+    for number, finding in counted(findings):
+        word = finding.severity.value
+        place = str(finding.place) if finding.span else visible(finding.file)
+        head = f"  {number:>4,} {page.paint(word, word)}{' ' * (8 - len(word))}"
+        where = f"{'first ' if number > 1 else ''}{place}"
+        said = f"{catalogue.page(finding.code).title} [{finding.code}]"
+        lines += page.flow([Ink(said), Ink(where, "dim")], head, separator="  ")
     return lines
 
 
