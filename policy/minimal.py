@@ -238,7 +238,7 @@ def _objection(before: Workspace, after: Workspace) -> str:
             f" instead of {difference.before.effect}"
         )
     if not diff.exact:
-        return "the comparison is not exact"
+        return f"the comparison is not exact: {'; '.join(diff.why)}"
     pairs = zip(before.projects, after.projects, strict=True)
     return next(filter(None, (_by_itself(*pair) for pair in pairs)), "")
 

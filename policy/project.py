@@ -14,6 +14,7 @@ import attrs
 
 from policy.chain import Attenuated, Reading
 from policy.finding import Finding
+from policy.portable import Writer
 from policy.source import Place, Source
 from policy.table import Table
 from policy.tree import Tree
@@ -97,7 +98,15 @@ class Project:
 
 
 class FrontEnd(Protocol):
-    """Reads the files of one host; a module with these functions is one."""
+    """Reads and writes the files of one host; a module with these names is one."""
+
+    @property
+    def HOST(self) -> str:  # noqa: N802  # a constant of a module
+        """The name of the host."""
+
+    @property
+    def WRITER(self) -> Writer:  # noqa: N802  # likewise
+        """What writes its files."""
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*. What cannot be read is a finding of its project."""

@@ -19,7 +19,7 @@ from policy.edits import Edit, edited
 from policy.parse import parse_notation
 from policy.printer import print_document
 from policy.source import Source, Span
-from policy.syntax import Agent, Comment, Comments, Delegate, Grant, Statement
+from policy.syntax import Agent, Comment, Comments, Delegate, Expect, Grant, Statement
 
 __all__ = ["lists", "without"]
 
@@ -170,8 +170,10 @@ def _parts(scalar: Scalar) -> Iterator[Span]:
 _Ranges = set[tuple[int, int]]
 
 
-def _document(source: Source, gone: _Ranges) -> str:
+def _document(source: Source, gone: _Ranges) -> str | None:
     document = parse_notation(source)
+    if any(_exposes(node.body, gone) for node in document.body if isinstance(node, Agent)):
+        return None
     body = tuple(
         attrs.evolve(node, body=tuple(_statements(node.body, gone)))
         if isinstance(node, Agent)
@@ -179,6 +181,17 @@ def _document(source: Source, gone: _Ranges) -> str:
         for node in document.body
     )
     return print_document(attrs.evolve(document, body=body))
+
+
+def _exposes(body: Iterable[Statement], gone: _Ranges) -> bool:
+    """Return whether an example would be left without the rules that it is of."""
+    empty = False
+    for node in body:
+        if isinstance(node, Grant):
+            empty = all((m.span.start, m.span.end) in gone for m in node.matchers)
+        elif isinstance(node, Expect) and empty:
+            return True
+    return False
 
 
 def _statements(body: Iterable[Statement], gone: _Ranges) -> Iterator[Statement]:

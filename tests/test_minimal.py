@@ -168,7 +168,7 @@ def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:
     import policy.minimal as module
     from policy.diff import Diff
 
-    monkeypatch.setattr(module, "diff_workspaces", lambda *_: Diff((), (), exact=False))
+    monkeypatch.setattr(module, "diff_workspaces", lambda *_: Diff((), (), ("too many",)))
     with pytest.raises(PolicyError, match="the comparison is not exact"):
         shortest(agent("allow Read, Read"))
 

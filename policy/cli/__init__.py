@@ -31,6 +31,7 @@ _VERBS = {
     "replay": ("replay", "decide logged calls again, under another policy"),
     "suggest": ("suggest", "the smallest policy that covers what was used"),
     "rule": ("rule", "what a finding means, and how to mend it"),
+    "convert": ("convert", "write the policies of one host as files of another, with the losses"),
     "fmt": ("fmt", "print *.policy files in their canonical form"),
 }
 

@@ -19,6 +19,7 @@ from policy.expectations import expectations
 from policy.finding import Finding
 from policy.hosts.notation_lint import document_findings
 from policy.hosts.notation_semantics import PROFILE, SEMANTICS, read_rule
+from policy.hosts.notation_writer import WRITER
 from policy.parse import parse_notation
 from policy.printer import print_document
 from policy.project import AgentEntry, Attenuated, Project, ReadFile
@@ -47,6 +48,7 @@ __all__ = [
     "HOST",
     "PROFILE",
     "SEMANTICS",
+    "WRITER",
     "Unmet",
     "canonical",
     "load",

@@ -10,7 +10,8 @@ from policy.dialect import Argument, ArgumentKind, Dialect, Shell
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.patterns import notations
-from policy.patterns.pattern import Pattern
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap
 from policy.ruleset import Entry
 from policy.semantics import Rank, Semantics
 from policy.syntax import Agents, Parameter, Rule
@@ -97,7 +98,9 @@ def _is_parameter(specifier: Parameter, argument: Argument) -> bool:
 
 def _path_patterns(text: str) -> tuple[Pattern, ...]:
     # As people write them in settings: `//` is the root of all files, `~/` is
-    # home, and `/` is the project itself.
+    # home, and `/` is the project itself; `.` is its folder, with all that is below.
+    if text in (".", "./"):
+        return (Pattern.of(Kind.PATH, [_DIALECT.cwd, Gap.DEEP]),)
     if text.startswith("//"):
         return notations.paths(text[1:], "", fold=True)
     if text == "~" or text.startswith("~/"):

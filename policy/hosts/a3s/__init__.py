@@ -22,9 +22,11 @@ from policy.hosts.a3s.program import check_program, program_tools
 from policy.hosts.a3s.scripts import ScriptToolLimits, ScriptToolSpec, Session, inner_call
 from policy.hosts.a3s.skills import skill_policy
 from policy.hosts.a3s.versions import Profile
+from policy.hosts.a3s.writer import WRITER
 
 __all__ = [
     "HOST",
+    "WRITER",
     "A3sError",
     "AgentDefinition",
     "AgentDir",

@@ -20,13 +20,14 @@ from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import Session, session
 from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings
 from policy.hosts.claude.skills import Skill, read_skill
+from policy.hosts.claude.writer import WRITER
 from policy.project import AgentEntry, Project, ReadFile
 from policy.source import Source, Span
 from policy.syntax import Declared, Matcher, Presence
 from policy.table import Ceiling, Part, Table
 from policy.tree import Tree
 
-__all__ = ["HOST", "VERSION", "FrontEnd", "Options", "canonical", "load", "profile"]
+__all__ = ["HOST", "VERSION", "WRITER", "FrontEnd", "Options", "canonical", "load", "profile"]
 
 HOST: Final = "claude-code"
 
@@ -68,6 +69,8 @@ class FrontEnd:
     """Reads files by *options*, e.g. as another version does."""
 
     options: Options
+    HOST = HOST
+    WRITER = WRITER
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""

@@ -19,10 +19,12 @@ from policy.hosts.pikuri.personas import Persona, bundled, excludes
 from policy.hosts.pikuri.trifecta import Contribution, Node, Report, TrifectaLegs, walk
 from policy.hosts.pikuri.versions import Profile
 from policy.hosts.pikuri.workspace import AllowAll, Confirmer, Filesystem, confirmation
+from policy.hosts.pikuri.writer import WRITER
 
 __all__ = [
     "HOST",
     "HOST_FILE",
+    "WRITER",
     "AllowAll",
     "Confirmer",
     "Contribution",

@@ -21,6 +21,7 @@ from policy.hosts.zeph.findings import definition_findings
 from policy.hosts.zeph.options import Options, Session
 from policy.hosts.zeph.readings import MAIN, Declared, Enforced
 from policy.hosts.zeph.session_findings import session_findings
+from policy.hosts.zeph.writer import WRITER
 from policy.project import AgentEntry, Project, ReadFile
 from policy.source import Source
 from policy.tree import Tree
@@ -28,6 +29,7 @@ from policy.tree import Tree
 __all__ = [
     "HOST",
     "MAIN",
+    "WRITER",
     "AgentsConfig",
     "Declared",
     "Enforced",
@@ -70,6 +72,8 @@ class FrontEnd:
     """Reads definitions by *options*, e.g. of another profile."""
 
     options: Options
+    HOST = HOST
+    WRITER = WRITER
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""

@@ -1,0 +1,174 @@
+"""``policy convert``: the files of another host, and what they lose."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from policy.cli.console import Console
+from policy.cli.outputs import add_output, outputs_of, write_outputs
+from policy.convert import Conversion, convert, hosts
+from policy.errors import PolicyError
+from policy.render.as_json import dumps
+from policy.render.convert_report import (
+    conversions_json,
+    conversions_markdown,
+    conversions_text,
+)
+from policy.render.layout import Page
+from policy.source import visible
+from policy.tree import open_tree
+
+__all__ = ["FORMATS", "configure", "run"]
+
+FORMATS = ("text", "json", "markdown")
+
+_EPILOG = """\
+What is written is read back by the other host's own front end, and compared with
+the original for every agent and chain, as each host enforces it. Where the other
+host cannot say something, it is made to say less; `looser` is what is granted
+beyond the original all the same, `stricter` what is granted no more, `dropped`
+what the files do not say at all. Each comes with a call that was decided by both.
+
+A conversion that is looser, or is not proven to be no looser, is refused: nothing
+is written. Calls that the original's host could not read are no calls of it.
+
+One file goes to standard output and the report to standard error; several are
+shown, or written with -o. A file that is there is replaced with --force alone.
+
+exit status: 0 converted, 1 refused, 2 a file cannot be read or written
+
+examples:
+  policy convert . --to policy
+  policy convert team.policy --to claude-code -o .
+  policy convert . --from claude-code --to zeph --format json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Convert the policies of one host to another, and tell what is lost."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument("--to", required=True, choices=hosts(), metavar="HOST", help=_hosts())
+    parser.add_argument(
+        "--from",
+        dest="source",
+        default="",
+        choices=hosts(),
+        metavar="HOST",
+        help="convert its projects alone",
+    )
+    parser.add_argument("-o", dest="folder", metavar="FOLDER", help="write the files below FOLDER")
+    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument(
+        "--allow-looser",
+        action="store_true",
+        help="convert rule by rule, though the other host grants more by them",
+    )
+    parser.add_argument(
+        "--allow-unproven",
+        action="store_true",
+        help="convert where calls were tried and not all compared",
+    )
+    add_output(parser)
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+
+
+def _hosts() -> str:
+    return "one of " + ", ".join(hosts())
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Convert, and return the exit status."""
+    outputs = outputs_of(options.output, FORMATS)
+    found = convert(
+        open_tree(options.path),
+        options.to,
+        source=options.source,
+        allow_looser=options.allow_looser,
+    )
+    refused = _refused(found, options)
+    files = {path: text for one in found for path, text in one.files.items()}
+    targets = {} if refused or not options.folder else _targets(files, options)
+
+    def text(form: str) -> str:
+        return _text(form, found, refused, console.page, everything=options.all)
+
+    write_outputs(outputs, text)
+    if options.format != "text":
+        console.write(text(options.format))
+    elif refused or options.folder or len(files) != 1:
+        if not refused and not options.folder:
+            _show(files, console)
+        console.write(text("text"))
+    else:
+        (only,) = files.values()
+        console.write(only)
+        report = _text("text", found, refused, console.errors, everything=options.all)
+        console.complain(report.splitlines())
+    if refused:
+        console.complain([refused])
+        return 1
+    for path, content in targets.items():
+        _write(path, content)
+        console.complain([f"wrote {visible(str(path))}"])
+    return 0
+
+
+def _refused(found: tuple[Conversion, ...], options: argparse.Namespace) -> str:
+    """Return why nothing is written, or ""."""
+    reasons = [
+        one.refusal(looser=options.allow_looser, unproven=options.allow_unproven) for one in found
+    ]
+    return next(filter(None, reasons), "")
+
+
+def _text(
+    form: str, found: tuple[Conversion, ...], refused: str, page: Page, *, everything: bool
+) -> str:
+    match form:
+        case "json":
+            return dumps(conversions_json(found, refused)) + "\n"
+        case "markdown":
+            return conversions_markdown(found, refused)
+        case _:
+            return conversions_text(found, page, everything=everything)
+
+
+def _show(files: dict[str, str], console: Console) -> None:
+    for path, content in files.items():
+        console.line(console.page.paint(f"--- {visible(path)}", "bold"))
+        console.write(content if content.endswith("\n") else content + "\n")
+    console.line("")
+
+
+def _targets(files: dict[str, str], options: argparse.Namespace) -> dict[Path, str]:
+    """Return where each file goes.
+
+    Raises:
+        PolicyError: there is another file, and nobody said to replace it.
+
+    """
+    targets = {Path(options.folder) / path: text for path, text in files.items()}
+    for path, text in targets.items():
+        if options.force or not os.path.lexists(path):
+            continue
+        if path.is_dir() or path.read_bytes() != text.encode():
+            msg = "there is another file of that name"
+            raise PolicyError(
+                msg, file=str(path), help="replace it with --force, or name another folder"
+            )
+    return targets
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8", newline="")
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PolicyError(f"cannot be written: {why}", file=str(path)) from None

@@ -1,0 +1,116 @@
+"""A project as files of A3S: a session, written down, and an agent file for each that it starts.
+
+Rules of A3S see the text of a call and nothing else, so of commands and files only
+what is allowed, asked for or denied as a whole can be said, and single plain commands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from policy.effect import Effect
+from policy.hosts.a3s.reading import MAIN
+from policy.hosts.words import constants, least, one_line, quoted, renamed, spoken
+from policy.portable import Agent, Dropped, Portable, Said, Written
+
+__all__ = ["WRITER"]
+
+_COUNTERPARTS: Final = {
+    "bash": "Bash",
+    "read": "Read",
+    "write": "Write",
+    "edit": "Edit",
+    "search": "Grep",
+    "glob": "Glob",
+    "ls": "LS",
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
+    "skill": "Skill",
+    "task": "Task",
+}
+_THEIRS: Final = spoken(_COUNTERPARTS)
+
+# A command that is one text to every reader: no quotes, no operators, no slashes.
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+-]*(?: [A-Za-z0-9_.,:@+-]+)*")
+
+
+@attrs.frozen
+class _Writer:
+    counterparts: Mapping[str, str] = attrs.field(factory=lambda: dict(_COUNTERPARTS))
+    carried: frozenset[str] = frozenset(
+        "name description prompt tools allowedTools allowed_tools disallowedTools permissions"
+        " disallowed-tools disallowed_tools permissions.allow permissions.deny permissions.ask"
+        " permissions.default_decision permissions.enabled version confirmation style"
+        " confirmation_inheritance kind tool_free".split()
+    )
+
+    def knows(self, tool: str) -> bool:
+        """Return whether there is a counterpart."""
+        return tool in _THEIRS
+
+    def write(self, portable: Portable) -> Written:
+        """Return the session and the agents that it starts; those start nobody."""
+        first = portable.first
+        names = {**renamed(portable, [MAIN]), first.name: MAIN}
+        rules = _rules(first)
+        for started, effect in first.starts.items():
+            if effect is not Effect.DENY and started in names and started != first.name:
+                rules[effect].append(f'task({{"tasks":[{{"agent":"{names[started]}"**)')
+        # Of several agents in one call such a rule sees the first alone.
+        rules[Effect.DENY].append('task(**},{"agent":**)')
+        files = {"a3s.session.yaml": f'version: "9.0"\nconfirmation: manager\n{_block(rules)}'}
+        for agent in portable.agents[1:]:
+            name = names[agent.name]
+            rules = _rules(agent)
+            if not rules[Effect.ALLOW] and not rules[Effect.DENY]:
+                rules[Effect.DENY].append("*")  # a file that only asks is taken for none
+            lines = [f"name: {quoted(name)}", f"description: {quoted(one_line(agent))}"]
+            if agent.prompt:
+                lines.append(f"prompt: {quoted(agent.prompt)}")
+            lines.append("confirmation_inheritance: inherit_parent")
+            files[f".a3s/agents/{name}.yaml"] = "\n".join([*lines, _block(rules)])
+        starts = (other for other in portable.starts if other != first.name)
+        dropped = tuple(Dropped("starting a chain", name) for name in starts)
+        return Written(files, names, dropped=dropped)
+
+
+def _rules(agent: Agent) -> dict[Effect, list[str]]:
+    rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
+    for tool, theirs, said in constants(agent, _THEIRS):
+        if tool == "Glob":
+            continue  # one tool searches names and texts
+        effect = least(said)
+        if tool == "Grep":
+            effect &= least(agent.about("Glob"))
+        if effect is Effect.DENY:
+            rules[Effect.ALLOW] += _commands(theirs, said) if tool == "Bash" else ()
+        elif re.fullmatch(r"[\w-]+", theirs):
+            rules[effect].append(theirs)
+    return rules
+
+
+def _commands(tool: str, said: Said) -> Iterator[str]:
+    """Yield rules for single commands; a rule for more would match what stands behind it."""
+    for number, line in enumerate(said.lines):
+        before = said.lines[:number]
+        text = "".join(map(str, line.pattern.tokens))
+        decided = any(one.field or one.pattern.matches(text) for one in before)
+        is_plain = line.pattern.exact and _PLAIN.fullmatch(text)
+        if line.effect is Effect.ALLOW and is_plain and not decided:
+            yield f"{tool}({text})"
+
+
+def _block(rules: Mapping[Effect, list[str]]) -> str:
+    lines = ["permissions:"]
+    for effect in (Effect.DENY, Effect.ALLOW, Effect.ASK):
+        if rules[effect]:
+            lines.append(f"  {effect.value}:")
+            lines += (f"    - {quoted(rule)}" for rule in dict.fromkeys(rules[effect]))
+    return "\n".join([*lines, "  default_decision: deny", ""])
+
+
+WRITER: Final = _Writer()

@@ -1,0 +1,322 @@
+"""A project as settings and agents of Claude Code.
+
+Settings hold for every agent, and the file of an agent says no more than which
+tools it has. So the settings are those of the agent that starts the others, and
+another agent has a tool only where the settings grant no more of it than that
+agent may do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from policy.chain import SPAWN_TOOL
+from policy.effect import Effect
+from policy.hosts.claude.cover import HOSTS, commands
+from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.agents import BUILT_IN
+from policy.hosts.claude.data.versions import behaviour
+from policy.hosts.claude.lines import Scope
+from policy.hosts.claude.options import VERSION
+from policy.hosts.claude.paths import Anchors
+from policy.hosts.claude.rules import read_rule
+from policy.hosts.words import least, one_line, quoted, renamed
+from policy.pattern_text import host, path, stars
+from policy.patterns.notations import is_glob
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap
+from policy.portable import Agent, Dropped, Line, Portable, Said, Written, covers, no_more, ranked
+from policy.ruleset import Entry
+from policy.source import Source
+
+__all__ = ["WRITER"]
+
+_MAIN: Final = "main"
+_ALLOW, _ASK, _DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+_READING: Final = known.FILE_TOOLS["Read"]
+_EDITING: Final = known.FILE_TOOLS["Edit"]
+_GLOB_OF_SERVER: Final = "mcp__"
+
+
+@attrs.frozen
+class _Writer:
+    counterparts: Mapping[str, str] = attrs.field(
+        factory=lambda: {**{name: name for name in known.NAMES - {"Agent"}}, "Agent": SPAWN_TOOL}
+    )
+    carried: frozenset[str] = frozenset(
+        "name description tools disallowedTools permissionMode permissions permissions.allow"
+        " permissions.ask permissions.deny permissions.defaultMode"
+        " permissions.additionalDirectories permissions.disableBypassPermissionsMode"
+        " permissions.disableAutoMode permissions.blockReadsOutsideWorkingDirectories"
+        " blockReadsOutsideWorkingDirectories".split()
+    )
+
+    def knows(self, tool: str) -> bool:
+        """Return whether it is a tool of the host or of a server."""
+        return tool in self.counterparts.values() or tool.startswith(_GLOB_OF_SERVER)
+
+    def write(self, portable: Portable) -> Written:
+        """Return the settings, and a file for each agent that is started."""
+        first = portable.first
+        names = {**renamed(portable, [_MAIN, *BUILT_IN]), first.name: _MAIN}
+        settings = _Settings(first, portable, names)
+        settings.write()
+        files = {".claude/settings.json": settings.text()}
+        for agent in portable.agents[1:]:
+            tools = [*settings.pool(agent)]
+            lines = [f"name: {names[agent.name]}", f"description: {quoted(one_line(agent))}"]
+            listed = ", ".join(tools) if tools else "[]"
+            body = f"\n{agent.prompt}\n" if agent.prompt else ""
+            text = "\n".join(["---", *lines, f"tools: {listed}", "---", body])
+            files[f".claude/agents/{names[agent.name]}.md"] = text
+        starts = (other for other in portable.starts if other != first.name)
+        dropped = tuple(Dropped("starting a chain", name) for name in starts)
+        return Written(files, names, dropped=dropped, fixed=frozenset({known.LAST}))
+
+
+@attrs.define
+class _Settings:
+    """The settings, as they are made: lists of rules and a mode."""
+
+    agent: Agent
+    portable: Portable
+    names: Mapping[str, str]
+    rules: dict[Effect, dict[str, None]] = attrs.field(factory=lambda: {e: {} for e in Effect})
+    granted: dict[str, Said] = attrs.field(factory=dict)
+
+    @property
+    def asks(self) -> bool:
+        """Whether what no rule speaks of is asked for; else it is denied."""
+        return self.agent.otherwise is not _DENY
+
+    @property
+    def default(self) -> Effect:
+        """What no rule speaks of."""
+        return _ASK if self.asks else _DENY
+
+    def add(self, effect: Effect, rule: str) -> None:
+        """Add a rule; where nobody is asked, what would be asked for is denied."""
+        self.rules[_DENY if effect is _ASK and not self.asks else effect][rule] = None
+
+    def text(self) -> str:
+        """Return the file."""
+        permissions: dict[str, object] = {
+            effect.value: [*self.rules[effect]]
+            for effect in (_ALLOW, _ASK, _DENY)
+            if self.rules[effect]
+        }
+        permissions["defaultMode"] = "default" if self.asks else "dontAsk"
+        return json.dumps({"permissions": permissions}, indent=2, ensure_ascii=False) + "\n"
+
+    def write(self) -> None:
+        """Write the rules of every tool."""
+        self._files(_READING, "Read")
+        self._files(_EDITING, "Edit")
+        self._shell()
+        self._hosts()
+        self._agents()
+        done = {*_READING, *_EDITING, "Bash", "Monitor", "WebFetch", "Agent", known.LAST}
+        for tool in sorted(known.NAMES - done):
+            self._whole(tool, least(self.agent.about(tool)))
+        for tool, said in self.agent.tools.items():
+            if tool not in known.NAMES and tool != SPAWN_TOOL:
+                self._other(tool, said)
+        for glob, effect in self.agent.globs.items():
+            literal = glob.startswith(_GLOB_OF_SERVER) and "*" not in glob[5:].partition("__")[0]
+            if effect is _DENY or (effect is _ALLOW and literal):
+                named = (t for t in self.agent.tools if glob_matches(glob, t))
+                if effect is _DENY or all(
+                    self.agent.tools[tool].constant is _ALLOW for tool in named
+                ):
+                    self.add(effect, glob)
+
+    def _whole(self, tool: str, effect: Effect) -> None:
+        """Have every call of a tool get *effect*, or less."""
+        self.granted[tool] = Said(effect)
+        unasked = tool in known.UNASKED or tool in _READING
+        if effect is _ALLOW and tool not in known.UNASKED:
+            self.add(_ALLOW, tool)
+        elif effect < self.default or (effect is not _ALLOW and unasked):
+            self.add(effect, tool)
+            if effect is _ASK and not self.asks:
+                self.granted[tool] = Said(_DENY)
+
+    def _other(self, tool: str, said: Said) -> None:
+        effect = least(said)
+        self.granted[tool] = Said(effect)
+        if is_glob(tool) or "(" in tool:
+            return
+        if effect is _ALLOW or effect < self.default:
+            self.add(effect, tool)
+
+    # --- files
+
+    def _files(self, tools: tuple[str, ...], rule: str) -> None:
+        """Write what is said of the tools that rules of one name govern together."""
+        wanted: dict[str, Said] = {}
+        for tool in tools:
+            said = self.agent.about(tool)
+            lists, default = ranked(said)
+            inside = any(covers(line.pattern, [_below(self.portable)]) for line in lists[_ALLOW])
+            in_part = rule == "Read" and default is not _ALLOW and not inside
+            if said.constant is not None or in_part:
+                # What is read in the working folder needs no permission, whatever is allowed.
+                self._whole(tool, least(said) if in_part else said.constant or _DENY)
+                if in_part and default is _ASK:
+                    self._whole(tool, min(least(said), _ASK))
+                continue
+            wanted[tool] = said
+            self.granted[tool] = Said(default, said.lines, said.kind)
+            if default is _ALLOW:
+                self.add(_ALLOW, tool)
+        for effect in (_DENY, _ASK):
+            for said in wanted.values():
+                for line in ranked(said)[0][effect]:
+                    self._path(rule, line, effect)
+        others = (*_EDITING, *_READING) if rule == "Edit" else _READING
+        for said in wanted.values():
+            for line in ranked(said)[0][_ALLOW]:
+                if all(self._grants(other, line.pattern) for other in others):
+                    self._path(rule, line, _ALLOW)
+
+    def _grants(self, tool: str, pattern: Pattern) -> bool:
+        """Whether a rule that allows *pattern* gives *tool* nothing that it may not have."""
+        if tool in self.rules[_DENY]:
+            return True
+        lists, default = ranked(self.agent.about(tool))
+        if default is _ALLOW:
+            return True
+        return covers(pattern, [line.pattern for line in lists[_ALLOW] if not line.field])
+
+    def _path(self, rule: str, line: Line, effect: Effect) -> None:
+        found = (
+            None
+            if line.field
+            else path(line.pattern, self.portable.cwd, self.portable.home, effect)
+        )
+        if found is not None:
+            anchor, glob = found
+            glob = glob or "/**"
+            text = {"cwd": glob, "home": f"~{glob}", "root": f"/{glob}"}[anchor]
+            if self._says(f"{rule}({text})", line, effect):
+                self.add(effect, f"{rule}({text})")
+                return
+        if effect is not _ALLOW:
+            self.add(effect, rule)
+
+    # --- commands, hosts, agents
+
+    def _shell(self) -> None:
+        said = self.agent.about("Bash")
+        lists, default = ranked(said)
+        self.granted["Bash"] = Said(default, said.lines, said.kind)
+        constant = said.constant
+        if constant is _DENY or constant is _ASK:
+            # Even so, commands that only read would need no permission.
+            self.add(constant, "Bash")
+            self.granted["Bash"] = Said(constant & self.default)
+        for effect in (_DENY, _ASK, _ALLOW):
+            for line in lists[effect] if constant is None else ():
+                text = None if line.field else stars(line.pattern, effect)
+                if line.field and effect is not _ALLOW:
+                    value = stars(line.pattern, effect)
+                    text = f"{line.field}:{value}" if value is not None else None
+                if text is not None and self._says(f"Bash({text})", line, effect):
+                    self.add(effect, f"Bash({text})")
+                elif effect is not _ALLOW:
+                    self.add(effect, "Bash")
+        if default is _ALLOW:
+            self.add(_ALLOW, "Bash")
+        elif constant is None:
+            granted = [line.pattern for line in lists[_ALLOW] if not line.field]
+            for text in commands(granted):
+                self.add(default, f"Bash({text})")
+        monitor = self.agent.about("Monitor")
+        if not no_more("Bash", self.granted["Bash"], Said(monitor.default, monitor.lines)):
+            self.add(_DENY, "Monitor")
+        self.granted["Monitor"] = Said(_DENY) if "Monitor" in self.rules[_DENY] else monitor
+
+    def _hosts(self) -> None:
+        said = self.agent.about("WebFetch")
+        if said.constant is not None:
+            self._whole("WebFetch", said.constant)
+        lists, default = ranked(said)
+        self.granted["WebFetch"] = Said(default, said.lines, said.kind)
+        for effect in (_DENY, _ASK, _ALLOW):
+            for line in lists[effect] if said.constant is None else ():
+                name = host(line.pattern, effect) if line.pattern.kind is Kind.HOST else None
+                rule = f"WebFetch(domain:{name})"
+                if name is not None and self._says(rule, line, effect):
+                    self.add(effect, rule)
+                elif effect is not _ALLOW:
+                    self.add(effect, "WebFetch")
+        if default is _ALLOW:
+            self.add(_ALLOW, "WebFetch")
+        elif "WebFetch" not in self.rules[_DENY]:
+            granted = [line.pattern for line in lists[_ALLOW] if not line.field]
+            for name, pattern in HOSTS:
+                if not covers(pattern, granted):
+                    self.add(default, f"WebFetch(domain:{name})")
+
+    def _agents(self) -> None:
+        starts = self.agent.starts
+        if all(effect is _DENY for effect in starts.values()):
+            self.add(_DENY, "Agent")
+            return
+        for old, new in self.names.items():
+            effect = starts.get(old, _DENY)
+            if new != _MAIN and effect is _DENY:
+                self.add(_DENY, f"Agent({new})")
+            elif new != _MAIN and effect is _ASK:
+                self.add(_ASK, f"Agent(subagent_type:{new})")
+        for name in BUILT_IN:
+            self.add(_DENY, f"Agent({name})")
+
+    def _says(self, rule: str, line: Line, effect: Effect) -> bool:
+        """Whether a rule says no more than *line* where it allows, and no less elsewhere."""
+        anchors = Anchors(self.portable.cwd, self.portable.home, self.portable.cwd)
+        scope = Scope(anchors, frozenset(self.names.values()), behaves=behaviour(VERSION))
+        lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
+        entries: list[Entry] = [one.entry for one in lines if one.entry.field == line.field]
+        if effect is not _ALLOW:
+            return any(e.pattern is None or covers(line.pattern, [e.pattern]) for e in entries)
+        tool = rule.partition("(")[0]
+        wanted = [line.pattern, *self._allowed(tool)]
+        return bool(entries) and all(e.pattern and covers(e.pattern, wanted) for e in entries)
+
+    def _allowed(self, tool: str) -> Iterable[Pattern]:
+        return (one.pattern for one in ranked(self.agent.about(tool))[0][_ALLOW] if not one.field)
+
+    # --- agents
+
+    def pool(self, agent: Agent) -> Iterator[str]:
+        """Yield the tools of which the settings grant *agent* no more than it may do."""
+        for tool in sorted({*known.NAMES, *self.granted} - {"Agent", known.LAST}):
+            granted = self.granted.get(tool, Said(self.default))
+            said = agent.about(tool)
+            if granted.constant is not _DENY and no_more(tool, granted, said):
+                yield tool
+        allowed = {
+            new for old, new in self.names.items() if f"Agent({new})" not in self.rules[_DENY]
+        }
+        wanted = {
+            self.names[n] for n, e in agent.starts.items() if e is not _DENY and n in self.names
+        }
+        if wanted and allowed - {_MAIN} <= wanted and "Agent" not in self.rules[_DENY]:
+            yield "Agent"
+
+
+def glob_matches(glob: str, tool: str) -> bool:
+    """Return whether the name of *tool* is one of *glob*."""
+    return Pattern.text(glob).matches(tool)
+
+
+def _below(portable: Portable) -> Pattern:
+    return Pattern.of(Kind.PATH, [portable.cwd.casefold(), Gap.DEEP])
+
+
+WRITER: Final = _Writer()

@@ -1,0 +1,228 @@
+"""A project in our own notation: one file, whatever host it comes from.
+
+What is denied is decided before what is asked for, and that before what is
+allowed: what a host asks for only where nothing else is allowed is denied here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from policy.chain import SPAWN_TOOL
+from policy.dialect import ArgumentKind
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.hosts.notation_semantics import SEMANTICS, read_rule
+from policy.parse import parse_matcher, parse_notation
+from policy.pattern_text import host, path, stars
+from policy.patterns.pattern import Kind
+from policy.portable import Agent, Dropped, Line, Portable, Said, Written, covers, ranked
+from policy.printer import print_document, print_matcher, print_name
+from policy.ruleset import Entry
+from policy.source import Source
+from policy.syntax import Matcher, Rule, specifier
+from policy.tools import glob_pattern
+
+__all__ = ["WRITER"]
+
+_DIALECT: Final = SEMANTICS.dialect
+
+
+@attrs.frozen
+class _Writer:
+    """Writes ``*.policy`` files; the words of our notation are the common ones."""
+
+    counterparts: Mapping[str, str] = attrs.field(
+        factory=lambda: {**{tool: tool for tool in _DIALECT.arguments}, "Agent": SPAWN_TOOL}
+    )
+    carried: frozenset[str] = frozenset()
+
+    def knows(self, _: str) -> bool:
+        """Return True: whose tools these are is not said here."""
+        return True
+
+    def write(self, portable: Portable) -> Written:
+        """Return the file of a project."""
+        dropped: list[Dropped] = []
+        lines = [f"root {print_name(name)}" for name in portable.starts]
+        for agent in portable.agents:
+            lines += ["", *_agent(agent, portable, dropped)]
+            if agent.description or agent.prompt:
+                dropped.append(Dropped("its description and its prompt", agent.name))
+        text = print_document(parse_notation(Source("<converted>", "\n".join([*lines, ""]))))
+        name = portable.title.partition("@")[0]
+        names = {agent.name: agent.name for agent in portable.agents}
+        return Written({f"{name}.policy": text}, names, dropped=tuple(dropped))
+
+
+def _agent(agent: Agent, portable: Portable, dropped: list[Dropped]) -> Iterator[str]:
+    rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
+    _tools(agent, portable, rules, dropped)
+    _starts(agent, portable, rules)
+    yield f"agent {print_name(agent.name)} {{"
+    for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY):
+        if rules[effect]:
+            yield f"    {effect.value} {', '.join(rules[effect])}"
+    if agent.starts:
+        # Whom it starts has what it has, whatever this one may do itself.
+        yield "    delegate *"
+    if agent.bounds.trust is not None:
+        yield f"    trust {agent.bounds.trust}"
+    depth = agent.bounds.depth
+    if agent.name in portable.starts and agent.starts:
+        bounds = [bound for bound in (depth, portable.depth) if bound is not None]
+        depth = min(bounds, default=None)
+    limits = [("depth", depth), ("turns", agent.bounds.turns)]
+    told = ", ".join(f"{name} {bound}" for name, bound in limits if bound is not None)
+    if told:
+        yield f"    limit {told}"
+    yield "}"
+
+
+_Rules = dict[Effect, list[str]]
+
+
+def _tools(agent: Agent, portable: Portable, rules: _Rules, dropped: list[Dropped]) -> None:
+    if agent.otherwise is Effect.ALLOW:
+        rules[Effect.ALLOW].append("*")
+    granting = [*_globs(agent, rules)]
+    for tool, said in agent.tools.items():
+        around = [e for glob, e in granting if glob_pattern(glob).matches(tool)]
+        around += [Effect.ALLOW] if agent.otherwise is Effect.ALLOW else []
+        try:
+            for effect, matcher in _tool(tool, said, around, portable):
+                rules[effect].append(print_matcher(matcher))
+        except PolicyError:
+            dropped.append(Dropped(f"`{tool}`, which cannot be written as a tool", agent.name))
+
+
+def _starts(agent: Agent, portable: Portable, rules: _Rules) -> None:
+    started = {name: effect for name, effect in agent.starts.items() if effect is not Effect.DENY}
+    for name, effect in started.items():
+        rules[effect].append(f"{SPAWN_TOOL}({name})")
+    if agent.otherwise is Effect.ALLOW:
+        others = (other.name for other in portable.agents if other.name not in started)
+        rules[Effect.DENY] += [f"{SPAWN_TOOL}({name})" for name in others]
+
+
+def _globs(agent: Agent, rules: dict[Effect, list[str]]) -> Iterator[tuple[str, Effect]]:
+    """Yield the globs that grant, and add a rule for each that is worth it."""
+    for glob, effect in agent.globs.items():
+        if effect is Effect.DENY or agent.otherwise is Effect.ALLOW:
+            if effect is not Effect.ALLOW:
+                rules[effect].append(glob)
+            continue
+        named = [said for tool, said in agent.tools.items() if glob_pattern(glob).matches(tool)]
+        # One rule for all of them must not grant what is granted of one in part.
+        if all(said.constant in (effect, Effect.DENY) for said in named):
+            rules[effect].append(glob)
+            yield glob, effect
+
+
+def _tool(
+    tool: str, said: Said, around: list[Effect], portable: Portable
+) -> Iterator[tuple[Effect, Matcher]]:
+    parse_matcher(tool)
+    whole = Matcher(tool, span=Source("<rule>", tool).whole())
+    constant = said.constant
+    if constant is not None:
+        if (constant is not Effect.DENY and constant not in around) or (
+            constant is not Effect.ALLOW and any(effect > constant for effect in around)
+        ):
+            yield constant, whole
+        return
+    lists, default = ranked(said)
+    if default is Effect.ASK and lists[Effect.ALLOW]:
+        # Asked for first, all of it would be; and what a host asks for unbidden goes with it.
+        default = Effect.DENY
+        lists[Effect.ASK] = [line for line in lists[Effect.ASK] if line.written]
+    rules = {e: [*spelled(tool, lists[e], e, portable)] for e in Effect if e is not default}
+    granted = default is not Effect.DENY or rules.get(Effect.ASK) or rules.get(Effect.ALLOW)
+    if whole in rules.get(Effect.DENY, ()) or not granted or (around and default is Effect.DENY):
+        if around:
+            yield Effect.DENY, whole
+        return
+    if default is not Effect.DENY:
+        yield default, whole
+    yield from ((effect, matcher) for effect, matchers in rules.items() for matcher in matchers)
+    if default is Effect.DENY:
+        denied = spelled(tool, lists[Effect.DENY], Effect.DENY, portable)
+        yield from ((Effect.DENY, matcher) for matcher in denied)
+
+
+def spelled(
+    tool: str, lines: Iterable[Line], effect: Effect, portable: Portable
+) -> Iterator[Matcher]:
+    """Yield matchers that say *lines* of one effect: no more where they grant, no less else."""
+    wanted = sorted(lines, key=lambda line: line.pattern.exact)
+    patterns = {
+        field: [one.pattern for one in wanted if one.field == field]
+        for field in dict.fromkeys(one.field for one in wanted)
+    }
+    done: list[Entry] = []
+    for line in wanted:
+        if any(
+            e.field == line.field and e.pattern and covers(line.pattern, [e.pattern]) for e in done
+        ):
+            continue
+        matcher = _matcher(tool, line, effect, portable)
+        entries = _entries(matcher, effect) if matcher is not None else ()
+        if effect is Effect.ALLOW:
+            good = bool(entries) and all(
+                e.field == line.field and e.pattern and covers(e.pattern, patterns[line.field])
+                for e in entries
+            )
+            if matcher is not None and good:
+                done += entries
+                yield matcher
+        elif matcher is not None and any(
+            e.field == line.field and (e.pattern is None or covers(line.pattern, [e.pattern]))
+            for e in entries
+        ):
+            done += entries
+            yield matcher
+        else:
+            # What cannot be told apart is denied, or asked for, as a whole.
+            yield Matcher(tool, span=Source("<rule>", tool).whole())
+            return
+
+
+def _entries(matcher: Matcher, effect: Effect) -> tuple[Entry, ...]:
+    try:
+        parsed = parse_matcher(str(matcher))
+        return read_rule(Rule(effect, parsed, span=parsed.span))
+    except PolicyError:
+        return ()
+
+
+def _matcher(tool: str, line: Line, effect: Effect, portable: Portable) -> Matcher | None:
+    text = _text(tool, line, effect, portable)
+    if text is None or not text.strip():
+        return None
+    source = Source("<rule>", text)
+    return Matcher(tool, specifier(tool, text), span=source.whole())
+
+
+def _text(tool: str, line: Line, effect: Effect, portable: Portable) -> str | None:
+    if line.field:
+        value = stars(line.pattern, effect)
+        return None if value is None else f"{line.field}:{value}"
+    kind = _DIALECT.argument(tool).kind
+    if kind is ArgumentKind.PATH:
+        found = path(line.pattern, portable.cwd, portable.home, effect)
+        if found is None:
+            return None
+        anchor, glob = found
+        if not glob:
+            return {"cwd": ".", "home": "~", "root": "//**"}[anchor]
+        return {"cwd": glob, "home": f"~{glob}", "root": f"/{glob}"}[anchor]
+    if kind is ArgumentKind.URL:
+        name = host(line.pattern, effect) if line.pattern.kind is Kind.HOST else None
+        return None if name is None else f"domain:{name}"
+    return stars(line.pattern, effect)
+
+
+WRITER: Final = _Writer()

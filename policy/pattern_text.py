@@ -1,0 +1,100 @@
+"""Patterns as people write them: what a star pattern, a path or a host looks like in a rule.
+
+A pattern that a language cannot say is said by a smaller one where it grants
+(or not at all), and by a larger one where it denies or asks.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from policy.effect import Effect
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap, OneOf, Run, Token
+
+__all__ = ["host", "path", "stars"]
+
+_SLASHES: Final = frozenset("/\\")
+
+
+def stars(pattern: Pattern, effect: Effect) -> str | None:
+    """Return *pattern* with ``*`` for any text; None where nothing of it can be said."""
+    pieces = [_star(token, effect) for token in pattern.tokens]
+    known = [piece for piece in pieces if piece is not None]
+    return "".join(known) if len(known) == len(pieces) else None
+
+
+def _star(token: Token, effect: Effect) -> str | None:
+    if isinstance(token, str):
+        return token if "*" not in token else None
+    if token is Gap.ANY:
+        return "*"
+    if effect is not Effect.ALLOW:
+        return "*"
+    if isinstance(token, OneOf) and not token.negated:
+        # One of the characters is a part of the set: a slash, a dash, the lower of two cases.
+        return next((c for c in "/-" if c in token.characters), max(token.characters))
+    return None
+
+
+def path(pattern: Pattern, cwd: str, home: str, effect: Effect) -> tuple[str, str] | None:
+    """Return where a pattern of paths is anchored, and its glob below that.
+
+    The anchor is ``cwd``, ``home`` or ``root``. The glob begins with a slash and is
+    one of ``.gitignore``: what it names covers what is below it; "" is the anchor
+    itself with all below it. None where nothing of it can be said.
+    """
+    tokens = list(pattern.tokens)
+    anchor = "root"
+    if pattern.kind is not Kind.PATH:
+        anchor, tokens = "cwd", ["/", *tokens]
+    elif tokens and isinstance(tokens[0], str):
+        for name, folder in (("cwd", cwd.casefold()), ("home", home.casefold())):
+            rest = tokens[0].removeprefix(folder)
+            if rest != tokens[0] and rest[:1] in ("", "/"):
+                anchor, tokens[0] = name, rest
+                break
+    covers_below = bool(tokens) and tokens[-1] is Gap.DEEP
+    if covers_below:
+        tokens.pop()
+    if not covers_below and pattern.kind is Kind.PATH and effect is Effect.ALLOW:
+        return None  # every glob covers what is below what it names
+    pieces = [_glob(token, effect) for token in tokens]
+    known = [piece for piece in pieces if piece is not None]
+    if len(known) != len(pieces):
+        return None
+    return anchor, "".join(known).replace("//", "/")
+
+
+def _glob(token: Token, effect: Effect) -> str | None:
+    if isinstance(token, str):
+        return token if not set(token) & set("*?[]\\!") else None
+    if token is Gap.PART:
+        return "*"
+    if token is Gap.DEEP:
+        return "/**"
+    if token is Gap.ONE:
+        return "?"
+    if token is Gap.ANY:
+        return None if effect is Effect.ALLOW else "**"
+    if isinstance(token, Run):
+        return "*" if "/" in token.excluded else "**"
+    if token.characters <= _SLASHES:
+        return "?" if token.negated else "/"
+    return None if effect is Effect.ALLOW else "?"
+
+
+def host(pattern: Pattern, effect: Effect) -> str | None:
+    """Return a pattern of host names; None where nothing of it can be said."""
+    tokens = pattern.tokens
+    if tokens == (Gap.ANY,):
+        return "*"
+    pieces: list[str] = []
+    for index, token in enumerate(tokens):
+        if isinstance(token, str):
+            pieces.append(token)
+        elif token is Gap.PART or (token is Gap.ANY and index == 0):
+            pieces.append("*")
+        else:
+            return None if effect is Effect.ALLOW else "*"
+    return "".join(pieces)

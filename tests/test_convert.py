@@ -1,0 +1,460 @@
+"""Conversions: what is lost is told, what is told is true, and nothing is granted in silence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from policy.chain import Chain, SpawnDenied
+from policy.convert import Conversion, convert, hosts
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.project import Project
+from policy.tree import Memory, open_tree
+from policy.workspace import load, load_tree
+from tests.conftest import FIXTURES
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+
+# What each host calls a tool, and its argument; written down apart from the package.
+THEIRS = {
+    "policy": {},
+    "claude-code": {"Task": ("Agent", "subagent_type")},
+    "zeph": {
+        "Bash": ("bash", "command"),
+        "Read": ("read", "file_path"),
+        "Write": ("write", "file_path"),
+        "Edit": ("edit", "file_path"),
+        "Glob": ("find_path", "path"),
+        "Grep": ("grep", "path"),
+        "LS": ("list_directory", "path"),
+        "WebFetch": ("fetch", "url"),
+        "WebSearch": ("web_search", "query"),
+    },
+    "a3s": {
+        "Bash": ("bash", "command"),
+        "Read": ("read", "file_path"),
+        "Write": ("write", "file_path"),
+        "Edit": ("edit", "file_path"),
+        "Grep": ("search", "path"),
+        "LS": ("ls", "path"),
+        "WebFetch": ("web_fetch", "url"),
+        "WebSearch": ("web_search", "query"),
+    },
+    "pikuri": {
+        "Bash": ("bash", "command"),
+        "Read": ("read", "path"),
+        "Write": ("write", "path"),
+        "Edit": ("edit", "path"),
+        "Glob": ("glob", "path"),
+        "Grep": ("grep", "path"),
+        "LS": ("file_list", "path"),
+        "WebFetch": ("fetch", "url"),
+        "WebSearch": ("web_search", "query"),
+    },
+}
+# The agents of a host that stand before those of a conversion.
+ABOVE = {"zeph": ("main",)}
+
+
+def in_words_of(host: str, tool: str, call: dict[str, object]) -> tuple[str, dict[str, object]]:
+    name, field = THEIRS[host].get(tool, (tool, ""))
+    if not field or len(call) != 1:
+        return name, call
+    return name, {field: next(iter(call.values()))}
+
+
+def project_of(files: dict[str, str] | Project, host: str) -> Project:
+    if isinstance(files, Project):
+        return files
+    (found,) = [p for p in load_tree(Memory(files)).projects if p.host == host]
+    return found
+
+
+def chain_of(project: Project, names: tuple[str, ...], reading: str = "enforced") -> Chain | None:
+    try:
+        chain = Chain.start(names[0], project.reading(reading))
+        for name in names[1:]:
+            chain = chain.spawn(name)
+    except SpawnDenied:
+        return None
+    return chain
+
+
+def converted_chain(conversion: Conversion, target: Project, names: tuple[str, ...]):
+    renamed = tuple(conversion.names.get(name, name) for name in names)
+    return chain_of(target, (*ABOVE.get(conversion.host, ()), *renamed))
+
+
+def all_chains(project: Project, agents: list[str], depth: int) -> Iterator[tuple[str, ...]]:
+    waiting = [(agent,) for agent in project.starts]
+    while waiting:
+        names = waiting.pop(0)
+        if chain_of(project, names) is not None:
+            yield names
+            if len(names) < depth:
+                waiting += [(*names, agent) for agent in agents]
+
+
+def assert_losses_are_true(conversion: Conversion, source: Project, target: Project) -> None:
+    for loss in conversion.losses:
+        before = chain_of(source, loss.chain)
+        after = converted_chain(conversion, target, loss.chain)
+        if loss.tool == "Task":
+            started = str(loss.call["subagent_type"])
+            longer = (*loss.chain, started)
+            if not conversion.losses or (longer[0] == started and before is None):
+                continue
+            effects = []
+            for chain, name in ((before, started), (after, conversion.names.get(started, started))):
+                try:
+                    link = chain.spawn(name).links[-1] if chain else None
+                    effects.append(DENY if link is None else ASK if link.confirm else ALLOW)
+                except SpawnDenied:
+                    effects.append(DENY)
+            assert effects == [loss.before.effect, loss.after.effect], loss
+            continue
+        assert before is not None and after is not None
+        one = before.decide(*in_words_of(source.host, loss.tool, loss.call))
+        other = after.decide(*in_words_of(target.host, loss.tool, loss.call))
+        assert (one.effect, other.effect) == (loss.before.effect, loss.after.effect), loss
+
+
+_DESCRIBED = {"Task", *(tool for tools in THEIRS.values() for tool in tools)}
+
+
+def family(tool: str) -> str:
+    """Tools that nobody describes are told by one that the same rules speak of."""
+    return tool if tool in _DESCRIBED else "another"
+
+
+def assert_losses_are_complete(
+    conversion: Conversion,
+    source: Project,
+    target: Project,
+    calls: list[tuple[str, dict[str, object]]],
+    agents: list[str],
+) -> None:
+    """Every call of a small universe, through every chain up to a depth."""
+    unproven = {one.tool for one in conversion.unproven}
+    told = {(family(loss.tool), loss.looser) for loss in conversion.losses}
+    refused = bool(conversion.refusal())
+    for names in all_chains(source, agents, 3):
+        before = chain_of(source, names)
+        after = converted_chain(conversion, target, names)
+        assert before is not None
+        if after is None:
+            assert any(loss.tool == "Task" and not loss.looser for loss in conversion.losses)
+            continue
+        for tool, call in calls:
+            was = before.decide(*in_words_of(source.host, tool, call)).effect
+            now = after.decide(*in_words_of(target.host, tool, call)).effect
+            if now > was:
+                assert refused, (names, tool, call, was, now)
+                assert tool in unproven or (family(tool), True) in told, (names, tool, call)
+            if now < was and tool not in unproven and "*" not in unproven:
+                assert (family(tool), False) in told, (names, tool, call, was, now)
+        for agent in agents:
+            longer = (*names, agent)
+            if chain_of(source, longer) is None:
+                started = converted_chain(conversion, target, longer)
+                assert started is None or refused, longer
+
+
+# --- generated policies -------------------------------------------------------------
+
+_PATHS = ["a", "a/b", "b", "/c", "~/d"]
+CALLS: list[tuple[str, dict[str, object]]] = [
+    *(("Bash", {"command": text}) for text in ["a", "a b", "b", "a; b", "a > b", "ls", "cat a", "a && a b", "git status"]),
+    *((tool, {"file_path": path}) for tool in ("Read", "Edit", "Write") for path in _PATHS),
+    *((tool, {"path": path}) for tool in ("Glob", "Grep", "LS") for path in ["a", "/c", "."]),
+    *(("WebFetch", {"url": f"https://{host}/"}) for host in ["a.b", "c.a.b", "docs.python.org"]),
+    ("WebSearch", {"query": "a"}),
+    ("mcp__a__b", {"argument": "a"}),
+    ("TodoWrite", {"argument": "a"}),
+    ("NoSuchTool", {"argument": "a"}),
+]  # fmt: skip
+
+_MATCHERS = st.sampled_from(
+    [
+        "Bash", "Bash(a)", "Bash(a *)", "Bash(b)", "Bash(*)", "Bash(ls *)", "Bash(git status)",
+        "Read", "Read(a/**)", "Read(.)", "Read(**/b)", "Read(//c)", "Edit", "Edit(a)", "Write",
+        "Write(~/d)", "Glob", "Grep", "Grep(a)", "LS", "WebFetch", "WebFetch(domain:a.b)",
+        "WebFetch(domain:*.a.b)", "WebSearch", "mcp__a__*", "mcp__*", "*", "TodoWrite",
+        "Task(one)", "Task(two)", "Task", "Bash(timeout:5)",
+    ]
+)  # fmt: skip
+_STATEMENTS = st.tuples(
+    st.sampled_from(["allow", "allow", "allow", "ask", "deny"]),
+    st.lists(_MATCHERS, min_size=1, max_size=4),
+)
+
+
+def _agent(name: str, statements, *, inherit: bool, depth: int | None) -> str:
+    lines = [f"    {effect} {', '.join(matchers)}" for effect, matchers in statements]
+    lines += ["    inherit"] if inherit else []
+    lines += [f"    limit depth {depth}"] if depth is not None else []
+    return "\n".join([f"agent {name} {{", *lines, "}"])
+
+
+@st.composite
+def policies(draw) -> str:
+    agents = [
+        _agent(
+            name,
+            draw(st.lists(_STATEMENTS, max_size=3)),
+            inherit=name != "main" and draw(st.booleans()),
+            depth=draw(st.sampled_from([None, None, 1])),
+        )
+        for name in ("main", "one", "two")
+    ]
+    return "root main\n\n" + "\n\n".join(agents) + "\n"
+
+
+AGENTS = ["main", "one", "two"]
+
+
+def check(text: str, host: str) -> None:
+    tree = Memory({"team.policy": text})
+    (conversion,) = convert(tree, host)
+    source = project_of({"team.policy": text}, "policy")
+    target = project_of(dict(conversion.files), host)
+    assert_losses_are_true(conversion, source, target)
+    assert_losses_are_complete(conversion, source, target, CALLS, AGENTS)
+    assert not conversion.looser, "where it can say less it does"
+
+
+_FEW = settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@pytest.mark.parametrize("host", ["zeph", "a3s", "pikuri", "policy"])
+@given(text=policies())
+@_FEW
+def test_what_is_lost_is_told_and_true(host: str, text: str) -> None:
+    check(text, host)
+
+
+@given(text=policies())
+@settings(_FEW, max_examples=5)
+def test_what_is_lost_in_claude_code_is_told_and_true(text: str) -> None:
+    check(text, "claude-code")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", hosts())
+@given(text=policies())
+@settings(_FEW, max_examples=60)
+def test_what_is_lost_is_told_and_true_at_length(host: str, text: str) -> None:
+    check(text, host)
+
+
+# --- files of hosts --------------------------------------------------------------------
+
+_SOURCES = [
+    "claude-settings-and-agents",
+    "command/team",
+    "zeph-memory-widens",
+    "a3s-allow-before-ask",
+    "pikuri-two-pools",
+]
+
+
+@pytest.mark.parametrize("host", ["policy", "zeph", "a3s", "pikuri"])
+@pytest.mark.parametrize("fixture", _SOURCES)
+def test_files_of_every_host_become_those_of_every_other(fixture: str, host: str) -> None:
+    tree = open_tree(str(FIXTURES / fixture))
+    for conversion in convert(tree, host):
+        source = next(p for p in load_tree(tree).projects if p.title == conversion.source)
+        if source.host == host:
+            assert conversion.losses == ()
+            assert conversion.refusal() == ""
+            continue
+        assert not conversion.looser
+        target = project_of(dict(conversion.files), host)
+        assert_losses_are_true(conversion, source, target)
+
+
+@pytest.mark.parametrize("fixture", ["command/team", "zeph-memory-widens"])
+def test_files_of_other_hosts_become_settings_of_claude_code(fixture: str) -> None:
+    tree = open_tree(str(FIXTURES / fixture))
+    (conversion,) = convert(tree, "claude-code")
+    source = next(p for p in load_tree(tree).projects if p.title == conversion.source)
+    assert not conversion.looser
+    assert_losses_are_true(conversion, source, project_of(dict(conversion.files), "claude-code"))
+
+
+@pytest.mark.parametrize("host", ["zeph", "a3s", "pikuri"])
+def test_there_and_back_grants_no_more(host: str) -> None:
+    text = (FIXTURES / "command/team/team.policy").read_text()
+    (there,) = convert(Memory({"team.policy": text}), host)
+    (back,) = convert(Memory(dict(there.files)), "policy")
+    source = project_of({"team.policy": text}, "policy")
+    target = project_of(dict(back.files), "policy")
+    for names in all_chains(source, ["main", "explore", "reviewer", "worker"], 3):
+        renamed = [there.names.get(name, name) for name in names]
+        after = chain_of(target, (*ABOVE.get(host, ()), *(back.names.get(n, n) for n in renamed)))
+        before = chain_of(source, names)
+        for tool, call in CALLS if after else ():
+            assert after.decide(tool, call).effect <= before.decide(tool, call).effect
+
+
+def test_our_own_files_stay_what_they_are() -> None:
+    text = (FIXTURES / "command/team/team.policy").read_text()
+    (conversion,) = convert(Memory({"a/team.policy": text}), "policy")
+    assert dict(conversion.files) == {"a/team.policy": text}
+    assert (conversion.losses, conversion.unproven, conversion.dropped) == ((), (), ())
+
+
+def test_what_no_table_holds_is_dropped_and_said_so() -> None:
+    files = {
+        ".claude/settings.json": json.dumps({"permissions": {"allow": ["Read"]}, "hooks": {}}),
+        ".claude/agents/x.md": "---\nname: x\ndescription: Does x.\nmodel: opus\n---\nDo x.\n",
+    }
+    (conversion,) = convert(Memory(files), "policy")
+    said = {(one.what, one.agent) for one in conversion.dropped}
+    assert ("`hooks` of .claude/settings.json", "") in said
+    assert ("`model` of .claude/agents/x.md", "x") in said
+    assert ("its description and its prompt", "x") in said
+    (conversion,) = convert(Memory(files), "a3s")
+    text = conversion.files[".a3s/agents/x.yaml"]
+    assert 'description: "Does x."' in text
+    assert 'prompt: "Do x."' in text
+
+
+def test_limits_and_statements_that_are_lost_are_told() -> None:
+    text = (
+        "root main\nagent main {\n allow Read\n trust verified\n limit turns 5\n}\n"
+        "test main {\n allow Read(a)\n}\n"
+    )
+    (conversion,) = convert(Memory({"a.policy": text}), "a3s")
+    said = {one.what for one in conversion.dropped}
+    assert {"`trust verified`", "`limit turns 5`", "1 `test` and `never` statements"} <= said
+
+
+def test_a_rule_that_the_other_host_reads_more_into_is_made_to_say_less() -> None:
+    settings_ = {"permissions": {"allow": ["Bash(git diff:*)", "Bash(npm test)"]}}
+    tree = Memory({".claude/settings.json": json.dumps(settings_)})
+    (strict,) = convert(tree, "policy")
+    assert not strict.looser
+    # Claude Code asks where a command reads files elsewhere; nothing here looks at that.
+    assert strict.refusal().startswith("refused: claude-code -> policy is not proven")
+    assert strict.refusal(unproven=True) == ""
+    (loose,) = convert(tree, "policy", allow_looser=True)
+    assert "Bash(git diff *)" in next(iter(loose.files.values()))
+    assert [loss.tool for loss in loose.looser][:1] == ["Bash"]
+    assert loose.refusal() == (
+        "refused: claude-code -> policy would grant more; allow that with --allow-looser"
+    )
+    assert loose.refusal(unproven=True)
+    assert loose.refusal(looser=True) == ""
+
+
+def test_projects_below_folders_go_to_these_folders() -> None:
+    rules = json.dumps({"permissions": {"deny": ["Edit"]}})
+    tree = Memory({".claude/settings.json": rules, "sub/dir/.claude/settings.json": rules})
+    found = convert(tree, "zeph")
+    assert {
+        path.partition(".zeph")[0] for one in found for path in one.files if "agents" in path
+    } == {
+        "",
+        "sub/dir/",
+    }
+
+
+def test_two_hosts_in_one_folder_are_converted_one_at_a_time() -> None:
+    tree = open_tree(str(FIXTURES / "mixed"))
+    with pytest.raises(PolicyError, match="both come to this file") as raised:
+        convert(tree, "zeph")
+    assert "--from" in raised.value.help
+    found = convert(tree, "zeph", source="a3s")
+    assert {one.source for one in found} == {"a3s"}
+
+
+@pytest.mark.parametrize("names", [("nowhere", ""), ("policy", "nowhere")])
+def test_a_host_that_is_none_is_refused(names: tuple[str, str]) -> None:
+    with pytest.raises(PolicyError, match="there is no host `nowhere`"):
+        convert(Memory({}), names[0], source=names[1])
+
+
+def test_a_file_that_cannot_be_read_is_not_converted() -> None:
+    with pytest.raises(PolicyError):
+        convert(Memory({"a.policy": "agnt main {}"}), "zeph")
+    with pytest.raises(PolicyError, match="no project of any host"):
+        convert(Memory({"a.txt": ""}), "zeph")
+
+
+# --- the command ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    from policy.cli import main
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = main(list(arguments))
+        shown = capsys.readouterr()
+        return status, shown.out, shown.err
+
+    return call
+
+
+def test_one_file_goes_to_standard_output(run, tmp_path: Path) -> None:
+    (tmp_path / "pikuri.host.yaml").write_text(
+        "host: h\nworkspace: allow_all\nregister:\n  - tool: read\n"
+    )
+    status, out, err = run("convert", str(tmp_path), "--to", "policy")
+    assert (status, out) == (
+        0,
+        "root h\n\nagent h {\n    allow     Read\n    limit     depth 1\n}\n",
+    )
+    assert "pikuri -> policy: 1 file; 0 looser" in err
+
+
+def test_a_refused_conversion_writes_nothing(run, tmp_path: Path) -> None:
+    settings_ = tmp_path / "in" / ".claude" / "settings.json"
+    settings_.parent.mkdir(parents=True)
+    settings_.write_text('{"permissions": {"allow": ["Bash(git diff:*)"]}}')
+    arguments = ("convert", str(tmp_path / "in"), "--to", "policy", "-o", str(tmp_path / "out"))
+    status, out, err = run(*arguments)
+    assert (status, (tmp_path / "out").exists()) == (1, False)
+    assert "refused: claude-code -> policy is not proven to grant no more by Bash" in err
+    assert "root main" not in out
+    status, out, err = run(*arguments, "--allow-looser", "--format", "json")
+    answer = json.loads(out)
+    assert (status, answer["refused"]) == (0, None)
+    directions = {loss["direction"] for loss in answer["conversions"][0]["losses"]}
+    assert {"looser", "stricter"} <= directions
+    assert (tmp_path / "out" / "claude-code.policy").read_text().startswith("root main\n")
+
+
+def test_a_file_that_is_there_is_not_replaced_in_silence(run, tmp_path: Path) -> None:
+    (tmp_path / "a.policy").write_text("agent a {\n    allow     Read\n}\n")
+    there = tmp_path / "pikuri.host.yaml"
+    there.write_text("host: mine\n")
+    arguments = ("convert", str(tmp_path / "a.policy"), "--to", "pikuri", "-o", str(tmp_path))
+    status, _, err = run(*arguments)
+    assert (status, there.read_text()) == (2, "host: mine\n")
+    assert "another file of that name" in " ".join(err.split())
+    assert run(*arguments, "--force")[0] == 0
+    assert load(tmp_path).chain("pikuri:a").decide("read", {"path": "x"}).effect is ALLOW
+    assert run(*arguments)[0] == 0, "the same text again replaces nothing"
+
+
+def test_several_files_are_shown_with_what_is_lost(run) -> None:
+    status, out, _ = run("convert", str(FIXTURES / "command/team"), "--to", "a3s")
+    assert status == 0
+    assert "--- a3s.session.yaml\n" in out
+    assert "stricter: the conversion grants less" in out
+    status, out, _ = run(
+        "convert", str(FIXTURES / "command/team"), "--to", "a3s", "--format", "markdown"
+    )
+    assert "| stricter | `Bash(git push)` | ask → deny |" in out
