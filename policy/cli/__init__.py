@@ -30,6 +30,7 @@ _VERBS = {
     "test": ("claims", "run the `test` and `never` statements of *.policy files"),
     "replay": ("replay", "decide logged calls again, under another policy"),
     "suggest": ("suggest", "the smallest policy that covers what was used"),
+    "mcp-proxy": ("mcp_proxy", "run an MCP server behind the policy"),
     "rule": ("rule", "what a finding means, and how to mend it"),
     "convert": ("convert", "write the policies of one host as files of another, with the losses"),
     "fmt": ("fmt", "print *.policy files in their canonical form"),
@@ -114,7 +115,7 @@ def _run(given: list[str]) -> int:
 
 
 def _help() -> str:
-    verbs = "\n".join(f"  {verb:<7} {does}" for verb, (_, does) in _VERBS.items())
+    verbs = "\n".join(f"  {verb:<9} {does}" for verb, (_, does) in _VERBS.items())
     return _HELP.format(verbs=verbs)
 
 

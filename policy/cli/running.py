@@ -16,7 +16,10 @@ __all__ = ["Verb", "internal_error", "run"]
 
 
 class Verb(Protocol):
-    """A module that does what a verb says."""
+    """A module that does what a verb says.
+
+    One with ``TAKES_COMMAND`` is given what stands behind ``--`` as `command`.
+    """
 
     FORMATS: tuple[str, ...]
 
@@ -29,7 +32,12 @@ class Verb(Protocol):
 
 def run(verb: Verb, name: str, arguments: list[str]) -> int:
     """Run *verb*, called *name*, and return the exit status."""
+    command: list[str] = []
+    if getattr(verb, "TAKES_COMMAND", False) and "--" in arguments:
+        at = arguments.index("--")
+        arguments, command = arguments[:at], arguments[at + 1 :]
     options = _parser(verb, name).parse_intermixed_args(arguments)
+    options.command = command
     console = Console.of(options.color)
     try:
         return verb.run(options, console)

@@ -1,0 +1,329 @@
+"""Messages of MCP between a client and a server, and what the policy makes of them.
+
+What the client sends is read strictly, since the server may read it otherwise:
+a line that two readers could take for different messages is refused. Calls of
+tools are decided; everything else passes as it is, byte for byte. Of what the server
+sends only lists of tools are changed.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from policy.adapters.approvals import Seals
+from policy.adapters.guard import Guard
+from policy.adapters.messages import FAILED
+from policy.adapters.verdict import Verdict, unapproved
+from policy.effect import Effect
+
+__all__ = ["LINE_BYTES", "Gate", "Sent"]
+
+# A longer line is refused, in either direction.
+LINE_BYTES: Final = 64 * 1024 * 1024
+
+# Since this version a server asks in the place of a result, and the client calls again.
+_ASKS_IN_RESULT: Final = "2026-07-28"
+_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+
+_QUESTION: Final = "agent-policy"
+_ANSWER: Final = "allow"
+_SCHEMA: Final = {
+    "type": "object",
+    "properties": {_ANSWER: {"type": "boolean", "title": "Allow this call"}},
+    "required": [_ANSWER],
+}
+
+# Lists that are waited for; of a list that is forgotten nothing is left out.
+_REMEMBERED: Final = 10_000
+
+_PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
+_ENVELOPE = frozenset("jsonrpc id method params result error".split())
+_PARAMS = frozenset("name arguments _meta task inputResponses requestState".split())
+
+_Object: TypeAlias = dict[str, Any]
+
+
+class _Refused(Exception):
+    """A message that the server may read otherwise."""
+
+
+@attrs.frozen
+class Sent:
+    """What a line becomes: what goes to the server, and what to the client."""
+
+    to_server: bytes = b""
+    to_client: bytes = b""
+
+
+@attrs.frozen
+class _Asked:
+    """A call that waits for a person."""
+
+    line: bytes
+    call: object
+    verdict: Verdict
+
+
+class Gate:
+    """Stands between one client and one server. Safe to use from two threads.
+
+    Args:
+        guard: of the agent that calls.
+
+    """
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._lock = Lock()
+        self._seals = Seals()
+        self._can_ask = False
+        self._asked: dict[str, _Asked] = {}
+        self._listed: set[tuple[str, object]] = set()
+
+    def from_client(self, line: bytes) -> Sent:
+        """Return what becomes of a line of the client. Never raises: what goes wrong is refused."""
+        try:
+            message = _read(line)
+        except _Refused as refused:
+            return Sent(to_client=_error(None, _PARSE_ERROR, str(refused)))
+        except Exception:  # noqa: BLE001  # whatever it is, the server must not see it
+            return Sent(to_client=_error(None, _PARSE_ERROR, "the message cannot be read"))
+        try:
+            with self._lock:
+                return self._client_message(message, line)
+        except _Refused as refused:
+            return Sent(to_client=_error(_id(message), _INVALID_REQUEST, str(refused)))
+        except Exception:  # noqa: BLE001  # as above
+            return Sent(to_client=_error(_id(message), _INVALID_REQUEST, FAILED))
+
+    def from_server(self, line: bytes) -> Sent:
+        """Return what becomes of a line of the server: what it is, but for lists of tools."""
+        with self._lock:
+            if not self._listed:
+                return Sent(to_client=line)
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                return Sent(to_client=line)
+            changed = [self._filter(one) for one in _each(message)]
+        return Sent(to_client=_written(message) if any(changed) else line)
+
+    # --- of the client --------------------------------------------------------------
+
+    def _client_message(self, message: Any, line: bytes) -> Sent:
+        if isinstance(message, list):
+            for one in message:
+                _check(one, _ENVELOPE)
+                if one.get("method") == "tools/call" or _id(one) in self._asked:
+                    raise _Refused("expected a call of a tool alone, found one in a batch")
+                self._remember(one)
+            return Sent(to_server=line)
+        _check(message, _ENVELOPE)
+        if "method" not in message:
+            asked = self._asked.pop(_text(message.get("id")), None)
+            return Sent(to_server=line) if asked is None else self._answered(asked, message)
+        if message["method"] == "tools/call":
+            return self._call(message, line)
+        self._remember(message)
+        return Sent(to_server=line)
+
+    def _remember(self, message: _Object) -> None:
+        method, params = message.get("method"), message.get("params")
+        if method == "initialize":
+            self._can_ask = _elicits(_of(_of(params).get("capabilities")))
+        elif method == "tools/list":
+            if len(self._listed) >= _REMEMBERED:
+                self._listed.clear()
+            self._listed.add(_key(message.get("id")))
+        elif method == "notifications/cancelled":
+            call = _key(_of(params).get("requestId"))
+            for number, asked in list(self._asked.items()):
+                if _key(asked.call) == call:
+                    del self._asked[number]
+
+    def _call(self, message: _Object, line: bytes) -> Sent:
+        call, params = message.get("id"), message.get("params")
+        if "id" not in message:
+            return Sent()  # nobody waits for it, and nobody could be told
+        if isinstance(call, bool) or not isinstance(call, (str, int)):
+            raise _Refused("expected an id that is a text or a whole number")
+        _check(params, _PARAMS)
+        assert isinstance(params, dict)  # noqa: S101  # `_check` says so
+        _whole(params)
+        tool, arguments = params.get("name"), params.get("arguments")
+        if not isinstance(tool, str) or not isinstance(arguments, (dict, type(None))):
+            raise _Refused("expected the name of a tool and an object of arguments")
+        verdict = self._guard.check(tool, arguments or {})
+        modern = _of(params.get("_meta")).get(_VERSION, "") >= _ASKS_IN_RESULT
+        if verdict.effect is Effect.ALLOW:
+            return Sent(to_server=line)
+        if verdict.effect is Effect.DENY:
+            return Sent(to_client=_told(call, verdict, modern=modern))
+        if modern:
+            return self._ask_in_result(message, params, verdict)
+        if not self._can_ask:
+            return Sent(to_client=_told(call, unapproved(verdict)))
+        number = f"agent-policy-{secrets.token_hex(16)}"
+        self._asked[number] = _Asked(line, call, verdict)
+        question = {"jsonrpc": "2.0", "id": number, **_question(verdict)}
+        return Sent(to_client=_written(question))
+
+    def _answered(self, asked: _Asked, message: _Object) -> Sent:
+        if _approves(message.get("result")):
+            return Sent(to_server=asked.line)
+        return Sent(to_client=_told(asked.call, unapproved(asked.verdict)))
+
+    def _ask_in_result(self, message: _Object, params: _Object, verdict: Verdict) -> Sent:
+        tool, arguments = params["name"], params.get("arguments") or {}
+        answers = _of(params.get("inputResponses"))
+        answer = answers.pop(_QUESTION, None)
+        if answer is not None:
+            # Of the question nothing is left for the server, which did not ask it.
+            known = self._seals.knows(params.pop("requestState", None), tool, arguments)
+            if not answers:
+                del params["inputResponses"]
+            if known and _approves(answer):
+                return Sent(to_server=_written(message))
+        elif _elicits(_of(_of(params.get("_meta")).get(_CAPABILITIES))):
+            result = {
+                "resultType": "input_required",
+                "inputRequests": {_QUESTION: _question(verdict)},
+                "requestState": self._seals.seal(tool, arguments),
+            }
+            answered = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+            return Sent(to_client=_written(answered))
+        return Sent(to_client=_told(message["id"], unapproved(verdict), modern=True))
+
+    # --- of the server --------------------------------------------------------------
+
+    def _filter(self, message: Any) -> bool:
+        """Take out of a list of tools what can never be allowed; return whether there was any."""
+        if not isinstance(message, dict) or "method" in message:
+            return False
+        key = _key(message.get("id"))
+        if key not in self._listed:
+            return False
+        self._listed.discard(key)
+        result = _of(message.get("result"))
+        tools = result.get("tools")
+        if not isinstance(tools, list):
+            return False
+        names = {name for tool in tools if isinstance(name := _of(tool).get("name"), str)}
+        offered = set(self._guard.offered(sorted(names)))
+        result["tools"] = [tool for tool in tools if _of(tool).get("name") in offered]
+        return len(result["tools"]) != len(tools)
+
+
+# --- reading ------------------------------------------------------------------------
+
+
+def _read(line: bytes) -> Any:
+    """Return the message of a line. Raises for one that may be read in two ways."""
+    # A reader may end a line at a carriage return, where JSON has only a blank.
+    if b"\r" in line.rstrip(b"\r\n"):
+        raise _Refused("expected one message a line, found a carriage return in it")
+    try:
+        return json.loads(
+            line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError) as error:
+        raise _Refused("expected a message in JSON") from error
+
+
+def _whole(params: _Object) -> None:
+    """Raise for text that holds half of a character: readers put different things in its place."""
+    try:
+        json.dumps(params, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise _Refused("expected text, found half of a character") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> _Object:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _Refused("expected each key once, found one twice")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise _Refused(f"expected a number, found {name}")
+
+
+def _check(message: Any, keys: frozenset[str]) -> None:
+    """Raise for what is no object, or has a key that a reader may take for one of *keys*."""
+    if not isinstance(message, dict):
+        raise _Refused("expected an object")
+    for key in message:
+        if key not in keys and _folded(key) in {_folded(known) for known in keys}:
+            raise _Refused("expected keys as the protocol writes them")
+    method = message.get("method", "")
+    if not isinstance(method, str):
+        raise _Refused("expected a method that is a text")
+
+
+def _folded(key: str) -> str:
+    return key.casefold().replace("_", "")
+
+
+def _id(message: Any) -> Any:
+    found = message.get("id") if isinstance(message, dict) else None
+    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+
+
+def _key(number: object) -> tuple[str, object]:
+    # 1 and true are equal, and so are 1 and 1.0.
+    return type(number).__name__, number if isinstance(number, (str, int, float)) else None
+
+
+def _text(number: object) -> str:
+    return number if isinstance(number, str) else ""
+
+
+def _of(value: Any) -> _Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _each(message: Any) -> list[Any]:
+    return message if isinstance(message, list) else [message]
+
+
+def _elicits(capabilities: Mapping[str, Any]) -> bool:
+    """Return whether a client can put a form to a person."""
+    found = capabilities.get("elicitation")
+    return isinstance(found, dict) and (not found or "form" in found)
+
+
+def _approves(result: Any) -> bool:
+    answer = _of(result)
+    return answer.get("action") == "accept" and _of(answer.get("content")).get(_ANSWER) is True
+
+
+# --- writing ------------------------------------------------------------------------
+
+
+def _written(message: Any) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def _question(verdict: Verdict) -> _Object:
+    params = {"mode": "form", "message": verdict.message, "requestedSchema": _SCHEMA}
+    return {"method": "elicitation/create", "params": params}
+
+
+def _told(call: object, verdict: Verdict, *, modern: bool = False) -> bytes:
+    result: _Object = {"content": [{"type": "text", "text": verdict.message}], "isError": True}
+    if modern:
+        result["resultType"] = "complete"
+    return _written({"jsonrpc": "2.0", "id": call, "result": result})
+
+
+def _error(number: object, mistake: int, message: str) -> bytes:
+    error = {"code": mistake, "message": message}
+    return _written({"jsonrpc": "2.0", "id": number, "error": error})

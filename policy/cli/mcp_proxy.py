@@ -1,0 +1,80 @@
+"""``policy mcp-proxy``: the policy in front of any MCP server."""
+
+from __future__ import annotations
+
+import argparse
+
+from policy.adapters.guard import Guard
+from policy.adapters.mcp_proxy import run_proxy
+from policy.chain import SpawnDenied
+from policy.cli.calls import chain_of
+from policy.cli.console import Console
+from policy.cli.inputs import add_profile, load
+from policy.errors import PolicyError
+from policy.render.findings_text import findings_report
+from policy.unread import is_unreadable
+
+__all__ = ["FORMATS", "TAKES_COMMAND", "configure", "run"]
+
+FORMATS = ()
+TAKES_COMMAND = True
+
+_EPILOG = """\
+Calls that are denied never reach the server, and the model is told; what is asked
+for is put to the client by elicitation; tools that can never be allowed are not
+listed. Everything else passes as it is. An agent that another one starts is
+given a proxy of its own, with its chain.
+
+exit status: that of the server; 2 a policy that cannot be read, or a server that
+cannot be started
+
+examples:
+  policy mcp-proxy --chain main --server github -- github-mcp-server stdio
+  policy mcp-proxy --chain 'main>explore' --policy team.policy -- python server.py
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Run an MCP server (standard input and output) behind the policy."
+    parser.usage = "%(prog)s [options] -- COMMAND [ARGUMENT ...]"
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--chain", metavar="A>B>C", required=True, help="who calls, from the root down"
+    )
+    parser.add_argument(
+        "--policy", default=".", metavar="PATH", help="a folder or a file (default: .)"
+    )
+    parser.add_argument(
+        "--server",
+        default="",
+        metavar="NAME",
+        help="the policy calls its tools `mcp__NAME__TOOL` (default: as the server does)",
+    )
+    parser.add_argument(
+        "--project", default=".", metavar="FOLDER", help="what rules about files speak of"
+    )
+    add_profile(parser)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Run the server, and return its exit status."""
+    if not options.command:
+        msg = "expected the command that starts the server behind `--`"
+        raise PolicyError(msg, help="write `policy mcp-proxy --chain main -- COMMAND`")
+    found = load(options.policy, console.progress, options.profile)
+    names = chain_of(options.chain)
+    try:
+        chain = found.workspace.chain(*names)
+    except SpawnDenied as denied:
+        raise PolicyError(str(denied), help="name a chain that the policy allows") from None
+    project, _ = found.workspace.find(names[0])
+    findings = (*found.workspace.problems, *project.findings)
+    unreadable = [finding for finding in findings if is_unreadable(finding)]
+    if unreadable:
+        # Below it may be a rule that nobody could read.
+        console.complain(findings_report(unreadable, console.errors))
+        return 2
+    prefix = f"mcp__{options.server}__" if options.server else ""
+    console.quiet()
+    return run_proxy(options.command, Guard(chain, prefix=prefix, project=options.project))
