@@ -24,6 +24,7 @@ _VERBS = {
     "audit": ("audit", "what every agent may do, through every chain"),
     "lint": ("lint", "what is the matter with policies, and the mending of it"),
     "hook": ("hook", "answer Claude Code before a call runs"),
+    "install": ("install", "make Claude Code ask `policy hook`"),
     "compile": ("compile", "write all that deciding needs into one file"),
     "diff": ("diff", "which decisions a change changes"),
     "query": ("query", "who can make a call, through which chain"),

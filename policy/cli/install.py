@@ -1,0 +1,136 @@
+"""``policy install``: settings that make Claude Code ask `policy hook` before every call."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from pathlib import Path
+
+from policy.cli.console import Console
+from policy.cli.writing import replace_files
+from policy.codec import load_compiled
+from policy.documents.text import decode
+from policy.errors import PolicyError
+from policy.hook.settings import command, entry, with_hook, without_hook
+from policy.source import Source, visible
+
+__all__ = ["FORMATS", "configure", "run"]
+
+FORMATS: tuple[str, ...] = ()
+
+_EPILOG = """\
+The settings are shown before they are written. By default they are the local ones of the
+project in this folder, which are not shared, since they name the program where it is on
+this machine. --undo takes out what was put in, and leaves everything else as it is.
+
+exit status: 0 done, or nothing to do; 1 shown and not written; 2 a file cannot be
+read or written
+
+examples:
+  policy install claude-code
+  policy install claude-code --user --yes
+  policy install claude-code --policy policy.json
+  policy install claude-code --undo
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Make a runtime ask the policy before every call."
+    parser.epilog = _EPILOG
+    parser.add_argument("runtime", choices=("claude-code",), help="the runtime")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--project", action="store_true", help="in the settings that the project shares"
+    )
+    where.add_argument("--user", action="store_true", help="in the settings of the user")
+    parser.add_argument("--policy", metavar="FILE", help="a compiled policy that alone decides")
+    parser.add_argument("--root", metavar="AGENT", help="the agent that the main conversation is")
+    parser.add_argument(
+        "--no-resident", action="store_true", help="leave no process behind for further calls"
+    )
+    parser.add_argument("--undo", action="store_true", help="take it out again")
+    parser.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
+    parser.add_argument("--yes", action="store_true", help="write it unasked")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Show the change, write it if it may be, and return the exit status."""
+    file = _file(options)
+    old = _bytes(file)
+    source = decode(str(file), old or b"")
+    if options.undo:
+        new = without_hook(source)
+    else:
+        new = with_hook(source, entry(command(_options(options), portable=options.project)))
+    if new == source.text:
+        console.line(f"{file}: nothing to change")
+        return 0
+    console.write("".join(f"{visible(line)}\n" for line in _difference(source, new)))
+    if options.dry_run or not (options.yes or _confirmed(file)):
+        console.line(f"{file}: not written")
+        return 0 if options.dry_run else 1
+    _write(file, old, new.encode())
+    console.line(f"{file}: written")
+    return 0
+
+
+def _file(options: argparse.Namespace) -> Path:
+    if options.user:
+        folder = os.environ.get("CLAUDE_CONFIG_DIR")
+        return Path(folder) / "settings.json" if folder else Path.home() / ".claude/settings.json"
+    return Path(".claude", "settings.json" if options.project else "settings.local.json")
+
+
+def _options(options: argparse.Namespace) -> list[str]:
+    given = [] if options.no_resident else ["--resident"]
+    if options.root:
+        given += ["--root", options.root]
+    if options.policy:
+        compiled = load_compiled(options.policy)
+        path = Path(options.policy)
+        name = path if options.project and not path.is_absolute() else path.resolve()
+        # The file cannot be changed without the settings, whoever may write it.
+        given += ["--hash", compiled.hash, str(name)]
+    return given
+
+
+def _bytes(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PolicyError(f"cannot be read: {why}", file=str(file)) from None
+
+
+def _difference(source: Source, new: str) -> list[str]:
+    name = source.name
+    return list(
+        difflib.unified_diff(source.text.splitlines(), new.splitlines(), name, name, lineterm="")
+    )
+
+
+def _confirmed(file: Path) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    try:
+        return input(f"Write {file}? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def _write(file: Path, old: bytes | None, new: bytes) -> None:
+    if old is not None:
+        replace_files({file: (old, new)})
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("xb") as stream:
+            stream.write(new)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PolicyError(f"cannot be written: {why}", file=str(file)) from None

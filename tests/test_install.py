@@ -1,0 +1,154 @@
+"""The entry of the hook in settings: put in once, shown first, and taken out without a trace."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import policy
+from policy.codec import compiled_to_json
+from policy.errors import PolicyError
+from policy.hook.settings import command, entry, with_hook, without_hook
+from policy.source import Source
+from tests.conftest import FIXTURES
+
+GROUP = entry(command(["--resident"]))
+SETTINGS = {
+    "nothing": "",
+    "an empty object": "{}",
+    "an empty object and a line": "{}\n",
+    "one line": '{"model": "opus", "permissions": {"deny": ["Read(.env)"]}}\n',
+    "two blanks": '{\n  "model": "opus",\n  "permissions": {\n    "deny": []\n  }\n}\n',
+    "tabs": '{\n\t"model": "opus",\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}\n',
+    "odd layout": '{ "model" :"opus"\n ,\n      "x":[1,\n2]}',
+    "hooks of others": json.dumps(
+        {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+            {"type": "command", "command": "lint.sh"}]}], "Stop": []}, "model": "opus"},
+        indent=4,
+    ),
+    "hooks of others on one line": '{"hooks": {"PreToolUse": [{"hooks": []}]}}',
+    "escapes": '{\n  "env": {"A": "\\u00e9\\/"}\n}\n',
+}  # fmt: skip
+
+
+def put(text: str, group=GROUP) -> str:
+    return with_hook(Source("settings.json", text), group)
+
+
+def taken(text: str) -> str:
+    return without_hook(Source("settings.json", text))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_it_is_put_in_once_and_taken_out_without_a_trace(name) -> None:
+    text = SETTINGS[name]
+    once = put(text)
+    before, after = json.loads(text or "{}"), json.loads(once)
+    assert after["hooks"]["PreToolUse"].pop() == GROUP
+    assert before.get("hooks", {}).get("PreToolUse", []) == after["hooks"].pop("PreToolUse")
+    before.setdefault("hooks", {}).pop("PreToolUse", None)
+    assert after == before
+    assert put(once) == once
+    assert taken(once) == (text or "{}\n")
+    assert taken(text) == text
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_another_command_takes_the_place_of_the_one_before(name) -> None:
+    other = entry(command(["--root", "a b"], portable=True))
+    changed = put(put(SETTINGS[name]), other)
+    assert changed == put(put(changed, GROUP), other)
+    assert [g for g in json.loads(changed)["hooks"]["PreToolUse"] if "policy" in str(g)] == [other]
+    assert taken(changed) == (SETTINGS[name] or "{}\n")
+
+
+def test_of_several_entries_one_is_left() -> None:
+    several = json.dumps({"hooks": {"PreToolUse": [GROUP, {"hooks": []}, GROUP]}}, indent=2)
+    assert json.loads(put(several))["hooks"]["PreToolUse"] == [{"hooks": []}, GROUP]
+
+
+def test_the_entry_fires_for_every_tool_and_blocks_where_it_fails() -> None:
+    (hook,) = GROUP["hooks"]
+    assert "matcher" not in GROUP
+    assert hook["onFailure"] == "block"
+    assert hook["command"].endswith(" || exit 2")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "{",
+        '{"hooks": []}',
+        '{"hooks": {"PreToolUse": {}}}',
+        '{"hooks": {}, "hooks": {}}',
+        "nul",
+    ],
+)
+def test_settings_that_are_none_are_left_alone(text) -> None:
+    for change in (put, taken):
+        with pytest.raises(PolicyError):
+            change(text)
+
+
+# --- the command -----------------------------------------------------------------
+
+
+def install(folder, *options, **more):
+    return subprocess.run(
+        [sys.executable, "-m", "policy", "install", "claude-code", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        **more,
+    )
+
+
+def test_the_command_shows_the_change_and_writes_it_when_it_may(tmp_path) -> None:
+    file = tmp_path / ".claude" / "settings.local.json"
+    shown = install(tmp_path, "--dry-run")
+    assert shown.returncode == 0
+    assert '+            "onFailure": "block"' in shown.stdout
+    asked = install(tmp_path, stdin=subprocess.DEVNULL)
+    assert (asked.returncode, file.exists()) == (1, False)
+    assert install(tmp_path, "--yes").returncode == 0
+    text = file.read_text()
+    again = install(tmp_path, "--yes")
+    assert (again.returncode, file.read_text()) == (0, text)
+    assert "nothing to change" in again.stdout
+    assert install(tmp_path, "--undo", "--yes").returncode == 0
+    assert file.read_text() == "{}\n"
+
+
+def test_what_is_installed_blocks_and_answers(tmp_path) -> None:
+    (tmp_path / "team.policy").write_text("agent main {\n    allow Read\n}\n")
+    compiled = tmp_path / "policy.json"
+    compiled.write_text(compiled_to_json(policy.load(FIXTURES / "command" / "team")))
+    assert install(tmp_path, "--yes", "--no-resident", "--policy", "policy.json").returncode == 0
+    settings = json.loads((tmp_path / ".claude" / "settings.local.json").read_text())
+    text = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    event = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": str(tmp_path),
+             "tool_input": {"command": "git push --force"}}  # fmt: skip
+    environment = {
+        "CLAUDE_PROJECT_DIR": str(tmp_path),
+        "HOME": str(tmp_path),
+        "PATH": "/usr/bin:/bin",
+    }
+
+    def run(command):
+        return subprocess.run(
+            ["sh", "-c", command], input=json.dumps(event).encode(), capture_output=True,
+            env=environment, check=False,
+        )  # fmt: skip
+
+    done = run(text)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b'"deny"' in done.stdout
+    compiled.write_text(compiled.read_text().replace('"deny"', '"allow"', 1))
+    assert run(text).returncode == 2
+    assert run(text.replace(sys.executable, "/no/such/python")).returncode == 2
+    assert run(command([], portable=True)).returncode == 2  # nothing of that name is there
