@@ -186,6 +186,7 @@ class _Reader(WordReader):
         raw = [word.raw for word in words]
         self.script.opaque |= raw[0] == "[" and not {"-a", "-o"}.isdisjoint(raw)
         self.script.opaque |= raw[0] == "[[" and any(word.glob for word in words[1:])
+        self.script.opaque |= raw[0] in ("[", "[[") and not _is_counted(words)
         self._add(words)
 
     def _assignments(self, node: Node, depth: int) -> None:
@@ -274,6 +275,25 @@ class _Reader(WordReader):
                 if child.is_named:
                     self.statement(child, depth + 1)
         self.script.opaque |= not quoted
+
+
+_COMPARING: Final = frozenset("-eq -ne -lt -le -gt -ge".split())
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
+
+
+def _is_counted(words: list[Word]) -> bool:
+    """Whether what a test takes for a number is one: else a shell works out what it says."""
+    plain = [word.plain for word in words]
+    for at, word in enumerate(plain[:-1]):
+        if word in _COMPARING and not all(
+            _NUMBER.fullmatch(each) for each in (plain[at - 1], plain[at + 1])
+        ):
+            return False
+        if word == "-t" and not _NUMBER.fullmatch(plain[at + 1]):
+            return False
+        if word == "-v" and ("[" in plain[at + 1] or not words[at + 1].literal):
+            return False
+    return True
 
 
 _UNSEPARATED: Final = frozenset({"subshell", "command_substitution", "process_substitution"})

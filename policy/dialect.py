@@ -92,20 +92,26 @@ class Program:
 
     Attributes:
         harmless: whether it runs without a rule, if its arguments are as below.
-        unsafe: options with which it is not harmless; ``-o*`` is all that start so.
-        needs: options of which one must be there for it to be harmless.
-        options: the only options it may have to be harmless; None is any.
+        flags: what an option matches that takes no other word, for it to be harmless,
+            as an expression; None is any. What is not named is not harmless.
+        values: options whose value is the next word, which is no operand, likewise.
+        pairs: what an option and its value match with a blank between them, where this
+            is not just any value, likewise.
+        files: options whose value is a file that it reads, likewise.
+        unsafe: of other options, those with which it is not harmless, likewise.
+        needs: options of which one must be there for it to be harmless, likewise.
+        leading: whether it is harmless only where its options come before its operands.
+        ends: whether ``--`` ends its options.
         first: what its first operand must match to be harmless, as an expression.
         operands: what every operand must match, likewise.
         most: operands it may have to be harmless; None is any number.
         globs: whether it is harmless with a glob that the shell expands.
-        values: options whose value is the next word, so that this is no operand.
         reads: the operands that it reads as files.
         writes: the operands that it writes as files.
         removes: whether what it writes is removed.
         lists: whether it reads the folder it runs in where it names no file.
         moves: whether its operand becomes the folder of what follows.
-        writes_if: options of which one must be there for it to write.
+        writes_if: options of which one must be there for it to write, likewise.
         confined: whether a way up out of a folder it went down into is too devious for it.
         runs: whether its operands are a command that must itself be harmless.
         texts: whether it is harmless with text that something is put into (`Word.vetted`).
@@ -113,23 +119,28 @@ class Program:
         direct: whether it is harmless only where no wrapper or assignment stands before it.
         stays: whether it is harmless only where no change of folder came before.
         subcommands: by the first operand; one that is not there is not known.
+        forms: other ways to call it that are harmless too.
     """
 
     harmless: bool = True
-    unsafe: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    options: tuple[str, ...] | None = None
+    flags: str | None = None
+    values: str = ""
+    pairs: str = ""
+    files: str = ""
+    unsafe: str = ""
+    needs: str = ""
+    leading: bool = False
+    ends: bool = True
     first: str = ""
     operands: str = ""
     most: int | None = None
     globs: bool = True
-    values: frozenset[str] = frozenset()
     reads: Files = Files.NONE
     writes: Files = Files.NONE
     removes: bool = False
     lists: bool = False
     moves: bool = False
-    writes_if: tuple[str, ...] = ()
+    writes_if: str = ""
     confined: bool = True
     runs: bool = False
     texts: bool = False
@@ -137,6 +148,7 @@ class Program:
     direct: bool = False
     stays: bool = False
     subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
+    forms: tuple[Program, ...] = ()
 
 
 @attrs.frozen
@@ -153,6 +165,7 @@ class Wrapper:
         assignments: whether assignments may stand there.
         appends: whether it puts more arguments behind those of the program.
         quiet: whether the program is as harmless behind it as it is alone.
+        bare: whether it is quiet only without options.
     """
 
     flags: str = ""
@@ -164,6 +177,7 @@ class Wrapper:
     assignments: bool = False
     appends: bool = False
     quiet: bool = False
+    bare: bool = False
 
 
 _Known = TypeVar("_Known", Program, Wrapper)

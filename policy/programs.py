@@ -75,30 +75,31 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
 
 
 def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
-    options, operands = _split(program, rest)
+    given = _split(program, rest)
     if program.runs:
-        inner = shell.programs.known.get(operands[0].plain) if operands else None
-        safe = program.options is None or all(_has([one], program.options) for one in options)
-        shadowed = inner is not None and _reads_more(inner, operands[1:])
-        return Examined(safe and (not operands or bool(inner and inner.piped)), shadowed=shadowed)
-    opened = _opened(program, rest, options, operands, shell)
+        inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
+        shadowed = inner is not None and _reads_more(inner, given.operands[1:])
+        harmless = given.known and (not given.operands or bool(inner and inner.piped))
+        return Examined(harmless, shadowed=shadowed)
+    opened = _opened(program, rest, given, shell)
     if program.moves and not rest and shell.reads:
         opened = (Opened("~", shell.reads),)
     moves = program.moves and not _stays(rest, shell)
     return Examined(
-        _harmless(program, rest, options, operands),
+        _harmless(program, rest, given)
+        or any(_harmless(form, rest, _split(form, rest)) for form in program.forms),
         opened,
         moves,
         stays=program.stays,
         direct=program.direct,
-        relative=not program.moves and _is_relative(program, opened, operands, shell),
+        relative=not program.moves and _is_relative(program, opened, given.operands, shell),
     )
 
 
 def _reads_more(inner: Program, rest: list[Word]) -> bool:
     """Whether a program names files of its own beside those that are piped to it."""
     if inner.reads is Files.REST:
-        return len(_split(inner, rest)[1]) > 1
+        return len(_split(inner, rest).operands) > 1
     return inner.reads is Files.ALL and bool(inner.values) and bool(rest)
 
 
@@ -119,14 +120,32 @@ def _stays(rest: Sequence[Word], shell: Shell) -> bool:
     return folder in (".", "./") or (bool(shell.cwd) and folder.rstrip("/") == shell.cwd)
 
 
-def _split(program: Program, rest: list[Word]) -> tuple[list[Word], list[Word]]:
+@attrs.frozen
+class _Given:
+    """The arguments of a program: what begins like an option, and the rest.
+
+    Attributes:
+        options: without the values that are words of their own.
+        operands: all others.
+        files: values of options that are files it reads.
+        known: whether the program is harmless with each of the options.
+    """
+
+    options: list[Word]
+    operands: list[Word]
+    files: list[Word]
+    known: bool
+
+
+def _split(program: Program, rest: list[Word]) -> _Given:
     options: list[Word] = []
     operands: list[Word] = []
-    index = 0
+    files: list[Word] = []
+    index, known = 0, True
     while index < len(rest):
         word = rest[index]
         index += 1
-        if word.plain == "--":
+        if word.plain == "--" and program.ends:
             operands += rest[index:]
             break
         if (
@@ -135,13 +154,32 @@ def _split(program: Program, rest: list[Word]) -> tuple[list[Word], list[Word]]:
             and not (program.runs and operands)
         ):
             options.append(word)
-            index += word.plain in program.values
+            name, _, joined = word.plain.partition("=")
+            if joined and _matches(program.files, name):
+                files.append(attrs.evolve(word, plain=joined))
+            known &= not (program.leading and operands)
+            value = rest[index] if index < len(rest) else None
+            if value is not None and _takes(program, word.plain, value.plain):
+                index += 1
+                if _matches(program.files, word.plain):
+                    files.append(value)
+            elif program.flags is not None:
+                known &= _matches(program.flags, word.plain)
         else:
             operands.append(word)
             if program.runs:
                 operands += rest[index:]
                 break
-    return options, operands
+    return _Given(options, operands, files, known)
+
+
+def _takes(program: Program, option: str, value: str) -> bool:
+    """Whether *value*, the word behind *option*, belongs to it."""
+    if program.pairs and _matches(program.pairs, f"{option} {value}"):
+        return True
+    return not value.startswith("-") and (
+        _matches(program.values, option) or _matches(program.files, option)
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -149,50 +187,33 @@ def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-def _has(options: list[Word], wanted: tuple[str, ...]) -> bool:
-    for option in options:
-        for want in wanted:
-            if want.endswith("*"):
-                if option.plain.startswith(want[:-1]):
-                    return True
-            elif (
-                option.plain == want
-                or option.plain.startswith(want + "=")
-                or (
-                    len(want) == 2
-                    and not option.plain.startswith("--")
-                    and want[1] in option.plain[1:]
-                    and option.plain[1:].isalpha()
-                )
-            ):
-                return True
-    return False
+def _matches(expression: str, text: str) -> bool:
+    return bool(expression) and _expression(expression).fullmatch(text) is not None
 
 
-def _harmless(
-    program: Program, rest: list[Word], options: list[Word], operands: list[Word]
-) -> bool:
-    if not program.harmless or _has(options, program.unsafe):
+def _has(options: list[Word], wanted: str) -> bool:
+    return any(_matches(wanted, option.plain) for option in options)
+
+
+def _harmless(program: Program, rest: list[Word], given: _Given) -> bool:
+    if not program.harmless or not given.known or _has(given.options, program.unsafe):
         return False
     if not program.texts and any(not word.literal for word in rest):
         return False
-    if program.needs and not _has(options, program.needs):
+    if program.flags is not None and any(_DOUBTED.search(word.plain) for word in rest):
         return False
-    if program.options == () and any(word.plain == "--" for word in rest):
+    if program.needs and not _has(given.options, program.needs):
         return False
-    if program.options is not None and not all(_has([o], program.options) for o in options):
+    if program.flags == "" and any(word.plain == "--" for word in rest):
         return False
+    operands = given.operands
     if program.most is not None and len(operands) > program.most:
         return False
     if not program.globs and any(word.glob for word in rest):
         return False
-    if program.first and (
-        not operands or not _expression(program.first).fullmatch(operands[0].plain)
-    ):
+    if program.first and (not operands or not _matches(program.first, operands[0].plain)):
         return False
-    return not program.operands or all(
-        _expression(program.operands).fullmatch(word.plain) for word in operands
-    )
+    return not program.operands or all(_matches(program.operands, word.plain) for word in operands)
 
 
 def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
@@ -218,30 +239,37 @@ def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
             return leading
 
 
+_EXPANDABLE: Final = frozenset("$`")
+_DOUBTED: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")
 _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")
 
 
 def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
     if read and word.vetted and not word.known:
         return "<<" in word.raw
+    if word.literal and not _EXPANDABLE.isdisjoint(word.plain):
+        return True  # a name with this in it is not believed
     return not word.known or (program.confined and bool(_INDIRECT.search(word.plain)))
 
 
-def _opened(
-    program: Program, rest: list[Word], options: list[Word], operands: list[Word], shell: Shell
-) -> tuple[Opened, ...]:
+def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> tuple[Opened, ...]:
     opened: list[Opened] = []
     for files, tool in ((program.reads, shell.reads), (program.writes, shell.writes)):
-        if not tool or files is Files.NONE:
+        if not tool or (files is Files.NONE and not given.files):
             continue
-        if program.writes_if and tool == shell.writes and not _has(options, program.writes_if):
+        if (
+            program.writes_if
+            and tool == shell.writes
+            and not _has(given.options, program.writes_if)
+        ):
             continue
-        chosen = [word for word in _chosen(files, rest, operands) if word.plain != "-"]
         read = tool == shell.reads
+        chosen = _chosen(files, rest, given.operands) + (given.files if read else [])
+        chosen = [word for word in chosen if word.plain not in ("", "-")]
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
     if program.removes and shell.removes:
-        for word in operands:
+        for word in given.operands:
             opened.append(_removed(word, shell.removes))
             if word.glob:
                 opened.append(Opened(None, shell.removes))

@@ -271,8 +271,12 @@ class _Reading:
         around = words[: len(words) - len(program)]
         if known.direct and (around or _is_quoted(words[0])):
             return False
-        wrappers = self.shell.granting.known
-        if any(word.plain in wrappers and not wrappers[word.plain].quiet for word in around):
+        found = [self.shell.granting.known.get(word.plain) for word in around]
+        if any(wrapper and not wrapper.quiet for wrapper in found):
+            return False
+        if any(wrapper and wrapper.bare for wrapper in found) and any(
+            word.plain.startswith("-") for word in around
+        ):
             return False
         return all(
             word.literal or (word.vetted and all(self._harmless[slice(*word.inner)]))

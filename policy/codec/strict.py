@@ -238,7 +238,8 @@ def _check(value: object) -> None:
         msg = f"expected one of {', '.join(TRUST)}, found {cited(value.trust)}"
         raise Wrong(msg)
     if isinstance(value, Program):
-        _compiled(value.first, value.operands)
+        _compiled(value.first, value.operands, value.flags or "", value.values, value.pairs)
+        _compiled(value.files, value.unsafe, value.needs, value.writes_if)
     if isinstance(value, Wrapper):
         _compiled(value.flags, value.values, value.value, *value.operands)
 

@@ -73,7 +73,7 @@ def _word(decision: Decision) -> str:
 
 
 def _project(case: Case) -> Project:
-    settings, env = case["settings"], case.get("env") or {}
+    settings, env = _settings(case), case.get("env") or {}
     cwd = case.get("cwd") or "/srv/app"
     files: dict[str, str] = {}
     for scope, name in (("project", "settings.json"), ("local", "settings.local.json")):
@@ -123,6 +123,23 @@ _PLAIN = {"description": "d"}
 
 def _text(settings: object) -> str:
     return settings if isinstance(settings, str) else json.dumps(settings)
+
+
+def _settings(case: Case) -> Mapping[str, Any]:
+    """Return the settings of a case, with the switch that all were run with but those of `auto`."""
+    modes = [case.get("mode"), *(each.get("permissionMode") for each in _agents(case))]
+    user = case["settings"].get("user") or {}
+    if "auto" in modes or not isinstance(user, dict):
+        return case["settings"]
+    rules = user.get("permissions") or {}
+    if not isinstance(rules, dict):
+        return case["settings"]
+    switched = {**user, "permissions": {"disableAutoMode": "disable", **rules}}
+    return {**case["settings"], "user": switched}
+
+
+def _agents(case: Case) -> list[Mapping[str, Any]]:
+    return [each for each in (case.get("agents") or {}).values() if isinstance(each, dict)]
 
 
 def _source(scope: str, settings: Mapping[str, Any]) -> Source | None:

@@ -60,6 +60,10 @@ def _summary(total: Outcome, seed: int, seconds: float) -> None:
     kinds = Counter(each.kind for each in total.disagreements)
     print(f"seed {seed}: {decided} calls decided by both in {seconds:.0f} s")
     print("  " + ", ".join(f"{n} {w}" for w, n in Counter(w for _, w in total.agreed).items()))
+    calls = [call for call, _ in total.agreed] + [each.call for each in total.disagreements]
+    print("  " + ", ".join(f"{n} {sort}" for sort, n in Counter(c.sort for c in calls).items()))
+    depths = Counter(len(call.chain) for call in calls)
+    print("  " + ", ".join(f"{n} at depth {depth}" for depth, n in sorted(depths.items())))
     print(f"  {len(total.disagreements)} disagreements: ", end="")
     print(", ".join(f"{count} {name}" for name, count in kinds.items()) or "none")
     tools = Counter((each.call.tool, each.ours, each.theirs.word) for each in total.disagreements)

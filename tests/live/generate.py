@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import attrs
 
+from tests.live import options
 from tests.live import vocabulary as words
 from tests.live.scenario import LISTS, SCOPES, Call, Scenario
 
@@ -19,9 +20,9 @@ T = TypeVar("T")
 _THEMES = (
     ("BBBBBBBBBRE", "B"),
     ("BBBBBBBBBRE", "B"),
-    ("BBBBBBBRRREEEWMSAT", "BBBBBBBBBBBBBBBBBBBBBRRREEEWFNQMMSSA"),
+    ("BBBBBBBRRREEEWMSAT", "BBBBBBBBBBBBBBBBBBBBBRRREEEWFNQMMSSAO"),
     ("RRRREEEEEBT", "RRRRREEEEWWNBBBBB"),
-    ("BREWWWMMMMSSSAAAT", "BBRRFFFQMMMMSSSAAA"),
+    ("BREWWWMMMMSSSAAAT", "BBRRFFFQMMMMSSSAAAO"),
 )
 
 
@@ -33,15 +34,12 @@ class Generator:
     programs: tuple[str, ...] = ()
     rules: str = ""
     kinds: str = ""
-    modes: tuple[str, ...] = ()
 
     def scenario(self) -> Scenario:
         """Return a scenario, of whose programs `calls` then speaks."""
         self.programs = tuple(self.chance.sample(sorted(words.PROGRAMS), 4))
         self.rules, self.kinds = self.pick(_THEMES)
         draw = self.chance.random
-        # Where a model may decide at all, it decides in the mode `plan` too.
-        self.modes = words.MODES if draw() < 0.85 else words.AUTOMATIC_MODES
         settings: dict[str, Any] = {}
         for scope in self.chance.sample(SCOPES, self.pick((1, 1, 1, 2, 3))):
             settings[scope] = self.settings(scope)
@@ -52,11 +50,12 @@ class Generator:
             skills=words.SKILLS if "S" in self.kinds and draw() < 0.8 else {},
             servers=words.SERVERS if "M" in self.kinds and draw() < 0.8 else {},
             links=words.LINKS if draw() < 0.2 else {},
-            mode=self.pick((*(["default"] * 10), *self.modes, None)),
+            mode=None if draw() < 0.1 else self.pick(words.MODES),
             trusted=draw() < 0.95,
             background=draw() < 0.7,
-            depth=self.pick((None, None, None, None, 1, 2)),
+            depth=self.pick((None, None, None, None, None, None, 1, 2)),
             main_agent=names[0] if names and draw() < 0.06 else "",
+            automatic=draw() < 0.5,
         )
 
     def settings(self, scope: str) -> dict[str, Any]:
@@ -72,7 +71,7 @@ class Generator:
         if self.chance.random() < 0.2:
             permissions["additionalDirectories"] = self.chance.sample(words.FOLDERS, 2)
         if self.chance.random() < 0.08:
-            permissions["defaultMode"] = self.pick(self.modes)
+            permissions["defaultMode"] = self.pick(words.MODES)
         if self.chance.random() < 0.03:
             permissions["disableBypassPermissionsMode"] = "disable"
         settings = {"permissions": permissions}
@@ -150,7 +149,7 @@ class Generator:
         if self.chance.random() < 0.25:
             keys["disallowedTools"] = self.pick(words.DENY_LISTS)
         if self.chance.random() < 0.3:
-            keys["permissionMode"] = self.pick(self.modes)
+            keys["permissionMode"] = self.pick(words.MODES)
         if self.chance.random() < 0.05:
             keys["memory"] = "project"
         return keys
@@ -162,7 +161,7 @@ class Generator:
         chains = [(), (), *chains] if self.chance.random() < 0.4 else [()]
         return [attrs.evolve(self.call(scenario), chain=self.pick(chains)) for _ in range(count)]
 
-    def call(self, scenario: Scenario) -> Call:
+    def call(self, scenario: Scenario) -> Call:  # noqa: PLR0912 - one for each tool
         """Return a call of any tool that is there."""
         kinds = self.kinds
         if not scenario.servers:
@@ -183,6 +182,12 @@ class Generator:
                 return Call(
                     "WebFetch", {"url": self.pick(words.URLS).format(self.pick(words.HOSTS))}
                 )
+            case "N":
+                return Call("NotebookEdit", {"notebook_path": self.pick(words.NOTEBOOKS)})
+            case "Q":
+                return Call("WebSearch", {"query": self.pick(("news", "python docs"))})
+            case "O":
+                return Call("Monitor", {"command": self.command()})
             case "M":
                 server = self.pick(tuple(scenario.servers))
                 return Call(f"mcp__{server}__{self.pick(scenario.servers[server])}", {})
@@ -240,15 +245,35 @@ class Generator:
         if kind < 0.45:
             name = self.pick(self.programs)
             return f"{name} {self.pick(words.PROGRAMS[name])}".strip()
-        if kind < 0.85:
+        if kind < 0.65:
             return self.pick(words.READ_ONLY)
-        if kind < 0.95:
+        if kind < 0.72:
             return f"git {self.pick(words.GIT)}"
+        if kind < 0.92:
+            return self.invocation()
         tool = self.pick(
             ("cat", "ls", "head", "rm", "touch", "mkdir", "cp a", "mv a", "tee", "grep x")
         )
         path = self.pick(words.PATHS).replace("a b", "a\\ b")
         return f"{tool} {path}"
+
+    def invocation(self) -> str:
+        """Return a program that may only read, with options and operands of any kind."""
+        name = self.pick(tuple(options.OPTIONS))
+        parts = [name, *(self.option(name) for _ in range(self.pick((0, 1, 1, 2))))]
+        parts += (self.pick(options.OPERANDS) for _ in range(self.pick((0, 1, 1, 2))))
+        return " ".join(parts)
+
+    def option(self, name: str) -> str:
+        """Return an option that people give the program *name*, or any at all."""
+        known = options.OPTIONS[name]
+        if known and self.chance.random() < 0.7:
+            return self.pick(known)
+        letter, value = self.pick(options.LETTERS), self.pick(options.VALUES)
+        long = f"--{self.pick(options.LONG_OPTIONS)}"
+        letters = f"-{letter}{self.pick(options.LETTERS)}"
+        shapes = (f"-{letter}", letters, f"-{letter} {value}", f"-{letter}{value}", long)
+        return self.pick((*shapes, f"{long}={value}", f"{long} {value}"))
 
     def quoted(self, text: str) -> str:
         """Return *text* with its first word spelt in another way."""

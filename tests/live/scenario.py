@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,16 @@ FLAG_FOLDER = "/etc/policies"
 SCOPES = ("managed", "cli", "flag", "local", "project", "user")
 LISTS = ("deny", "ask", "allow")
 
+_SORTS = (
+    ("Bash, substitution", re.compile(r"\$\(|`|[<>]\(")),
+    ("Bash, control flow", re.compile(r"\b(if|for|while|until|case|select|function)\b|[({] ")),
+    ("Bash, compound", re.compile(r"[;&|\n]")),
+    ("Bash, redirection", re.compile(r"[<>]")),
+    ("Bash, expansion", re.compile(r"[$*?~{\[]")),
+    ("Bash, assignment", re.compile(r"^\w+\+?=")),
+    ("Bash, quotes", re.compile(r"['\"\\]")),
+)
+
 
 @attrs.frozen
 class Call:
@@ -24,6 +35,14 @@ class Call:
     tool: str
     input: Mapping[str, Any]
     chain: tuple[str, ...] = ()
+
+    @property
+    def sort(self) -> str:
+        """What it is counted as: its tool, and how a command is put together."""
+        if self.tool not in ("Bash", "Monitor"):
+            return "mcp" if self.tool.startswith("mcp__") else self.tool
+        text = self.input["command"]
+        return next((name for name, holds in _SORTS if holds.search(text)), "Bash, plain")
 
     def __str__(self) -> str:
         way = "".join(f"{name} > " for name in ("main", *self.chain)) if self.chain else ""
@@ -45,6 +64,7 @@ class Scenario:
         background: whether agents are started in the background.
         depth: levels of agents below the main conversation.
         main_agent: the agent a session is started as, or "".
+        automatic: whether there is the mode in which a model decides.
 
     """
 
@@ -58,23 +78,17 @@ class Scenario:
     background: bool = True
     depth: int | None = None
     main_agent: str = ""
+    automatic: bool = False
 
     @property
     def key(self) -> str:
         """Two scenarios are the same iff their keys are."""
         return json.dumps(attrs.asdict(self), sort_keys=True)
 
-    @property
-    def automatic(self) -> bool:
-        """Whether some agent may be in the mode in which a model decides."""
-        modes = [self.mode, *(agent.get("permissionMode") for agent in self.agents.values())]
-        modes += [_permissions(each).get("defaultMode") for each in self.settings.values()]
-        return "auto" in modes
-
     def scopes(self) -> Mapping[str, Any]:
         """Return the settings as both sides get them."""
         settings = dict(self.settings)
-        if not self.automatic:  # else plan mode sends its calls to a model, where one is there
+        if not self.automatic:
             user = dict(settings.get("user", {}))
             user["permissions"] = {**_permissions(user), "disableAutoMode": "disable"}
             settings["user"] = user

@@ -60,6 +60,7 @@ _REST: dict[str, dict[str, Any]] = {
     "Write": {"content": "y"},
     "NotebookEdit": {"new_source": "y", "cell_id": "c"},
     "WebFetch": {"prompt": "p"},
+    "Monitor": {"description": "d", "timeout_ms": 3000, "persistent": False},
     "Agent": {"description": "d", "prompt": "idle"},
 }
 

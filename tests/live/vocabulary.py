@@ -314,8 +314,15 @@ DENY_LISTS = (
     ),
     *("Read", "Agent(worker)", "bash", '["Skill"]', "Skill"),
 )
-MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
-AUTOMATIC_MODES = ("default", "acceptEdits", "dontAsk", "bypassPermissions", "auto", "auto")
+# As often as people work in each.
+MODES = (
+    *(["default"] * 9),
+    *(["acceptEdits"] * 4),
+    *(["plan"] * 3),
+    *(["auto"] * 3),
+    *(["dontAsk"] * 2),
+    *(["bypassPermissions"] * 2),
+)
 LINKED = (f"{CWD}/link/x", f"{CWD}/link/sub/y", f"{CWD}/inner/a.py")
 LINKS = {f"{CWD}/link": "/opt/data", f"{CWD}/inner": f"{CWD}/src"}
 FOLDERS = ("../docs", "/opt/data", "~/notes", "/srv/docs/", "/data/d")

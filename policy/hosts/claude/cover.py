@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from policy.dialect import Program
-from policy.hosts.claude.data.shell import READ_ONLY_PROGRAMS
+from policy.hosts.claude.data.programs import READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern

@@ -20,6 +20,7 @@ from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import MODELS
 from policy.hosts.claude.data.guarded import GUARDED
 from policy.hosts.claude.data.powershell import ALIASES
+from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.lines import Line
@@ -53,7 +54,7 @@ _SHELL: Final = Shell(
             known.OPERAND_REMOVE,
         }
     ),
-    programs=commands.READ_ONLY_PROGRAMS,
+    programs=READ_ONLY_PROGRAMS,
     whole=True,
     control=True,
     longest=10_000,
@@ -62,10 +63,15 @@ _SHELL: Final = Shell(
     texts=commands.TEXTS,
     scripted=frozenset({"rm", "rmdir"}),
 )
-_EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=commands.EDITING_PROGRAMS)
+_EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
 # Modes that edit files in working folders without asking.
 _EDITS: Final = frozenset({"acceptEdits", "auto"})
+
+
+def _is_judged(session: Session, mode: str) -> bool:
+    """Return whether a model decides what no rule speaks of: in plans too, where there is one."""
+    return mode == "auto" or (mode == "plan" and not session.no_auto)
 
 
 def dialect(session: Session, mode: str) -> Dialect:
@@ -150,13 +156,15 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         default = Effect.ALLOW
         entries += _agents(session, mode)
     else:
-        guards = Reason.CLASSIFIER if mode == "auto" else Reason.PROTECTED
+        judged = _is_judged(session, mode)
+        guards = Reason.CLASSIFIER if judged else Reason.PROTECTED
         entries += _guards(session, mode, guards)
         if mode == "plan" and session.options.behaves.plan_before_rules:
             entries += (_built_in(tool, Effect.ASK) for tool in _NOT_PLANNED)
+            if not judged:
+                entries.append(_built_in(known.REDIRECT_OUT, Effect.ASK))
         entries += _allowed(session, mode)
-        if mode == "auto":
-            reason = Reason.CLASSIFIER
+        reason = _by_default(session, mode)
         entries += _defaults(session, mode)
     entries += _folders_to_enter(session)
     entries = [*_removals(session, mode), *power_shell_removals(), *entries]
@@ -194,7 +202,7 @@ def _asked(session: Session) -> Iterator[Entry]:
 
 
 # What a plan changes only after it was agreed to, whatever rules allow.
-_NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*", known.REDIRECT_OUT)
+_NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
 
 
 def _shut(session: Session) -> Iterator[Entry]:
@@ -244,7 +252,10 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     yield from (entry for entry in others if entry.pattern is None)
     for text in commands.EXACT_ONLY:
         for tool in ("Bash", "Monitor"):
-            yield _built_in(tool, Effect.ASK, Pattern.text(text), why="runs another command")
+            pattern = Pattern.text(text)
+            yield _built_in(
+                tool, Effect.ASK, pattern, _by_default(session, mode), "runs another command"
+            )
     yield from (entry for entry in others if entry.pattern is not None)
 
 
@@ -290,17 +301,18 @@ def _defaults(session: Session, mode: str) -> Iterator[Entry]:
         if mode in _EDITS:
             for tool in ("Edit", "Write", "NotebookEdit", known.REDIRECT_OUT):
                 yield _built_in(tool, Effect.ALLOW, inside, why=f"mode {mode}")
-    if mode == "auto":
+    judged = _is_judged(session, mode)
+    if judged:
         for tool in known.FILE_TOOLS["Read"]:
-            yield _built_in(tool, Effect.ALLOW, why="mode auto")
+            yield _built_in(tool, Effect.ALLOW, why=f"mode {mode}")
     hosts = session.options.preapproved
     for name in PREAPPROVED if hosts is None else hosts:
         for pattern in notations.hosts(name):
             yield _built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
-    yield from _skills(session)
+    yield from _skills(session, mode)
     yield from _agents(session, mode)
     unasked = known.UNASKED - {"Agent"}
-    if mode == "auto":
+    if judged:
         unasked = unasked - _JUDGED
     for tool in sorted(unasked):
         yield _built_in(tool, Effect.ALLOW, why="needs no permission")
@@ -313,11 +325,19 @@ def _below(folder: str) -> Pattern:
     return Pattern.of(Kind.PATH, [folder.rstrip("/").casefold(), Gap.DEEP])
 
 
-def _skills(session: Session) -> Iterator[Entry]:
+def _by_default(session: Session, mode: str) -> Reason:
+    """Return why a call is asked for that no rule speaks of."""
+    return Reason.CLASSIFIER if _is_judged(session, mode) else Reason.DEFAULT
+
+
+def _skills(session: Session, mode: str) -> Iterator[Entry]:
     for skill in session.skills.values():
         if skill.asked:
             for name in (skill.name, "/" + skill.name):
-                yield _built_in("Skill", Effect.ASK, Pattern.exactly(name), why="lists tools")
+                pattern = Pattern.exactly(name)
+                yield _built_in(
+                    "Skill", Effect.ASK, pattern, _by_default(session, mode), "lists tools"
+                )
 
 
 def _folders_to_enter(session: Session) -> Iterator[Entry]:
@@ -328,20 +348,21 @@ def _folders_to_enter(session: Session) -> Iterator[Entry]:
 
 
 def _agents(session: Session, mode: str) -> Iterator[Entry]:
-    effect, reason = Effect.ALLOW, Reason.DEFAULT
-    if mode == "auto":
-        effect, reason = Effect.ASK, Reason.CLASSIFIER
+    if _is_judged(session, mode):
+        # The model is asked before anybody looks whether there is such an agent.
+        yield _built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER)
+        return
     for name in session.agents:
-        yield _built_in("Agent", effect, agent_pattern(name), reason, why="needs no permission")
+        yield _built_in("Agent", Effect.ALLOW, agent_pattern(name), why="needs no permission")
     if session.options.strangers:
-        yield _built_in("Agent", effect, reason=reason, why="may be defined elsewhere")
+        yield _built_in("Agent", Effect.ALLOW, why="may be defined elsewhere")
     else:
         yield _built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
 
 
 def _removals(session: Session, mode: str) -> Iterator[Entry]:
     """Yield what says of every removal that it is critical, or that others decide."""
-    effect = Effect.DENY if mode == "auto" else Effect.ASK
+    effect = Effect.DENY if _is_judged(session, mode) else Effect.ASK
     critical = [Pattern.of(Kind.PATH, ["/", Gap.PART]), Pattern.of(Kind.PATH, [""])]
     for folder in (session.home, *session.folders):
         path = folder.casefold()

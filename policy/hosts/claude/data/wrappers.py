@@ -16,6 +16,7 @@ _TIMEOUT: Final = Wrapper(
     values=r"-[ks]|--kill-after|--signal",
     operands=(_DURATION,),
     quiet=True,
+    bare=True,
 )
 _NICE: Final = Wrapper(flags=r"-[0-9]+", values="-n", value=r"-?[0-9]+")
 _STDBUF: Final = Wrapper(flags=r"-[ioe].+", needs=True)

@@ -1,0 +1,279 @@
+"""What Claude Code 2.1.329 knows of programs, as it was observed to.
+
+Where it takes any option of a program, so does this table; everywhere else an
+option counts as known only if it was seen to run, so that one nobody tried is
+never taken for harmless.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from policy.dialect import Files, Program, Programs
+from policy.hosts.claude.data.git import GIT
+from policy.hosts.claude.data.program_options import options
+
+__all__ = ["EDITING_PROGRAMS", "READ_ONLY_PROGRAMS"]
+
+# --- programs with which it takes any option -------------------------------------
+
+_READS: Final = Program(reads=Files.ALL, texts=True)
+_COUNTED: Final = Program(reads=Files.ALL, files="-[nc]", texts=True, piped=True)
+_TEXTS: Final = Program(texts=True)
+_NAME: Final = "[^/~]*"
+_NO_HOME: Final = "(?!~).*"
+_ALONE: Final = Program(flags="", most=0)
+
+_FREE: Final = {
+    **dict.fromkeys(
+        "cat diff cmp rev tac nl column od hexdump strings".split(), _READS,
+    ),
+    "ls": attrs.evolve(_READS, lists=True),
+    "stat": attrs.evolve(_READS, unsafe="-[a-zA-Z]*[AH].*"),
+    **dict.fromkeys(
+        "comm paste fold fmt expand unexpand tsort pr numfmt".split(),
+        attrs.evolve(_READS, globs=False),
+    ),
+    "wc": attrs.evolve(_READS, piped=True),
+    "head": _COUNTED,
+    "tail": _COUNTED,
+    "cut": Program(reads=Files.ALL, values="-[dfcb]", texts=True),
+    **dict.fromkeys("readlink realpath du df basename dirname tr".split(), _TEXTS),
+    **dict.fromkeys(
+        "id uname free cal true false seq expr locale sleep groups uptime nproc".split(),
+        attrs.evolve(_TEXTS, globs=False),
+    ),
+    "type": Program(texts=True, globs=False, direct=True),
+    "echo": Program(piped=True, texts=True),
+    "[": Program(direct=True),
+    "[[": Program(direct=True),
+    "find": Program(
+        reads=Files.LEADING, globs=False, lists=True,
+        unsafe="-(exec|ok|fprint|fls|files0-from).*|-delete",
+    ),
+    "jq": Program(
+        reads=Files.REST, files="-f|--from-file|--file",
+        leading=True, ends=False, globs=False, direct=True,
+        first=r"(?!-|.*(\b(env|include|import)\b|`|\$ENV))(.|\n)*",
+        unsafe="(?!-[a-zA-Z]+$|--[a-zA-Z-]+(=.+)?$)-.*|-[a-zA-Z]*[fL][a-zA-Z]*"
+        "|--(from-file|file|argfile|rawfile|slurpfile|run-tests|library-path)(=.*)?",
+    ),
+    "uniq": Program(flags="-[a-zA-Z]+|--count(=.+)?", most=0, direct=True, reads=Files.ALL),
+}  # fmt: skip
+
+# --- programs whose options it knows one by one ----------------------------------
+
+_CHECKSUM: Final = options(
+    "bctwz",
+    "binary check tag text zero ignore-missing quiet status strict warn help version",
+    reads=Files.ALL,
+)
+_SEARCH: Final = options(
+    "abchilnoqrsuvwxzEFGHILPRTUVZ",
+    "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case word-regexp"
+    " line-regexp null-data no-messages invert-match version help byte-offset line-number"
+    " line-buffered with-filename no-filename only-matching quiet silent text recursive"
+    " dereference-recursive files-without-match files-with-matches count initial-tab null"
+    " no-group-separator binary color colour",
+    values="e d D regexp label binary-files directories devices include exclude"
+    " exclude-from exclude-dir group-separator color colour",
+    counts="m A B C max-count before-context after-context context",
+    attached="edDmABC",
+    files="-f|--file",
+    reads=Files.REST,
+    piped=True,
+)
+_FIND_FILES: Final = options(
+    "aghipqsFHILV01",
+    "hidden no-ignore no-ignore-vcs no-ignore-parent case-sensitive ignore-case glob regex"
+    " fixed-strings absolute-path follow full-path print0 prune quiet show-errors strip-cwd-prefix"
+    " one-file-system help version",
+    values="c e o t E S and type extension size changed-within changed-before owner exclude"
+    " ignore-file color max-buffer-time base-directory path-separator search-path format hyperlink",
+    counts="d j max-depth min-depth exact-depth batch-size threads max-results",
+    globs=False,
+)
+_DOCKER_LIST: Final = Program(
+    globs=False, operands=_NO_HOME, unsafe="-[cHr]|--(context|host|config|url|connection)(=.*)?"
+)
+_PS_LETTERS: Final = "acdfjlmwyAFHLNTV"
+_PS_NAMES: Final = "help deselect forest headers no-headers info version"
+_PRINTED: Final = r" ?(\d+(,\d+)?)?p(;(\d+(,\d+)?)?p)* ?"
+_TEXT: Final = r"[^/;!#{}$`\n\x7f-\U0010ffff]*"
+_REPLACED: Final = rf" ?s/{_TEXT}/{_TEXT}/[gpiIm0-9]* ?"
+_VERSION: Final = Program(flags="--version", needs="--version", most=0)
+
+_SED: Final = options(
+    "nzrE",
+    "quiet silent posix regexp-extended",
+    needs="-[a-zA-Z]*n[a-zA-Z]*|--quiet|--silent",
+    first=_PRINTED,
+    reads=Files.REST,
+    files="-f|--file",
+    writes=Files.REST,
+    writes_if="-[a-zA-Z]*i.*|--in-place.*",
+    globs=False,
+    forms=(Program(flags="-[Er]", first=_REPLACED, most=1, globs=False),),
+)
+
+_KNOWN: Final = {
+    **dict.fromkeys("md5sum sha1sum sha256sum".split(), _CHECKSUM),
+    **dict.fromkeys("grep egrep fgrep".split(), _SEARCH),
+    **dict.fromkeys("fd fdfind".split(), _FIND_FILES),
+    **dict.fromkeys("arch whoami pwd".split(), _ALONE),
+    "sort": options(
+        "bcdfghimnrsuzCMRV",
+        "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort"
+        " ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse"
+        " version-sort check merge stable unique zero-terminated help version",
+        values="k t S sort key buffer-size field-separator",
+        counts="batch-size parallel",
+        reads=Files.ALL, globs=False,
+    ),
+    "base64": options(
+        "dhD", "decode ignore-garbage help version",
+        values="i input", counts="b w wrap break", reads=Files.ALL, globs=False,
+        ends=False,
+    ),
+    "tree": options(
+        "acdfghilnpqrstuvxACDFJNQSUX",
+        "fromfile gitignore info filesfirst dirsfirst du device inodes noreport"
+        " matchdirs ignore-case prune metafirst si nolinks version help",
+        values="H I P T gitfile infofile timefmt hintro houtro charset sort",
+        counts="L filelimit",
+        globs=False,
+    ),
+    "rg": options(
+        "achilnoquvwFHLS",
+        "column count debug files-with-matches files-without-match fixed-strings follow heading"
+        " hidden ignore-case invert-match json line-number no-heading no-ignore only-matching quiet"
+        " smart-case stats text type-list version word-regexp help",
+        values="e g t T color glob regexp type type-not", files="-f|--file",
+        counts="d m A B C after-context before-context context max-count max-depth",
+        attached="egtTdmABC",
+        reads=Files.REST, lists=True, globs=False,
+    ),
+    "which": options("apsvwV", globs=False, operands="(?!-$).*"),
+    "test": options(
+        values="b c d e f g h k n p r s u w x z G L N O S",
+        counts="t", globs=False, ends=False,
+        operands="(?!=$).*",
+    ),
+    "help": options("d", globs=False, operands=_NAME, direct=True),
+    "lsof": options(
+        "abghilnorstvxCEFHKLNOPQRSTUVX", values="c d e k p u A", joined=False, globs=False
+    ),
+    "pgrep": options(
+        "acfilnovwxLV",
+        "list-name list-full inverse lightweight count full ignore-case newest oldest exact"
+        " logpidfile help version",
+        values="d g r s t u F G O P U delimiter pgroup group older parent session terminal euid"
+        " uid pidfile runstates ns nslist",
+        globs=False,
+    ),
+    "ss": options(
+        "abdehilmnopstuwxzEHMOSVZ0146",
+        "help version numeric all listening options extended memory processes info tipcinfo"
+        " summary tos cgroup bpf events context contexts ipv4 ipv6 packet tcp mptcp sctp udp dccp"
+        " raw unix tipc vsock no-header oneline inet-sockopt",
+        values="f A family query socket", most=0,
+    ),
+    "netstat": options("agilmnrsvL", values="f I", globs=False),
+    "tput": options(
+        "xV", values="T", globs=False,
+        operands="cols|lines|colors|longname|set[af][fb]|bold|sgr0|op|rev|cup|hpa|el|ed|civis|cnorm"
+        "|bel|[0-9]+",
+    ),
+    "man": options(
+        "adhwfk", "whatis apropos all", values="s S", joined=False, leading=True, globs=False,
+        operands=_NAME, reads=Files.ALL,
+    ),
+    "printf": options(
+        piped=True, globs=False, first=r"(?!-$)([^%]|%([sbq]|%))*", operands="(?!-$).*"
+    ),
+    "file": options(
+        "bchiklnprsvL0",
+        "help version brief mime mime-type mime-encoding apple keep-going list dereference"
+        " no-dereference no-buffer print0 preserve-date raw special-files",
+        values="F exclude exclude-quiet separator", reads=Files.ALL, globs=False,
+    ),
+    "ps": options(
+        _PS_LETTERS, _PS_NAMES,
+        pairs="-[gnpqstuCGU] [^e-][^e]*|--(pid|quick-pid|sid|tty|user|sort|width) [^e-][^e]*",
+        also="--(pid|quick-pid|sid|tty|user|sort)=[^e-][^e]*|--width=[0-9]+",
+        globs=False, operands="[^~e-][^e]*",
+        forms=(options(_PS_LETTERS + "e", _PS_NAMES, most=0),),
+    ),
+    "date": options(
+        "uIR", "utc universal debug rfc-email help version",
+        values="d r date rfc-3339 reference", also=r"\+.*|--iso-8601=.+", operands=r"\+.*",
+    ),
+    "hostname": options(
+        "adfhisvAIV",
+        "version help alias all-fqdns domain fqdn long ip-address all-ip-addresses short",
+        most=0, direct=True,
+    ),
+    "history": Program(flags="", most=1, operands=r"\d+", direct=True),
+    "ifconfig": Program(flags="", most=1, globs=False, operands="[a-zA-Z][a-zA-Z0-9]*"),
+    "ip": Program(harmless=False, subcommands={"addr": _ALONE}),
+    "sed": _SED,
+    "xargs": options("rtx0", counts="n L s P", pairs=r"-d .|-I \{\}", runs=True),
+    "node": Program(flags="-v|--version", needs="-v|--version", most=0),
+    "python": _VERSION,
+    "python3": _VERSION,
+    "docker": Program(
+        harmless=False,
+        subcommands={
+            "ps": _DOCKER_LIST,
+            "images": _DOCKER_LIST,
+            "logs": options(
+                "ft", "details follow timestamps", values="n since tail until", globs=False,
+                operands=_NO_HOME,
+            ),
+            "inspect": options("s", "size", values="f format type", globs=False, operands=_NO_HOME),
+        },
+    ),
+    "git": GIT,
+}  # fmt: skip
+
+# --- programs that change files --------------------------------------------------
+
+_REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True)
+
+_CHANGING: Final = {
+    "awk": Program(harmless=False, reads=Files.REST, files="-f|--file"),
+    "cd": Program(reads=Files.ALL, moves=True, flags="", most=1, texts=True),
+    "tee": Program(harmless=False, writes=Files.ALL),
+    "touch": Program(harmless=False, writes=Files.ALL),
+    "mkdir": Program(harmless=False, writes=Files.ALL),
+    "rm": _REMOVE,
+    "rmdir": _REMOVE,
+    "mv": Program(harmless=False, reads=Files.BUT_LAST, writes=Files.ALL),
+    "cp": Program(harmless=False, reads=Files.BUT_LAST, writes=Files.LAST),
+}  # fmt: skip
+
+READ_ONLY_PROGRAMS: Final = Programs({**_FREE, **_KNOWN, **_CHANGING})
+
+# What the mode that accepts edits runs beside these.
+EDITING_PROGRAMS: Final = Programs(
+    {
+        **READ_ONLY_PROGRAMS,
+        "touch": Program(direct=True, flags="", writes=Files.ALL),
+        "mkdir": Program(writes=Files.ALL),
+        "rm": Program(direct=True, writes=Files.ALL, removes=True),
+        "rmdir": Program(direct=True, writes=Files.ALL, removes=True),
+        "mv": Program(
+            direct=True, flags="", globs=False, reads=Files.BUT_LAST, writes=Files.ALL
+        ),
+        "cp": Program(
+            direct=True, flags="", globs=False, reads=Files.BUT_LAST, writes=Files.LAST
+        ),
+        "sed": Program(
+            direct=True, flags="-[Er]", first=_REPLACED,
+            reads=Files.REST, writes=Files.REST, writes_if="-i.*|--in-place.*", globs=False,
+            forms=(_SED,),
+        ),
+    }
+)  # fmt: skip
