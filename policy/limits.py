@@ -16,6 +16,7 @@ __all__ = [
     "COMMAND_PIECES",
     "COMPILED_BYTES",
     "FILE_BYTES",
+    "LINES_COMPARED",
     "LINKS",
     "NESTING",
     "PATTERN_CHARACTERS",
@@ -39,6 +40,10 @@ NESTING: Final = 64
 
 # Files looked at below one folder.
 TREE_FILES: Final = 500_000
+
+# Lines of tables put side by side to tell which rules matter, before the rest is
+# told to be undecided.
+LINES_COMPARED: Final = 400_000
 
 # Symbolic links that one path leads through, as the kernel counts them.
 LINKS: Final = 40

@@ -4,22 +4,27 @@ A rule is *live* when some call is decided differently without it. If not, it is
 *shadowed* where no call depends on what it says in its place, since others decide
 before it; else it is *redundant*: without it, what follows says the same.
 This holds across all lists that a table is the meet of.
+
+Only calls that the rule matches can tell, so only lines that may match one of
+these are compared (`policy.overlap`). For most rules one call settles it: one in
+which a fresh word fills what the rule leaves open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container
 
 import attrs
 
-from policy.compare import Difference
+from policy import limits
 from policy.decision import Because
 from policy.effect import Effect
-from policy.patterns.notations import names
-from policy.ruleset import Entry, RuleSet
-from policy.table import Ceiling, Part, Table
+from policy.source import Place
+from policy.table import Ceiling, Table
+from policy.telling import is_idle
+from policy.trial import Shown, Trials, WrittenRule, written_rules
 
-__all__ = ["Minimal", "Standing", "minimise", "shadowing"]
+__all__ = ["Effort", "Minimal", "Shown", "Standing", "minimise", "shadowing"]
 
 
 @attrs.frozen
@@ -33,13 +38,15 @@ class Standing:
         witness: a call that is decided differently without a rule that is live.
         by: the rules that each alone cover one that is not live; none where
             only several together do, or what no rule speaks of gets the same.
+        why: why it is undecided.
 
     """
 
     rule: Because
     what: str
-    witness: Difference | None = None
+    witness: Shown | None = None
     by: tuple[Because, ...] = ()
+    why: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -58,10 +65,36 @@ class Minimal:
     exact: bool
 
 
-def shadowing(table: Table) -> tuple[Standing, ...]:
-    """Return the standing of each rule that somebody wrote, in order."""
-    parts = list(table.use.parts)
-    return tuple(_standing(parts, rule) for rule in _rules(parts))
+_Mark = tuple[Place | None, str]
+
+
+@attrs.define
+class Effort:
+    """How many lines may still be compared, beside one call for each rule."""
+
+    left: int = limits.LINES_COMPARED
+
+
+def shadowing(
+    table: Table, *, known: Container[_Mark] = (), effort: Effort | None = None
+) -> tuple[Standing, ...]:
+    """Return the standing of each rule that somebody wrote, in order.
+
+    Args:
+        table: whose rules.
+        known: the places and texts of rules that need not be looked at.
+        effort: what is left of it, where several tables share it.
+
+    """
+    effort = effort or Effort()
+    standings = _Standings(Trials(table.use.parts), effort)
+    found = tuple(
+        standings.of(rule)
+        for rule in written_rules(table.use.parts)
+        if (rule.because.place, rule.because.rule) not in known
+    )
+    effort.left -= standings.trials.cost
+    return found
 
 
 def minimise(table: Table) -> Minimal:
@@ -70,111 +103,64 @@ def minimise(table: Table) -> Minimal:
     Narrow rules are tried first, so that of two that cover the same calls the
     wide one stays.
     """
-    parts = list(table.use.parts)
+    standings = _Standings(Trials(table.use.parts), Effort())
     removed: list[Standing] = []
-    exact = True
-    for rule in sorted(_rules(parts), key=lambda rule: -_literal(rule)):
-        standing = _standing(parts, rule)
-        if standing.what == "undecided":
-            exact = False
-        elif standing.what != "live":
-            removed.append(standing)
-            parts = _replaced(parts, rule, None)
-    use = Ceiling.of(parts)
+    left = sorted(written_rules(table.use.parts), key=lambda rule: -_literal(rule))
+    # A rule that only shields others from one that is gone by now matters no longer.
+    while True:
+        exact = True
+        kept: list[WrittenRule] = []
+        for rule in left:
+            standing = standings.of(rule)
+            exact &= standing.what != "undecided"
+            if standing.what in ("live", "undecided"):
+                kept.append(rule)
+            else:
+                removed.append(standing)
+                standings.trials.take_out(rule)
+        if len(kept) == len(left):
+            break
+        left = kept
+    use = Ceiling.of(standings.trials.parts)
     return Minimal(Table(use, table.delegated, table.bounds), tuple(removed), exact)
 
 
 @attrs.frozen
-class _Rule:
-    """A rule as one list has it: several lines may come of it."""
+class _Standings:
+    """What becomes of each rule, for as long as there is effort left."""
 
-    part: int
-    entries: tuple[Entry, ...]
-    because: Because
+    trials: Trials
+    effort: Effort
 
-    def holds(self, entry: Entry) -> bool:
-        """Whether *entry* comes of the rule."""
-        return _key(entry) == _key(self.entries[0])
+    def of(self, rule: WrittenRule) -> Standing:
+        """Return what becomes of *rule*."""
+        shown = self.trials.shown(rule)
+        if shown is not None:
+            return Standing(rule.because, "live", shown)
+        what = self.trials.read_off(rule)
+        if what:
+            return Standing(rule.because, what, by=tuple(self.trials.covering(rule)))
+        if self.effort.left <= self.trials.cost:
+            return Standing(rule.because, "undecided", why=(_TOO_MANY,))
+        without = self.trials.changed(rule, None)
+        found = next((each for each in without.differences if not is_idle(each)), None)
+        if found is not None:
+            return Standing(rule.because, "live", Shown(found.tool, found.call))
+        if not without.exact:
+            return Standing(rule.because, "undecided", why=without.why)
+        decides = self.trials.decides(rule)
+        for effect in Effect:
+            if effect is not rule.because.effect and not decides:
+                changed = self.trials.changed(rule, effect)
+                matters = [each for each in changed.differences if not is_idle(each)]
+                decides = bool(matters) or not changed.exact
+        what = "redundant" if decides else "shadowed"
+        return Standing(rule.because, what, by=tuple(self.trials.covering(rule)))
 
 
-def _key(entry: Entry) -> object:
-    return entry.rule, entry.effect, entry.place
+_TOO_MANY = "the rules overlap in more ways than are tried one by one"
 
 
-def _rules(parts: Sequence[Part]) -> Iterator[_Rule]:
-    for number, part in enumerate(parts):
-        lines: dict[object, list[Entry]] = {}
-        for entry in part.rules.entries:
-            if entry.place is not None:
-                lines.setdefault(_key(entry), []).append(entry)
-        for entries in lines.values():
-            yield _Rule(number, tuple(entries), _because(entries[0], part))
-
-
-def _because(entry: Entry, part: Part) -> Because:
-    link = part.links[0] if part.links else ""
-    return Because(entry.rule, entry.effect, link, entry.place)
-
-
-def _literal(rule: _Rule) -> int:
+def _literal(rule: WrittenRule) -> int:
     patterns = (entry.pattern for entry in rule.entries)
     return max((len(str(pattern)) for pattern in patterns if pattern is not None), default=0)
-
-
-def _standing(parts: Sequence[Part], rule: _Rule) -> Standing:
-    table = Table(Ceiling.of(parts))
-    without = table.differences(Table(Ceiling.of(_replaced(parts, rule, None))))
-    if without.differences:
-        return Standing(rule.because, "live", without.differences[0])
-    if not without.exact:
-        return Standing(rule.because, "undecided")
-    decides = False
-    for effect in Effect:
-        if effect is not rule.because.effect:
-            changed = table.differences(Table(Ceiling.of(_replaced(parts, rule, effect))))
-            decides |= bool(changed.differences) or not changed.exact
-    what = "redundant" if decides else "shadowed"
-    return Standing(rule.because, what, by=tuple(_covering(parts[rule.part], rule)))
-
-
-def _replaced(parts: Sequence[Part], rule: _Rule, effect: Effect | None) -> list[Part]:
-    """Return *parts* with another effect of a rule, or without it."""
-    part = parts[rule.part]
-    entries = tuple(
-        attrs.evolve(entry, effect=effect) if effect is not None and rule.holds(entry) else entry
-        for entry in part.rules.entries
-        if effect is not None or not rule.holds(entry)
-    )
-    rules = part.rules
-    changed = RuleSet(entries, rules.default, rules.dialect, rules.default_reason)
-    return [
-        Part(changed, each.links) if number == rule.part else each
-        for number, each in enumerate(parts)
-    ]
-
-
-def _covering(part: Part, rule: _Rule) -> Iterator[Because]:
-    """Yield the rules of the same list that alone match all that *rule* matches."""
-    found: dict[Because, set[Entry]] = {}
-    for other in part.rules.entries:
-        if not rule.holds(other):
-            covered = {entry for entry in rule.entries if _contains(other, entry)}
-            found.setdefault(_because(other, part), set()).update(covered)
-    wanted = set(rule.entries)
-    yield from (because for because, covered in found.items() if covered == wanted)
-
-
-def _contains(wide: Entry, narrow: Entry) -> bool:
-    if not names(narrow.tool) <= names(wide.tool):
-        return False
-    if wide.pattern is None:
-        return True
-    if narrow.pattern is None or (wide.field, wide.pattern.kind) != (
-        narrow.field,
-        narrow.pattern.kind,
-    ):
-        return False
-    try:
-        return narrow.pattern <= wide.pattern
-    except OverflowError:
-        return False

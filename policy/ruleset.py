@@ -142,14 +142,19 @@ class RuleSet:
                 self._rows[name] = row
         return row
 
-    def _matching(self, name: str) -> Iterator[RowEntry]:
+    def lines(self, tool: str) -> list[Entry]:
+        """Return the entries that speak of calls of *tool*, in order."""
+        name = self.dialect.canonical(tool)
         spelled = [name, *(alias for alias, real in self.dialect.aliases.items() if real == name)]
         matching = dict(self._by_name.get(self.dialect.key(name), ()))
         for spelling in spelled:
             matching.update(self._globbing(spelling))
+        return [entry for _, entry in sorted(matching.items(), key=lambda item: item[0])]
+
+    def _matching(self, name: str) -> Iterator[RowEntry]:
         return (
             RowEntry(e.pattern, e.field, e.effect, e.reason, e.rule, e.place)
-            for _, e in sorted(matching.items(), key=lambda item: item[0])
+            for e in self.lines(name)
         )
 
     @property

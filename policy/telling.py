@@ -17,12 +17,20 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.table import Table
 
-__all__ = ["internal_tools", "told"]
+__all__ = ["internal_tools", "is_idle", "told"]
 
 
 def internal_tools(dialects: Iterable[Dialect]) -> frozenset[str]:
     """Return the names that no call has: those of what shell commands do to files."""
     return frozenset[str]().union(*(dialect.shell.inner for dialect in dialects))
+
+
+def is_idle(difference: Difference) -> bool:
+    """Return whether a call differs that cannot be read, and that neither side allows."""
+    both = (difference.before, difference.after)
+    return any(one.reason is Reason.MALFORMED for one in both) and all(
+        one.effect is not Effect.ALLOW for one in both
+    )
 
 
 def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference, ...]:
@@ -31,7 +39,7 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
     internal = internal_tools(dialects)
     once: dict[object, Difference] = {}
     for difference in differences:
-        if _is_idle(difference):
+        if is_idle(difference):
             continue
         # Under the name that all have for the tool, where they have one.
         names = {dialect.canonical(difference.tool) for dialect in dialects}
@@ -41,13 +49,6 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
             once[key] = difference
     known = {_signature(d) for d in once.values() if d.tool not in internal}
     return tuple(d for d in once.values() if d.tool not in internal or _signature(d) not in known)
-
-
-def _is_idle(difference: Difference) -> bool:
-    both = (difference.before, difference.after)
-    return any(one.reason is Reason.MALFORMED for one in both) and all(
-        one.effect is not Effect.ALLOW for one in both
-    )
 
 
 def _signature(difference: Difference) -> object:

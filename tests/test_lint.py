@@ -21,7 +21,7 @@ from policy.lint.comments import suppressions
 from policy.lint.positions import Positions
 from policy.lint.separate import Standings, separated
 from policy.lint.standing import standing_findings
-from policy.redundancy import shadowing
+from policy.redundancy import Effort, shadowing
 from policy.source import Source
 from policy.table import Table
 from policy.tree import Memory
@@ -233,10 +233,18 @@ def test_rules_of_separate_tools_matter_as_they_do_together() -> None:
             assert sorted(map(key, separate)) == sorted(map(key, whole))
 
 
-def test_a_list_that_is_too_long_is_said_not_to_be_tried() -> None:
-    found = codes(team(", ".join(f"Bash(x{n} *)" for n in range(300))))
-    assert "rules-not-compared" in found
-    assert "shadowed-rule" not in found
+def test_thousands_of_rules_are_all_tried() -> None:
+    rules = [f"Bash(x{n} *)" for n in range(3_000)]
+    found = codes(team(", ".join([*rules, "Bash(x7 y)"])))
+    assert found.count("shadowed-rule") == 1
+    assert "rules-not-compared" not in found
+
+
+def test_rules_that_are_not_tried_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("policy.lint.standing.Effort", lambda: Effort(0))
+    found = linted(team("Read(a/**), Read(a/[b-c])")).findings
+    (told,) = [each for each in found if each.code == "rules-not-compared"]
+    assert told.message.startswith("whether 2 rules matter is not decided: the rules overlap")
 
 
 # --- characters and credentials ---------------------------------------------------

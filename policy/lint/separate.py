@@ -12,7 +12,7 @@ import attrs
 
 from policy.decision import Because
 from policy.patterns.notations import is_glob
-from policy.redundancy import Standing, shadowing
+from policy.redundancy import Effort, Standing, shadowing
 from policy.ruleset import Entry
 from policy.source import Place
 from policy.table import Ceiling, Part, Table
@@ -72,7 +72,7 @@ class Standings:
     tried: int = 0
     _known: dict[object, tuple[list[Because], tuple[Standing, ...]]] = attrs.field(factory=dict)
 
-    def of(self, table: Table) -> Iterator[Standing]:
+    def of(self, table: Table, effort: Effort | None = None) -> Iterator[Standing]:
         """Yield what `policy.redundancy.shadowing` says of *table*."""
         parts = table.use.parts
         rules = [_because(entry, part) for part in parts for entry in part.rules.entries]
@@ -83,7 +83,7 @@ class Standings:
             tuple(first.setdefault(rule, number) for number, rule in enumerate(rules)),
         )
         if shape not in self._known:
-            self._known[shape] = rules, shadowing(table)
+            self._known[shape] = rules, shadowing(table, effort=effort)
             self.tried += len(self._known[shape][1])
         known, standings = self._known[shape]
         here = dict(zip(known, rules, strict=True))

@@ -6,6 +6,7 @@ of the agents themselves and of the positions where chains start.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,21 +15,17 @@ from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.lint.positions import Positions
 from policy.lint.separate import Standings, separated
-from policy.redundancy import Standing
+from policy.redundancy import Effort, Standing
 from policy.source import Place, Span
 from policy.table import Table
 
 __all__ = ["standing_findings"]
 
-# Rules of one table that are tried one by one; each costs a comparison.
-_MOST: Final = 120
-
-
 _Mark = tuple[Place | None, str]
 
 
 def standing_findings(positions: Positions, most: int | None = None) -> Iterator[Finding]:
-    """Yield the rules of a project that could be left out, and what was too long to try.
+    """Yield the rules of a project that could be left out, and how many were not decided.
 
     Args:
         positions: of the project.
@@ -36,32 +33,48 @@ def standing_findings(positions: Positions, most: int | None = None) -> Iterator
 
     """
     found: dict[_Mark, list[Standing]] = {}
-    long: dict[str, int] = {}
-    untried: set[_Mark] = set()
-    known = Standings()
+    open_: dict[_Mark, tuple[str, ...]] = {}
+    known, effort = Standings(), Effort()
     for table in _tables(positions):
         entries = [entry for part in table.use.parts for entry in part.rules.entries]
         rules = {(entry.place, entry.rule) for entry in entries if entry.place is not None}
-        if len(rules) > _MOST or (most is not None and known.tried + len(rules) > most):
-            untried |= rules
-            for file in {place.file for place, _ in rules}:
-                long[file] = max(long.get(file, 0), len(rules))
+        if most is not None and known.tried + len(rules) > most:
+            open_.update(dict.fromkeys(rules, (_TOO_MANY,)))
             continue
         for separate in separated(table):
-            for standing in known.of(separate):
-                found.setdefault((standing.rule.place, standing.rule.rule), []).append(standing)
+            for standing in known.of(separate, effort):
+                mark = (standing.rule.place, standing.rule.rule)
+                found.setdefault(mark, []).append(standing)
+                if standing.what == "undecided":
+                    open_[mark] = standing.why
+    live = {mark for mark, standings in found.items() if any(s.what == "live" for s in standings)}
     dead = {
         mark: standings
         for mark, standings in found.items()
-        if mark not in untried and all(one.what in ("shadowed", "redundant") for one in standings)
+        if mark not in live and mark not in open_
     }
     for mark, standings in dead.items():
         if _is_told(positions, standings) and not _is_kept(mark, dead):
             yield _finding(positions, standings)
-    for file, total in long.items():
+    yield from _undecided({mark: why for mark, why in open_.items() if mark not in live})
+
+
+_TOO_MANY: Final = "there are more than are tried at once"
+
+
+def _undecided(rules: dict[_Mark, tuple[str, ...]]) -> Iterator[Finding]:
+    """Yield, for each file, how many rules of it may matter or not, and why that is open."""
+    totals: Counter[str] = Counter()
+    why: dict[str, dict[str, None]] = {}
+    for (place, _), reasons in rules.items():
+        if place is not None:
+            totals[place.file] += 1
+            why.setdefault(place.file, {}).update(dict.fromkeys(reasons))
+    for file, total in sorted(totals.items()):
+        what = "a rule matters" if total == 1 else f"{total:,} rules matter"
         yield Finding(
             "rules-not-compared",
-            f"{total:,} rules are more than are tried one by one for whether they matter",
+            f"whether {what} is not decided: {'; '.join(why[file])}",
             Severity.NOTE,
             file=file,
         )
