@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
-
-import attrs
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_origin
 
 from policy.codec.shape import VERSION, Line, Origin, Rules
 from policy.dialect import Program
@@ -16,6 +14,9 @@ from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, Run, Token
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 __all__ = ["Object", "origin_json", "plain", "rules_json", "sources_hash", "table_to_json"]
 
@@ -76,32 +77,38 @@ def origin_json(entry: Entry) -> Object:
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # any value of any class, as JSON has it
     """Return *value* as JSON; of our classes, what differs from the default."""
-    if isinstance(value, Pattern):
-        return {"kind": value.kind.value, "tokens": [_token(token) for token in value.tokens]}
-    if attrs.has(type(value)):
-        return {
-            field.name: plain(getattr(value, field.name))
-            for field in attrs.fields(type(value))
-            if getattr(value, field.name) != _default(field)
-        }
-    if isinstance(value, enum.Enum):
-        return value.value
-    if isinstance(value, frozenset):
-        return sorted(value)
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, Mapping):
-        if any(isinstance(item, Program) for item in value.values()) and type(value) is dict:
-            return [[key, plain(item)] for key, item in value.items()]
-        return {key: plain(item) for key, item in value.items()}
-    return value
+    return _converter().unstructure(value)
 
 
-def _default(field: attrs.Attribute[Any]) -> object:
-    default = field.default
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class at run time
-        return default.factory()  # type: ignore[union-attr]
-    return default
+@cache
+def _converter() -> Converter:
+    from cattrs import Converter  # noqa: PLC0415  # reading needs none, and is done at every start
+
+    converter = Converter(omit_if_default=True, unstruct_collection_overrides={frozenset: sorted})
+    converter.register_unstructure_hook(Pattern, _pattern)
+    converter.register_unstructure_hook_func(_is_tuple, lambda items: [plain(i) for i in items])
+    converter.register_unstructure_hook_func(_is_mapping, _mapping)
+    return converter
+
+
+def _is_tuple(kind: Any) -> bool:  # noqa: ANN401  # whatever a field is annotated with
+    return (get_origin(kind) or kind) is tuple
+
+
+def _is_mapping(kind: Any) -> bool:  # noqa: ANN401  # the same
+    origin = get_origin(kind) or kind
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _mapping(value: Mapping[str, object]) -> object:
+    # The order of programs is part of what they mean.
+    if any(isinstance(item, Program) for item in value.values()) and type(value) is dict:
+        return [[key, plain(item)] for key, item in value.items()]
+    return {key: plain(item) for key, item in value.items()}
+
+
+def _pattern(pattern: Pattern) -> Object:
+    return {"kind": pattern.kind.value, "tokens": [_token(token) for token in pattern.tokens]}
 
 
 def _token(token: Token) -> object:
