@@ -389,6 +389,63 @@ def test_an_unused_suppression_is_reported_and_a_misspelt_code_is_recognised() -
     assert not finding.edits  # the code is to be mended, not the comment taken away
 
 
+ABSOLUTE = settings(deny=["Read(/etc/a)", "Read(/etc/b)"])
+
+
+def ignoring(*entries: str) -> dict[str, str | bytes]:
+    listed = "".join(f"  - {{{entry}}}\n" for entry in entries)
+    return {**ABSOLUTE, "policy-lint.yaml": f"ignore:\n{listed}"}
+
+
+AT = "code: looks-absolute, file: .claude/settings.json, reason: it is meant so"
+
+
+def test_a_file_suppresses_findings_of_formats_without_comments() -> None:
+    found = linted(ignoring(AT))
+    assert found.findings == ()
+    assert [(f.code, by.reason) for f, by in found.suppressed] == [
+        ("looks-absolute", "it is meant so")
+    ] * 2
+
+
+def test_an_entry_may_be_about_one_rule() -> None:
+    found = linted(ignoring(f"{AT}, rule: Read(/etc/b)"))
+    assert [finding.span.text for finding in found.findings] == ['"Read(/etc/a)"']
+    assert len(found.suppressed) == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "said"),
+    [
+        ("code: looks-absolute, file: .claude/settings.json", "bad-suppression", "`reason`"),
+        ("code: looks-absolute, reason: x", "bad-suppression", "`file`"),
+        (f"{AT}, rules: Read(/etc/a)", "bad-suppression", "found `rules`"),
+        (f"{AT}, rule: [a]", "bad-suppression", "found a list"),
+        (AT.replace("it is meant so", "' '"), "bad-suppression", "behind `reason`"),
+        (f"{AT}, rule: Read(/etc/c)", "unused-suppression", "of `Read(/etc/c)` in .claude"),
+        (AT.replace("settings.json", "other.json"), "unused-suppression", "in .claude/other"),
+    ],
+)
+def test_an_entry_that_suppresses_nothing_is_told(entry, code, said) -> None:
+    found = linted(ignoring(entry)).findings
+    assert [finding.code for finding in found if finding.code != "looks-absolute"] == [code]
+    assert len(found) == 3
+    assert said in next(finding.message for finding in found if finding.code == code)
+
+
+@pytest.mark.parametrize("text", ["ignore: yes", "- a", "ignore: [\n", "ignored: []", "a: &x 1"])
+def test_a_file_that_is_none_suppresses_nothing(text) -> None:
+    found = codes({**ABSOLUTE, "policy-lint.yaml": text})
+    assert found.count("looks-absolute") == 2
+    assert "bad-suppression" in found
+
+
+def test_no_entry_suppresses_what_cannot_be_read() -> None:
+    entry = "code: invalid-json, file: .claude/settings.json, reason: x"
+    files = {**ignoring(entry), ".claude/settings.json": "{"}
+    assert "invalid-json" in codes(files)
+
+
 def test_what_cannot_be_read_is_not_suppressed() -> None:
     text = "agent m {\n    allow Bash((  # policy: ignore[unreadable-policy] later\n}\n"
     assert "unreadable-policy" in codes({"t.policy": text})

@@ -41,8 +41,9 @@ FORMATS = ("text", "json", "markdown", *MACHINE)
 _EPILOG = """\
 A finding goes away by mending it, by `--fix` where there is one way to mend it
 that grants no more, by a comment `# policy: ignore[CODE] REASON` on its line or
-the one above (YAML headers and *.policy files; JSON has no comments), or by a
-baseline of what is known. A file that cannot be read counts in any case.
+the one above (YAML headers and *.policy files), by an entry of policy-lint.yaml
+(`policy rule unused-suppression`; JSON has no comments), or by a baseline of
+what is known. A file that cannot be read counts in any case.
 
 exit status: 0 nothing found, 1 something of the severity of --fail-on, 2 a file
 that may say something about agents cannot be read, parsed or written

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from policy.lint.baseline import Compared, baseline_text, compare_with_baseline
-from policy.lint.comments import Suppression
 from policy.lint.mending import Mended, Refused, mend
-from policy.lint.running import Linted, lint
+from policy.lint.running import Linted, Suppressing, lint
 
 __all__ = [
     "Compared",
     "Linted",
     "Mended",
     "Refused",
-    "Suppression",
+    "Suppressing",
     "baseline_text",
     "compare_with_baseline",
     "lint",

@@ -2,7 +2,7 @@
 
 Behind something, the comment is about its own line; on a line of its own, about
 the next line that is no comment. JSON has no comments, so that nothing in it can be
-suppressed where it stands; a baseline (`policy.lint.baseline`) is for that.
+suppressed where it stands; a file beside it (`policy.lint.ignored`) is for that.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import yaml
 
 from policy.documents.frontmatter import Kind, split_front_matter
 from policy.errors import PolicyError
+from policy.finding import Finding
 from policy.parse import parse_notation
 from policy.source import Source, Span
 from policy.syntax import Comment
@@ -43,6 +44,20 @@ class Suppression:
     line: int
     codes: tuple[str, ...]
     reason: str
+
+    @property
+    def where(self) -> str:
+        """What it is about, for people."""
+        return f"on line {self.line}"
+
+    def covers(self, finding: Finding) -> bool:
+        """Return whether *finding* is one that it is about."""
+        place = finding.place
+        at = finding.span is not None and (place.file, place.line) == (
+            self.span.source.name,
+            self.line,
+        )
+        return at and bool(self.reason) and finding.code in self.codes
 
 
 def suppressions(source: Source) -> tuple[Suppression, ...]:

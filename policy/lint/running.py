@@ -13,6 +13,7 @@ from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.lint.commands import command_findings
 from policy.lint.comments import Suppression, suppressions
+from policy.lint.ignored import IGNORED_FILE, Ignored, ignored
 from policy.lint.letters import letter_findings
 from policy.lint.positions import Positions
 from policy.lint.secrets import secret_findings, without_secrets
@@ -23,7 +24,10 @@ from policy.tree import Tree
 from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
-__all__ = ["Linted", "lint"]
+__all__ = ["Linted", "Suppressing", "lint"]
+
+
+Suppressing = Suppression | Ignored
 
 
 @attrs.frozen
@@ -32,12 +36,12 @@ class Linted:
 
     Attributes:
         findings: in the order of the files.
-        suppressed: those that a comment takes away, each with that comment.
+        suppressed: those that a comment, or a file for that, takes away, each with it.
 
     """
 
     findings: tuple[Finding, ...]
-    suppressed: tuple[tuple[Finding, Suppression], ...] = ()
+    suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
 
 
 def lint(
@@ -69,16 +73,19 @@ def lint(
             for finding in _shown(Positions(project, sources.get), most)
             if (finding.code, finding.place) not in known
         )
-    comments: list[Suppression] = []
+    listed = sources.get(IGNORED_FILE)
+    ignoring, problems = ignored(listed) if listed is not None else ((), ())
+    found += problems
+    by: list[Suppressing] = [*ignoring]
     for file in sorted(workspace.files | {finding.place.file for finding in found}):
         source = sources.get(file)
         if source is not None:
             found += secret_findings(source)
-            comments += suppressions(source)
-    linted = _suppressed(list(dict.fromkeys(found)), comments)
+            by += suppressions(source)
+    linted = _suppressed(list(dict.fromkeys(found)), by)
     return Linted(
         tuple(map(without_secrets, linted.findings)),
-        tuple((without_secrets(finding), comment) for finding, comment in linted.suppressed),
+        tuple((without_secrets(finding), one) for finding, one in linted.suppressed),
     )
 
 
@@ -106,57 +113,58 @@ class _Sources:
         return self.known[file]
 
 
-def _suppressed(found: list[Finding], comments: list[Suppression]) -> Linted:
-    """Return *found* less what *comments* take away, and what is wrong with those."""
-    by_line: dict[tuple[str, int], list[Suppression]] = {}
-    for comment in comments:
-        by_line.setdefault((comment.span.source.name, comment.line), []).append(comment)
+def _suppressed(found: list[Finding], by: list[Suppressing]) -> Linted:
+    """Return *found* less what is suppressed, and what is wrong with what suppresses it."""
+    in_file: dict[str, list[Suppressing]] = {}
+    for one in by:
+        file = one.file if isinstance(one, Ignored) else one.span.source.name
+        in_file.setdefault(file, []).append(one)
     left: list[Finding] = []
-    taken: list[tuple[Finding, Suppression]] = []
-    used: set[tuple[Suppression, str]] = set()
+    taken: list[tuple[Finding, Suppressing]] = []
+    used: set[tuple[Suppressing, str]] = set()
     for finding in found:
-        place = finding.place
-        beside = by_line.get((place.file, place.line), []) if finding.span else []
-        by = next((one for one in beside if one.reason and finding.code in one.codes), None)
-        if by is None or is_unreadable(finding):
+        beside = in_file.get(finding.place.file, ())
+        because = next((one for one in beside if one.covers(finding)), None)
+        if because is None or is_unreadable(finding):
             left.append(finding)
         else:
-            taken.append((finding, by))
-            used.add((by, finding.code))
-    for comment in comments:
-        left += _about(comment, used)
+            taken.append((finding, because))
+            used.add((because, finding.code))
+    for one in by:
+        left += _about(one, used)
     return Linted(
         tuple(sorted(left, key=lambda finding: (finding.place, finding.code))), tuple(taken)
     )
 
 
-def _about(comment: Suppression, used: set[tuple[Suppression, str]]) -> Iterator[Finding]:
+def _about(by: Suppressing, used: set[tuple[Suppressing, str]]) -> Iterator[Finding]:
     """Yield what is wrong with a suppression."""
-    if not comment.codes or not comment.reason:
-        missing = "a reason" if comment.codes else "the code of a finding"
+    if not by.codes or not by.reason:
+        missing = "a reason" if by.codes else "the code of a finding"
         yield Finding(
             "bad-suppression",
             f"expected {missing}, found none; nothing is suppressed",
             Severity.WARNING,
-            comment.span,
+            by.span,
             help="write `# policy: ignore[CODE] REASON`",
         )
         return
-    unused = [code for code in comment.codes if (comment, code) not in used]
+    what = "entry" if isinstance(by, Ignored) else "comment"
+    unused = [code for code in by.codes if (by, code) not in used]
     for code in unused:
         meant = "" if code in catalogue.codes() else closest(code, catalogue.codes())
-        whole = len(unused) == len(comment.codes)
+        whole = isinstance(by, Suppression) and len(unused) == len(by.codes)
         yield Finding(
             "unused-suppression",
-            f"there is no finding `{code}` on line {comment.line}",
+            f"there is no finding `{code}` {by.where}",
             Severity.WARNING,
-            comment.span,
-            help=meant or "take the comment away",
-            edits=_removal(comment) if whole and not meant else (),
+            by.span,
+            help=meant or f"take the {what} away",
+            edits=_removal(by) if whole and not meant else (),
         )
 
 
-def _removal(comment: Suppression) -> tuple[Edit, ...]:
+def _removal(comment: Suppressing) -> tuple[Edit, ...]:
     """Return what takes a comment away: its line, if there is nothing else on that."""
     span = comment.span
     text = span.source.text

@@ -7,7 +7,7 @@ from collections import Counter
 import attrs
 
 from policy.finding import Finding
-from policy.lint import Suppression
+from policy.lint import Suppressing
 from policy.render.as_json import Object, finding_json
 from policy.render.findings_text import EXPLAIN, findings_lines, findings_summary
 from policy.render.layout import Page
@@ -35,7 +35,7 @@ class LintReport:
 
     label: str
     findings: tuple[Finding, ...]
-    suppressed: tuple[tuple[Finding, Suppression], ...] = ()
+    suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
     known: tuple[Finding, ...] = ()
     gone: int = 0
     unread: int = 0
