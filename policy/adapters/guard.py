@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from policy.adapters.messages import FAILED, denial, question, spawn_denial
+from policy.adapters.messages import FAILED, question, refusal, spawn_denial
 from policy.adapters.program import Program, Running, folders_here
 from policy.adapters.remaining import always_granted
 from policy.adapters.verdict import CallDenied, Verdict, unapproved
@@ -181,7 +181,7 @@ class Guard:
             return Verdict(_ALLOWED, "", decision, chain)
         if decision.effect is Effect.ASK:
             return Verdict(Effect.ASK, question(tool, arguments, decision), decision, chain)
-        said = denial(table, self.named(tool), decision, self._program.runtime_name)
+        said = refusal(tool, decision) + self._program.remains(chain, self.named(tool))
         return Verdict(Effect.DENY, said, decision, chain)
 
     @contextmanager

@@ -16,7 +16,7 @@ from policy.effect import Effect
 from policy.source import visible
 from policy.table import Table
 
-__all__ = ["FAILED", "denial", "question", "spawn_denial"]
+__all__ = ["FAILED", "denial", "question", "refusal", "remainder", "spawn_denial"]
 
 FAILED = "This call is denied: the policy could not be asked."
 
@@ -35,17 +35,26 @@ _WHY = {
 
 def denial(table: Table, tool: str, decision: Decision, runtime_name: Callable[[str], str]) -> str:
     """Return what the model is told of a denied call of *tool*, as the policy calls it."""
-    said = f"This call of {quoted([runtime_name(tool)])} is denied: {_why(decision)}."
+    return refusal(runtime_name(tool), decision) + remainder(table, tool, runtime_name)
+
+
+def refusal(tool: str, decision: Decision) -> str:
+    """Return why a call is denied."""
+    return f"This call of {quoted([tool])} is denied: {_why(decision)}."
+
+
+def remainder(table: Table, tool: str, runtime_name: Callable[[str], str]) -> str:
+    """Return what remains allowed where a call of *tool* is denied, behind a blank; or ""."""
     allowed = granting_rules(table, tool)
-    if allowed:
-        parts = []
-        if Effect.ALLOW in allowed:
-            parts.append(f"allowed {quoted(allowed[Effect.ALLOW])}")
-        if Effect.ASK in allowed:
-            parts.append(f"after approval {quoted(allowed[Effect.ASK])}")
-        return f"{said} Of this tool, {'; '.join(parts)}."
+    parts = []
+    if Effect.ALLOW in allowed:
+        parts.append(f"allowed {quoted(allowed[Effect.ALLOW])}")
+    if Effect.ASK in allowed:
+        parts.append(f"after approval {quoted(allowed[Effect.ASK])}")
+    if parts:
+        return f" Of this tool, {'; '.join(parts)}."
     others = sorted({runtime_name(name) for name in named_tools(table)})
-    return f"{said} Tools that may be called: {quoted(others)}." if others else said
+    return f" Tools that may be called: {quoted(others)}." if others else ""
 
 
 def spawn_denial(denied: SpawnDenied) -> str:

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 
 import attrs
 
+from policy.adapters.messages import remainder
 from policy.adapters.remaining import may_call, may_start
 from policy.anchors import Folders
 from policy.chain import Chain
@@ -41,6 +42,7 @@ class Program:
         factory=lambda: ContextVar("policy_running", default=None)
     )
     offered: dict[tuple[str, str, str], bool] = attrs.field(factory=dict)
+    remaining: dict[tuple[str, str, str], str] = attrs.field(factory=dict)
     tables: dict[tuple[str, str], Table] = attrs.field(factory=dict)
 
     def table(self, chain: Chain) -> Table:
@@ -55,6 +57,18 @@ class Program:
                 self.tables.clear()
             table = self.tables[key] = self.folders.table(chain.table)
         return table
+
+    def remains(self, chain: Chain, tool: str) -> str:
+        """Return what a model is told of what remains where a call of *tool* is denied."""
+        # To find it out takes a comparison, and models try again.
+        key = (str(chain), chain.table.hash, tool)
+        found = self.remaining.get(key)
+        if found is None:
+            found = remainder(self.table(chain), tool, self.runtime_name)
+            if len(self.remaining) >= _REMEMBERED:
+                self.remaining.clear()
+            self.remaining[key] = found
+        return found
 
     def runtime_name(self, tool: str) -> str:
         """Return what the runtime calls a tool of the policy."""

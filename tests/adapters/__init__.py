@@ -14,13 +14,13 @@ import pytest
 __all__ = ["Broken", "runtime"]
 
 
-def runtime(extra: str, library: str) -> list[Any]:
-    """Return the marks of a test module that needs *library*."""
+def runtime(install: str, library: str) -> list[Any]:
+    """Return the marks of tests that need *library*, which is installed by *install*."""
     return [
         pytest.mark.adapters,
         pytest.mark.skipif(
             _is_missing(library),
-            reason=f"`{library}` is not installed: pip install 'agent-policy[{extra}]'",
+            reason=f"`{library}` is not installed: pip install {install}",
         ),
         # What a library warns of is between it and the libraries it uses.
         pytest.mark.filterwarnings("default"),

@@ -15,7 +15,7 @@ from policy.chain import Chain
 from policy.effect import Effect
 from tests.adapters import Broken, runtime
 
-pytestmark = runtime("claude-agent-sdk", "claude_agent_sdk")
+pytestmark = runtime("'.[claude-agent-sdk]'", "claude_agent_sdk")
 
 TEAM = """
 root main

@@ -12,7 +12,7 @@ from policy.adapters import Guard
 from policy.chain import Chain
 from tests.adapters import Broken, runtime
 
-pytestmark = runtime("fastmcp", "fastmcp")
+pytestmark = runtime("'.[fastmcp]'", "fastmcp")
 
 # Before 2026-07-28 a server asks in a request of its own, since then in a result.
 ERAS = ["legacy", "2026-07-28"]

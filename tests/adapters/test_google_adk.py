@@ -10,7 +10,7 @@ import pytest
 from policy.adapters import Guard
 from tests.adapters import Broken, runtime
 
-pytestmark = runtime("google-adk", "google.adk")
+pytestmark = runtime("'.[google-adk]'", "google.adk")
 
 Call = tuple[str, dict[str, Any]]
 

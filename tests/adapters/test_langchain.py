@@ -10,7 +10,7 @@ import pytest
 from policy.adapters import Guard
 from tests.adapters import Broken, runtime
 
-pytestmark = runtime("langchain", "langchain")
+pytestmark = runtime("'.[langchain]'", "langchain")
 
 
 def model(*calls: tuple[str, dict[str, Any]], offered: list[list[str]] | None = None) -> Any:

@@ -446,7 +446,7 @@ server.run(show_banner=False)
 
 
 class TestWithFastMCP:
-    pytestmark = runtime("fastmcp", "fastmcp")
+    pytestmark = runtime("'.[fastmcp]'", "fastmcp")
 
     @pytest.mark.parametrize(
         ("era", "approves"), [("legacy", True), ("2026-07-28", False), ("auto", True)]

@@ -13,7 +13,7 @@ import policy
 from policy.adapters import CallDenied, Guard
 from tests.adapters import Broken, runtime
 
-pytestmark = runtime("openai-agents", "agents")
+pytestmark = runtime("'.[openai-agents]'", "agents")
 
 
 def model(*calls: tuple[str, dict[str, Any]], offered: list[list[str]] | None = None) -> Any:

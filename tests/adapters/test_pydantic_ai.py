@@ -12,7 +12,7 @@ import policy
 from policy.adapters import Guard
 from tests.adapters import Broken, runtime
 
-pytestmark = runtime("pydantic-ai", "pydantic_ai")
+pytestmark = runtime("'.[pydantic-ai]'", "pydantic_ai")
 
 Calls = tuple[tuple[str, dict[str, Any]], ...]
 
