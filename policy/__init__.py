@@ -14,8 +14,8 @@ table needs neither a parser nor YAML.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
     from policy.audit import audit as audit
     from policy.chain import Chain as Chain

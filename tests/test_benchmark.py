@@ -29,7 +29,15 @@ def test_a_quick_run_prints_every_figure(capsys: pytest.CaptureFixture[str]) -> 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("agent-policy ")
     assert any("agrees with the reference" in line for line in lines)
-    for name in ("decide, 10 rules", "chain of 8", "compound", "parse", "differences", "memory"):
+    for name in (
+        "decide, 10 rules",
+        "chain of 8",
+        "compound",
+        "parse",
+        "differences",
+        "memory",
+        "hook",
+    ):
         assert any(name in line for line in lines), name
 
 

@@ -33,6 +33,7 @@ OURS: Final = "policy"
 _SPAWNING: Final = frozenset({"Agent", "Task"})
 # What the host starts where nobody says which agent.
 _GENERAL: Final = "general-purpose"
+_REMEMBERED: Final = 1024
 # Modes in which an allowed call runs; in others the host judges it.
 _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
 
@@ -113,10 +114,24 @@ def _of(
 def _said(table: Table, tool: str, call: dict[str, object], decision: Decision) -> _Said:
     message = ""
     if decision.effect is Effect.DENY:
-        message = denial(table, tool, decision, str)
+        message = _denial(table, tool, decision)
     elif decision.effect is Effect.ASK:
         message = question(tool, call, decision)
     return _Said(decision.effect, decision.reason, message)
+
+
+# What remains of a table takes longer to tell than what it denies. A decision knows its table.
+_TOLD: dict[tuple[str, Decision], str] = {}
+
+
+def _denial(table: Table, tool: str, decision: Decision) -> str:
+    key = (tool, decision)
+    if key not in _TOLD:
+        if len(_TOLD) >= _REMEMBERED:
+            _TOLD.clear()
+        told = _TOLD[key] = denial(table, tool, decision, str)
+        return told
+    return _TOLD[key]
 
 
 def _spelled(table: Table, event: Event, folders: Folders) -> Iterator[dict[str, object]]:

@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 import attrs
 
@@ -27,6 +28,7 @@ from tests.benchmark.figures import (
     peer_figures,
 )
 from tests.benchmark.peers import INSTALL
+from tests.benchmark.processes import process_figures
 
 Say = Callable[[str], None]
 
@@ -46,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(_agreed(scale))
     report: list[tuple[str, list[Figure]]] = []
     if not wrong:
-        report.append(("figure", list(_shown(figures(scale), say, "figure"))))
+        measured = chain(figures(scale), process_figures(scale))
+        report.append(("figure", list(_shown(measured, say, "figure"))))
     if options.peers and not wrong:
         report.append(("peers", list(_peers(scale, say, wrong))))
     for disagreement in wrong[:20]:

@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,10 @@ def _bubblewrap() -> list[str]:
     ]
 
 
-def run(session: dict[str, Any], etc: dict[str, str]) -> dict[str, Any]:
+def run(session: dict[str, Any], etc: dict[str, str], shown: Sequence[Path] = ()) -> dict[str, Any]:
     """Return the answers of one session (see `tests.live.inside`).
+
+    Folders that are *shown* are there under their names, and cannot be changed.
 
     Raises `RuntimeError` where the program did not get as far as an answer.
     """
@@ -79,6 +82,7 @@ def run(session: dict[str, Any], etc: dict[str, str]) -> dict[str, Any]:
             *_bubblewrap(),
             *("--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev"),
             *(part for each in _PRIVATE for part in ("--tmpfs", each)),
+            *(part for each in shown for part in ("--ro-bind", str(each), str(each))),
             *("--ro-bind", str(folder / "etc"), "/etc", "--bind", str(out), "/out"),
             *("--ro-bind", str(program), "/live/claude"),
             *("--ro-bind", str(_INSIDE), "/live/inside"),
