@@ -8,76 +8,22 @@ the chain, the difference is told as well: an *escalation* grants more, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import attrs
 
-from policy.chain import Chain, SpawnDenied
-from policy.compare import Comparison, Difference, Known
-from policy.decision import Because, Reason
-from policy.effect import Effect
+from policy.chain import Chain
+from policy.compare import Known
 from policy.finding import Finding
-from policy.lookup import Lookup
-from policy.patterns.pattern import Pattern
+from policy.gaps import Gap, Gaps, are_alike
+from policy.privileges import Privilege, privileges
 from policy.project import Project
 from policy.reach import Reach, reach
-from policy.row import Row
 from policy.source import Place
 from policy.table import Bounds, Table
-from policy.telling import internal_tools, told
-from policy.tools import OTHER_TOOL, glob_pattern, representatives
 from policy.workspace import Unread, Workspace
 
-__all__ = [
-    "AgentAudit",
-    "Audit",
-    "Layer",
-    "Position",
-    "Privilege",
-    "ProjectAudit",
-    "audit",
-    "privileges",
-]
-
-
-@attrs.frozen
-class Layer:
-    """What some links of a chain say of one tool.
-
-    Attributes:
-        links: whose it is.
-        rules: the rules that decide, in their order, each once.
-        otherwise: the effect where none of those speaks; None where one always does.
-
-    """
-
-    links: tuple[str, ...]
-    rules: tuple[Because, ...]
-    otherwise: Effect | None
-
-
-@attrs.frozen
-class Privilege:
-    """What one table says of one tool.
-
-    Attributes:
-        tool: its name.
-        effect: of every call, or None where it depends on the arguments.
-        rules: the rules that then decide, strictest first, each once.
-        otherwise: the effect where none of those speaks; None where one always does.
-        reason: why, where every call gets one effect.
-        glob: the pattern over names of which *tool* is an instance, or "".
-        layers: what each says, the strictest of which holds, where there are several.
-
-    """
-
-    tool: str
-    effect: Effect | None
-    rules: tuple[Because, ...] = ()
-    otherwise: Effect | None = None
-    reason: Reason | None = None
-    glob: str = ""
-    layers: tuple[Layer, ...] = ()
+__all__ = ["AgentAudit", "Audit", "Position", "ProjectAudit", "audit"]
 
 
 @attrs.frozen
@@ -117,8 +63,8 @@ class AgentAudit:
     place: Place | None
     attenuated: tuple[Position, ...]
     enforced: tuple[Position, ...]
-    escalations: tuple[Difference, ...]
-    dead_letters: tuple[Difference, ...]
+    escalations: tuple[Gap, ...]
+    dead_letters: tuple[Gap, ...]
     spawns: tuple[tuple[str, ...], tuple[str, ...]]
     why: tuple[str, ...] = ()
     bounds: Bounds = Bounds()
@@ -186,115 +132,46 @@ def audit(
 class _Auditor:
     def __init__(self, project: Project, known: Known) -> None:
         self.project = project
-        self._known = known
-        self._compared: dict[object, Comparison] = {}
-        self._privileges: dict[object, tuple[Privilege, ...]] = {}
+        self._gaps = Gaps(project, known)
+        self._privileges: dict[object, tuple[Table, tuple[Privilege, ...]]] = {}
 
     def run(self) -> ProjectAudit:
         """Return the audit of the project."""
         project = self.project
         declared = reach(project, project.attenuated)
-        real = reach(project, project.enforced)
+        real = declared if are_alike(project) else reach(project, project.enforced)
         names = dict.fromkeys([*project.starts, *sorted(project.agents)])
         agents = tuple(self._agent(name, declared, real) for name in names)
         return ProjectAudit(project, agents, declared.exact and real.exact)
 
     def _agent(self, name: str, declared: Reach, real: Reach) -> AgentAudit:
         entry = self.project.agents.get(name)
-        compared = list(self._readings(real.chains.get(name, ())))
-        differences = [d for comparison in compared for d in comparison.differences]
-        unique = {(d.tool, str(d.call), d.before.effect, d.after.effect): d for d in differences}
+        gaps, why = self._gaps.of(name)
         return AgentAudit(
             name=name,
             place=entry.place if entry else None,
-            attenuated=tuple(map(self._position, declared.chains.get(name, ()))),
-            enforced=tuple(map(self._position, real.chains.get(name, ()))),
-            escalations=tuple(d for d in unique.values() if d.widened),
-            dead_letters=tuple(d for d in unique.values() if _is_dead_letter(d)),
+            attenuated=tuple(map(self._position, declared.widest.get(name, ()))),
+            enforced=tuple(map(self._position, real.widest.get(name, ()))),
+            escalations=tuple(gap for gap in gaps if gap.widened),
+            dead_letters=tuple(gap for gap in gaps if _is_dead_letter(gap)),
             spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
-            why=tuple(dict.fromkeys(reason for each in compared for reason in each.why)),
+            why=why,
             bounds=entry.declared.bounds if entry else Bounds(),
         )
 
-    def _readings(self, chains: tuple[Chain, ...]) -> Iterator[Comparison]:
-        """Yield how each chain of the host differs from what it declares."""
-        for real in chains:
-            try:
-                declared = Chain.start(real.names[0], self.project.attenuated)
-                for name in real.names[1:]:
-                    declared = declared.spawn(name)
-            except SpawnDenied:
-                continue  # the spawn itself is the escalation, told of the agent that spawns
-            key = (declared.table.use.sets, real.table.use.sets)
-            if key not in self._compared:
-                found = declared.table.differences(real.table, self._known)
-                differences = told(found.differences, declared.table, real.table)
-                self._compared[key] = attrs.evolve(found, differences=differences)
-            yield self._compared[key]
-
     def _position(self, chain: Chain) -> Position:
-        key = chain.table.use.sets
-        if key not in self._privileges:
-            self._privileges[key] = privileges(chain.table)
         confirm = tuple(link.name for link in chain.links if link.confirm)
-        return Position(chain.names, confirm, self._privileges[key])
+        return Position(chain.names, confirm, self._privileges_of(chain.table))
+
+    def _privileges_of(self, table: Table) -> tuple[Privilege, ...]:
+        # Equal rules of others stand at other places: only the same ones are told once.
+        key = tuple((id(part.rules), part.links) for part in table.use.parts)
+        if key not in self._privileges:
+            self._privileges[key] = table, privileges(table)
+        return self._privileges[key][1]
 
 
-def _is_dead_letter(difference: Difference) -> bool:
+def _is_dead_letter(gap: Gap) -> bool:
     """Return whether the host refuses what a file says, rather than what nobody says."""
-    written = any(because.place is not None for because in difference.before.because)
-    return written and not difference.widened
-
-
-def privileges(table: Table) -> tuple[Privilege, ...]:
-    """Return what *table* says of each tool that it can tell apart."""
-    sets = [part.rules for part in table.use.parts]
-    tools, _ = representatives(sets)
-    named = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
-    aliases = set[str]().union(*(rules.dialect.aliases for rules in sets))
-    internal = internal_tools(rules.dialect for rules in sets)
-    globs = {glob: glob_pattern(glob) for rules in sets for glob in rules.globs}
-    return tuple(
-        _privilege(tool, table.lookup(tool), "" if tool in named else _glob(tool, globs))
-        for tool in tools
-        if tool not in internal
-        # An alias is told under its real name, unless it has none that all links share.
-        and (tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets))
-    )
-
-
-def _glob(tool: str, globs: dict[str, Pattern]) -> str:
-    """Return the pattern that a made-up name is an instance of."""
-    matching = [glob for glob, pattern in globs.items() if pattern.matches(tool)]
-    return max(matching, key=lambda glob: len(glob.replace("*", "")), default="")
-
-
-def _privilege(tool: str, lookup: Lookup, glob: str) -> Privilege:
-    constant = lookup.constant
-    if constant is not None:
-        return Privilege(tool, constant.effect, constant.because, reason=constant.reason, glob=glob)
-    layers = [
-        Layer(links, _rules(row, links), None if row.default.entries else row.default.effect)
-        for row, links in lookup.rows
-    ]
-    if lookup.floor is not Effect.ALLOW:
-        layers.append(Layer((), (), lookup.floor))
-    layers = [layer for layer in layers if layer.rules or layer.otherwise is not Effect.ALLOW]
-    rules = dict.fromkeys(because for layer in layers for because in layer.rules)
-    otherwise = [layer.otherwise for layer in layers if layer.otherwise is not None]
-    return Privilege(
-        tool,
-        None,
-        tuple(sorted(rules, key=lambda because: because.effect)),
-        min(otherwise, default=None if rules else Effect.ALLOW),
-        glob=glob,
-        layers=tuple(layers) if len(layers) > 1 else (),
-    )
-
-
-def _rules(row: Row, links: tuple[str, ...]) -> tuple[Because, ...]:
-    link = links[0] if links else ""
-    entries = (*row.entries, *row.default.entries)
-    return tuple(
-        dict.fromkeys(Because(entry.rule, entry.effect, link, entry.place) for entry in entries)
-    )
+    written = any(because.place is not None for because in gap.before.because)
+    return written and not gap.widened

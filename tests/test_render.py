@@ -77,12 +77,12 @@ def test_the_witness_of_an_escalation_is_confirmed() -> None:
     escalations = [(a, d) for p in found.projects for a in p.agents for d in a.escalations]
     assert escalations
     for agent, difference in escalations:
-        chain = agent.enforced[0].chain
+        assert difference.chain == agent.enforced[0].chain
         for reading, decision in (
             ("attenuated", difference.before),
             ("enforced", difference.after),
         ):
-            answer = workspace.chain(*chain, reading=reading)
+            answer = workspace.chain(*difference.chain, reading=reading)
             assert answer.decide(difference.tool, difference.call).effect is decision.effect
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import attrs
 
 from policy.asked import read_maximum
-from policy.audit import privileges
 from policy.chain import Chain, SpawnDenied
 from policy.cli.console import Console
 from policy.cli.inputs import Input, add_profile, load
@@ -20,6 +19,7 @@ from policy.cli.revisions import sides
 from policy.diff import READINGS, Change, Diff, changed_files, diff_workspaces
 from policy.documents.text import decode
 from policy.files import File, Tree
+from policy.privileges import privileges
 from policy.project import Project
 from policy.query import Excess, exceeds
 from policy.render.as_json import dumps

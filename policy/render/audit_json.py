@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from policy.audit import AgentAudit, Audit, Position, Privilege, ProjectAudit
+from policy.audit import AgentAudit, Audit, Position, ProjectAudit
+from policy.gaps import Gap
+from policy.privileges import Privilege
 from policy.render.as_json import (
     Object,
     because_json,
@@ -50,8 +52,8 @@ def _agent(agent: AgentAudit) -> Object:
         **place_json(agent.place),
         "attenuated": [_position(position) for position in agent.attenuated],
         "enforced": [_position(position) for position in agent.enforced],
-        "escalations": [difference_json(one) for one in agent.escalations],
-        "dead_letters": [difference_json(one) for one in agent.dead_letters],
+        "escalations": [_gap(one) for one in agent.escalations],
+        "dead_letters": [_gap(one) for one in agent.dead_letters],
         "spawns": {"attenuated": list(agent.spawns[0]), "enforced": list(agent.spawns[1])},
         "bounds": {
             "depth": agent.bounds.depth,
@@ -61,6 +63,10 @@ def _agent(agent: AgentAudit) -> Object:
         "exact": agent.exact,
         "why": list(agent.why),
     }
+
+
+def _gap(gap: Gap) -> Object:
+    return {"chain": list(gap.chain), **difference_json(gap)}
 
 
 def _position(position: Position) -> Object:

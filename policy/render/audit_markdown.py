@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from policy import catalogue
 from policy.audit import AgentAudit, Audit, ProjectAudit
-from policy.compare import Difference
 from policy.finding import Finding
 from policy.render.audit_text import audit_summary
 from policy.render.findings_text import EXPLAIN, FURTHER, counted
+from policy.render.gaps import GapGroup, dead_letters, escalations
 from policy.render.markdown import code, item, prose, table
 from policy.render.privileges import LABELS, summarise
 from policy.render.words import call_text, chain_text, explained
@@ -49,12 +49,12 @@ def _project(audited: ProjectAudit) -> list[str]:
     cells = [["<br>".join(names), *row] for row, names in rows.items()]
     heads = ["chain", "reading", *LABELS]
     lines += ["", *table(heads, cells), ""] if cells else [""]
-    for title, differences in (
-        ("Escalations", [(a, d) for a in audited.agents for d in a.escalations]),
-        ("Dead letters", [(a, d) for a in audited.agents for d in a.dead_letters]),
+    for title, groups in (
+        ("Escalations", escalations(audited.agents)),
+        ("Dead letters", dead_letters(audited.agents)),
     ):
-        if differences:
-            lines += [f"### {title}", "", *_differences(differences), ""]
+        if groups:
+            lines += [f"### {title}", "", *_gaps(groups), ""]
     return lines
 
 
@@ -78,15 +78,19 @@ def _rows(agent: AgentAudit) -> Iterable[list[str]]:
             yield [code(chain_text(chain)), shown, *(cells.get(label, "") for label in LABELS)]
 
 
-def _differences(differences: Iterable[tuple[AgentAudit, Difference]]) -> list[str]:
-    return [
-        item(
-            f"{code(agent.name)}: {code(call_text(one.tool, one.call))}"
-            f" {one.before.effect} → **{one.after.effect}**"
-            f" (declared: {prose(explained(one.before))}; enforced: {prose(explained(one.after))})"
+def _gaps(groups: Iterable[GapGroup]) -> Iterable[str]:
+    for group in groups:
+        others = [code(name) for name in group.agents if name != group.chain[-1]]
+        also = f" (likewise {', '.join(others)})" if others else ""
+        calls = "; ".join(
+            f"{row.before} → **{row.after}** "
+            + ", ".join(code(call_text(gap.tool, gap.call)) for gap in row.gaps)
+            for row in group.rows
         )
-        for agent, one in differences
-    ]
+        reasons = [f"declared: {prose(explained(group.declared))}"]
+        if len(group.rows) == 1 and (enforced := group.rows[0].enforced) is not None:
+            reasons.append(f"enforced: {prose(explained(enforced))}")
+        yield item(f"{code(chain_text(group.chain))}{also}: {calls} ({'; '.join(reasons)})")
 
 
 def _findings(findings: tuple[Finding, ...], most: int | None) -> list[str]:

@@ -15,6 +15,7 @@ from policy.render.findings_text import (
     findings_summary,
     unread_lines,
 )
+from policy.render.gaps import dead_letters, escalations, gap_count
 from policy.render.layout import Ink, Page
 from policy.render.readings_text import differences_lines
 from policy.render.spawns_text import spawn_graph
@@ -53,8 +54,10 @@ def audit_summary(audit: Audit) -> str:
         return f"nothing that a host reads was found in {visible(audit.label)}"
     parts = [
         f"{count(len(agents), 'agent')} in {count(len(audit.projects), 'project')}",
-        count(sum(len(agent.escalations) for agent in agents), "escalation"),
-        count(sum(len(agent.dead_letters) for agent in agents), "dead letter"),
+        *(
+            count(sum(gap_count(gaps(each.agents)) for each in audit.projects), name)
+            for gaps, name in ((escalations, "escalation"), (dead_letters, "dead letter"))
+        ),
         findings_summary((*audit.findings, *audit.further)),
     ]
     if audit.suppressed:

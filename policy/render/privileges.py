@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from policy.audit import Layer, Privilege
 from policy.credentials import masked
 from policy.decision import Because, Reason
 from policy.effect import Effect
+from policy.privileges import Layer, Privilege
 from policy.source import visible
 from policy.tools import OTHER_TOOL
 

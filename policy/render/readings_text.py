@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from policy.audit import AgentAudit
-from policy.compare import Difference
+from policy.decision import Because, Decision
 from policy.render.excerpt import because_line
+from policy.render.gaps import GapGroup, dead_letters, escalations, gap_count
 from policy.render.layout import Ink, Page
 from policy.render.words import call_text, count, explained, listed
+from policy.source import visible
 
 __all__ = ["differences_lines"]
 
-_MOST_DIFFERENCES = 12
+_MOST_GROUPS = 12
 _MOST_AGENTS = 6
 _MOST_RULES = 2
+_MOST_CALLS = 12
+
+_COLUMN = 15  # where what a line says begins
 
 
 def differences_lines(agents: Iterable[AgentAudit], page: Page, *, everything: bool) -> list[str]:
@@ -25,66 +30,65 @@ def differences_lines(agents: Iterable[AgentAudit], page: Page, *, everything: b
         (
             "escalation",
             "error",
-            "granted by the host and not by the files",
-            _grouped((agent.name, agent.escalations) for agent in everyone),
+            "granted by the host beyond what is declared along the chain",
+            escalations(everyone),
         ),
         (
             "dead letter",
             "warning",
             "said in the files and refused by the host",
-            _grouped((agent.name, agent.dead_letters) for agent in everyone),
+            dead_letters(everyone),
         ),
     ):
         if not found:
             continue
-        painted = page.paint(count(len(found), title), style)
+        painted = page.paint(count(gap_count(found), title), style)
         lines += ["", *page.prose(told, f"  {painted}: ", indent=4)]
-        most = len(found) if everything else _MOST_DIFFERENCES
-        for difference, names in found[:most]:
-            lines += _difference(difference, names, page, everything=everything)
-        if len(found) > most:
-            lines.append(page.paint(f"    … {len(found) - most:,} more, shown with --all", "dim"))
+        most = len(found) if everything else _MOST_GROUPS
+        for group in found[:most]:
+            lines += _group(group, page, everything=everything)
+        if left := gap_count(found[most:]):
+            lines.append(page.paint(f"    … {left:,} more, shown with --all", "dim"))
     return lines
 
 
-def _grouped(
-    told: Iterable[tuple[str, tuple[Difference, ...]]],
-) -> list[tuple[Difference, list[str]]]:
-    """Return each difference once, with the agents it is one of."""
-    groups: dict[object, tuple[Difference, list[str]]] = {}
-    for name, differences in told:
-        for one in differences:
-            key = (
-                one.tool,
-                str(one.call),
-                one.before.effect,
-                one.after.effect,
-                tuple((b.rule, b.place) for b in one.before.because),
-                tuple((b.rule, b.place) for b in one.after.because),
-            )
-            groups.setdefault(key, (one, []))[1].append(name)
-    return list(groups.values())
-
-
-def _difference(
-    difference: Difference, names: list[str], page: Page, *, everything: bool
-) -> list[str]:
-    before, after = difference.before, difference.after
-    pieces = [
-        Ink(call_text(difference.tool, difference.call), "bold"),
-        Ink(""),
-        Ink(before.effect.value, before.effect.value),
-        Ink("->"),
-        Ink(after.effect.value, after.effect.value),
-    ]
+def _group(group: GapGroup, page: Page, *, everything: bool) -> list[str]:
+    pieces: list[str | Ink] = [Ink(" > ".join(map(visible, group.chain)), "bold")]
+    others = [name for name in group.agents if name != group.chain[-1]]
+    if others:
+        shown = listed(others, None if everything else _MOST_AGENTS)
+        pieces.append(f"(likewise {', '.join(shown)})")
     lines = page.flow(pieces, "    ", indent=6, separator=" ")
-    shown = listed(names, None if everything else _MOST_AGENTS)
-    lines += page.flow(shown, f"      {'agents' if len(names) > 1 else 'agent':<10}")
-    for title, decision in (("declared", before), ("enforced", after)):
-        head = f"      {title:<10}"
-        if not decision.because:
-            lines += page.prose(explained(decision, names[0]), head)
-        for because in decision.because[:_MOST_RULES]:
-            lines += because_line(because, page, head)
-            head = " " * len(head)
+    for row in group.rows:
+        effects = f"{row.before.value} -> {row.after.value}"
+        head = "      " + page.paint(effects, row.after.value) + " " * (_COLUMN - len(effects))
+        calls = [call_text(gap.tool, gap.call) for gap in row.gaps]
+        lines += page.flow(listed(calls, None if everything else _MOST_CALLS), head)
+    lines += _reason("declared", group.declared, group.agents[0], page)
+    alike = {row.enforced for row in group.rows}
+    if len(alike) == 1 and (enforced := alike.pop()) is not None:
+        return lines + _reason("enforced", enforced, group.agents[0], page)
+    written = dict.fromkeys(
+        because
+        for row in group.rows
+        for gap in row.gaps
+        for because in gap.after.because
+        if because.place is not None
+    )
+    return lines + _rules("enforced", list(written), page)
+
+
+def _reason(title: str, decision: Decision, agent: str, page: Page) -> list[str]:
+    if not decision.because:
+        return page.prose(explained(decision, agent), f"      {title:<{_COLUMN}}")
+    return _rules(title, decision.because, page)
+
+
+def _rules(title: str, rules: Sequence[Because], page: Page) -> list[str]:
+    lines: list[str] = []
+    for because in rules[:_MOST_RULES]:
+        lines += because_line(because, page, f"      {title:<{_COLUMN}}")
+        title = ""
+    if len(rules) > _MOST_RULES:
+        lines[-1] += page.paint(f"  and {len(rules) - _MOST_RULES:,} more", "dim")
     return lines

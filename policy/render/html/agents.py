@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policy.audit import AgentAudit, Position
-from policy.compare import Difference
+from policy.decision import Decision
+from policy.render.gaps import GapGroup
 from policy.render.html.text import anchor, code, prose, text
 from policy.render.privileges import LABELS, Summary, side_by_side, summarise
 from policy.render.words import call_text, chain_text, count, explained
@@ -121,31 +122,37 @@ def _names(names: tuple[str, ...]) -> str:
     return (f"{shown} and {more:,} more" if more > 0 else shown) or "nobody"
 
 
-def differences(told: Iterable[tuple[AgentAudit, Difference]], project: str) -> str:
+def differences(groups: Iterable[GapGroup], project: str) -> str:
     """Return calls on which the two readings differ, as rows of a table."""
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for agent, one in told:
-        cells: tuple[str, ...] = (
-            code(call_text(one.tool, one.call)),
-            f"{_effect(one.before.effect.value)} → {_effect(one.after.effect.value)}",
-            prose(explained(one.before)),
-            " ".join(code(b.rule) + _at(str(b.place) if b.place else "") for b in one.after.because)
-            or prose(explained(one.after)),
-        )
-        link = f'<a href="#{anchor(project, agent.name)}">{text(agent.name)}</a>'
-        rows.setdefault(cells, []).append(link)
     lines = []
-    for cells, links in rows.items():
+    for group in groups:
+        links = [f'<a href="#{anchor(project, name)}">{text(name)}</a>' for name in group.agents]
         who = ", ".join(links[:_MOST_NAMES])
-        more = f" and {len(links) - _MOST_NAMES:,} more" if len(links) > _MOST_NAMES else ""
-        lines.append(f"<tr><td>{who}{more}</td>{''.join(f'<td>{c}</td>' for c in cells)}</tr>")
+        if len(links) > _MOST_NAMES:
+            who += f" and {len(links) - _MOST_NAMES:,} more"
+        for row in group.rows:
+            cells = (
+                who,
+                code(chain_text(group.chain)),
+                " ".join(code(call_text(gap.tool, gap.call)) for gap in row.gaps),
+                f"{_effect(row.before.value)} → {_effect(row.after.value)}",
+                _said(group.declared),
+                "" if row.enforced is None else _said(row.enforced),
+            )
+            lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     heads = "".join(
-        f"<th>{head}</th>" for head in ("agents", "call", "declared → real", "declared", "real")
+        f"<th>{head}</th>"
+        for head in ("agents", "by chain", "calls", "declared → real", "declared", "real")
     )
     return (
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
+
+
+def _said(decision: Decision) -> str:
+    rules = [code(b.rule) + _at(str(b.place) if b.place else "") for b in decision.because]
+    return " ".join(rules) or prose(explained(decision))
 
 
 def _effect(effect: str) -> str:

@@ -7,9 +7,10 @@ from typing import Final
 
 import attrs
 
-from policy.audit import AgentAudit, Position, Privilege
+from policy.audit import AgentAudit, Position
 from policy.decision import Reason
 from policy.effect import Effect
+from policy.privileges import Privilege
 from policy.tools import OTHER_TOOL
 
 __all__ = ["KINDS", "Cell", "Column", "Matrix", "matrix"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from policy.audit import Audit, ProjectAudit
+from policy.audit import AgentAudit, Audit, ProjectAudit
+from policy.render.gaps import GapGroup, dead_letters, escalations, gap_count
 from policy.render.html.agents import agent_blocks, differences
 from policy.render.html.graph import graph_svg
 from policy.render.html.look import CONTENT_POLICY, SCRIPT, STYLE
@@ -49,11 +51,15 @@ def audit_html(audit: Audit) -> str:
 def _tiles(audit: Audit) -> str:
     agents = [agent for project in audit.projects for agent in project.agents]
     severities = Counter(finding.severity.value for finding in audit.findings)
+
+    def told(gaps: Callable[[Iterable[AgentAudit]], list[GapGroup]]) -> int:
+        return sum(gap_count(gaps(project.agents)) for project in audit.projects)
+
     tiles = [
         (len(audit.projects), "projects", "", ""),
         (len(agents), "agents", "", ""),
-        (sum(len(a.escalations) for a in agents), "escalations", "#escalations", "bad"),
-        (sum(len(a.dead_letters) for a in agents), "dead letters", "#dead-letters", ""),
+        (told(escalations), "escalations", "#escalations", "bad"),
+        (told(dead_letters), "dead letters", "#dead-letters", ""),
         (severities["error"], "errors", "#findings", "bad"),
         (severities["warning"], "warnings", "#findings", ""),
         (severities["note"], "notes", "#findings", ""),
@@ -87,14 +93,14 @@ def _project(audited: ProjectAudit) -> list[str]:
         (
             "escalations",
             "Escalations",
-            "granted by the host, and not by the files",
-            [(a, d) for a in audited.agents for d in a.escalations],
+            "granted by the host beyond what is declared along the chain",
+            escalations(audited.agents),
         ),
         (
             "dead-letters",
             "Dead letters",
             "said in the files, and refused by the host",
-            [(a, d) for a in audited.agents for d in a.dead_letters],
+            dead_letters(audited.agents),
         ),
     ):
         if told:

@@ -1,0 +1,138 @@
+"""What hosts grant beyond what chains declare, against every chain tried one by one."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from hypothesis import given, settings
+
+from policy import gaps as module
+from policy.audit import AgentAudit, audit
+from policy.chain import Chain, SpawnDenied
+from policy.effect import Effect
+from policy.files import Memory
+from policy.gaps import MANY_PAIRS, Gap, Gaps
+from policy.project import Project
+from policy.workspace import load_tree
+from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
+
+
+def _declared(project: Project, real: Chain) -> Chain | None:
+    try:
+        chain = Chain.start(real.names[0], project.attenuated)
+        for name in real.names[1:]:
+            chain = chain.spawn(name)
+    except SpawnDenied:
+        return None
+    return chain
+
+
+def _beyond(project: Project, longest: int) -> set[tuple[str, str]]:
+    """Return agent and tool of each call that the host grants further than some chain declares."""
+    found = set()
+    for real in walks(project.enforced, project.starts, longest):
+        declared = _declared(project, real)
+        for tool, call in CALLS if declared is not None else ():
+            if real.decide(tool, call).effect > declared.decide(tool, call).effect:  # type: ignore[union-attr]
+                found.add((real.names[-1], tool if tool != "Other" else ""))
+    return found
+
+
+@given(TEAMS, SHIFTING)
+@settings(max_examples=60)
+def test_every_gap_that_some_chain_has_is_found_and_shown_by_a_chain(
+    text: str, reading: Shifting
+) -> None:
+    project = attrs.evolve(team(text), enforced=reading)
+    gaps = Gaps(project, {})
+    named = {"Bash", "Read", "Task"}
+    shown: set[tuple[str, str]] = set()
+    for agent in NAMES:
+        found, why = gaps.of(agent)
+        assert not why
+        for gap in found:
+            _is_confirmed(project, agent, gap)
+            if gap.widened:
+                shown.add((agent, gap.tool if gap.tool in named else ""))
+    beyond = _beyond(project, reading.deepest + 1)
+    assert beyond <= shown
+
+
+def _is_confirmed(project: Project, agent: str, gap: Gap) -> None:
+    assert gap.chain[-1] == agent
+    chains = [Chain.start(gap.chain[0], r) for r in (project.attenuated, project.enforced)]
+    for name in gap.chain[1:]:
+        chains = [chain.spawn(name) for chain in chains]
+    decisions = [chain.decide(gap.tool, gap.call) for chain in chains]
+    assert decisions == [gap.before, gap.after]
+    assert gap.before.effect is not gap.after.effect
+
+
+CLAUDE = {
+    ".claude/agents/lead.md": "---\nname: lead\ndescription: d\ntools: Bash, Agent\n---\n",
+    ".claude/agents/deep.md": "---\nname: deep\ndescription: d\ntools: Read, Agent\n---\n",
+    ".claude/agents/worker.md": "---\nname: worker\ndescription: d\ntools: Bash, Read\n---\n",
+}
+
+
+def _agents(files: dict[str, str]) -> dict[str, AgentAudit]:
+    (project,) = audit(load_tree(Memory(files))).projects
+    return {agent.name: agent for agent in project.agents}
+
+
+def test_an_ancestor_that_the_host_does_not_hold_to_its_list_is_an_escalation() -> None:
+    worker = _agents(CLAUDE)["worker"]
+    assert {position.chain for position in worker.enforced} == {("main", "worker")}
+    bash = {gap.chain for gap in worker.escalations if gap.tool == "Bash"}
+    assert bash == {("main", "deep", "worker")}
+    reading = {gap.chain for gap in worker.escalations if gap.tool == "Read"}
+    assert reading == {("main", "lead", "worker")}
+    assert all(gap.before.effect is Effect.DENY for gap in worker.escalations)
+
+
+def test_no_chain_of_a_team_in_our_own_notation_escalates() -> None:
+    text = "agent main {\n    allow Task, Bash\n}\nagent worker {\n    allow Bash(a *)\n}\n"
+    for agent in _agents({"team.policy": text}).values():
+        assert not agent.escalations
+        assert not agent.why
+
+
+def test_gaps_beyond_the_bound_are_said_to_be_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PAIRS", 1)
+    assert _agents(CLAUDE)["worker"].why == (MANY_PAIRS,)
+
+
+def test_each_of_two_agents_with_equal_rules_is_told_with_its_own_places() -> None:
+    text = (
+        "root main\n"
+        "agent main {\n    allow Task\n    delegate *\n}\n"
+        "agent one {\n    allow Bash(a *), Read\n}\n"
+        "agent two {\n    allow Bash(a *), Read\n}\n"
+    )
+    agents = _agents({"team.policy": text})
+    lines = {
+        name: {
+            (because.link, because.place.line)
+            for position in agents[name].attenuated
+            for privilege in position.privileges
+            for because in privilege.rules
+            if because.place is not None
+        }
+        for name in ("one", "two")
+    }
+    assert lines == {"one": {("one", 7)}, "two": {("two", 10)}}
+
+
+def test_gaps_of_two_agents_with_equal_rules_are_told_with_their_own_places() -> None:
+    definition = "---\nname: {}\ndescription: d\ntools:\n  deny: [bash]\n---\nx\n"
+    agents = _agents(
+        {f".zeph/agents/{name}.md": definition.format(name) for name in ("one", "two")}
+    )
+    for name in ("one", "two"):
+        files = {
+            because.place.file
+            for gap in agents[name].escalations
+            for because in gap.before.because
+            if because.place is not None and len(gap.chain) == 2
+        }
+        assert files == {f".zeph/agents/{name}.md"}
