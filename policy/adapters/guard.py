@@ -175,8 +175,7 @@ class Guard:
         agent = self._program.starts.get(tool)
         if agent is not None:
             return _start(chain, agent, tool, arguments)
-        table = self._program.table(chain)
-        decision = table.decide(self.named(tool), dict(arguments))
+        decision = self._program.decide(chain, self.named(tool), dict(arguments))
         if decision.effect is _ALLOWED:
             return Verdict(_ALLOWED, "", decision, chain)
         if decision.effect is Effect.ASK:

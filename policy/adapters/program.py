@@ -12,6 +12,8 @@ from policy.adapters.messages import remainder
 from policy.adapters.remaining import may_call, may_start
 from policy.anchors import Folders
 from policy.chain import Chain
+from policy.decision import Decision
+from policy.followed import followed, path_fields
 from policy.table import Table
 
 __all__ = ["Program", "Running", "folders_here"]
@@ -43,6 +45,7 @@ class Program:
     )
     offered: dict[tuple[str, str, str], bool] = attrs.field(factory=dict)
     remaining: dict[tuple[str, str, str], str] = attrs.field(factory=dict)
+    paths: dict[tuple[str, str], frozenset[str]] = attrs.field(factory=dict)
     tables: dict[tuple[str, str], Table] = attrs.field(factory=dict)
 
     def table(self, chain: Chain) -> Table:
@@ -57,6 +60,23 @@ class Program:
                 self.tables.clear()
             table = self.tables[key] = self.folders.table(chain.table)
         return table
+
+    def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
+        """Return what a call of a tool of the policy gets, wherever links lead from its paths."""
+        table = self.table(chain)
+        decision = table.decide(tool, call)
+        if self.folders is None:
+            return decision
+        key = (chain.table.hash, tool)
+        fields = self.paths.get(key)
+        if fields is None:
+            if len(self.paths) >= _REMEMBERED:
+                self.paths.clear()
+            fields = self.paths[key] = path_fields(table, tool)
+        real = followed(call, fields, self.folders) if fields else None
+        if real is None:
+            return decision
+        return min(decision, table.decide(tool, real), key=lambda one: one.effect)
 
     def remains(self, chain: Chain, tool: str) -> str:
         """Return what a model is told of what remains where a call of *tool* is denied."""

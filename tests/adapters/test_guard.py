@@ -281,6 +281,28 @@ def test_rules_about_files_know_the_absolute_names_of_this_machine(
     assert one.check("Read", {"file_path": "/elsewhere/src/app.py"}).effect is Effect.DENY
 
 
+def test_a_path_is_decided_as_the_file_that_it_leads_to_as_well(
+    files: Chain, tmp_path: Path
+) -> None:
+    for folder in ("secret", "src", "notes"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "notes/key").symlink_to(tmp_path / "secret/key")
+    (tmp_path / "notes/all").symlink_to(tmp_path / "secret", target_is_directory=True)
+    (tmp_path / "src/out").symlink_to("/etc", target_is_directory=True)
+    (tmp_path / "src/in").symlink_to("app", target_is_directory=True)
+    one = Guard(files, project=tmp_path)
+
+    def effect(tool: str, path: str) -> Effect:
+        return one.check(tool, {"file_path": path}).effect
+
+    assert effect("Edit", "notes/new") is Effect.ALLOW
+    for path in ("notes/key", f"{tmp_path}/notes/key", "notes/all/new", "notes/all/../secret/x"):
+        assert effect("Edit", path) is Effect.DENY, path
+    # What is granted below `src` is what lies there.
+    assert effect("Read", "src/in/x") is Effect.ALLOW
+    assert effect("Read", "src/out/passwd") is Effect.DENY
+
+
 def test_a_missing_library_is_named_with_the_extra_that_brings_it() -> None:
     code = (
         "import sys\n"
