@@ -246,6 +246,38 @@ def test_a_line_that_says_no_more_than_its_rule_is_not_repeated(tmp_path, capsys
     assert "^^^" not in out
 
 
+AGENT = "---\nname: a\ndescription: x\n{0}---\n"
+
+
+def test_tools_that_come_and_go_by_no_rule_are_told_together(tmp_path, capsys) -> None:
+    listed, all_ = AGENT.format("tools: Read\n"), AGENT.format("")
+    arguments = compared(tmp_path, listed, all_, ".claude/agents/a.md")
+    main([*arguments, "--all"])
+    text = capsys.readouterr().out
+    told = text[text.index("tools that `a` did not have") :].split("\n\n")[0]
+    assert "before   `a` does not have this tool" in told
+    assert re.search(r"^    after    allow  .*Glob\(\.\)", told, re.MULTILINE)
+    assert re.search(r"^             ask    .*Write\(/\)", told, re.MULTILINE | re.DOTALL)
+    main([*arguments, "--format", "markdown"])
+    assert "| tools that `a` did not have |" in capsys.readouterr().out
+    main(["diff", arguments[2], arguments[1]])
+    assert "tools that `a` no longer has" in capsys.readouterr().out
+
+
+def test_results_end_where_their_rule_ends(nine, capsys) -> None:
+    (run,) = json.loads(nine("sarif", capsys))["runs"]
+    lines = (NINE / "after/.claude/settings.json").read_text().splitlines()
+    regions = [
+        location["physicalLocation"]["region"]
+        for result in run["results"]
+        for location in result["locations"]
+        if "region" in location["physicalLocation"]
+        and location["physicalLocation"]["artifactLocation"]["uri"].endswith("settings.json")
+    ]
+    shown = {lines[r["startLine"] - 1][r["startColumn"] - 1 : r["endColumn"] - 1] for r in regions}
+    assert {'"Task"', '"Bash(npm *)"'} <= shown
+
+
 @pytest.mark.parametrize("form", ["text", "markdown", "sarif", "github", "junit"])
 def test_a_change_repeats_no_credential(form, tmp_path, capsys) -> None:
     rules = '{"permissions": {"allow": ["Bash(API_KEY=a1b2c3d4e5f6 make *)", "Read"]}}'

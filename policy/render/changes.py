@@ -9,7 +9,7 @@ import attrs
 
 from policy.chain import SPAWN_TOOL
 from policy.credentials import masked
-from policy.decision import Because, Decision
+from policy.decision import Because, Decision, Reason
 from policy.diff import Change, Diff, FileChange
 from policy.effect import Effect
 from policy.query import Excess
@@ -30,6 +30,7 @@ __all__ = [
     "churn_words",
     "headline",
     "meaning",
+    "pool_headline",
     "subject",
     "summary",
     "told",
@@ -104,6 +105,8 @@ class Told:
         readings: in which readings.
         grants: what the agent may do that comes or goes.
         renamed: the other name of an agent that has the same rules, or "".
+        by_effect: the calls by what they get where the tool is available, of changes that
+            say no more than that an agent has, or had, more tools; else nothing.
 
     """
 
@@ -113,11 +116,14 @@ class Told:
     readings: dict[str, None]
     grants: Summary | None = None
     renamed: str = ""
+    by_effect: dict[Effect, dict[str, None]] = attrs.field(factory=dict)
     members: int = 1  # how many changes these are, of those that `Diff` counts
 
     def take(self, other: Told) -> None:
         """Tell *other* with these."""
         self.calls |= other.calls
+        for effect, calls in other.by_effect.items():
+            self.by_effect[effect] = self.by_effect.get(effect, {}) | calls
         self.chains |= other.chains
         self.readings |= other.readings
         self.members += other.members
@@ -159,6 +165,10 @@ def told(report: Report, what: str) -> list[Told]:
             grants,
             _renamed(report, change),
         )
+        if _is_of_pool(change):
+            difference = change.difference
+            decision = difference.after if change.widened else difference.before
+            one.by_effect[decision.effect] = dict(one.calls)
         if change.what != "rule":
             one.members += implied.pop((change.project, change.direction, change.chain[-1]), 0)
         key = (one.renamed, _cause(change, grants))
@@ -214,9 +224,23 @@ def _cause(change: Change, grants: Summary | None) -> object:
     difference = change.difference
     sides = [_side(decision) for decision in (difference.before, difference.after)]
     effects = (difference.before.effect, difference.after.effect)
+    if _is_of_pool(change):
+        return change.project, change.chain, change.also, change.readings
     # Where no rule of a file is behind it, what it concerns is what there is to tell.
     whom = None if any(rules for rules, _ in sides) else (change.chain, change.also)
     return change.project, effects, tuple(sides), whom, whom and change.readings
+
+
+def _is_of_pool(change: Change) -> bool:
+    """Return whether a tool is there for an agent, or no longer, by no rule that anybody wrote.
+
+    Agents that list tools, and no longer do, differ in every tool of their host.
+    """
+    decisions = (change.difference.before, change.difference.after)
+    if change.what != "rule" or any(one.place for d in decisions for one in d.because):
+        return False
+    gone = decisions[0] if change.widened else decisions[1]
+    return gone.reason is Reason.UNAVAILABLE
 
 
 def _side(decision: Decision) -> tuple[tuple[object, ...], object]:
@@ -245,6 +269,12 @@ def headline(group: Told, most: int = 8) -> str:
         other = f"`{visible(group.renamed)}`"
         started += f" (renamed: {other} {'had' if group.lead.widened else 'has'} the same rules)"
     return f"{names} can {'' if group.lead.widened else 'no longer '}{started}"
+
+
+def pool_headline(group: Told) -> str:
+    """Return what happens to the tools of an agent, of a group that is told by effects."""
+    agent = visible(group.lead.chain[-1])
+    return f"tools that `{agent}` {'did not have' if group.lead.widened else 'no longer has'}"
 
 
 def subject(change: Change) -> str:

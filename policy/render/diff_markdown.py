@@ -25,6 +25,7 @@ from policy.render.changes import (
     beyond,
     churn_words,
     headline,
+    pool_headline,
     summary,
     told,
     verdict,
@@ -141,6 +142,14 @@ class _Writer:
             sides = ["", may] if change.widened else [may, ""]
             return [word, prose(self._cut(headline(group, self.room.calls))), chain, *sides]
         agent = change.chain[-1]
+        if len(group.by_effect) > 1:
+            open_ = "<br>".join(
+                f"{effect}: {self._calls(list(calls))}"
+                for effect, calls in sorted(group.by_effect.items(), reverse=True)
+            )
+            shut = self._why(decisions[not change.widened], agent, {})
+            sides = [shut, open_] if change.widened else [open_, shut]
+            return [word, prose(self._cut(pool_headline(group))), chain, *sides]
         return [
             word,
             self._calls(list(group.calls)),

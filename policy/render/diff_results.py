@@ -7,8 +7,19 @@ from typing import Final
 from policy.decision import Decision
 from policy.finding import Severity
 from policy.query import Excess
-from policy.render.changes import FILES, MEANINGS, Report, Told, beyond, headline, told, verdict
-from policy.render.results import Result, Rule
+from policy.render.changes import (
+    FILES,
+    MEANINGS,
+    Report,
+    Spans,
+    Told,
+    beyond,
+    headline,
+    pool_headline,
+    told,
+    verdict,
+)
+from policy.render.results import Result, Rule, end_of
 from policy.render.words import call_text, chain_text, count, explained, quoted, rule_text
 from policy.source import Place, visible
 
@@ -41,8 +52,11 @@ _LEVELS: Final = {rule.code: rule.level for rule in DIFF_RULES}
 def diff_results(report: Report) -> list[Result]:
     """Return the changes of *report*, those together that have one cause; then its files."""
     elsewhere = _changed_file(report)
-    results = [_change(what, group, elsewhere) for what in MEANINGS for group in told(report, what)]
-    results += (_beyond(one, readings) for one, readings in beyond(report))
+    spans = report.spans[1]
+    results = [
+        _change(what, group, elsewhere, spans) for what in MEANINGS for group in told(report, what)
+    ]
+    results += (_beyond(one, readings, spans) for one, readings in beyond(report))
     if not report.diff.exact:
         reasons = "; ".join(report.diff.why)
         message = f"more calls may be decided differently than could be compared ({reasons})"
@@ -58,9 +72,9 @@ def diff_results(report: Report) -> list[Result]:
     return results
 
 
-def _beyond(one: Excess, readings: tuple[str, ...]) -> Result:
+def _beyond(one: Excess, readings: tuple[str, ...], spans: Spans) -> Result:
     difference = one.difference
-    place, end = _where(difference.after, difference.before)
+    place, end = _where(difference.after, difference.before, spans)
     call = quoted([call_text(difference.tool, difference.call)])
     chain = f"`{chain_text(one.chain)}`" + ("" if len(readings) > 1 else f" ({readings[0]} only)")
     message = f"{call} gets {difference.after.effect}, in {chain}"
@@ -77,31 +91,40 @@ def _changed_file(report: Report) -> Place | None:
     return Place(files[0].path) if files else None
 
 
-def _change(what: str, group: Told, elsewhere: Place | None) -> Result:
+def _change(what: str, group: Told, elsewhere: Place | None, spans: Spans) -> Result:
     change = group.lead
     first, *rest = group.in_order
     chains = f"`{chain_text(first)}`" + (f" and {count(len(rest), 'more chain')}" if rest else "")
     readings = "" if len(group.readings) > 1 else f" ({next(iter(group.readings))} only)"
     decisions = verdict(change)
-    place, end = _where(change.difference.after, change.difference.before)
+    place, end = _where(change.difference.after, change.difference.before, spans)
     place = place or elsewhere
     if decisions is None:
         return Result(what, _LEVELS[what], headline(group), chains + readings, place, end)
     before, after = decisions
+    if len(group.by_effect) > 1:
+        message = f"{pool_headline(group)}: {quoted(list(group.calls))}, in {chains}"
+        by_effect = sorted(group.by_effect.items(), reverse=True)
+        said = "; ".join(f"{effect} {quoted(list(calls))}" for effect, calls in by_effect)
+        return Result(what, _LEVELS[what], message + readings, said, place, end)
     message = f"{before.effect} -> {after.effect}: {quoted(list(group.calls))}, in {chains}"
     agent = change.chain[-1]
     detail = f"before: {_why(before, agent)}\nafter: {_why(after, agent)}"
     return Result(what, _LEVELS[what], message + readings, detail, place, end)
 
 
-def _where(*decisions: Decision) -> tuple[Place | None, tuple[int, int] | None]:
+def _where(
+    after: Decision, before: Decision, spans: Spans
+) -> tuple[Place | None, tuple[int, int] | None]:
     """Return where the first rule stands that somebody wrote, as it is now or was before."""
-    now = next((one for one in decisions[0].because if one.place), None)
+    now = next((one for one in after.because if one.place), None)
     if now is not None and now.place is not None:
+        if now in spans:
+            return now.place, end_of(spans[now])
         line, column = now.place.line, now.place.column
         return now.place, (line, column + max(len(now.rule), 1))
     # The line is of the old text: only the file is still the same.
-    was = next((one.place for one in decisions[1].because if one.place), None)
+    was = next((one.place for one in before.because if one.place), None)
     return (Place(was.file), None) if was is not None else (None, None)
 
 

@@ -15,6 +15,7 @@ from policy.render.changes import (
     beyond,
     churn_words,
     headline,
+    pool_headline,
     summary,
     told,
     verdict,
@@ -37,6 +38,7 @@ _COLUMN = 9
 def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
     """Return *report* as lines that fit *page*; *everything* leaves no list short."""
     lines: list[str] = []
+    told_why: set[tuple[str, ...]] = set()  # why a comparison is not exact is said once
     for what, title in MEANINGS.items():
         groups = told(report, what)
         if not groups:
@@ -44,7 +46,7 @@ def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
         lines += [page.paint(f"{title} ({amount(groups)})", title.partition(":")[0]), ""]
         most = len(groups) if everything else _MOST_CHANGES
         for group in groups[:most]:
-            lines += [*_group(group, report, page, everything=everything), ""]
+            lines += [*_group(group, report, page, told_why, everything=everything), ""]
         if rest := groups[most:]:
             lines += [page.paint(f"  … {amount(rest, 'more change')}, shown with --all", "dim"), ""]
     lines += _beyond(report, page, everything=everything)
@@ -54,7 +56,9 @@ def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _group(group: Told, report: Report, page: Page, *, everything: bool) -> list[str]:
+def _group(
+    group: Told, report: Report, page: Page, told_why: set[tuple[str, ...]], *, everything: bool
+) -> list[str]:
     change = group.lead
     lines = _head(group, page, everything=everything)
     lines += _chains(group, page, everything=everything)
@@ -63,14 +67,29 @@ def _group(group: Told, report: Report, page: Page, *, everything: bool) -> list
         agent = change.chain[-1]
         sides = zip(("before", "after"), decisions, report.spans, strict=True)
         for title, decision, spans in sides:
-            lines += _why(title, decision, agent, spans, page)
+            if len(group.by_effect) > 1 and (title == "after") is change.widened:
+                lines += _pool(title, group, page, everything=everything)
+            else:
+                lines += _why(title, decision, agent, spans, page)
     elif group.grants is not None and not group.renamed:
         lines += _grants(group.grants, "it may" if change.widened else "it could", page)
     if len(group.readings) == 1:
         lines.append(f"{_label('reading')}{next(iter(group.readings))} only")
-    if not change.exact:
+    if not change.exact and change.why not in told_why:
+        told_why.add(change.why)
         said = f"not exactly: further calls may differ ({'; '.join(change.why)})"
         lines += page.prose(said, _label("compared"))
+    return lines
+
+
+def _pool(title: str, group: Told, page: Page, *, everything: bool) -> list[str]:
+    """Return the calls of tools that come or go, by what they get."""
+    lines: list[str] = []
+    most = None if everything else _MOST_CALLS
+    for effect in sorted(group.by_effect, reverse=True):
+        word = page.effect(effect) + " " * (7 - len(effect.value))
+        head = _label("" if lines else title) + word
+        lines += page.flow(listed([*group.by_effect[effect]], most), head)
     return lines
 
 
@@ -101,6 +120,8 @@ def _head(group: Told, page: Page, *, everything: bool) -> list[str]:
     if change.what != "rule":
         most = len(group.calls) if everything else _MOST_CALLS
         return page.prose(headline(group, most), "  ", indent=4, style="bold")
+    if len(group.by_effect) > 1:
+        return page.prose(pool_headline(group), "  ", indent=4, style="bold")
     before, after = change.difference.before.effect, change.difference.after.effect
     arrow = f"{page.effect(before)} -> {page.effect(after)}"
     names = listed(list(group.calls), None if everything else _MOST_CALLS)

@@ -13,7 +13,7 @@ from policy import catalogue
 from policy.finding import Finding, Severity
 from policy.source import Place, Span, visible
 
-__all__ = ["Result", "Rule", "of_finding", "rules_of"]
+__all__ = ["Result", "Rule", "end_of", "of_finding", "rules_of"]
 
 
 @attrs.frozen
