@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -488,17 +489,32 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
     assert process.returncode == 141
 
 
-def test_checking_needs_neither_audit_nor_diff_nor_cattrs() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "unneeded"),
+    [
+        (["--help"], ["attrs", "argparse", "policy.errors"]),
+        (["check", "team", "Read(a)"], ["policy.audit", "policy.diff", "policy.lint", "policy.codec", "cattrs"]),
+        (["fmt", "--check", "team/team.policy"], ["policy.minimal", "policy.lint", "policy.audit"]),
+        (["rule", "shadowed-rule"], ["policy.hosts", "policy.workspace", "lark"]),
+        (["audit", "team"], ["policy.render.html", "policy.review"]),
+    ],
+)  # fmt: skip
+def test_a_verb_loads_nothing_that_it_does_not_need(arguments, unneeded) -> None:
     script = (
-        "import sys; from policy.cli import main; main(['check', 'team', 'Read(a)']);"
-        "print([m for m in ('policy.audit', 'policy.diff', 'cattrs', 'policy.codec')"
-        " if m in sys.modules])"
+        "import sys; from policy.cli import main; main(sys.argv[2:]);"
+        "print([m for m in sys.argv[1].split() if m in sys.modules])"
     )
     environment = {**os.environ, "PYTHONPATH": str(FIXTURES.parent)}
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, " ".join(unneeded), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.splitlines()[-1] == "[]"
+    for module in unneeded:
+        assert find_spec(module) is not None
 
 
 def test_colour_is_for_terminals_and_can_be_forced_and_refused(run, monkeypatch) -> None:

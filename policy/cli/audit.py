@@ -18,7 +18,6 @@ from policy.render.as_json import dumps
 from policy.render.audit_json import audit_json
 from policy.render.audit_markdown import audit_markdown
 from policy.render.audit_text import audit_text
-from policy.render.html import audit_html
 from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
@@ -69,6 +68,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
         case "json":
             console.write(dumps(audit_json(audited)) + "\n")
         case "html":
+            # The page is the one form that needs it.
+            from policy.render.html import audit_html  # noqa: PLC0415
+
             console.write(audit_html(audited))
         case "markdown":
             console.write(audit_markdown(audited, everything=options.all))

@@ -16,9 +16,8 @@ from policy.canonical import canonical
 from policy.cli.console import Console
 from policy.documents.text import decode
 from policy.errors import PolicyError
-from policy.files import Folder
+from policy.files import Folder, Tree
 from policy.hosts import notation
-from policy.minimal import Minimal, minimal
 from policy.parse import parse_notation
 from policy.printer import print_document
 from policy.render.layout import Page
@@ -178,7 +177,7 @@ def _minimal(found: _Found, text: str, console: Console) -> str:
     """Return *text*, which is what the file will hold, without the rules it does not need."""
     path = found.path
     if path.name.endswith(notation.SUFFIX):
-        return _told(minimal(Memory({path.name: text}), path.name), console)
+        return _without(Memory({path.name: text}), path.name, console)
     folder = found.folder or Path()
     try:
         name = path.absolute().relative_to(folder.absolute()).as_posix()
@@ -187,11 +186,14 @@ def _minimal(found: _Found, text: str, console: Console) -> str:
         raise PolicyError(
             msg, file=str(path), help="run this in the folder of the project"
         ) from None
-    return _told(minimal(Overlay(Folder(folder), {name: text.encode()}), name), console)
+    return _without(Overlay(Folder(folder), {name: text.encode()}), name, console)
 
 
-def _told(found: Minimal, console: Console) -> str:
-    """Return the text, once it is said of which rules it was not decided."""
+def _without(tree: Tree, name: str, console: Console) -> str:
+    """Return the text of a file without needless rules; say which were not decided."""
+    from policy.minimal import minimal  # noqa: PLC0415  # what is seldom asked for
+
+    found = minimal(tree, name)
     for span in found.undecided:
         text = visible(span.text)
         console.complain(
@@ -206,7 +208,7 @@ def _stream(options: argparse.Namespace, console: Console) -> int:
     printed = print_document(parse_notation(source))
     if options.minimise:
         name = f"stdin{notation.SUFFIX}"
-        printed = _told(minimal(Memory({name: printed}), name), console)
+        printed = _without(Memory({name: printed}), name, console)
     if options.diff:
         _show_diff(source, printed, console)
     elif not options.check:
