@@ -163,30 +163,43 @@ class RuleSet:
         return not self.entries
 
     @cached_property
-    def canonical(self) -> tuple[object, ...]:
-        """Return what equality and the content hash cover."""
-        runs: list[tuple[str, str, set[tuple[object, ...]]]] = []
-        seen: set[tuple[object, ...]] = set()
-        whole: set[object] = set()  # tools of which every call is decided by then
+    def _meaning(self) -> tuple[object, ...]:
+        """What equality covers: runs of entries with one effect, in order."""
+        return self._runs, self.default, self.default_reason
+
+    @cached_property
+    def _runs(self) -> tuple[tuple[Effect, Reason, frozenset[_Said]], ...]:
+        runs: list[tuple[Effect, Reason, set[_Said]]] = []
+        seen: set[_Said] = set()
+        whole: set[str] = set()  # tools of which every call is decided by then
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
-            said: set[tuple[object, ...]] = {
-                (self.dialect.key(entry.tool), entry.field, _pattern_key(entry.pattern))
-                for entry in entries
-            }
+            said = {(self.dialect.key(e.tool), e.field, e.pattern) for e in entries}
             keys = said - seen
             seen |= keys
             kept = {key for key in keys if key[0] not in whole and "*" not in whole}
-            wholly = {key[0] for key in kept if not key[2]}
+            wholly = {key[0] for key in kept if key[2] is None}
             whole |= wholly
             # Beside an entry for every call of a tool its neighbours add nothing.
-            kept = {key for key in kept if not key[2] or key[0] not in wholly}
+            kept = {key for key in kept if key[2] is None or key[0] not in wholly}
             if "*" in wholly:
-                kept = {key for key in kept if key[0] == "*" and not key[2]}
-            if kept and runs and runs[-1][:2] == (effect.value, reason.value):
+                kept = {key for key in kept if key[0] == "*" and key[2] is None}
+            if kept and runs and runs[-1][:2] == (effect, reason):
                 runs[-1][2].update(kept)
             elif kept:
-                runs.append((str(effect.value), str(reason.value), kept))
-        ordered = tuple((effect, why, tuple(sorted(kept, key=_text))) for effect, why, kept in runs)
+                runs.append((effect, reason, kept))
+        return tuple((effect, reason, frozenset(kept)) for effect, reason, kept in runs)
+
+    @cached_property
+    def canonical(self) -> tuple[object, ...]:
+        """What the content hash covers: the same in the order of its text."""
+        ordered = tuple(
+            (
+                effect.value,
+                reason.value,
+                tuple(sorted(((t, f, _pattern_key(p)) for t, f, p in said), key=_text)),
+            )
+            for effect, reason, said in self._runs
+        )
         return ordered, self.default.value, self.default_reason.value
 
     @cached_property
@@ -207,9 +220,7 @@ class RuleSet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RuleSet):
             return NotImplemented
-        return self is other or (
-            self.canonical == other.canonical and self.dialect == other.dialect
-        )
+        return self is other or (self._meaning == other._meaning and self.dialect == other.dialect)
 
     def __repr__(self) -> str:
         rules = len(self.entries)
@@ -218,11 +229,14 @@ class RuleSet:
 
     @cached_property
     def _hash(self) -> int:
-        return hash(self.canonical)
+        return hash(self._meaning)
 
     def __hash__(self) -> int:
         return self._hash
 
+
+# Of one entry: tool, field and pattern.
+_Said = tuple[str, str, Pattern | None]
 
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 

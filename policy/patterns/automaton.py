@@ -100,9 +100,11 @@ def _needed(nodes: Collection[_Node]) -> tuple[_Node, ...]:
     # part does so for the nodes of its part only.
     loops: dict[int, int] = {}
     for node in nodes:
-        if node.loop in _LOOPING:
+        if node.loop is Gap.ANY or node.loop is Gap.PART:
             stretch = node.line if node.loop is Gap.ANY else -node.part
             loops[stretch] = max(loops.get(stretch, 0), node.depth)
+    if not loops or len(nodes) == 1:
+        return tuple(nodes)
     return tuple(
         node
         for node in nodes
@@ -136,14 +138,21 @@ class State:
         self.key = key
         self._automaton = automaton
         self._nodes = nodes
-        self.first = min((node.accept for node in nodes), default=NO_MATCH)
         self.alive = bool(nodes)
+        first = below = NO_MATCH
+        flagged = hoping = False
+        for node in nodes:
+            first = min(first, node.accept)
+            below = min(below, node.first)
+            flagged = flagged or node.flag
+            hoping = hoping or node.hopes
+        self.first = first
+        self.flagged = flagged
         # A match inside an ANY loop survives every further character.
-        stays = any(node.loop is Gap.ANY and node.accept == self.first for node in nodes)
-        hopes = min((node.first for node in nodes), default=NO_MATCH)
-        self.flagged = any(node.flag for node in nodes)
         self.final = not nodes or (
-            stays and hopes >= self.first and not any(node.hopes for node in nodes)
+            below >= first
+            and not hoping
+            and any(node.loop is Gap.ANY and node.accept == first for node in nodes)
         )
 
     def after(self, character: str) -> State:
@@ -333,9 +342,10 @@ class Automaton:
             nodes[node.number] = node
             if node.letters is None:
                 self._build(node)
-            entered.extend(child for gap, child in node.gaps.items() if gap is not Gap.ONE)
+            if node.gaps:
+                entered.extend(child for gap, child in node.gaps.items() if gap is not Gap.ONE)
         needed = _needed(nodes.values())
-        key = frozenset(node.number for node in needed)
+        key = frozenset(nodes if len(needed) == len(nodes) else [node.number for node in needed])
         state = self._states.get(key)
         if state is None:
             state = self._states[key] = State(self, needed, key)
@@ -362,12 +372,12 @@ class Automaton:
                 if node.deepened is not None:
                     entered.append(node.deepened)
                 continue
-            one = node.gaps.get(Gap.ONE)
-            if one is not None:
+            if node.gaps and (one := node.gaps.get(Gap.ONE)) is not None:
                 entered.append(one)
-            for group, child in node.sets.items():
-                if (character in group.characters) is not group.negated:
-                    entered.append(child)
+            if node.sets:
+                for group, child in node.sets.items():
+                    if (character in group.characters) is not group.negated:
+                        entered.append(child)
         if self._remembered > limits.CACHE_ENTRIES:
             self._forget()
         self._remembered += 1

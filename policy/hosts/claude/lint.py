@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from policy.effect import Effect
@@ -21,7 +22,7 @@ from policy.hosts.claude.settings import Settings
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import freeze, named
 from policy.patterns.search import fresh_character
-from policy.source import Span
+from policy.source import Place, Span
 from policy.syntax import Matcher, Presence
 
 __all__ = ["agent_findings", "settings_findings"]
@@ -225,7 +226,11 @@ def _shadowed(session: Session, files: list[Settings]) -> Iterator[Finding]:
         and (pattern := line.entry.pattern) is not None
     ]
     exactly = {line.entry.pattern for line in commands if _is_exact(line, Effect.DENY)}
-    spans = {(rule.text, rule.span.place): rule.span for each in files for rule in each.rules}
+
+    @cache
+    def spans() -> dict[tuple[str, Place], Span]:
+        return {(rule.text, rule.span.place): rule.span for each in files for rule in each.rules}
+
     everything = [line.entry.pattern for line in session.lines if line.entry.pattern is not None]
     fresh = fresh_character(named(everything))
     automaton = Automaton([pattern.tokens for pattern in denied])
@@ -233,17 +238,19 @@ def _shadowed(session: Session, files: list[Settings]) -> Iterator[Finding]:
         entry = line.entry
         if entry.pattern is None or entry.place is None or entry.field:
             continue
+        allows, asks = entry.effect is Effect.ALLOW, _is_exact(line, Effect.ASK)
+        if not (allows or asks):
+            continue
         covered = bool(denied) and automaton.first(freeze(entry.pattern, fresh)) != NO_MATCH
-        span = spans.get((entry.rule, entry.place))
-        if entry.effect is Effect.ALLOW and (covered or entry.pattern in exactly):
+        if allows and (covered or entry.pattern in exactly):
             message = f"`{entry.rule}` allows nothing: a rule of `deny` covers it"
-            yield _warn("deny-shadowed-allow", message, span)
-        elif covered and _is_exact(line, Effect.ASK) and entry.pattern not in exactly:
+            yield _warn("deny-shadowed-allow", message, spans().get((entry.rule, entry.place)))
+        elif covered and asks and entry.pattern not in exactly:
             yield _warn(
                 "ask-weakens-deny",
                 f"`{entry.rule}` is asked for although a rule of `deny` covers it: the host takes"
                 " a rule of `ask` without a star first",
-                span,
+                spans().get((entry.rule, entry.place)),
                 help="leave the rule out, or deny the command without a star as well",
             )
 

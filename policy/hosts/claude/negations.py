@@ -25,7 +25,7 @@ from policy.patterns.members import members
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry
 
-__all__ = ["Opening", "opened"]
+__all__ = ["Opening", "negates", "opened"]
 
 _DEEP: Final = "**"
 _FRESH: Final = "\ue000"
@@ -57,6 +57,11 @@ class Opening:
             ),
             *rule,
         )
+
+
+def negates(rule: Written) -> bool:
+    """Return whether a rule opens what rules before it shut."""
+    return rule.text.startswith(("Read(!", "Edit(!"))
 
 
 def opened(rule: Written, later: Iterable[Written], anchors: Anchors) -> Opening | None:

@@ -20,7 +20,7 @@ from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.lines import Line, Lines, Scope
-from policy.hosts.claude.negations import opened
+from policy.hosts.claude.negations import negates, opened
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
@@ -126,7 +126,8 @@ def session(
     home = options.home or "/@home"
     if options.os == "windows":
         cwd, home = slashed_path(cwd), slashed_path(home)
-    lines = Lines()
+    lines: list[Line] = []
+    findings = [finding for each in settings for finding in each.findings]
     folders = [cwd]
     reopened: list[tuple[Entry, ...]] = []
     for each in settings:
@@ -140,18 +141,21 @@ def session(
         )
         trusted = options.trusted or not _needs_trust(each.scope, options)
         rules = [r for r in each.rules if not managed_only or _kept(each.scope, r.effect)]
+        negations = [(number, rule) for number, rule in enumerate(rules) if negates(rule)]
         for number, rule in enumerate(rules):
             found = read_rule(rule.text, rule.span, rule.effect, scope)
-            opening = opened(rule, rules[number + 1 :], anchors)
+            findings += found.findings
+            later = [negation for at, negation in negations if at > number]
+            opening = opened(rule, later, anchors) if later else None
             if opening is not None:
                 reopened.append(opening.entries(found))
-                found = Lines((), found.findings)
-            lines += (
-                found if trusted or rule.effect is not Effect.ALLOW else Lines((), found.findings)
-            )
+            elif trusted or rule.effect is not Effect.ALLOW:
+                lines += found.lines
         if trusted:
             folders += (_folder(name, cwd, home) for name in each.folders)
-    lines += _skill_lines(options, skills, Anchors(cwd, home, cwd), agents)
+    skilled = _skill_lines(options, skills, Anchors(cwd, home, cwd), agents)
+    lines += skilled.lines
+    findings += skilled.findings
     no_auto = any(each.no_auto for each in settings)
     mode = options.mode or next((each.mode for each in settings if each.mode), "default")
     if mode == "manual" or (mode == "auto" and no_auto):
@@ -161,7 +165,7 @@ def session(
     offered = [each.tools for each in settings if each.tools is not None]
     return Session(
         options,
-        lines.lines,
+        tuple(lines),
         tuple(reopened),
         tuple(dict.fromkeys(folders)),
         mode,
@@ -172,7 +176,7 @@ def session(
         no_auto,
         not any(each.unknown or (each.unreadable and each.scope == "managed") for each in settings),
         any(each.reads_inside for each in settings),
-        tuple(finding for each in settings for finding in each.findings) + lines.findings,
+        tuple(findings),
     )
 
 
