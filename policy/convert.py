@@ -16,13 +16,16 @@ from typing import Final
 import attrs
 
 from policy.about import About, about
+from policy.across import Known
 from policy.chain import Chain, SpawnDenied
+from policy.common_words import in_common
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files import Memory
 from policy.hosts import FRONT_ENDS, notation
-from policy.losses import Known, Loss, Side, Unproven, losses
-from policy.portable import Dropped, Portable, Written, in_common, said
+from policy.listing import said
+from policy.losses import Loss, Side, Unproven, losses
+from policy.portable import Dropped, Portable, Written
 from policy.project import FrontEnd, Project
 from policy.reach import Reach, reach
 from policy.table import Table

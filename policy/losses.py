@@ -10,28 +10,24 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain as chained
-from itertools import islice, product
 from typing import Final
 
 import attrs
 
+from policy.across import Known, is_read
 from policy.chain import SPAWN_TOOL, Chain, SpawnDenied
-from policy.compare import Comparison, Difference, compare
-from policy.compare import Known as Lines
+from policy.common_words import in_common
+from policy.compare import Difference
 from policy.decision import Decision, Reason
-from policy.dialect import ArgumentKind, Dialect
+from policy.dialect import Dialect
 from policy.effect import Effect
-from policy.lookup import Lookup
 from policy.names import Tools, compare_others
-from policy.patterns.pattern import freeze
-from policy.portable import in_common
 from policy.project import Project
-from policy.row import Row
 from policy.table import Table
 from policy.telling import internal_tools
-from policy.witness import Call, witness_call
+from policy.witness import Call
 
-__all__ = ["Known", "Loss", "Losses", "Side", "Unproven", "losses"]
+__all__ = ["Loss", "Losses", "Side", "Unproven", "losses"]
 
 
 @attrs.frozen
@@ -113,68 +109,6 @@ class Side:
         return chain
 
 
-@attrs.frozen
-class Known:
-    """Comparisons that were made: tables of many positions say the same of a tool."""
-
-    lines: Lines = attrs.field(factory=dict)
-    _found: dict[object, Comparison] = attrs.field(factory=dict)
-
-    def compare(self, tool: str, before: Lookup, after: Lookup) -> Comparison:
-        """Return how calls of *tool* differ, as far as the source's host can read them."""
-        key = (tool, _manner(before), _manner(after))
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = _compared(tool, before, after, self.lines)
-        return found
-
-
-def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Comparison:
-    rows = [[row for row, _ in lookup.rows] for lookup in (before, after)]
-    kinds = {row.argument.kind for row in chained(*rows)}
-    if len(kinds) > 1:
-        why = () if _finite(rows[1], after) else (_TRIED_ONLY,)
-        return Comparison(tuple(_tried(tool, before, after)), why)
-    found = compare(tool, before, after, lines)
-    differences = list(filter(_is_read, found.differences))
-    exact = found.exact and not _knows_more(*rows)
-    if exact or not _may_widen(before, after):
-        return Comparison(tuple(differences))
-    differences += _tried(tool, before, after)
-    return Comparison(tuple(differences), (_WHY.get(next(iter(kinds), None), _OTHERWISE),))
-
-
-def _knows_more(before: list[Row], after: list[Row]) -> bool:
-    """Return whether a host lets programs run without a rule that the other may not."""
-    programs = [{row.ruleset.dialect.shell.programs for row in rows} for rows in (before, after)]
-    return any(programs[1]) and programs[0] != programs[1]
-
-
-def _manner(lookup: Lookup) -> object:
-    """Return what decides every call of a tool."""
-    constant = lookup.constant
-    if constant is not None:
-        return constant.effect, constant.reason
-    return lookup.floor, tuple(_row(row) for row, _ in lookup.rows)
-
-
-def _row(row: Row, *, beside: bool = True) -> object:
-    shell = row.ruleset.dialect.shell
-    entries = tuple(
-        (entry.pattern, entry.field, entry.effect, entry.reason) for entry in row.entries
-    )
-    opened = {shell.output, shell.input, shell.reads, shell.writes, shell.removes} - {""}
-    # What a command opens is decided by what is said of files.
-    files = sorted(opened) if beside and row.argument.kind is ArgumentKind.COMMAND else ()
-    return (
-        entries,
-        row.default.effect,
-        row.default.reason,
-        row.ruleset.dialect,
-        tuple(_row(row.ruleset.row(tool), beside=False) for tool in files),
-    )
-
-
 # Positions of both sides that are compared before the rest is left out.
 _POSITIONS: Final = 3_000
 # Agents of a chain, beyond which how many there are no longer counts.
@@ -245,7 +179,6 @@ class _Walk:
         self._seen: set[object] = set()
         self._found: dict[object, list[tuple[tuple[str, ...], Difference]]] = {}
         self._compared: dict[object, tuple[Difference, ...]] = {}
-        self._tables: dict[object, Table] = {}
 
     def start(self, agent: str) -> None:
         """Take in the chain of *agent* alone."""
@@ -312,10 +245,10 @@ class _Walk:
 
     def _in_common(self, table: Table, side: Side) -> Table:
         key = (side.project.host, table.use.sets)
-        found = self._tables.get(key)
+        found = self._known.tables.get(key)
         if found is None:
             found = in_common(Table(table.use), side.counterparts, self.common)
-            self._tables[key] = found
+            self._known.tables[key] = found
         return found
 
     def _differences(self, before: Table, after: Table) -> tuple[Difference, ...]:
@@ -341,76 +274,13 @@ class _Walk:
                 self._doubt(tool, why)
         lookups = before.lookup, after.lookup
         others = compare_others(sets, tools, lookups, self._known.lines)
-        read = filter(_is_read, others.differences)
+        read = filter(is_read, others.differences)
         yield from (one for one in read if one.tool not in left_out)
         if not (others.exact and tools.exact):
             self._doubt("*", "tools that neither host knows are told apart in another way")
 
     def _doubt(self, tool: str, why: str) -> None:
         self.unproven[Unproven(tool, why)] = None
-
-
-_TRIED_ONLY: Final = "its argument is read in another way; calls were tried"
-_OTHERWISE: Final = "its argument is read in another way; what rules say of it was compared"
-_WHY: Final[Mapping[ArgumentKind | None, str]] = {
-    ArgumentKind.COMMAND: "commands are taken apart in another way; simple ones were compared",
-}
-
-
-def _may_widen(before: Lookup, after: Lookup) -> bool:
-    """Whether anything may be granted beyond what is granted for sure."""
-    least = before.constant.effect if before.constant is not None else Effect.DENY
-    most = after.constant.effect if after.constant is not None else after.floor
-    return least < most
-
-
-def _finite(rows: list[Row], lookup: Lookup) -> bool:
-    """Whether a side grants a few texts and no others, so that trying these is a proof."""
-    if lookup.constant is not None:
-        return lookup.constant.effect is Effect.DENY
-    for row in rows:
-        granting = [entry for entry in row.entries if entry.effect is not Effect.DENY]
-        whole = row.argument.kind is not ArgumentKind.COMMAND
-        exact = all(entry.pattern is not None and entry.pattern.exact for entry in granting)
-        if whole and exact and row.default.effect is Effect.DENY:
-            return True
-    return False
-
-
-# What stands around a text that a rule speaks of, and may make it another thing.
-_FORMS: Final = ("{}", "{} && {}", "{}; zz", "zz; {}", "{} > zz", "{}\nzz", "$({})", "{} 'a\nb'")
-_TRIED: Final = 400
-
-
-def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
-    """Yield what differs of calls that the lines of both speak of, once for each direction."""
-    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
-    commands = any(row.argument.kind is ArgumentKind.COMMAND for row in rows)
-    calls: dict[str, Call] = {}
-    for row in rows:
-        texts = dict.fromkeys(
-            freeze(entry.pattern, word)
-            for entry in islice(row.entries, _TRIED)
-            if entry.pattern is not None and not entry.field
-            for word in ("x", "", "a/b", "/x")
-        )
-        texts.update(dict.fromkeys(row.ruleset.dialect.shell.programs if commands else ()))
-        for text, form in product((*texts, "zz"), _FORMS if commands else ("{}",)):
-            call = witness_call(row.ruleset.dialect, row.argument, form.format(text, text))
-            calls.setdefault(str(call), call)
-    directions: set[tuple[Effect, Effect]] = set()
-    for call in calls.values():
-        decisions = before.decide_anew(call), after.decide_anew(call)
-        effects = decisions[0].effect, decisions[1].effect
-        found = Difference(tool, call, *decisions)
-        if effects[0] is not effects[1] and effects not in directions and _is_read(found):
-            directions.add(effects)
-            yield found
-
-
-def _is_read(difference: Difference) -> bool:
-    # What the source's host cannot read is no call of its tool.
-    return difference.before.reason not in (Reason.MALFORMED, Reason.TOO_LONG)
 
 
 def _spawned(chain: Chain, agent: str) -> Chain | None:

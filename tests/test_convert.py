@@ -257,6 +257,111 @@ def test_what_is_lost_is_told_and_true_at_length(host: str, text: str) -> None:
     check(text, host)
 
 
+# --- generated files of hosts ---------------------------------------------------------
+
+
+def _some(*texts: str, most: int = 4) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(texts), max_size=most, unique=True)
+
+
+@st.composite
+def claude_files(draw) -> dict[str, str]:
+    rules = (
+        "Bash(a)", "Bash(a:*)", "Bash(ls *)", "Read(a/**)", "Read(//c)", "Edit(a)", "Edit", "Write",
+        "WebFetch(domain:a.b)", "WebFetch", "mcp__a__b", "Grep",
+    )  # fmt: skip
+    permissions: dict[str, object] = {
+        "allow": draw(_some(*rules)),
+        "ask": draw(_some(*rules, most=2)),
+        "deny": draw(_some(*rules, "mcp__*", "Bash", "Agent(two)", most=2)),
+        "defaultMode": draw(st.sampled_from(["default", "acceptEdits", "dontAsk"])),
+    }
+    tools = draw(_some("Read", "Bash", "Edit", "Agent", "mcp__a__b", "WebFetch"))
+    return {
+        ".claude/settings.json": json.dumps({"permissions": permissions}),
+        ".claude/agents/one.md": f"---\nname: one\ndescription: x\ntools: {json.dumps(tools)}\n---\n",
+        ".claude/agents/two.md": "---\nname: two\ndescription: x\ndisallowedTools: Bash\n---\n",
+    }
+
+
+@st.composite
+def zeph_files(draw) -> dict[str, str]:
+    names = ("bash", "read", "edit", "Bash(a *)", "grep", "fetch", "mcp__a__b", "shell", "*")
+    files = {}
+    for name in ("one", "two"):
+        key = draw(st.sampled_from(["allow", "deny"]))
+        lists = {key: draw(_some(*names)), "except": draw(_some(*names, most=2))}
+        tools = json.dumps(lists)
+        files[f".zeph/agents/{name}.md"] = (
+            f"---\nname: {name}\ndescription: x\ntools: {tools}\n---\n"
+        )
+    return files
+
+
+@st.composite
+def a3s_files(draw) -> dict[str, str]:
+    rules = (
+        "Bash(a:*)", "Bash(a)", "Bash(ls *)", "bash", "read", "Read(a/**)", "write", "search",
+        "web_fetch", "mcp__a", "*", "lane:query",
+    )  # fmt: skip
+
+    def block(indent: str) -> str:
+        lists = {key: draw(_some(*rules, most=3)) for key in ("deny", "allow", "ask")}
+        lines = [f"{indent}{key}: {json.dumps(found)}" for key, found in lists.items()]
+        default = draw(st.sampled_from(["deny", "ask", "allow"]))
+        return "\n".join([*lines, f"{indent}default_decision: {default}", ""])
+
+    session = 'version: "9.0"\npermissions:\n' + block("  ")
+    agent = "name: one\ndescription: x\npermissions:\n" + block("  ")
+    return {"a3s.session.yaml": session, ".a3s/agents/one.yaml": agent}
+
+
+@st.composite
+def pikuri_files(draw) -> dict[str, str]:
+    own = draw(_some("read", "bash", "write", "grep"))
+    theirs = [tool for tool in draw(_some("fetch", "edit", "web_search")) if tool not in own]
+    lines = ["host: main", draw(st.sampled_from(["workspace: allow_all", "confirmer: terminal"]))]
+    lines += ["register:", "  - tool: glob"]
+    lines += [f"  - tool: {tool}" for tool in own] + [f"  - sub_agent_tool: {t}" for t in theirs]
+    names = json.dumps([*own[:1], *theirs])
+    lines += ["  - personas:", f"      - {{name: one, description: x, tool_names: {names}}}"]
+    return {"pikuri.host.yaml": "\n".join([*lines, ""])}
+
+
+_FILES = {
+    "claude-code": claude_files(),
+    "zeph": zeph_files(),
+    "a3s": a3s_files(),
+    "pikuri": pikuri_files(),
+}
+
+
+def check_files(files: dict[str, str], host: str, to: str) -> None:
+    (conversion,) = convert(Memory(files), to)
+    source, target = project_of(files, host), project_of(dict(conversion.files), to)
+    assert_losses_are_true(conversion, source, target)
+    assert_losses_are_complete(conversion, source, target, CALLS, ["one", "two"])
+    assert not conversion.looser, "where it can say less it does"
+
+
+@pytest.mark.parametrize("host", ["zeph", "a3s", "pikuri"])
+@given(data=st.data())
+@settings(_FEW, max_examples=10)
+def test_generated_files_of_a_host_become_our_own(host: str, data) -> None:
+    check_files(data.draw(_FILES[host]), host, "policy")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", _FILES)
+@pytest.mark.parametrize("to", hosts())
+@given(data=st.data())
+@settings(_FEW, max_examples=15)
+def test_generated_files_of_every_host_become_those_of_every_other(
+    host: str, to: str, data
+) -> None:
+    check_files(data.draw(_FILES[host]), host, to)
+
+
 # --- files of hosts --------------------------------------------------------------------
 
 _SOURCES = [

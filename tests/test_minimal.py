@@ -164,6 +164,16 @@ def test_files_of_hosts_lose_items_of_their_lists_and_nothing_else(path, written
     assert minimal(Memory({path: left}), path).removed == ()
 
 
+def test_a_rule_with_examples_is_not_taken_from_above_them() -> None:
+    text = (
+        "agent a {\n    allow     Read\n    allow     Read(src/**)\n"
+        "    expect    allow Read(src/a)\n}\n"
+    )
+    assert shortest(text) == text
+    text = text.replace("Read(src/**)", "Read(src/**), Edit")
+    assert shortest(text) == text, "the example says that this rule decides"
+
+
 def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:
     import policy.minimal as module
     from policy.diff import Diff

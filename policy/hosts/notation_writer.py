@@ -6,7 +6,8 @@ allowed: what a host asks for only where nothing else is allowed is denied here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 import attrs
@@ -60,7 +61,7 @@ class _Writer:
 
 def _agent(agent: Agent, portable: Portable, dropped: list[Dropped]) -> Iterator[str]:
     rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
-    _tools(agent, portable, rules, dropped)
+    _tools(agent, rules, dropped)
     _starts(agent, portable, rules)
     yield f"agent {print_name(agent.name)} {{"
     for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY):
@@ -85,7 +86,7 @@ def _agent(agent: Agent, portable: Portable, dropped: list[Dropped]) -> Iterator
 _Rules = dict[Effect, list[str]]
 
 
-def _tools(agent: Agent, portable: Portable, rules: _Rules, dropped: list[Dropped]) -> None:
+def _tools(agent: Agent, rules: _Rules, dropped: list[Dropped]) -> None:
     if agent.otherwise is Effect.ALLOW:
         rules[Effect.ALLOW].append("*")
     granting = [*_globs(agent, rules)]
@@ -93,7 +94,7 @@ def _tools(agent: Agent, portable: Portable, rules: _Rules, dropped: list[Droppe
         around = [e for glob, e in granting if glob_pattern(glob).matches(tool)]
         around += [Effect.ALLOW] if agent.otherwise is Effect.ALLOW else []
         try:
-            for effect, matcher in _tool(tool, said, around, portable):
+            for effect, matcher in _tool(tool, said, around):
                 rules[effect].append(print_matcher(matcher))
         except PolicyError:
             dropped.append(Dropped(f"`{tool}`, which cannot be written as a tool", agent.name))
@@ -122,9 +123,7 @@ def _globs(agent: Agent, rules: dict[Effect, list[str]]) -> Iterator[tuple[str, 
             yield glob, effect
 
 
-def _tool(
-    tool: str, said: Said, around: list[Effect], portable: Portable
-) -> Iterator[tuple[Effect, Matcher]]:
+def _tool(tool: str, said: Said, around: list[Effect]) -> Iterator[tuple[Effect, Matcher]]:
     parse_matcher(tool)
     whole = Matcher(tool, span=Source("<rule>", tool).whole())
     constant = said.constant
@@ -139,7 +138,7 @@ def _tool(
         # Asked for first, all of it would be; and what a host asks for unbidden goes with it.
         default = Effect.DENY
         lists[Effect.ASK] = [line for line in lists[Effect.ASK] if line.written]
-    rules = {e: [*spelled(tool, lists[e], e, portable)] for e in Effect if e is not default}
+    rules = {e: _spelled(tool, tuple(lists[e]), e) for e in Effect if e is not default}
     granted = default is not Effect.DENY or rules.get(Effect.ASK) or rules.get(Effect.ALLOW)
     if whole in rules.get(Effect.DENY, ()) or not granted or (around and default is Effect.DENY):
         if around:
@@ -149,45 +148,41 @@ def _tool(
         yield default, whole
     yield from ((effect, matcher) for effect, matchers in rules.items() for matcher in matchers)
     if default is Effect.DENY:
-        denied = spelled(tool, lists[Effect.DENY], Effect.DENY, portable)
+        denied = _spelled(tool, tuple(lists[Effect.DENY]), Effect.DENY)
         yield from ((Effect.DENY, matcher) for matcher in denied)
 
 
-def spelled(
-    tool: str, lines: Iterable[Line], effect: Effect, portable: Portable
-) -> Iterator[Matcher]:
-    """Yield matchers that say *lines* of one effect: no more where they grant, no less else."""
-    wanted = sorted(lines, key=lambda line: line.pattern.exact)
-    patterns = {
-        field: [one.pattern for one in wanted if one.field == field]
-        for field in dict.fromkeys(one.field for one in wanted)
-    }
+@lru_cache(maxsize=1024)  # most agents of a project have the same lines
+def _spelled(tool: str, lines: tuple[Line, ...], effect: Effect) -> tuple[Matcher, ...]:
+    """Return matchers that say *lines* of one effect: no more where they grant, no less else."""
+    found: dict[int, Matcher] = {}
     done: list[Entry] = []
-    for line in wanted:
-        if any(
-            e.field == line.field and e.pattern and covers(line.pattern, [e.pattern]) for e in done
-        ):
+    # What has a star may say what has none as well; the order stays that of the lines.
+    for number, line in sorted(enumerate(lines), key=lambda pair: pair[1].pattern.exact):
+        if any(_covers(entry, line) for entry in done):
             continue
-        matcher = _matcher(tool, line, effect, portable)
+        matcher = _matcher(tool, line, effect)
         entries = _entries(matcher, effect) if matcher is not None else ()
         if effect is Effect.ALLOW:
-            good = bool(entries) and all(
-                e.field == line.field and e.pattern and covers(e.pattern, patterns[line.field])
-                for e in entries
+            wanted = [one.pattern for one in lines if one.field == line.field]
+            says = bool(entries) and all(
+                e.field == line.field and e.pattern and covers(e.pattern, wanted) for e in entries
             )
-            if matcher is not None and good:
-                done += entries
-                yield matcher
-        elif matcher is not None and any(
-            e.field == line.field and (e.pattern is None or covers(line.pattern, [e.pattern]))
-            for e in entries
-        ):
-            done += entries
-            yield matcher
         else:
-            # What cannot be told apart is denied, or asked for, as a whole.
-            yield Matcher(tool, span=Source("<rule>", tool).whole())
-            return
+            says = any(_covers(entry, line) for entry in entries)
+            if not says:
+                # What cannot be told apart is denied, or asked for, as a whole.
+                return (Matcher(tool, span=Source("<rule>", tool).whole()),)
+        if matcher is not None and says:
+            done += entries
+            found[number] = matcher
+    return tuple(found[number] for number in sorted(found))
+
+
+def _covers(entry: Entry, line: Line) -> bool:
+    if entry.field != line.field:
+        return False
+    return entry.pattern is None or covers(line.pattern, [entry.pattern])
 
 
 def _entries(matcher: Matcher, effect: Effect) -> tuple[Entry, ...]:
@@ -198,21 +193,21 @@ def _entries(matcher: Matcher, effect: Effect) -> tuple[Entry, ...]:
         return ()
 
 
-def _matcher(tool: str, line: Line, effect: Effect, portable: Portable) -> Matcher | None:
-    text = _text(tool, line, effect, portable)
+def _matcher(tool: str, line: Line, effect: Effect) -> Matcher | None:
+    text = _text(tool, line, effect)
     if text is None or not text.strip():
         return None
     source = Source("<rule>", text)
     return Matcher(tool, specifier(tool, text), span=source.whole())
 
 
-def _text(tool: str, line: Line, effect: Effect, portable: Portable) -> str | None:
+def _text(tool: str, line: Line, effect: Effect) -> str | None:
     if line.field:
         value = stars(line.pattern, effect)
         return None if value is None else f"{line.field}:{value}"
     kind = _DIALECT.argument(tool).kind
     if kind is ArgumentKind.PATH:
-        found = path(line.pattern, portable.cwd, portable.home, effect)
+        found = path(line.pattern, _DIALECT.cwd, _DIALECT.home, effect)
         if found is None:
             return None
         anchor, glob = found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from policy.chain import SPAWN_TOOL
 from policy.convert import Conversion
 from policy.decision import Decision
 from policy.losses import Loss
 from policy.render.as_json import Object, because_json
 from policy.render.excerpt import because_line
-from policy.render.layout import Page
+from policy.render.layout import Ink, Page
 from policy.render.markdown import code, item, prose, table
 from policy.render.words import call_text, chain_text, count, explained
 from policy.source import visible
@@ -60,18 +61,33 @@ def _losses(
     if not losses:
         return []
     lines = [page.paint(f"{title} ({len(losses):,})", style), ""]
-    most = len(losses) if everything else _MOST
-    for loss in losses[:most]:
+    groups = _together(losses)
+    most = len(groups) if everything else _MOST
+    for group in groups[:most]:
+        loss = group[0]
         before, after = loss.before, loss.after
         arrow = f"{page.effect(before.effect)} -> {page.effect(after.effect)}"
-        lines.append(f"  {page.paint(call_text(loss.tool, loss.call), 'bold')}  {arrow}")
+        calls = [Ink(call_text(one.tool, one.call), "bold") for one in group]
+        *above, last = page.flow(calls, "  ", indent=4)
+        lines += [*above, f"{last}  {arrow}"]
         lines += page.prose(_chains(loss), _label("chain"))
         lines += _why("before", before, loss.chain[-1], page)
         lines += [*_why("after", after, loss.chain[-1], page), ""]
-    if len(losses) > most:
-        more = f"  … {len(losses) - most:,} more, shown with --all"
+    if rest := groups[most:]:
+        more = f"  … {sum(map(len, rest)):,} more, shown with --all"
         lines += [page.paint(more, "dim"), ""]
     return lines
+
+
+def _together(losses: Iterable[Loss]) -> list[list[Loss]]:
+    """Return the losses, those of agents that can be started alike in one group."""
+    groups: dict[object, list[Loss]] = {}
+    for number, loss in enumerate(losses):
+        effects = loss.before.effect, loss.after.effect
+        is_start = loss.tool == SPAWN_TOOL
+        key: object = (effects, loss.chain, loss.also) if is_start else number
+        groups.setdefault(key, []).append(loss)
+    return list(groups.values())
 
 
 def _why(title: str, decision: Decision, agent: str, page: Page) -> list[str]:
