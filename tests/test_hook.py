@@ -648,6 +648,70 @@ def test_files_are_taken_as_they_were_at_one_moment(tmp_path) -> None:
     assert sorted(sources.files) == [".claude/b.policy", "a.policy"]
 
 
+def test_at_every_moment_of_an_edit_what_both_states_deny_is_denied(session) -> None:
+    """One of two policies denies at every moment, and many threads ask meanwhile."""
+    (session.project / "team.policy").unlink()
+    files = [session.project / "a.policy", session.project / ".claude" / "b.policy"]
+    for file in files:
+        file.write_text(POLICY)
+    ended = threading.Event()
+    found = set()
+
+    def edit() -> None:
+        while not ended.is_set():
+            for one, other in (files, files[::-1]):
+                for file, text in ((one, POLICY), (other, WIDER)):
+                    made = file.with_suffix(".new")
+                    made.write_text(text)
+                    made.replace(file)
+                    ended.wait(0.001)
+
+    def ask() -> None:
+        for _ in range(20):
+            try:
+                found.add(session.bash("git push --force x"))
+            except PolicyError as error:
+                found.add(error.message)
+
+    asking = [threading.Thread(target=ask) for _ in range(4)]
+    editing = threading.Thread(target=edit)
+    for thread in (editing, *asking):
+        thread.start()
+    for thread in asking:
+        thread.join()
+    ended.set()
+    editing.join()
+    assert found - {"the files of the policy change while they are read"} == {"deny"}
+
+
+def test_the_files_that_decide_are_not_written_unasked(session) -> None:
+    session.write("team.policy", "agent main {\n    allow Edit, Write, Read, Bash\n}\n")
+    text = compiled_to_json(policy.load(session.project))
+    file = session.home / "elsewhere" / "policy.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    edit = {"old_string": "a", "new_string": "b"}
+    for options in ((), (str(file),)):
+        for name, effect in {
+            "a.py": "allow",
+            "team.policy": "ask",
+            "TEAM.policy": "ask",
+            ".claude/settings.json": "ask",
+            str(session.home / ".claude" / "b.policy"): "ask",
+            str(session.home / ".config" / "agent-policy" / "cache.key"): "ask",
+            str(file): "ask" if options else "allow",
+        }.items():
+            path = str(session.project / name)
+            found = session.effect("Edit", {"file_path": path, **edit}, *options)
+            # Where the host guards a file too, it is left to the host.
+            assert found == effect or (effect == "allow" and found == ""), name
+        assert session.bash("echo x > team.policy", *options) == "ask"
+        assert session.bash("echo x > a.py", *options) in ("allow", "")
+        assert (
+            session.effect("Read", {"file_path": str(session.project / "team.policy")}) == "allow"
+        )
+
+
 # --- compiled policies -----------------------------------------------------------
 
 

@@ -108,7 +108,7 @@ def socket_path(environment: "dict[str, str]") -> "str | None":
     if not base.startswith("/") or base == "/.cache":
         return None
     package = posix.stat(__file__.rpartition("/")[0])
-    return f"{base}/agent-policy/{package.st_dev:x}-{package.st_ino:x}"
+    return f"{base}/agent-policy-hook/{package.st_dev:x}-{package.st_ino:x}"
 
 
 def variables(names: "tuple[str, ...]") -> "dict[str, str]":

@@ -23,6 +23,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hook.chains import FORK, HOST, chain_of
 from policy.hook.event import Event
+from policy.hook.guarded import guarded
 from policy.hook.spawned import started_by
 from policy.projects import Offered
 from policy.table import Table
@@ -47,13 +48,30 @@ class Answer:
 
 
 @attrs.frozen
+class _Asked:
+    """A call, and everything about it that is not the project's."""
+
+    event: Event
+    types: tuple[str, ...] | None
+    folders: Folders
+    root: str
+    files: tuple[str, ...]
+
+
+@attrs.frozen
 class _Said:
     effect: Effect
     reason: Reason
     message: str = ""
 
 
-def decided(event: Event, projects: Iterable[Offered], folders: Folders, root: str = "") -> Answer:
+def decided(
+    event: Event,
+    projects: Iterable[Offered],
+    folders: Folders,
+    root: str = "",
+    files: tuple[str, ...] = (),
+) -> Answer:
     """Return what the host is told of a call.
 
     Args:
@@ -61,22 +79,24 @@ def decided(event: Event, projects: Iterable[Offered], folders: Folders, root: s
         projects: of every policy that is in force.
         folders: where the call is made.
         root: the agent that the main conversation is.
+        files: what is not written unasked, besides what `guarded` knows.
 
     Raises:
         PolicyError: no policy says anything of this host.
 
     """
-    asked = [project for project in projects if project.host == OURS]
-    declared = [p for p in projects if p.host == HOST and not p.root]
+    found = list(projects)
+    asked = [project for project in found if project.host == OURS]
+    declared = [p for p in found if p.host == HOST and not p.root]
     if not asked and not declared:
         msg = "no policy here says what an agent of this host may do"
         raise PolicyError(msg)
-    types = started_by(event)
     if event.tool in _SPAWNING and event.call.get("subagent_type") is None:
-        call = {**event.call, "subagent_type": event.call.get("agent", _GENERAL)}
-        event = attrs.evolve(event, call=call)
-    ours = [_of(project, event, types, folders, root) for project in asked]
-    theirs = [_of(project, event, types, folders, root) for project in declared]
+        named = {**event.call, "subagent_type": event.call.get("agent", _GENERAL)}
+        event = attrs.evolve(event, call=named)
+    call = _Asked(event, started_by(event), folders, root, files)
+    ours = [_of(project, call) for project in asked]
+    theirs = [_of(project, call) for project in declared]
     strictest = min((*ours, *theirs), key=lambda said: said.effect)
     if strictest.effect is Effect.DENY:
         return Answer(Effect.DENY, strictest.message)
@@ -89,17 +109,13 @@ def decided(event: Event, projects: Iterable[Offered], folders: Folders, root: s
     return Answer(Effect.ALLOW) if silent and event.mode in _PLAIN else Answer()
 
 
-def _of(
-    project: Offered,
-    event: Event,
-    types: tuple[str, ...] | None,
-    folders: Folders,
-    root: str,
-) -> _Said:
+def _of(project: Offered, asked: _Asked) -> _Said:
     """Return what one project says of a call."""
+    event, folders = asked.event, asked.folders
     try:
-        chain = chain_of(project, event, types, root)
-        table = folders.table(chain.table)
+        chain = chain_of(project, event, asked.types, asked.root)
+        own = guarded(chain.table, asked.files) if project.host == OURS else chain.table
+        table = folders.table(own)
         found = [
             _said(table, event.tool, call, table.decide(event.tool, call))
             for call in _spelled(table, event, folders)
@@ -108,7 +124,8 @@ def _of(
             found += _starting(project, chain, event)
     except SpawnDenied as denied:
         return _Said(Effect.DENY, Reason.DEFAULT, spawn_denial(denied))
-    return min(found, key=lambda said: said.effect)
+    # Of two that are equally strict, that which is more than what holds by default.
+    return min(found, key=lambda said: (said.effect, said.reason is Reason.DEFAULT))
 
 
 def _said(table: Table, tool: str, call: dict[str, object], decision: Decision) -> _Said:

@@ -96,7 +96,9 @@ class Decider:
         else:
             found = [self._sources(places, environment)]
         projects = [project for each in found for project in each.projects]
-        return _written(decided(event, projects, self._placed(places, event), options.root))
+        folders = self._placed(places, event)
+        files = _deciding(options, places)
+        return _written(decided(event, projects, folders, options.root, files))
 
     def _file(self, path: Path, places: Places, expected: str) -> Compiled:
         path = places.project / path
@@ -143,6 +145,14 @@ class Decider:
         also = () if real == places.project else (real,)
         folders = Folders(places.project, places.home, also, event.cwd)
         return self._folders.setdefault(folders, folders)
+
+
+def _deciding(options: argparse.Namespace, places: Places) -> tuple[str, ...]:
+    """Return the files that decide, besides those that every project has."""
+    named = [str(places.project / Path(name)) for name in options.files]
+    if places.user:
+        named.append(places.user)
+    return tuple(dict.fromkeys(each for name in named for each in (name, os.path.realpath(name))))
 
 
 def _written(answer: Answer) -> bytes:
