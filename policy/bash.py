@@ -77,7 +77,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
 
 def _mended(source: bytes) -> Iterator[bytes]:
     """Yield what the host takes an unfinished command for. A shell runs nothing of it."""
-    if source.rstrip().endswith(b"|"):
+    if source.rstrip().endswith(b"|") and source.strip() != b"|":
         yield source.rstrip().removesuffix(b"|")
     if b"'" in source:
         yield source + b"'"
@@ -142,9 +142,13 @@ class _Reader(WordReader):
 
     def _command(self, node: Node, depth: int) -> None:
         words: list[Word] = []
-        led = False
+        led = redirected = False
         for child in node.children:
             kind = child.type
+            if kind in ("file_redirect", "herestring_redirect"):
+                redirected |= bool(words)
+            else:
+                self.script.swallowed |= redirected
             if kind in ("file_redirect", "herestring_redirect"):
                 led |= not words and kind == "file_redirect"
                 words += self._redirect(child, depth + 1)
@@ -259,6 +263,7 @@ class _Reader(WordReader):
             self.script.targets.append(
                 Target(target.plain if clean else None, writes=operator[0] in ">&")
             )
+        self.script.swallowed |= len(targets) > 1
         return targets[1:]
 
     def _heredoc(self, node: Node, depth: int) -> None:

@@ -110,6 +110,7 @@ class Program:
         writes: the operands that it writes as files.
         removes: whether what it writes is removed.
         lists: whether it reads the folder it runs in where it names no file.
+        lists_if: options of which one must be there for that, likewise.
         moves: whether its operand becomes the folder of what follows.
         writes_if: options of which one must be there for it to write, likewise.
         confined: whether a way up out of a folder it went down into is too devious for it.
@@ -139,6 +140,7 @@ class Program:
     writes: Files = Files.NONE
     removes: bool = False
     lists: bool = False
+    lists_if: str = ""
     moves: bool = False
     writes_if: str = ""
     confined: bool = True

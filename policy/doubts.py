@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from policy.words import Word
 
-__all__ = ["ODD_BLANKS", "has_control", "is_doubtful", "is_evaluated"]
+__all__ = ["ODD_BLANKS", "has_control", "hides", "is_doubtful", "is_evaluated"]
 
 # What looks like a blank and is none to a shell.
 ODD_BLANKS = frozenset(
@@ -18,6 +18,7 @@ ODD_BLANKS = frozenset(
 # Text that a host finds by eye, wherever it stands, and does not vouch for.
 _DOUBTFUL = re.compile(
     r"\\[ \t]|[^ \t]\\\n|\\\n\s*\||\\\$\$\(|(?:^|[ \t;&|(])=[A-Za-z]|\\\{[^\n]*[,.]"
+    r"|\|[ \t]*\\\n|[<>]&?[ \t]*[^\s;|&<>'\"]+[ \t]+#"
 )
 
 
@@ -35,6 +36,14 @@ def is_doubtful(text: str) -> bool:
     return _DOUBTFUL.search(text) is not None or (
         not text.isascii() and not ODD_BLANKS.isdisjoint(text)
     )
+
+
+_HIDDEN = re.compile(r"\n[ \t]*#")
+
+
+def hides(words: Sequence[Word]) -> bool:
+    """Whether quoted text has a line that looks like a comment, behind which more may stand."""
+    return any("\n" in word.raw and _HIDDEN.search(word.raw) for word in words)
 
 
 # Builtins that run what stands in the subscript of a name: `printf -v 'a[$(ls)]'`.

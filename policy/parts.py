@@ -23,6 +23,7 @@ class Part:
             more arguments.
         written: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
+        deferred: whether it is harmless, but for that nobody waits for the command.
 
     """
 
@@ -33,6 +34,7 @@ class Part:
     doubtful: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     inexact: bool = False
+    deferred: bool = False
 
 
 @attrs.frozen

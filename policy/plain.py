@@ -41,6 +41,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
     targets: list[Target] = []
     led: set[int] = set()
     position, operator = 0, ""
+    redirected = swallowed = False
     text = text.strip(" \t\n")
     length, match_at = len(text), _TOKEN.match
     while position < length:
@@ -48,6 +49,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         if match is None:
             return None
         position, kind = match.end(), match.lastindex
+        swallowed |= redirected and kind in (_PLAIN, _QUOTED)
         if kind == _PLAIN:
             raw = match[4]
             if not words and raw in _NOT_FIRST:
@@ -62,10 +64,12 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             if not words and (match[6] != "\n" or operator in ("|", "|&")):
                 return None  # nothing to join
             operator = match[6] if words or match[6] != "\n" else operator
+            redirected = False
             if words:
                 words = []
                 commands.append(words)
         else:
+            redirected |= bool(words)
             if not words:
                 led.add(len(commands) - 1)
             if kind == _FILE:
@@ -74,7 +78,9 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         if operator != ";":
             return None
         commands.pop()
-    return Script(commands, targets, led=led) if commands else None
+    if not commands:
+        return None
+    return Script(commands, targets, led=led, swallowed=swallowed)
 
 
 def _quoted(raw: str) -> Word:

@@ -92,7 +92,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         moves,
         stays=program.stays,
         direct=program.direct,
-        relative=not program.moves and _is_relative(program, opened, given.operands, shell),
+        relative=not program.moves and _is_relative(program, opened, given, shell),
     )
 
 
@@ -103,13 +103,16 @@ def _reads_more(inner: Program, rest: list[Word]) -> bool:
     return inner.reads is Files.ALL and bool(inner.values) and bool(rest)
 
 
-def _is_relative(
-    program: Program, opened: tuple[Opened, ...], operands: list[Word], shell: Shell
-) -> bool:
+def _is_relative(program: Program, opened: tuple[Opened, ...], given: _Given, shell: Shell) -> bool:
     names = [file.name for file in opened if file.tool == shell.reads]
-    if program.lists and (not names or not operands):
+    if _lists(program, given) and (not names or not given.operands):
         return True
     return any(name is None or name[:1] not in ("/", "~") for name in names)
+
+
+def _lists(program: Program, given: _Given) -> bool:
+    """Whether it reads the folder it runs in where it names no file."""
+    return program.lists and (not program.lists_if or _has(given.options, program.lists_if))
 
 
 def _stays(rest: Sequence[Word], shell: Shell) -> bool:
@@ -266,6 +269,8 @@ def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> 
         read = tool == shell.reads
         chosen = _chosen(files, rest, given.operands) + (given.files if read else [])
         chosen = [word for word in chosen if word.plain not in ("", "-")]
+        if read and not chosen and _lists(program, given):
+            opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
     if program.removes and shell.removes:

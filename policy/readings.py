@@ -27,6 +27,7 @@ __all__ = [
     "is_expanded",
     "is_safe_assignment",
     "readings",
+    "without_vanishing",
 ]
 
 # The first words of commands that hold other commands.
@@ -36,7 +37,7 @@ KEYWORDS: Final = frozenset(
 )
 
 _LOCALES: Final = frozenset({"C", "C.UTF-8", "en_US.UTF-8", "POSIX"})
-_SIMPLE_VALUE: Final = re.compile(r"(?!.*\.\.)[A-Za-z0-9_./:-]+\Z")
+_SIMPLE_VALUE: Final = re.compile(r"(?!/|.*\.\.)[A-Za-z0-9_./:-]+\Z")
 _DURATION: Final = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?\Z")
 
 # Wrappers with an operand before the program.
@@ -182,9 +183,22 @@ def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
             return
 
 
+# A word that a shell may leave out: nothing, or what an expansion comes to.
+_VANISHING: Final = re.compile(
+    r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))|`.*`|<\(.*\)|''|\"\"", re.DOTALL
+)
+
+
+def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the text without the words that a shell may leave out, if there are such."""
+    left = [word.plain for word in words if not _VANISHING.fullmatch(word.raw)]
+    return (" ".join(left),) if left and len(left) < len(words) else ()
+
+
 def _names(words: Sequence[Word]) -> Iterator[str]:
     rest = [word.plain for word in words]
     yield " ".join(rest)
+    yield from without_vanishing(words)
     if "/" in rest[0]:
         yield " ".join([rest[0].rsplit("/", 1)[1], *rest[1:]])
 

@@ -334,6 +334,8 @@ class Row:
         is_default = granted is self.default
         if part.harmless and is_default and granted.effect is not Effect.ALLOW:
             return _HARMLESS if self.default.reason in _BY_DEFAULT else granted
+        if part.deferred and is_default and granted.reason not in _BY_DEFAULT:
+            return min(granted, self._unsure, key=_strictness)
         if granted.effect is Effect.ALLOW and not part.grantable:
             return granted if is_default and self.ruleset.dialect.shell.whole else self._unsure
         return granted

@@ -30,6 +30,7 @@ from policy.readings import (
     is_expanded,
     is_safe_assignment,
     readings,
+    without_vanishing,
 )
 from policy.scanner import Scanner
 from policy.words import Script, Word
@@ -83,6 +84,7 @@ def read_command(text: str, shell: Shell) -> Command:
     if shell.control:
         script.unread |= doubts.has_control(text)
         script.opaque |= script.unread or 0 < shell.longest < len(text) or doubts.is_doubtful(text)
+        script.opaque |= script.swallowed or any(map(doubts.hides, script.commands))
     read = _Reading(text, script, shell)
     read.run()
     return Command(
@@ -132,6 +134,7 @@ class _Reading:
         self._moves = self._stays = 0
         self._relative = self._shadowed = False
         self._harmless: list[bool] = []  # of every command, by its number
+        self._quiet = True  # whether all would be, if nothing of the script were opaque
 
     def run(self) -> None:
         """Read the whole script."""
@@ -152,8 +155,13 @@ class _Reading:
             ]
         if self._shadowed or (self._moves and self._relative):
             self.files.append(Redirection(None, writes=False, tool=self.shell.reads, shadowed=True))
-        if self.shell.control and self._moves and _BACKGROUND.search(self.text):
-            # Nobody waits for it, so nobody knows where what follows runs.
+        if self.shell.control and _BACKGROUND.search(self.text):
+            if self._quiet:
+                self.parts = [attrs.evolve(part, deferred=True) for part in self.parts]
+            if self._moves:
+                # Nobody waits for it, so nobody knows where what follows runs.
+                self.files.append(Redirection(None, writes=False, guarded=True))
+        if self.shell.control and _NESTED_OR_COUNTED.search(self.text):
             self.files.append(Redirection(None, writes=False, guarded=True))
         if self.shell.control and not self.parts and not self.files and not self.script.opaque:
             self.parts.append(Part("", harmless=True))  # nothing runs
@@ -198,7 +206,8 @@ class _Reading:
             and not is_assignment(name)
         ):
             plain = " ".join([word.plain for word in words])
-            return text, (() if plain == text else (plain,)), ()
+            known = () if plain == text else (plain,)
+            return text, (*known, *(without_vanishing(words) if shell.control else ())), ()
         if shell.control and all(map(is_assignment, words)):
             return "", (), (text,)  # no command
         written: dict[str, None] = {}
@@ -207,10 +216,10 @@ class _Reading:
             if _is_quoted(name) and _NAME.fullmatch(name.plain):
                 granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
         granted_text = as_written(granted)
-        known = dict.fromkeys((*readings(words, shell), text))
-        known.pop(granted_text, None)
+        named = dict.fromkeys((*readings(words, shell), text))
+        named.pop(granted_text, None)
         written.pop(granted_text, None)
-        return granted_text, tuple(known), tuple(written)
+        return granted_text, tuple(named), tuple(written)
 
     def _effects(
         self, words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word]
@@ -233,7 +242,9 @@ class _Reading:
                 program = words
         known = examine(program, shell)
         if known is None:
-            return len(words) == 1 and self._is_set(words[0]), doubtful
+            harmless = len(words) == 1 and self._is_set(words[0])
+            self._quiet &= harmless
+            return harmless, doubtful
         self._moves += known.moves
         self._stays += known.stays
         self._relative |= known.relative
@@ -241,16 +252,24 @@ class _Reading:
         for file in known.opened:
             writes = file.tool == shell.writes
             self.files.append(Redirection(file.name, writes, file.tool, file.guarded))
-        harmless = not self.script.opaque and self._is_harmless(known, words, program, granted)
-        return harmless, doubtful
+        harmless = self._is_harmless(known, words, program, granted)
+        self._quiet &= harmless
+        return harmless and not self.script.opaque, doubtful
 
     def _is_set(self, word: Word) -> bool:
-        return not self.script.opaque and is_safe_assignment(word, self.shell)
+        name = word.raw.partition("=")[0]
+        return (
+            not self.script.opaque
+            and is_safe_assignment(word, self.shell)
+            and name not in self.shell.locales  # by which what follows is found
+        )
 
     def _is_inexact(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
         """Whether blanks were folded, or a wrapper will add arguments."""
         if "  " in self.text and as_written(words) not in self.text:
             return True
+        if "<<<" in self.text:
+            return True  # what is read is no argument, and yet part of the command
         return any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]
@@ -284,6 +303,10 @@ class _Reading:
         )
 
 
+# `((` begins a sum, or two groups: with quotes or a second group, readers differ.
+_NESTED_OR_COUNTED = re.compile(
+    r"(?:^|[\s;&|(){}])\(\([^()]*(?:['\"]|\([^()]*\)[^()]*['\"]|\)[^)])|\$\(\([^)]*\Z"
+)
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 
 

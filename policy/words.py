@@ -59,6 +59,7 @@ class Script:
         opaque: whether there is something that nobody vouches for.
         unread: whether not even all commands in it were found.
         led: the commands before whose program a file is written to, by their numbers.
+        swallowed: whether words stand behind a redirection, which some read as more targets.
         pipeline: whether it is one.
     """
 
@@ -67,4 +68,5 @@ class Script:
     opaque: bool = False
     unread: bool = False
     led: set[int] = attrs.field(factory=set)
+    swallowed: bool = False
     pipeline: bool = False

@@ -239,7 +239,7 @@ def _check(value: object) -> None:
         raise Wrong(msg)
     if isinstance(value, Program):
         _compiled(value.first, value.operands, value.flags or "", value.values, value.pairs)
-        _compiled(value.files, value.unsafe, value.needs, value.writes_if)
+        _compiled(value.lists_if, value.files, value.unsafe, value.needs, value.writes_if)
     if isinstance(value, Wrapper):
         _compiled(value.flags, value.values, value.value, *value.operands)
 

@@ -104,6 +104,8 @@ def paths(
         elif index < len(segments) - 1:
             tokens.append(Gap.DEEP)
         else:
+            if below_only and not index:  # folders below the anchor, of which one holds the others
+                tokens += ["/", Gap.PART]
             below_only = True
     tokens += ["/", Gap.PART, Gap.DEEP] if below_only else [Gap.DEEP]
     return (Pattern.of(Kind.PATH, tokens),)

@@ -62,6 +62,9 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
     if "\\" in glob:
         msg = "a backslash is no separator here, and escapes nothing"
         raise notations.Unusable(msg)
+    if glob and not glob.strip("/"):
+        msg = f"`{glob}` alone matches nothing; all below it is `{glob}**`"
+        raise notations.Unusable(msg)
     if glob.startswith("!"):
         msg = "it opens what rules before it shut"
         raise Negation(msg)

@@ -47,7 +47,7 @@ _FREE: Final = {
     ),
     "type": Program(texts=True, globs=False, direct=True),
     "echo": Program(piped=True, texts=True),
-    "[": Program(direct=True),
+    "[": Program(direct=True, globs=False),
     "[[": Program(direct=True),
     "find": Program(
         reads=Files.LEADING, globs=False, lists=True,
@@ -60,7 +60,9 @@ _FREE: Final = {
         unsafe="(?!-[a-zA-Z]+$|--[a-zA-Z-]+(=.+)?$)-.*|-[a-zA-Z]*[fL][a-zA-Z]*"
         "|--(from-file|file|argfile|rawfile|slurpfile|run-tests|library-path)(=.*)?",
     ),
-    "uniq": Program(flags="-[a-zA-Z]+|--count(=.+)?", most=0, direct=True, reads=Files.ALL),
+    "uniq": Program(
+        flags="-[a-zA-Z]+|--count(=.+)?", most=0, direct=True, ends=False, reads=Files.ALL
+    ),
 }  # fmt: skip
 
 # --- programs whose options it knows one by one ----------------------------------
@@ -82,6 +84,8 @@ _SEARCH: Final = options(
     counts="m A B C max-count before-context after-context context",
     attached="edDmABC",
     files="-f|--file",
+    lists=True,
+    lists_if="-[a-zA-Z]*[rR][a-zA-Z]*|--(dereference-)?recursive",
     reads=Files.REST,
     piped=True,
 )

@@ -1,0 +1,179 @@
+"""What Claude Code takes for harmless, and what rules that deny see, as 2.1.329 was seen to."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.decision import Reason
+from policy.dialect import Program
+from policy.effect import Effect
+from policy.hosts.claude import Options, load
+from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
+from policy.tree import Memory
+
+pytest.importorskip("tree_sitter_bash")
+
+
+def decide(command: str, mode: str = "default", **lists: list[str]) -> Effect:
+    settings = json.dumps({"permissions": lists})
+    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
+
+
+def programs(known: dict[str, Program], before: str = "") -> list[tuple[str, Program]]:
+    found = []
+    for name, program in known.items():
+        found.append((f"{before}{name}", program))
+        found += programs(dict(program.subcommands), f"{before}{name} ")
+    return found
+
+
+ALL = programs(dict(READ_ONLY_PROGRAMS)) + programs(dict(EDITING_PROGRAMS))
+
+# With any option of these the host runs them, and asks for some by name.
+ANY_OPTION = frozenset(
+    "ls cat stat diff cmp rev tac nl column od hexdump strings comm paste fold fmt expand unexpand"
+    " tsort pr numfmt wc head tail cut readlink realpath du df basename dirname tr id uname free cal"
+    " true false seq expr locale sleep groups uptime nproc type echo find jq mkdir rm rmdir".split()
+) | {"[", "[[", "docker ps", "docker images"}
+
+
+def test_only_listed_programs_are_harmless_with_any_option():
+    assert {name for name, known in ALL if known.harmless and known.flags is None} == ANY_OPTION
+
+
+@pytest.mark.parametrize("option", ["--nosuch", "--nosuch=1", "-\u00e9", "-_"])
+def test_an_option_that_nobody_saw_run_is_asked_for(option):
+    for name, known in ALL:
+        if known.harmless and known.flags is not None:
+            assert decide(f"{name} {option} a") is Effect.ASK, name
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("sort -k 2 a", "sort -rn a", "grep -A5 x a", "tree -L 2"),
+        *("ps -ef", "ps aux", "git log --oneline -5", "git log --format='%h %s'", "git stash list"),
+        *(
+            "git branch --list x",
+            "git branch --merged main",
+            "date +%F",
+            "sed -n 1,5p a",
+            "jq .a a",
+        ),
+        *("echo x | sed 's/a/b/g'", "xargs -I {} echo {}", "fd -e py", "rg -t py x", "tput cols"),
+    ],
+)
+def test_what_was_seen_to_run_runs(command):
+    assert decide(command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("sort -k2 a", "tree -o out", "tree -L2", "ps e", "ps -C node", "git log --format=x"),
+        *(
+            "git branch x",
+            "git branch -a x",
+            "git reflog show expire",
+            "git remote -vv",
+            "date 0101",
+        ),
+        *(
+            "sed -n '1,$p' a",
+            "sed 's|a|b|'",
+            "sed -n '1p;' a",
+            "jq env a",
+            "jq 'import \"x\" as y; .' a",
+        ),
+        *(
+            "xargs -I{} echo {}",
+            "fd -x rm",
+            "tput reset",
+            "printf %n X",
+            "printf -v PATH x",
+            "uniq a",
+        ),
+        *("find . -files0-from a", "grep 'a{1,2}' a", "cat 'a$b'", "ls 2>&1 x", "ls > /dev/null x"),
+        *("timeout -k 5 10 ls", "[ a -eq 0 ]", "[[ -v 'a[0]' ]]", "[ -f a? ]", "echo 'a\n#b'"),
+        *(
+            'echo "exit $?"',
+            "LANG=C; ls",
+            "CI=/a ls",
+            "man -P cat ls",
+            "ifconfig eth0 up",
+            "which *.py",
+        ),
+    ],
+)
+def test_what_was_seen_to_be_asked_for_is(command):
+    assert decide(command) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["cp -f a b", "mv -n a b", "touch -d now a", "cp *.txt src"])
+def test_the_mode_that_accepts_edits_takes_no_option_of_these(command):
+    assert decide(command, "acceptEdits") is Effect.ASK
+    assert decide(command.split()[0] + " a b", "acceptEdits") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["ls &", "ls & pwd"])
+def test_a_harmless_command_in_the_background_is_asked_for_though_any_is_allowed(command):
+    assert decide(command, allow=["Bash"]) is Effect.ASK
+    assert decide("make &", allow=["Bash"]) is Effect.ALLOW
+    assert decide(command, "bypassPermissions") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["((ls 'a'))", "((ls); pwd)", "echo $(("])
+def test_a_sum_that_may_be_two_groups_is_asked_for_in_any_mode(command):
+    assert decide(command, "bypassPermissions") is Effect.ASK
+    assert decide("((1+2))", "bypassPermissions") is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "words", ["test $X", "$X test", "test ''", "test $(ls)", "test `ls`", "test ${X:-y}", "test $@"]
+)
+def test_a_rule_that_denies_sees_a_command_without_words_that_may_vanish(words):
+    assert decide(f"make {words}", allow=["Bash"], deny=["Bash(make test)"]) is Effect.DENY
+    assert decide('make test "$X"', allow=["Bash"], deny=["Bash(make test)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["ls", "find", "rg x", "grep -r x", "git grep x"])
+def test_what_reads_the_working_folder_is_denied_with_it(command):
+    assert decide(command, deny=["Read(//srv/**)"]) is Effect.DENY
+    assert decide(command, deny=["Read(src/**)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["grep -f .env a", "rg --file=.env a", "sed -f .env a"])
+def test_a_file_that_is_the_value_of_an_option_is_read(command):
+    assert decide(command, deny=["Read(.env)"]) is Effect.DENY
+
+
+def test_text_on_standard_input_is_part_of_a_command_for_an_exact_rule():
+    assert decide("make <<< x", allow=["Bash(make)"]) is Effect.ASK
+    assert decide("make <<< x", allow=["Bash(make *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("glob", ["//", "/", "///"])
+def test_slashes_alone_match_no_file(glob):
+    assert decide("cat a", deny=[f"Read({glob})"]) is Effect.ALLOW
+    assert decide("cat /etc/hosts", allow=[f"Read({glob})"]) is Effect.ASK
+
+
+def test_stars_and_a_slash_match_what_is_in_folders():
+    assert decide("cat a", deny=["Read(**/)"]) is Effect.ALLOW
+    assert decide("cat src/a", deny=["Read(**/)"]) is Effect.DENY
+
+
+def test_in_a_plan_a_model_decides_where_there_is_one():
+    (judged,) = load(Memory({".claude/settings.json": "{}"}), Options(mode="plan"))
+    switch = '{"permissions": {"disableAutoMode": "disable"}}'
+    (asked,) = load(Memory({".claude/settings.json": switch}), Options(mode="plan"))
+    reasons = [
+        Chain.start("main", each.enforced).decide("Bash", {"command": "make"}).reason
+        for each in (judged, asked)
+    ]
+    assert reasons == [Reason.CLASSIFIER, Reason.DEFAULT]
