@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import policy
 from policy.adapters import Guard
 from policy.chain import Chain
 from tests.adapters import Broken, runtime
@@ -92,6 +94,17 @@ def test_tools_that_can_never_be_allowed_are_not_listed(guard: Guard, era: str) 
             return {tool.name for tool in await client.list_tools()}
 
     assert asyncio.run(listed()) == {"shell", "look", "send", "ask_explorer"}
+
+
+def test_another_name_of_a_tool_is_no_way_around_a_rule(tmp_path: Path) -> None:
+    """Servers run tools under hashed names too, for the applications that come with them."""
+    (tmp_path / "x.policy").write_text("root main\nagent main { allow *\ndeny erase }\n")
+    server = Server(Guard(policy.load(tmp_path).chain("main")))
+
+    for name in ("erase", "0123456789ab_erase"):
+        failed, text = server.call(name)
+        assert failed
+        assert "rule `erase` of `main`" in text
 
 
 def _answering(asked: list[str], answer: Callable[[], Any]) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import policy
 from policy.adapters import Guard
 from tests.adapters import Broken, runtime
 
@@ -251,6 +253,63 @@ def test_a_transfer_that_is_asked_for_denied_or_sideways_does_not_happen(
     said = team.runner(root).run()
     assert not team.ran
     assert "not" in said
+
+
+BESIDE = """
+root main
+agent main { allow shell, Task(explore, careless)
+    ask Task(careful) }
+agent explore { allow shell(ls *), Task(careless) }
+agent careless { allow shell }
+agent careful { allow shell }
+"""
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Team:
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside/x.policy").write_text(BESIDE)
+    return Team(Guard(policy.load(tmp_path / "beside").chain("main")))
+
+
+def test_a_transfer_to_the_agent_beside_would_lead_out_of_the_chain(beside: Team) -> None:
+    """Explore may start `careless`, which is not below it here, and has more from `main`."""
+    careless = beside.agent("careless", model(("shell", {"command": "rm x"})))
+    explore = beside.agent("explore", model(("transfer_to_agent", {"agent_name": "careless"})))
+    played = model(("transfer_to_agent", {"agent_name": "explore"}))
+
+    said = beside.runner(beside.agent("main", played, sub_agents=[explore, careless])).run()
+    assert not beside.ran
+    assert "This agent may not transfer to `careless`." in said
+
+
+def test_an_agent_that_has_to_be_asked_for_has_no_calls_where_nobody_was_asked(
+    beside: Team,
+) -> None:
+    from google.adk.agents import SequentialAgent
+
+    careful = beside.agent("careful", model(("shell", {"command": "ls x"})))
+    explore = beside.agent("explore", model(("shell", {"command": "ls y"})))
+    steps = SequentialAgent(name="steps", sub_agents=[careful, explore])
+    beside.agent("main", model(), sub_agents=[steps])
+
+    from google.adk.tools.function_tool import FunctionTool
+
+    from policy.adapters.google_adk import PolicyPlugin
+
+    def shell(command: str) -> None: ...
+
+    def answer(agent: Any) -> Any:
+        context = type("Context", (), {"tool_confirmation": None})()
+        context.get_invocation_context = lambda: type("Invocation", (), {"agent": agent})
+        plugin, tool = PolicyPlugin(beside.guard), FunctionTool(shell)
+        given = {"command": "ls x"}
+        return asyncio.run(
+            plugin.before_tool_callback(tool=tool, tool_args=given, tool_context=context)
+        )
+
+    assert answer(explore) is None
+    assert answer(careful) == {"error": "The agent `careful` may not be started here."}
 
 
 def test_an_agent_may_transfer_back_to_whoever_started_it(team: Team) -> None:

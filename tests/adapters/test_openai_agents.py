@@ -131,7 +131,16 @@ def test_a_denied_call_does_not_run_and_the_model_is_told(team: Team) -> None:
     assert "allowed `Bash(ls *)`" in text
 
 
-def test_arguments_that_are_no_json_are_denied(team: Team) -> None:
+@pytest.mark.parametrize(
+    ("tool", "text", "told"),
+    [
+        ("shell", '{"command": "ls x"', "the policy could not be asked"),
+        ("send", '{"to": "bob"}', "not approved"),
+    ],
+)
+def test_a_tool_that_is_run_past_the_run_decides_all_the_same(
+    team: Team, tool: str, text: str, told: str
+) -> None:
     agent = team.agent("main", model())
 
     async def invoke() -> Any:
@@ -139,12 +148,11 @@ def test_arguments_that_are_no_json_are_denied(team: Team) -> None:
         from agents.tool_context import ToolContext
 
         tools = await agent.get_all_tools(RunContextWrapper(None))
-        (shell,) = (tool for tool in tools if tool.name == "shell")
-        text = '{"command": "ls x"'
-        context = ToolContext(None, tool_name="shell", tool_call_id="1", tool_arguments=text)
-        return await shell.on_invoke_tool(context, text)
+        (found,) = (one for one in tools if one.name == tool)
+        context = ToolContext(None, tool_name=tool, tool_call_id="1", tool_arguments=text)
+        return await found.on_invoke_tool(context, text)
 
-    assert asyncio.run(invoke()) == "This call is denied: the policy could not be asked."
+    assert told in asyncio.run(invoke())
     assert not team.ran
 
 
