@@ -74,7 +74,7 @@ class PolicyHook:
         """Return what the call of a PreToolUse event gets, and remember whom it starts."""
         tool, arguments = event["tool_name"], event["tool_input"]
         chains = self.chains(event.get("agent_id"), event.get("agent_type"))
-        verdict = self._strictest(chains, tool, arguments)
+        verdict = self._strictest(chains, tool, arguments, recorded=True)
         if tool in _STARTS and verdict.effect is not Effect.DENY:
             agent = arguments.get("subagent_type") or _UNNAMED
             started = {str(one): one for one in (chain.spawn(agent) for chain in chains)}
@@ -102,28 +102,45 @@ class PolicyHook:
             return known
 
     def _strictest(
-        self, chains: tuple[Chain, ...], tool: str, arguments: Mapping[str, Any]
+        self,
+        chains: tuple[Chain, ...],
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        recorded: bool,
     ) -> Verdict:
         agent = ""
         if tool in _STARTS:
             agent = arguments.get("subagent_type") or _UNNAMED
             arguments = {**arguments, "subagent_type": agent}
-        verdicts = [one for chain in chains for one in self._each(chain, tool, arguments, agent)]
+        verdicts = [
+            one
+            for chain in chains
+            for one in self._each(chain, tool, arguments, agent, recorded=recorded)
+        ]
         return min(verdicts, key=lambda verdict: verdict.effect)
 
     def _each(
-        self, chain: Chain, tool: str, arguments: Mapping[str, Any], agent: str
+        self,
+        chain: Chain,
+        tool: str,
+        arguments: Mapping[str, Any],
+        agent: str,
+        *,
+        recorded: bool,
     ) -> Iterator[Verdict]:
-        yield self._guard.check(tool, arguments, chain_of=lambda: chain)
+        yield self._guard.check(tool, arguments, chain_of=lambda: chain, recorded=recorded)
         if agent:
-            yield self._guard.check_start(agent, chain_of=lambda: chain)
+            yield self._guard.check_start(agent, chain_of=lambda: chain, recorded=recorded)
 
     async def can_use_tool(
         self, ask: CanUseTool | None, tool: str, arguments: dict[str, Any], context: Any
     ) -> Any:
         """Answer a permission request: by a person, unless the policy denies the call."""
         try:
-            verdict = self._strictest(self.chains(context.agent_id, None), tool, arguments)
+            verdict = self._strictest(
+                self.chains(context.agent_id, None), tool, arguments, recorded=False
+            )
         except SpawnDenied as denied:
             return PermissionResultDeny(message=str(denied))
         except Exception:  # noqa: BLE001  # whatever it is, it must not grant

@@ -87,7 +87,7 @@ class PolicyPlugin(BasePlugin):
             if isinstance(tool, (SetModelResponseTool, TransferToAgentTool)):
                 names.add(name)
             elif starts is not None:
-                verdict = self._guard.check_start(starts, chain_of=chain_of)
+                verdict = self._guard.check_start(starts, chain_of=chain_of, recorded=False)
                 names |= {name} if verdict.effect is not Effect.DENY else set()
         tools = getattr(llm_request.config, "tools", None) or []
         kept = [one for tool in tools if (one := self._kept(tool, names, chain_of)) is not None]

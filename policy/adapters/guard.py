@@ -19,12 +19,13 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from policy.adapters.messages import FAILED, question, refusal, spawn_denial
+from policy.adapters.messages import FAILED, spawn_denial
 from policy.adapters.program import Program, Running, folders_here
 from policy.adapters.remaining import always_granted
 from policy.adapters.verdict import CallDenied, Verdict, unapproved
 from policy.chain import Chain, SpawnDenied
 from policy.effect import Effect
+from policy.records.recorder import Recorder
 
 __all__ = ["Guard"]
 
@@ -32,7 +33,6 @@ _T = TypeVar("_T")
 
 
 _FAILED: Final = Verdict(Effect.DENY, FAILED)
-_ALLOWED: Final = Effect.ALLOW
 
 
 class Guard:
@@ -49,6 +49,8 @@ class Guard:
         project: the folder of the project on this machine, which rules about
             files speak of; None where the runtime's tools take relative paths alone.
         home: the home folder, likewise.
+        recorder: writes every decision down; a call that cannot be written down
+            is denied.
 
     """
 
@@ -63,9 +65,12 @@ class Guard:
         starts: Mapping[str, str] | None = None,
         project: str | os.PathLike[str] | None = ".",
         home: str | os.PathLike[str] = "~",
+        recorder: Recorder | None = None,
     ) -> None:
         folders = None if project is None else folders_here(project, home)
-        self._program = Program(chain, dict(names or {}), prefix, dict(starts or {}), folders)
+        self._program = Program(
+            chain, dict(names or {}), prefix, dict(starts or {}), folders, recorder
+        )
         self._agent = chain.names[-1]
         self._fixed: Chain | None = None
 
@@ -140,6 +145,7 @@ class Guard:
         arguments: Mapping[str, object],
         *,
         chain_of: Callable[[], Chain] | None = None,
+        recorded: bool = True,
     ) -> Verdict:
         """Return what a call gets. Never raises: what goes wrong denies.
 
@@ -147,19 +153,27 @@ class Guard:
             tool: as the runtime calls it.
             arguments: by name.
             chain_of: finds the chain, where the runtime itself keeps it.
+            recorded: whether it is written down, if anything is; False where it
+                is asked about once more.
 
         """
-        return self._checked(chain_of, lambda chain: self._check(chain, tool, arguments))
+        program = self._program
+        return self._checked(
+            chain_of, lambda chain: program.verdict(chain, tool, arguments, recorded=recorded)
+        )
 
-    def check_start(self, agent: str, *, chain_of: Callable[[], Chain] | None = None) -> Verdict:
-        """Return what the start of *agent* gets. Never raises: what goes wrong denies.
-
-        Args:
-            agent: as the policy calls it.
-            chain_of: finds the chain, where the runtime itself keeps it.
-
-        """
-        return self._checked(chain_of, lambda chain: _start(chain, agent, agent, {}))
+    def check_start(
+        self,
+        agent: str,
+        *,
+        chain_of: Callable[[], Chain] | None = None,
+        recorded: bool = True,
+    ) -> Verdict:
+        """Return what the start of *agent*, as the policy calls it, gets (see `check`)."""
+        program = self._program
+        return self._checked(
+            chain_of, lambda chain: program.start(chain, agent, agent, {}, recorded=recorded)
+        )
 
     def _checked(
         self, chain_of: Callable[[], Chain] | None, check: Callable[[Chain], Verdict]
@@ -170,18 +184,6 @@ class Guard:
             return Verdict(Effect.DENY, spawn_denial(denied))
         except Exception:  # noqa: BLE001  # whatever it is, it must not grant
             return _FAILED
-
-    def _check(self, chain: Chain, tool: str, arguments: Mapping[str, object]) -> Verdict:
-        agent = self._program.starts.get(tool)
-        if agent is not None:
-            return _start(chain, agent, tool, arguments)
-        decision = self._program.decide(chain, self.named(tool), dict(arguments))
-        if decision.effect is _ALLOWED:
-            return Verdict(_ALLOWED, "", decision, chain)
-        if decision.effect is Effect.ASK:
-            return Verdict(Effect.ASK, question(tool, arguments, decision), decision, chain)
-        said = refusal(tool, decision) + self._program.remains(chain, self.named(tool))
-        return Verdict(Effect.DENY, said, decision, chain)
 
     @contextmanager
     def running(self, verdict: Verdict) -> Iterator[None]:
@@ -288,11 +290,3 @@ class Guard:
 
     def __repr__(self) -> str:
         return f"<Guard {self._agent} below {self._program.chain}>"
-
-
-def _start(chain: Chain, agent: str, tool: str, arguments: Mapping[str, object]) -> Verdict:
-    """Return what the call of *tool* gets that starts an agent. Raises SpawnDenied."""
-    started = chain.spawn(agent)
-    decision = chain.spawning(agent)
-    said = "" if decision.effect is _ALLOWED else question(tool, arguments, decision)
-    return Verdict(decision.effect, said, decision, chain, started)

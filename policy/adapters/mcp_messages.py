@@ -18,6 +18,7 @@ import attrs
 
 from policy.adapters.approvals import Seals
 from policy.adapters.guard import Guard
+from policy.adapters.mcp_reading import Refused, check, read, whole
 from policy.adapters.messages import FAILED
 from policy.adapters.verdict import Verdict, unapproved
 from policy.effect import Effect
@@ -48,10 +49,6 @@ _ENVELOPE = frozenset("jsonrpc id method params result error".split())
 _PARAMS = frozenset("name arguments _meta task inputResponses requestState".split())
 
 _Object: TypeAlias = dict[str, Any]
-
-
-class _Refused(Exception):
-    """A message that the server may read otherwise."""
 
 
 @attrs.frozen
@@ -90,15 +87,15 @@ class Gate:
     def from_client(self, line: bytes) -> Sent:
         """Return what becomes of a line of the client. Never raises: what goes wrong is refused."""
         try:
-            message = _read(line)
-        except _Refused as refused:
+            message = read(line)
+        except Refused as refused:
             return Sent(to_client=_error(None, _PARSE_ERROR, str(refused)))
         except Exception:  # noqa: BLE001  # whatever it is, the server must not see it
             return Sent(to_client=_error(None, _PARSE_ERROR, "the message cannot be read"))
         try:
             with self._lock:
                 return self._client_message(message, line)
-        except _Refused as refused:
+        except Refused as refused:
             return Sent(to_client=_error(_id(message), _INVALID_REQUEST, str(refused)))
         except Exception:  # noqa: BLE001  # as above
             return Sent(to_client=_error(_id(message), _INVALID_REQUEST, FAILED))
@@ -120,12 +117,12 @@ class Gate:
     def _client_message(self, message: Any, line: bytes) -> Sent:
         if isinstance(message, list):
             for one in message:
-                _check(one, _ENVELOPE)
+                check(one, _ENVELOPE)
                 if one.get("method") == "tools/call" or _id(one) in self._asked:
-                    raise _Refused("expected a call of a tool alone, found one in a batch")
+                    raise Refused("expected a call of a tool alone, found one in a batch")
                 self._remember(one)
             return Sent(to_server=line)
-        _check(message, _ENVELOPE)
+        check(message, _ENVELOPE)
         if "method" not in message:
             asked = self._asked.pop(_text(message.get("id")), None)
             return Sent(to_server=line) if asked is None else self._answered(asked, message)
@@ -153,13 +150,13 @@ class Gate:
         if "id" not in message:
             return Sent()  # nobody waits for it, and nobody could be told
         if isinstance(call, bool) or not isinstance(call, (str, int)):
-            raise _Refused("expected an id that is a text or a whole number")
-        _check(params, _PARAMS)
-        assert isinstance(params, dict)  # noqa: S101  # `_check` says so
-        _whole(params)
+            raise Refused("expected an id that is a text or a whole number")
+        check(params, _PARAMS)
+        assert isinstance(params, dict)  # noqa: S101  # `check` says so
+        whole(params)
         tool, arguments = params.get("name"), params.get("arguments")
         if not isinstance(tool, str) or not isinstance(arguments, (dict, type(None))):
-            raise _Refused("expected the name of a tool and an object of arguments")
+            raise Refused("expected the name of a tool and an object of arguments")
         verdict = self._guard.check(tool, arguments or {})
         modern = _of(params.get("_meta")).get(_VERSION, "") >= _ASKS_IN_RESULT
         if verdict.effect is Effect.ALLOW:
@@ -221,55 +218,7 @@ class Gate:
         return len(result["tools"]) != len(tools)
 
 
-# --- reading ------------------------------------------------------------------------
-
-
-def _read(line: bytes) -> Any:
-    """Return the message of a line. Raises for one that may be read in two ways."""
-    # A reader may end a line at a carriage return, where JSON has only a blank.
-    if b"\r" in line.rstrip(b"\r\n"):
-        raise _Refused("expected one message a line, found a carriage return in it")
-    try:
-        return json.loads(
-            line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant
-        )
-    except (ValueError, RecursionError) as error:
-        raise _Refused("expected a message in JSON") from error
-
-
-def _whole(params: _Object) -> None:
-    """Raise for text that holds half of a character: readers put different things in its place."""
-    try:
-        json.dumps(params, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise _Refused("expected text, found half of a character") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> _Object:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _Refused("expected each key once, found one twice")
-    return found
-
-
-def _no_constant(name: str) -> None:
-    raise _Refused(f"expected a number, found {name}")
-
-
-def _check(message: Any, keys: frozenset[str]) -> None:
-    """Raise for what is no object, or has a key that a reader may take for one of *keys*."""
-    if not isinstance(message, dict):
-        raise _Refused("expected an object")
-    for key in message:
-        if key not in keys and _folded(key) in {_folded(known) for known in keys}:
-            raise _Refused("expected keys as the protocol writes them")
-    method = message.get("method", "")
-    if not isinstance(method, str):
-        raise _Refused("expected a method that is a text")
-
-
-def _folded(key: str) -> str:
-    return key.casefold().replace("_", "")
+# --- shapes -------------------------------------------------------------------------
 
 
 def _id(message: Any) -> Any:

@@ -88,7 +88,7 @@ def _decided(tool: Any, guard: Guard) -> Any:
 
     async def needs_approval(context: Any, arguments: dict[str, Any], call: str) -> bool:
         # What is denied needs nobody's approval: it does not run.
-        effect = guard.check(tool.name, arguments).effect
+        effect = guard.check(tool.name, arguments, recorded=False).effect
         if effect is Effect.ALLOW and tool.needs_approval is not False:
             own = tool.needs_approval
             return bool(await own(context, arguments, call) if callable(own) else own)
@@ -101,8 +101,8 @@ def _handoff(target: Any, guard: Guard) -> Any:
     """Return a handoff to an agent below the chain of *guard*."""
     original = target if isinstance(target, Handoff) else handoff(target)
 
-    def verdict() -> Verdict:
-        return guard.check_start(original.agent_name)
+    def verdict(*, recorded: bool) -> Verdict:
+        return guard.check_start(original.agent_name, recorded=recorded)
 
     async def is_enabled(context: Any, agent: Any) -> bool:
         enabled = original.is_enabled
@@ -111,10 +111,10 @@ def _handoff(target: Any, guard: Guard) -> Any:
             if inspect.isawaitable(enabled):
                 enabled = await enabled
         # There is nobody to ask on the way to another agent.
-        return bool(enabled) and verdict().effect is Effect.ALLOW
+        return bool(enabled) and verdict(recorded=False).effect is Effect.ALLOW
 
     async def invoke(context: Any, text: str) -> Any:
-        found = verdict()
+        found = verdict(recorded=True)
         if found.effect is not Effect.ALLOW or found.started is None:
             raise CallDenied(found if found.effect is Effect.DENY else unapproved(found))
         agent = await original.on_invoke_handoff(context, text)

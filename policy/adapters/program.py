@@ -8,12 +8,15 @@ from contextvars import ContextVar
 
 import attrs
 
-from policy.adapters.messages import remainder
+from policy.adapters.messages import question, refusal, remainder, spawn_denial
 from policy.adapters.remaining import may_call, may_start
+from policy.adapters.verdict import Verdict
 from policy.anchors import Folders
-from policy.chain import Chain
-from policy.decision import Decision
+from policy.chain import Chain, SpawnDenied, spawn_call
+from policy.decision import Decision, Reason
+from policy.effect import Effect
 from policy.followed import followed, path_fields
+from policy.records.recorder import Recorder
 from policy.table import Table
 
 __all__ = ["Program", "Running", "folders_here"]
@@ -39,6 +42,7 @@ class Program:
     prefix: str
     starts: Mapping[str, str]
     folders: Folders | None
+    recorder: Recorder | None = None
     # One for each program that is guarded: chains of two policies are not compared.
     running: ContextVar[Running | None] = attrs.field(
         factory=lambda: ContextVar("policy_running", default=None)
@@ -60,6 +64,59 @@ class Program:
                 self.tables.clear()
             table = self.tables[key] = self.folders.table(chain.table)
         return table
+
+    def verdict(
+        self, chain: Chain, tool: str, arguments: Mapping[str, object], *, recorded: bool
+    ) -> Verdict:
+        """Return what a call of a tool of the runtime gets."""
+        agent = self.starts.get(tool)
+        if agent is not None:
+            return self.start(chain, agent, tool, arguments, recorded=recorded)
+        named, call = self.named(tool), dict(arguments)
+        decision = self.decide(chain, named, call)
+        if recorded:
+            self._record(chain, named, call, decision)
+        if decision.effect is Effect.ALLOW:
+            return Verdict(Effect.ALLOW, "", decision, chain)
+        if decision.effect is Effect.ASK:
+            return Verdict(Effect.ASK, question(tool, arguments, decision), decision, chain)
+        said = refusal(tool, decision) + self.remains(chain, named)
+        return Verdict(Effect.DENY, said, decision, chain)
+
+    def start(
+        self,
+        chain: Chain,
+        agent: str,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        recorded: bool,
+    ) -> Verdict:
+        """Return what the call of *tool* gets that starts an agent."""
+        decision = chain.spawning(agent)
+        try:
+            started, said = chain.spawn(agent), ""
+        except SpawnDenied as denied:
+            started, said = None, spawn_denial(denied)
+            if (
+                decision.effect is not Effect.DENY
+            ):  # of a depth, or of no such agent, no rule speaks
+                links = (denied.link,)
+                decision = attrs.evolve(
+                    decision, effect=Effect.DENY, reason=Reason.DEFAULT, because=(), links=links
+                )
+        if recorded:
+            self._record(chain, *spawn_call(chain.reading, agent), decision)
+        if started is not None and decision.effect is Effect.ASK:
+            said = question(tool, arguments, decision)
+        return Verdict(decision.effect, said, decision, chain, started)
+
+    def _record(
+        self, chain: Chain, tool: str, call: Mapping[str, object], decision: Decision
+    ) -> None:
+        if self.recorder is not None:
+            cwd = self.folders.cwd if self.folders is not None else ""
+            self.recorder.write(chain.names, tool, call, decision, cwd=cwd)
 
     def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
         """Return what a call of a tool of the policy gets, wherever links lead from its paths."""

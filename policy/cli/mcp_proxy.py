@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from policy.adapters.guard import Guard
 from policy.adapters.mcp_proxy import run_proxy
@@ -11,6 +12,7 @@ from policy.cli.calls import chain_of
 from policy.cli.console import Console
 from policy.cli.inputs import add_profile, load
 from policy.errors import PolicyError
+from policy.records.recorder import REDACTIONS, Recorder
 from policy.render.findings_text import findings_report
 from policy.unread import is_unreadable
 
@@ -54,6 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project", default=".", metavar="FOLDER", help="what rules about files speak of"
     )
+    parser.add_argument(
+        "--record", metavar="FILE", type=Path, help="append every decision, one JSON object a line"
+    )
+    parser.add_argument(
+        "--redact",
+        choices=REDACTIONS,
+        default="credentials",
+        help="what records leave out of arguments (default: credentials)",
+    )
     add_profile(parser)
 
 
@@ -77,4 +88,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
         return 2
     prefix = f"mcp__{options.server}__" if options.server else ""
     console.quiet()
-    return run_proxy(options.command, Guard(chain, prefix=prefix, project=options.project))
+    recorder = Recorder(options.record, options.redact) if options.record else None
+    guard = Guard(chain, prefix=prefix, project=options.project, recorder=recorder)
+    return run_proxy(options.command, guard)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from policy.adapters import CallDenied, Guard, Verdict
 from policy.adapters.approvals import Seals
 from policy.chain import Chain
 from policy.effect import Effect
+from policy.records.recorder import Recorder
 from tests.adapters import Broken
 from tests.adapters.conftest import STARTS
 
@@ -246,6 +248,31 @@ def test_a_seal_is_good_for_one_call_of_one_process() -> None:
     assert not Seals().knows(seal, "send", {"to": "bob", "text": "x"})
     for other in (None, "", 7, "\ud800", "policy:"):
         assert not seals.knows(other, "send", {})
+
+
+def test_every_decision_of_a_call_is_written_down(chain: Chain, tmp_path: Path) -> None:
+    file = tmp_path / "calls.jsonl"
+    one = Guard(chain, names={"shell": "Bash"}, starts=STARTS, recorder=Recorder(file))
+
+    one.check("shell", {"command": "rm x"})
+    one.check("send", {"to": "bob"}, recorded=False)
+    one.check("ask_nobody", {})
+    one.call("ask_explore", {}, lambda: one.agent("explore").check("look", {}))
+    one.offered(["look", "ask_careful"])
+    read = [json.loads(line) for line in file.read_text().splitlines()]
+    found = [(r["policy.chain"], r["gen_ai.tool.name"], r["policy.effect"]) for r in read]
+    assert found == [
+        (["main"], "Bash", "deny"),
+        (["main"], "ask_nobody", "deny"),
+        (["main"], "Task", "allow"),
+        (["main", "explore"], "look", "allow"),
+    ]
+
+
+def test_a_call_that_cannot_be_written_down_is_denied(chain: Chain, tmp_path: Path) -> None:
+    one = Guard(chain, recorder=Recorder(tmp_path))  # a folder
+
+    assert one.check("look", {}).effect is Effect.DENY
 
 
 FILES = """
