@@ -28,6 +28,7 @@ from policy.effect import Effect
 
 with extra("google-adk", "google.adk"):
     from google.adk.agents import LlmAgent
+    from google.adk.models.llm_response import LlmResponse
     from google.adk.plugins.base_plugin import BasePlugin
     from google.adk.tools.agent_tool import AgentTool
     from google.adk.tools.function_tool import FunctionTool
@@ -36,6 +37,8 @@ with extra("google-adk", "google.adk"):
 
 __all__ = ["PolicyPlugin"]
 
+# What the model calls it when it runs code itself.
+_CODE = "code_execution"
 _WAITING = {"error": "This call waits for the approval of a person."}
 
 
@@ -75,10 +78,17 @@ class PolicyPlugin(BasePlugin):
             self._guard.run_on(verdict)  # each call is a task of its own
         return None
 
-    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-        """Offer the tools that can be allowed."""
+    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> Any:
+        """Offer the tools that can be allowed; what is returned is the answer of the model instead.
+
+        An agent that runs what its model writes (`code_executor`) has no call that could
+        be decided, so it answers where every call of `code_execution` is allowed.
+        """
         agent = callback_context.get_invocation_context().agent
         chain_of = self._chain_of(agent)
+        runs_code = getattr(agent, "code_executor", None) is not None
+        if runs_code and not self._guard.granted([_CODE], chain_of=chain_of):
+            return LlmResponse(error_code="DENIED", error_message="This agent may not run code.")
         started = {name: _started(tool, agent) for name, tool in llm_request.tools_dict.items()}
         plain = [name for name, starts in started.items() if starts is None]
         names = set(self._guard.offered(plain, chain_of=chain_of))
@@ -94,6 +104,7 @@ class PolicyPlugin(BasePlugin):
         llm_request.config.tools = kept
         for name in set(llm_request.tools_dict) - names:
             del llm_request.tools_dict[name]
+        return None
 
     def _kept(self, tool: Any, names: set[str], chain_of: Callable[[], Chain]) -> Any:
         """Return what is offered of one tool of a request, or None."""

@@ -7,8 +7,8 @@ the arguments that it runs with, whatever the hooks of other capabilities do. Wh
 asked for is deferred like any call that requires approval (`DeferredToolRequests`).
 
 An agent that is run by a tool of another has a capability of its own, with
-`guard.agent(NAME)`. Tools that the provider of the model runs are offered where every
-call of them is allowed.
+`guard.agent(NAME)`. Tools that the provider of the model runs, or the program behind the
+run (`ExternalToolset`), are offered where every call of them is allowed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class PolicyToolset(WrapperToolset):
     async def get_tools(self, ctx: Any) -> dict[str, Any]:
         """Return the tools that can be allowed."""
         tools = await super().get_tools(ctx)
-        return {name: tools[name] for name in self.guard.offered(tools)}
+        # What is run outside of the agent is not called here, so it cannot be decided here.
+        outside = {name for name, tool in tools.items() if tool.tool_def.kind == "external"}
+        names = {*self.guard.offered(tools.keys() - outside), *self.guard.granted(outside)}
+        return {name: tool for name, tool in tools.items() if name in names}
 
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
         """Decide a call before it runs."""

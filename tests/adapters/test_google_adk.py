@@ -175,6 +175,37 @@ def test_a_tool_of_the_model_is_offered_where_all_its_calls_are_allowed(team: Te
     assert _offered(request) == {"google_search"}
 
 
+@pytest.mark.parametrize("granted", [True, False])
+def test_code_that_a_model_writes_is_run_where_the_policy_allows_any(
+    tmp_path: Path, granted: bool
+) -> None:
+    from google.adk.agents import LlmAgent
+    from google.adk.code_executors import UnsafeLocalCodeExecutor
+    from google.adk.models import BaseLlm, LlmResponse
+    from google.genai import types
+
+    asked: list[object] = []
+    file = tmp_path / "ran"
+
+    class Played(BaseLlm):
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+            asked.append(llm_request)
+            code = f"```python\nopen({str(file)!r}, 'w').close()\n```"
+            text = code if len(asked) == 1 else "done"
+            content = types.Content(role="model", parts=[types.Part(text=text)])
+            yield LlmResponse(content=content)
+
+    allowed = "look, code_execution" if granted else "look, code_execution(x)"
+    (tmp_path / "x.policy").write_text(f"root main\nagent main {{ allow {allowed} }}\n")
+    team = Team(Guard(policy.load(tmp_path).chain("main")))
+    agent = LlmAgent(
+        name="main", model=Played(model="played"), code_executor=UnsafeLocalCodeExecutor()
+    )
+    team.runner(agent).run()
+    assert file.exists() is granted
+    assert bool(asked) is granted
+
+
 @pytest.mark.parametrize("approved", [True, False])
 def test_an_asked_call_requests_a_confirmation_and_runs_when_it_is_given(
     team: Team, approved: bool

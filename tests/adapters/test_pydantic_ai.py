@@ -212,6 +212,28 @@ def test_a_tool_of_the_provider_is_offered_where_all_its_calls_are_allowed(guard
     assert seen == [["web_search"]]
 
 
+def test_a_tool_that_is_run_outside_is_offered_where_all_its_calls_are_allowed(
+    guard: Guard,
+) -> None:
+    from pydantic_ai import Agent, DeferredToolRequests, ToolDefinition
+    from pydantic_ai.toolsets import ExternalToolset
+
+    from policy.adapters.pydantic_ai import PolicyCapability
+
+    offered: list[list[str]] = []
+    outside = ExternalToolset([ToolDefinition(name=name) for name in ("look", "shell", "send")])
+    agent = Agent(
+        model(offered=offered),
+        toolsets=[outside],
+        capabilities=[PolicyCapability(guard)],
+        output_type=[str, DeferredToolRequests],
+    )
+
+    run(agent, "go")
+    # Of the others some calls are denied, or asked for.
+    assert offered == [["look"]]
+
+
 @pytest.mark.parametrize("approved", [True, False])
 def test_an_asked_call_is_deferred_and_runs_when_it_is_approved(team: Team, approved: bool) -> None:
     from pydantic_ai import DeferredToolRequests, DeferredToolResults
