@@ -13,18 +13,17 @@ from functools import cached_property
 import attrs
 
 from policy.chain import SPAWN_TOOL, Chain, SpawnDenied
+from policy.changed_files import FileChange
 from policy.compare import Comparison, Difference, Known
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
-from policy.errors import PolicyError
 from policy.project import Project
 from policy.reach import MANY_POSITIONS, reach
 from policy.table import Table
 from policy.telling import told
-from policy.tree import Tree
 from policy.workspace import Workspace
 
-__all__ = ["Change", "Diff", "FileChange", "changed_files", "diff_workspaces"]
+__all__ = ["READINGS", "Change", "Diff", "diff_workspaces"]
 
 READINGS = ("attenuated", "enforced")
 
@@ -68,23 +67,6 @@ class Change:
     def direction(self) -> str:
         """``widened`` or ``narrowed``."""
         return "widened" if self.widened else "narrowed"
-
-
-@attrs.frozen(order=True)
-class FileChange:
-    """A file that differs.
-
-    Attributes:
-        path: relative to both trees.
-        what: what it was read as, or what kind of file it is.
-        status: ``read``, ``not read``, or ``in error``: read with an error, so
-            that its change may not be understood.
-
-    """
-
-    path: str
-    what: str
-    status: str
 
 
 @attrs.frozen
@@ -326,38 +308,3 @@ def _spawn(agent: str, before: Chain | None, after: Chain | None) -> Difference:
 def _letters(name: str) -> str:
     # Hosts that look an agent up by its letters and digits find it by these.
     return "".join(filter(str.isalnum, name.casefold()))
-
-
-def changed_files(
-    old: tuple[Tree, Workspace], new: tuple[Tree, Workspace]
-) -> tuple[FileChange, ...]:
-    """Return the files that differ and may say something about agents."""
-    kinds: dict[str, str] = {}
-    errors: set[str] = set()
-    read: set[str] = set()
-    for _, workspace in (old, new):
-        kinds.update((unread.path, unread.what) for unread in workspace.unread)
-        errors |= {
-            finding.place.file
-            for finding in workspace.findings
-            if finding.severity.value == "error"
-        }
-        for project in workspace.projects:
-            for file in project.files:
-                kinds[file.path] = file.role
-                read.add(file.path)
-    changes = []
-    for path in sorted(kinds):
-        contents = [_content(tree, path) for tree, _ in (old, new)]
-        if contents[0] == contents[1]:
-            continue
-        status = "not read" if path not in read else "in error" if path in errors else "read"
-        changes.append(FileChange(path, kinds[path], status))
-    return tuple(changes)
-
-
-def _content(tree: Tree, path: str) -> bytes | None:
-    try:
-        return tree.read(path)
-    except PolicyError:
-        return None  # not there, or not to be read

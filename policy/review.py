@@ -15,13 +15,13 @@ from policy.compare import Difference, Known
 from policy.diff import READINGS, Diff
 from policy.effect import Effect
 from policy.project import Project
-from policy.reach import reach
 from policy.ruleset import RuleSet
 from policy.source import Place
+from policy.spawn_changes import paired
 from policy.table import Ceiling, Table
 from policy.workspace import Workspace
 
-__all__ = ["Renamed", "Review", "RuleChange", "Spawn", "review", "spawn_changes"]
+__all__ = ["Renamed", "Review", "RuleChange", "review"]
 
 
 @attrs.frozen(order=True)
@@ -70,16 +70,10 @@ class Review:
 def review(old: Workspace, new: Workspace, diff: Diff) -> Review:
     """Return the review of *diff*, which compares *old* with *new*."""
     renamed: list[Renamed] = []
-    for before, after in _pairs(old, new):
+    for before, after in paired(old, new):
         if before is not None and after is not None:
             renamed += _renamed(before, after)
     return Review(tuple(sorted(renamed)), tuple(_rule_changes(old, new, diff)))
-
-
-def _pairs(old: Workspace, new: Workspace) -> Iterable[tuple[Project | None, Project | None]]:
-    sides = [{(p.host, p.root): p for p in workspace.projects} for workspace in (old, new)]
-    for key in sorted({**sides[0], **sides[1]}):
-        yield sides[0].get(key), sides[1].get(key)
 
 
 # --- agents -------------------------------------------------------------------------
@@ -244,7 +238,7 @@ _Sets = tuple[RuleSet, ...]
 def _paired_sets(old: Workspace, new: Workspace) -> Iterable[tuple[_Sets, _Sets]]:
     """Yield the rule sets of both sides that belong to one agent, each pair once."""
     seen: set[object] = set()
-    for before, after in _pairs(old, new):
+    for before, after in paired(old, new):
         sides = [_tables(project) if project else {} for project in (before, after)]
         for key in dict.fromkeys((*sides[0], *sides[1])):
             pair = tuple(
@@ -283,57 +277,3 @@ def _written(workspace: Workspace) -> dict[_Key, list[Place]]:
     for (place, rule), effect in found.items():
         by_key.setdefault((place.file, rule, effect), []).append(place)
     return by_key
-
-
-# --- spawn graph --------------------------------------------------------------------
-
-
-@attrs.frozen
-class Spawn:
-    """An edge of the spawn graph of a project, in one reading or both.
-
-    Attributes:
-        parent: who starts; "" for an agent that starts chains.
-        child: whom.
-        before: the readings in which it could, before.
-        after: and after.
-
-    """
-
-    parent: str
-    child: str
-    before: frozenset[str]
-    after: frozenset[str]
-
-    @property
-    def change(self) -> str:
-        """``added``, ``removed`` or "" as far as any reading has it."""
-        if bool(self.before) == bool(self.after):
-            return ""
-        return "added" if self.after else "removed"
-
-
-def spawn_changes(old: Workspace, new: Workspace) -> dict[str, tuple[Spawn, ...]]:
-    """Return the edges of both sides of each project whose spawn graph changed."""
-    found = {}
-    for pair in _pairs(old, new):
-        before, after = (_edges(project) if project else {} for project in pair)
-        if {*before} == {*after}:
-            continue
-        none = frozenset[str]()
-        title = next(project.title for project in pair[::-1] if project is not None)
-        found[title] = tuple(
-            Spawn(*edge, before.get(edge, none), after.get(edge, none))
-            for edge in sorted({**before, **after})
-        )
-    return found
-
-
-def _edges(project: Project) -> dict[tuple[str, str], frozenset[str]]:
-    edges: dict[tuple[str, str], frozenset[str]] = {}
-    for name in READINGS:
-        found = reach(project, project.reading(name)).edges
-        pairs = [(parent, child) for parent, children in found.items() for child in children]
-        for edge in (*(("", start) for start in project.starts), *pairs):
-            edges[edge] = edges.get(edge, frozenset()) | {name}
-    return edges

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from policy.diff import Change, Diff, changed_files, diff_workspaces
+from policy.changed_files import changed_files
+from policy.diff import Change, Diff, diff_workspaces
 from policy.files import Folder
 from policy.workspace import load_tree
 

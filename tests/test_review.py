@@ -13,7 +13,8 @@ from policy.diff import Diff, diff_workspaces
 from policy.render.changes import Report
 from policy.render.diff_markdown import LIMIT, diff_markdown
 from policy.render.mermaid import spawn_mermaid
-from policy.review import Review, Spawn, review, spawn_changes
+from policy.review import Review, review
+from policy.spawn_changes import Spawn, spawn_changes
 from policy.tree import Memory
 from policy.workspace import load_tree
 from tests.conftest import FIXTURES

@@ -11,12 +11,13 @@ import attrs
 
 from policy.asked import read_maximum
 from policy.chain import Chain, SpawnDenied
+from policy.changed_files import changed_files
 from policy.cli.console import Console
 from policy.cli.inputs import Input, add_profile, load
 from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text
 from policy.cli.revisions import sides
-from policy.diff import READINGS, Change, Diff, changed_files, diff_workspaces
+from policy.diff import READINGS, Change, Diff, diff_workspaces
 from policy.documents.text import decode
 from policy.files import File, Tree
 from policy.privileges import privileges
@@ -31,7 +32,8 @@ from policy.render.diff_text import diff_text
 from policy.render.findings_text import findings_report
 from policy.render.layout import Page
 from policy.render.privileges import Summary, summarise
-from policy.review import review, spawn_changes
+from policy.review import review
+from policy.spawn_changes import spawn_changes
 from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
