@@ -43,7 +43,7 @@ examples:
 _WHOLE: Final = frozenset({"json", "html"})
 
 # Rules of a project that an audit tries for whether they matter; lint tries them all.
-_MOST_TRIED: Final = 100
+_MOST_TRIED: Final = 1000
 
 # Internal errors that are reported one by one; they tend to be the same one.
 _MOST_REPORTS = 3
