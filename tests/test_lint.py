@@ -83,6 +83,14 @@ def test_a_star_before_a_subcommand_is_found_in_every_host() -> None:
         assert "wildcard-before-subcommand" in codes(files), files
 
 
+def test_a_tool_that_is_nearly_one_of_a3s_is_named() -> None:
+    agent = "---\nname: a\ndescription: x\npermissions:\n  deny: [web-fetch, raed, deploy]\n---\n"
+    found = linted({".a3s/agents/a.md": agent}).findings
+    help_ = [finding.help for finding in found if finding.code == "a3s-unknown-tool"]
+    assert help_[:2] == ["did you mean `web_fetch`?", "did you mean `read`?"]
+    assert "did you mean" not in help_[2]
+
+
 # --- what commands show of rules --------------------------------------------------
 
 
