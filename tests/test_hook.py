@@ -198,6 +198,15 @@ def test_each_effect_is_told_and_a_denial_tells_the_rule_and_what_remains(sessio
     assert session.effect("mcp__db__query", {"sql": "select 1"}) == "allow"
 
 
+def test_a_denial_lists_what_remains_unless_that_is_thousands_of_tools(session) -> None:
+    for count, told in ((3, "`tool_0`, `tool_1`, `tool_2`"), (2_000, "no rule grants it")):
+        tools = ", ".join(f"tool_{number}" for number in range(count))
+        session.write("team.policy", f"agent main {{\n    allow {tools}\n}}\n")
+        effect, why = session.answer("Bash", {"command": "ls"})
+        assert effect == "deny"
+        assert why.removesuffix(".").endswith(told)
+
+
 def test_files_are_those_of_the_project_whatever_they_are_called(session) -> None:
     src = session.project / "src"
     (src / "secret").mkdir(parents=True)

@@ -21,6 +21,7 @@ __all__ = ["always_granted", "granting_rules", "may_call", "may_start", "named_t
 
 # Rules of one tool that are compared for the sake of a message.
 _RULES_LOOKED_AT = 512
+_TOOLS_LOOKED_AT = 512
 _SHOWN = 8
 _LONGEST_RULE = 200
 
@@ -64,8 +65,13 @@ def granting_rules(table: Table, tool: str) -> dict[Effect, list[str]]:
 
 
 def named_tools(table: Table) -> list[str]:
-    """Return the tools that rules of *table* name and of which some call is not denied."""
+    """Return the tools that rules of *table* name and of which some call is not denied.
+
+    Empty where there are too many to look at: nobody waits for a list of thousands.
+    """
     names = {name: None for part in table.use.parts for name in sorted(part.rules.names)}
+    if len(names) > _TOOLS_LOOKED_AT:
+        return []
     return [name for name in names if may_call(table, name)]
 
 

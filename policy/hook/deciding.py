@@ -14,7 +14,7 @@ from typing import Final
 
 import attrs
 
-from policy.adapters.messages import denial, question, spawn_denial
+from policy.adapters.messages import question, refusal, remainder, spawn_denial
 from policy.anchors import Folders
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
@@ -137,18 +137,18 @@ def _said(table: Table, tool: str, call: dict[str, object], decision: Decision) 
     return _Said(decision.effect, decision.reason, message)
 
 
-# What remains of a table takes longer to tell than what it denies. A decision knows its table.
-_TOLD: dict[tuple[str, Decision], str] = {}
+# What remains of a table takes longer to tell than what it denies: by its hash, and the tool.
+_TOLD: dict[tuple[str, str], str] = {}
 
 
 def _denial(table: Table, tool: str, decision: Decision) -> str:
-    key = (tool, decision)
-    if key not in _TOLD:
+    key = (table.hash, tool)
+    told = _TOLD.get(key)
+    if told is None:
         if len(_TOLD) >= _REMEMBERED:
             _TOLD.clear()
-        told = _TOLD[key] = denial(table, tool, decision, str)
-        return told
-    return _TOLD[key]
+        told = _TOLD[key] = remainder(table, tool, str)
+    return refusal(tool, decision) + told
 
 
 def _spelled(table: Table, event: Event, folders: Folders) -> Iterator[dict[str, object]]:
