@@ -471,11 +471,25 @@ def test_what_cannot_be_read_is_not_suppressed() -> None:
         ("a.md", "---\na: b\n---\nc # policy: ignore[a] b\n", []),
         ("a.md", "---\r\n# policy: ignore[a] b\r\na: b\r\n---\r\n", [3]),
         ("a.yaml", "a: [b,  # policy: ignore[a] b\n  c]\n", [1]),
+        ("a.toml", "[a]\nb = 'c'  # policy: ignore[a] b\n", [2]),
+        ("a.toml", """b = "c \\" # policy: ignore[a] b"\n""", []),
+        ("a.toml", "b = '''\n# policy: ignore[a] b\n'''\n# policy: ignore[a] b\nc = 1\n", [5]),
+        ("a.md", "+++\na = 1  # policy: ignore[a] b\n+++\nc # policy: ignore[a] b\n", [2]),
         ("a.json", '{"a": "# policy: ignore[a] b"}\n', []),
     ],
 )
 def test_only_a_comment_suppresses(name, text, lines) -> None:
     assert [one.line for one in suppressions(Source(name, text))] == lines
+
+
+def test_a_comment_of_toml_suppresses() -> None:
+    files = agents_of_zeph()
+    line = 'default_disallowed_tools = ["web_*"]'
+    key = "config/default.toml"
+    files[key] = f"[agents]\nenabled = true\n{line}\n"
+    assert "dead-star" in codes(files)
+    files[key] = f"[agents]\nenabled = true\n{line}  # policy: ignore[dead-star] it is gone soon\n"
+    assert "dead-star" not in codes(files)
 
 
 # --- selection and baselines ------------------------------------------------------

@@ -41,7 +41,7 @@ FORMATS = ("text", "json", "markdown", *MACHINE)
 _EPILOG = """\
 A finding goes away by mending it, by `--fix` where there is one way to mend it
 that grants no more, by a comment `# policy: ignore[CODE] REASON` on its line or
-the one above (YAML headers and *.policy files), by an entry of policy-lint.yaml
+the one above (YAML, TOML and *.policy files), by an entry of policy-lint.yaml
 (`policy rule unused-suppression`; JSON has no comments), or by a baseline of
 what is known. A file that cannot be read counts in any case.
 

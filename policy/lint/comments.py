@@ -25,6 +25,15 @@ __all__ = ["Suppression", "suppressions"]
 
 _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#[ \t]*policy:[ \t]*ignore\b[^\n\r]*", re.MULTILINE)
 _PARTS: Final = re.compile(r"#[ \t]*policy:[ \t]*ignore\[(?P<codes>[^\]]*)\][ \t]*(?P<reason>.*)")
+# Texts of TOML, and its comments.
+_TOML_TOKENS: Final = (
+    r'"""(?:\\.|[^\\])*?"""',
+    r"'''.*?'''",
+    r'"(?:\\.|[^"\\\n])*"',
+    r"'[^'\n]*'",
+    r"#[^\n]*",
+)
+_TOML: Final = re.compile("|".join(_TOML_TOKENS), re.DOTALL)
 _LINE_COMMENT: Final = re.compile(r"[ \t]*(#.*)?$")
 
 
@@ -97,12 +106,26 @@ def _comments(source: Source) -> Iterator[Span]:
             yield from (span for span in found if span.start in starts)
         elif name.endswith((".yaml", ".yml")):
             yield from _outside_texts(found, 0, len(source.text))
+        elif name.endswith(".toml"):
+            yield from _toml_comments(found, 0, len(source.text))
         elif name.endswith(".md"):
             parts = split_front_matter(source)
             if parts is not None and parts.kind is Kind.YAML:
                 yield from _outside_texts(found, parts.header.start, parts.header.end)
+            elif parts is not None:
+                yield from _toml_comments(found, parts.header.start, parts.header.end)
     except (PolicyError, yaml.YAMLError):
         return  # what cannot be read suppresses nothing
+
+
+def _toml_comments(found: Iterable[Span], start: int, end: int) -> Iterator[Span]:
+    """Yield those within a TOML document that are comments: a `#` in a text is text."""
+    within = [span for span in found if start <= span.start < end]
+    if within:
+        text = within[0].source.text
+        tokens = _TOML.finditer(text, start, end)
+        comments = {token.start() for token in tokens if token[0].startswith("#")}
+        yield from (span for span in within if span.start in comments)
 
 
 def _noted(node: object) -> Iterator[int]:
