@@ -8,7 +8,6 @@ it, or guard it, nothing is said either, and the host asks.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -18,9 +17,9 @@ from policy.adapters.messages import question, refusal, remainder, spawn_denial
 from policy.anchors import Folders
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
-from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.followed import followed, path_fields
 from policy.hook.chains import FORK, HOST, chain_of
 from policy.hook.event import Event
 from policy.hook.guarded import guarded
@@ -154,27 +153,9 @@ def _denial(table: Table, tool: str, decision: Decision) -> str:
 def _spelled(table: Table, event: Event, folders: Folders) -> Iterator[dict[str, object]]:
     """Yield the call, and the same call of the files that its paths lead to."""
     yield event.call
-    fields = {
-        field
-        for part in table.use.parts
-        if (argument := part.rules.dialect.argument(event.tool)).kind is ArgumentKind.PATH
-        for field in argument.fields
-    }
-    real = dict(event.call)
-    for field in fields:
-        path = event.call.get(field)
-        if type(path) is str and path and "\0" not in path:
-            real[field] = _real(path, event.cwd, folders)
-    if real != event.call:
+    real = followed(event.call, path_fields(table, event.tool), folders, event.cwd)
+    if real is not None and real != event.call:
         yield real
-
-
-def _real(path: str, cwd: str, folders: Folders) -> str:
-    """Return *path* where no link leads elsewhere, and the file itself where one does."""
-    if path == "~" or path.startswith("~/"):
-        path = folders.home + path[1:]
-    named = os.path.join(cwd, path)  # noqa: PTH118  # `Path` would keep `..`, and follow nothing
-    return os.path.realpath(named)
 
 
 def _starting(project: Offered, chain: Chain, event: Event) -> Iterator[_Said]:
