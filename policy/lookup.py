@@ -18,6 +18,7 @@ from policy.row import Outcome, Row
 __all__ = ["Lookup"]
 
 _Links = tuple[str, ...]
+_Told = tuple[Outcome, _Links]
 
 # The longest argument whose decision is kept.
 _REMEMBERED_TEXT = 1024
@@ -47,16 +48,27 @@ class Lookup:
     )
 
     def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str) -> None:
-        everyone = list(rows)
         self._table = table
-        fixed = [(row.constant, links) for row, links in everyone if row.constant is not None]
-        denials = [pair for pair in fixed if pair[0].effect is Effect.DENY]
-        denials.sort(key=lambda pair: not pair[0].entries)  # first one that says why
-        # What one link denies whatever the arguments are, nobody needs to look at.
-        self.rows = [] if denials else [pair for pair in everyone if pair[0].constant is None]
-        # A row that always allows adds no more than a reason, if there is no other.
-        asking = [pair for pair in fixed if pair[0].effect is Effect.ASK]
-        self._settled = denials[:1] or asking or ([] if self.rows else fixed)
+        self.rows: list[tuple[Row, _Links]] = []
+        fixed: list[_Told] = []
+        denial: _Told | None = None
+        for row, links in rows:
+            outcome = row.constant
+            if outcome is None:
+                self.rows.append((row, links))
+                continue
+            fixed.append((outcome, links))
+            if outcome.effect is Effect.DENY and (
+                denial is None or (outcome.entries and not denial[0].entries)
+            ):
+                denial = (outcome, links)  # the first one that says why
+        if denial is not None:
+            # What one link denies whatever the arguments are, nobody needs to look at.
+            self.rows, self._settled = [], [denial]
+        else:
+            # A row that always allows adds no more than a reason, if there is no other.
+            asking = [pair for pair in fixed if pair[0].effect is Effect.ASK]
+            self._settled = asking or ([] if self.rows else fixed)
         self._constant = None if self.rows else self._combine(self._settled)
         self.remembered: dict[str, Decision] = {}
         self._decisions: dict[Outcome, Decision] = {}
@@ -106,12 +118,16 @@ class Lookup:
         if effect is not Effect.ASK:
             # One denial is enough; of those who allow, one who says why.
             deciding = [next((pair for pair in deciding if pair[0].entries), deciding[0])]
-        because = tuple(
-            dict.fromkeys(
-                Because(entry.rule, entry.effect, links[0] if links else "", entry.place)
-                for outcome, links in deciding
-                for entry in outcome.entries
-            )
-        )
-        links = tuple(dict.fromkeys(link for _, links in deciding for link in links))
+        if len(deciding) == 1:
+            outcome, links = deciding[0]
+            because = _because(outcome, links)
+        else:
+            told = (one for outcome, links in deciding for one in _because(outcome, links))
+            because = tuple(dict.fromkeys(told))
+            links = tuple(dict.fromkeys(link for _, links in deciding for link in links))
         return Decision(effect, deciding[0][0].reason, because, links, self._table)
+
+
+def _because(outcome: Outcome, links: _Links) -> tuple[Because, ...]:
+    link = links[0] if links else ""
+    return tuple(Because(e.rule, e.effect, link, e.place) for e in outcome.entries)

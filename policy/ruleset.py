@@ -209,6 +209,11 @@ class RuleSet:
         return f"[{said},{_dialect_text(self.dialect)}]"
 
     @cached_property
+    def hashed_text(self) -> str:
+        """The same as it stands in the text that is hashed for a table: JSON within JSON."""
+        return json.dumps(json.dumps(self.canonical_text))[1:-1]
+
+    @cached_property
     def interned(self) -> RuleSet:
         """The one set with these rules at these places.
 

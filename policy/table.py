@@ -18,8 +18,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, permutations
+from operator import attrgetter
 from typing import Final
 
 import attrs
@@ -83,11 +84,6 @@ class Ceiling:
     def __and__(self, other: Ceiling) -> Ceiling:
         """Return what both grant."""
         return self if self is other else Ceiling.of((*self.parts, *other.parts))
-
-    @cached_property
-    def canonical_text(self) -> str:
-        """What equality and the content hash cover, as JSON text."""
-        return json.dumps(sorted(rules.canonical_text for rules in self.sets))
 
 
 @attrs.frozen
@@ -245,9 +241,23 @@ class Table:
     @cached_property
     def hash(self) -> str:
         """Content hash of the rules and bounds, without their places: ``sha256:…``."""
-        delegate = self.delegate.canonical_text if self.delegate is not None else None
-        content = [self.use.canonical_text, delegate, attrs.astuple(self.bounds)]
-        return "sha256:" + hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        delegate = self.delegate.sets if self.delegate is not None else None
+        return _content_hash(self.use.sets, delegate, self.bounds)
+
+
+@lru_cache(maxsize=256)  # chains of one project differ in their links, and seldom in their sets
+def _content_hash(
+    use: frozenset[RuleSet], delegate: frozenset[RuleSet] | None, bounds: Bounds
+) -> str:
+    handed_on = "null" if delegate is None else _hashed_text(delegate)
+    content = f"[{_hashed_text(use)}, {handed_on}, {json.dumps(attrs.astuple(bounds))}]"
+    return "sha256:" + hashlib.sha256(content.encode()).hexdigest()
+
+
+def _hashed_text(sets: Iterable[RuleSet]) -> str:
+    """Return the JSON text of a list of texts, as JSON text itself."""
+    ordered = sorted(sets, key=attrgetter("canonical_text"))
+    return '"[' + ", ".join(rules.hashed_text for rules in ordered) + ']"'
 
 
 def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policy import limits
 from policy.decision import Reason
 from policy.effect import Effect
+from policy.ruleset import RuleSet
 from policy.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, Part, Table
 from tests.reference import Said, Scope
-from tests.strategies import compiled, rule_set, table
+from tests.strategies import compiled, rule_set, scopes, table
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
@@ -26,6 +32,18 @@ def test_a_decision_says_which_rule_decided() -> None:
     assert decision.links == ("main",)
     assert decision.table == rules.hash
     assert str(decision).startswith("deny: deny Bash(git push *) (main at ")
+
+
+@given(scopes(delegating=True), scopes(), st.integers(0, 3))
+def test_the_hash_of_a_table_is_that_of_its_rows_as_json(one, other, depth) -> None:
+    met = compiled(one, bounds=Bounds(depth=depth)) & compiled(other)
+
+    def text(sets: Iterable[RuleSet]) -> str:
+        return json.dumps(sorted(rules.canonical_text for rules in sets))
+
+    delegate = None if met.delegate is None else text(met.delegate.sets)
+    content = json.dumps([text(met.use.sets), delegate, attrs.astuple(met.bounds)])
+    assert met.hash == "sha256:" + hashlib.sha256(content.encode()).hexdigest()
 
 
 def test_a_decision_is_neither_true_nor_false() -> None:
