@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from policy.codec import table_from_json as table_from_json
     from policy.codec import table_to_json as table_to_json
     from policy.compiled import Compiled as Compiled
-    from policy.convert import convert as convert
+    from policy.conversion import convert as convert
     from policy.decision import Because as Because
     from policy.decision import Decision as Decision
     from policy.decision import Reason as Reason
@@ -64,7 +64,7 @@ _HOMES = {
     "audit": "policy.audit",
     "compiled_from_json": "policy.codec",
     "compiled_to_json": "policy.codec",
-    "convert": "policy.convert",
+    "convert": "policy.conversion",
     "diff_workspaces": "policy.diff",
     "load": "policy.workspace",
     "load_compiled": "policy.codec",

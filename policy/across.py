@@ -194,7 +194,8 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
             for word in ("x", "", "a/b", "/x")
         )
         texts.update(dict.fromkeys(row.ruleset.dialect.shell.programs if commands else ()))
-        for text, form in product((*texts, "zz"), _FORMS if commands else ("{}",)):
+        # Simple ones first: what shows a difference best is the plainest call.
+        for form, text in product(_FORMS if commands else ("{}",), (*texts, "zz")):
             call = witness_call(row.ruleset.dialect, row.argument, form.format(text, text))
             calls.setdefault(str(call), call)
     told: set[object] = set()

@@ -83,6 +83,7 @@ PRINTED = {
     "lint-examples-unmet": ["lint", "examples-unmet"],
     "test-verbose": ["test", "claims", "-v"],
     "test-markdown": ["test", "claims", "--format", "markdown"],
+    "convert": ["convert", "team", "--to", "a3s"],
     "fmt-diff": ["fmt", "--diff", "loose"],
     "fmt-malformed": ["fmt", "--check", "malformed"],
     "no-such-agent": ["check", "team", "--chain", "main>exlpore", "Read(a)"],
@@ -101,7 +102,9 @@ def test_what_is_printed(name, run, text) -> None:
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_no_line_is_wider_than_the_terminal(name, columns, capsys, monkeypatch) -> None:
-    if any(word in name for word in ("markdown", "json", "github", "fmt-diff", "lint-diff")):
+    if any(
+        word in name for word in ("markdown", "json", "github", "fmt-diff", "lint-diff", "convert")
+    ):
         return
     monkeypatch.setattr("policy.cli.console._WIDTH", columns)
     main(PRINTED[name])

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain, SpawnDenied
-from policy.convert import Conversion, convert, hosts
+from policy.conversion import Conversion, convert, hosts
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.project import Project
@@ -473,6 +473,14 @@ def test_projects_below_folders_go_to_these_folders() -> None:
         "",
         "sub/dir/",
     }
+
+
+def test_the_package_offers_it_by_a_path_again_and_again() -> None:
+    import policy
+
+    for _ in range(2):
+        (conversion,) = policy.convert(FIXTURES / "deny-wins", "zeph")
+        assert sorted(conversion.files) == [".zeph/agents/builder.md", "config/default.toml"]
 
 
 def test_two_hosts_in_one_folder_are_converted_one_at_a_time() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from policy.cli.console import Console
 from policy.cli.outputs import add_output, outputs_of, write_outputs
-from policy.convert import Conversion, convert, hosts
+from policy.conversion import Conversion, convert, hosts
 from policy.errors import PolicyError
 from policy.render.as_json import dumps
 from policy.render.convert_report import (

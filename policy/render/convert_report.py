@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from policy.chain import SPAWN_TOOL
-from policy.convert import Conversion
+from policy.conversion import Conversion
 from policy.decision import Decision
 from policy.losses import Loss
 from policy.render.as_json import Object, because_json

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial, reduce
 from operator import and_
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -29,7 +30,7 @@ from policy.portable import Dropped, Portable, Written
 from policy.project import FrontEnd, Project
 from policy.reach import Reach, reach
 from policy.table import Table
-from policy.tree import Tree
+from policy.tree import Tree, open_tree
 from policy.unread import is_unreadable
 from policy.weaken import weakened
 from policy.workspace import load_tree
@@ -102,20 +103,20 @@ def hosts(front_ends: Iterable[FrontEnd] = FRONT_ENDS) -> tuple[str, ...]:
 
 
 def convert(
-    tree: Tree,
+    path: Tree | str | Path,
     to: str,
     *,
     source: str = "",
     allow_looser: bool = False,
     front_ends: Iterable[FrontEnd] = FRONT_ENDS,
 ) -> tuple[Conversion, ...]:
-    """Return every project of *tree* as files of the host *to*.
+    """Return every project at *path* as files of the host *to*.
 
     Projects of that host itself are left out, unless there are no others; these
     come out in canonical form. Nothing is written.
 
     Args:
-        tree: what is converted.
+        path: a folder, a file or a git revision, or a tree of files.
         to: a host, as in `hosts`.
         source: convert the projects of this host alone.
         allow_looser: leave a rule as it is where the other host grants more by it;
@@ -127,6 +128,7 @@ def convert(
             be read, or two projects come to the same file.
 
     """
+    tree = path if isinstance(path, Tree) else open_tree(str(path))
     ends = {front_end.HOST: front_end for front_end in front_ends}
     for name in filter(None, (to, source)):
         if name not in ends:
@@ -138,24 +140,25 @@ def convert(
     if not projects:
         msg = f"no project of {source or 'any host'} to convert"
         raise PolicyError(msg, file=tree.label)
+    for project in projects:
+        _check(project)
     found = tuple(
         _conversion(tree, project, ends[project.host], ends[to], allow_looser=allow_looser)
         for project in projects
     )
     files: dict[str, str] = {}
     for conversion in found:
-        for path in conversion.files:
-            if path in files:
-                msg = f"`{files[path]}` and `{conversion.source}` both come to this file"
-                raise PolicyError(msg, file=path, help="convert one host at a time, with `--from`")
-            files[path] = conversion.source
+        for name in conversion.files:
+            if name in files:
+                msg = f"`{files[name]}` and `{conversion.source}` both come to this file"
+                raise PolicyError(msg, file=name, help="convert one host at a time, with `--from`")
+            files[name] = conversion.source
     return found
 
 
 def _conversion(
     tree: Tree, project: Project, reader: FrontEnd, writer: FrontEnd, *, allow_looser: bool
 ) -> Conversion:
-    _check(project)
     said_of = about(tree, project, reader.WRITER.carried)
     portable = _portable(project, reader, said_of)
     known = Known()
