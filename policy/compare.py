@@ -8,17 +8,18 @@ case more; those that are too long are decided like these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice, product
+from collections.abc import Collection, Container, Iterator, Sequence
+from itertools import product
 
 import attrs
 
 from policy.dialect import ArgumentKind
+from policy.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.pair import Difference, Pair, Side
+from policy.pair import OVERLAPS, Difference, Pair, Side
 from policy.patterns.classes import classes
-from policy.patterns.pattern import Pattern, freeze
+from policy.patterns.pattern import Pattern
 from policy.row import Row, RowEntry
 from policy.ruleset import Entry
 from policy.view import View
@@ -36,10 +37,6 @@ __all__ = [
 
 # What a host name can hold: hardly a rule names all of it.
 _HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
-
-# Commands by which a rule may know one, and lines of which such are tried.
-_DISGUISES = ("{}", "{} $x", "sudo {}", "A=1 {}", "./{}", "'{}'")
-_DISGUISED = 64
 
 # Combinations of parameters that are told apart before the answer is no longer exact.
 _PARAMETER_CASES = 64
@@ -134,11 +131,8 @@ def _differing(
         found += tool_pair.differences()
         why.update(tool_pair.why)
         if shape.argument.kind is ArgumentKind.COMMAND:
-            directions = {difference.widened for difference in found}
-            for difference in tool_pair.disguised():
-                if difference.widened not in directions:
-                    directions.add(difference.widened)
-                    found.append(difference)
+            found += tool_pair.disguised({difference.widened for difference in found})
+            why.update(tool_pair.why)
         unreadable = tool_pair.unreadable()
         if unreadable is not None and _effects(unreadable) not in map(_effects, found):
             found.append(unreadable)
@@ -242,20 +236,62 @@ class _ToolPair(Pair):
         before, after = (lookup.decide_anew(call) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
 
-    def disguised(self) -> Iterator[Difference]:
-        """Yield differences of commands that rules see through, or cannot grant.
+    def disguised(self, known: Collection[bool]) -> Iterator[Difference]:
+        """Yield a difference of commands that rules see through, or cannot grant.
 
-        What rules say of simple commands is compared exactly; these are samples.
+        Args:
+            known: the directions that need no further one.
+
         """
-        texts = {"$x": None}
-        for view, line in islice(self.edits(), _DISGUISED):
+        shown = set(known)
+        for tried, text in enumerate(self._disguises(shown)):
+            if tried >= _DISGUISED:
+                self.why[OVERLAPS] = None
+                return
+            found = self.asked(text.replace(self.fresh, "q7z"))
+            if found.before.effect is found.after.effect or found.widened in shown:
+                continue
+            shown.add(found.widened)
+            plain = self.asked(text.replace(self.fresh, "x"))
+            same = (plain.before, plain.after) == (found.before, found.after)
+            yield plain if same else found
+
+    def _disguises(self, shown: Container[bool]) -> Iterator[str]:
+        """Yield commands, frozen, as long as a direction is not *shown* that they may have."""
+        yield from SAMPLES
+        disguises: Disguises | None = None
+        for view, line in self.edits():
             pattern = self.pattern(view, line)
-            if pattern is not None:
-                texts[freeze(pattern, "x")] = None
-        for text, form in product(texts, _DISGUISES):
-            found = self.asked(form.format(text))
-            if found.before.effect is not found.after.effect:
-                yield found
+            lines = self.views[view].entries[line:]
+            # A line that allows matters to what is behind a prefix where it hides others.
+            reads = any(entry.effect is not Effect.ALLOW for entry in lines)
+            wanted = self._directions(view, line, reads=reads)
+            if pattern is None or all(each in shown for each in wanted):
+                continue
+            if disguises is None:
+                disguises = Disguises(self.views, self.fresh, self.shape.dialect.shell)
+                yield from disguises.spelled_out()
+            hides = self.views[view].effect(line) is Effect.ALLOW
+            for text in disguises.of(pattern, reads=reads, hides=hides and reads):
+                yield text
+                if all(each in shown for each in wanted):
+                    break
+            if is_odd(pattern):
+                self.why[ODD_LINES] = None
+            if disguises.exhausted:
+                self.why[OVERLAPS] = None
+
+    def _directions(self, view: int, line: int, *, reads: bool) -> tuple[bool, ...]:
+        """Return in which directions calls may change that a line knows."""
+        only = [view in side for side in self.sides]
+        effect = self.views[view].effect(line)
+        if all(only) or effect is Effect.ASK or (effect is Effect.ALLOW and reads):
+            return True, False
+        return ((effect is Effect.ALLOW) is only[1],)
+
+
+# Commands known by other texts that are tried before the answer is no longer exact.
+_DISGUISED = 4_000
 
 
 def _side(lookup: Lookup, shape: Shape) -> Side:

@@ -19,10 +19,10 @@ from policy.patterns.pattern import Pattern, freeze
 from policy.readings import KEYWORDS
 from policy.ruleset import Entry, RuleSet
 
-__all__ = ["Lines", "contains"]
+__all__ = ["ODD", "Lines", "contains", "is_disguise", "runners"]
 
 # Characters by which a command, or its program, has other texts than the one it is written as.
-_ODD: Final = frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0")
+ODD: Final = frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0")
 _ODD_PROGRAM: Final = frozenset("/=!~?[")
 
 # What fills a gap in a text that shows in most cases that a pattern is not all of another.
@@ -61,7 +61,7 @@ class Lines:
         """Whether a line may share a call with any other, whatever they start with."""
         if entry.pattern is None or entry.field:
             return True
-        return self._shell is not None and _is_disguise(entry.pattern, self._shell)
+        return self._shell is not None and is_disguise(entry.pattern, self._shell)
 
     def take_out(self, entries: Sequence[Entry]) -> None:
         """Take lines out."""
@@ -210,19 +210,19 @@ def _is_inside(narrow: Pattern, wide: Pattern) -> bool:
 
 
 @lru_cache(maxsize=64)  # a host has one or two
-def _around(shell: Shell) -> frozenset[str]:
+def runners(shell: Shell) -> frozenset[str]:
     """Return the programs that run what their arguments say."""
     running = {name for name, program in shell.programs.items() if program.runs}
     known = {*shell.wrappers, *shell.transparent, *shell.wrapping, *shell.granting}
     return frozenset(known | running | KEYWORDS | _SHELLS)
 
 
-def _is_disguise(pattern: Pattern, shell: Shell) -> bool:
-    """Whether a command that *pattern* matches may be known by texts that start otherwise."""
-    if any(isinstance(token, str) and not _ODD.isdisjoint(token) for token in pattern.tokens):
+def is_disguise(pattern: Pattern, shell: Shell) -> bool:
+    """Return whether commands that *pattern* matches may have texts that start otherwise."""
+    if any(isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens):
         return True
     start = pattern.tokens[0] if pattern.tokens else ""
     program, blank, _ = (start if isinstance(start, str) else "").partition(" ")
     if not blank and not pattern.exact:
         return True  # the name of the program is open
-    return not _ODD_PROGRAM.isdisjoint(program) or program in _around(shell)
+    return not _ODD_PROGRAM.isdisjoint(program) or program in runners(shell)

@@ -30,7 +30,7 @@ from policy.patterns.search import Found, fresh_character, search
 from policy.view import View, counterparts
 from policy.witness import Call
 
-__all__ = ["Difference", "Pair", "Side"]
+__all__ = ["OVERLAPS", "Difference", "Pair", "Side"]
 
 # Reasons of a decision that no rule gave: the call could not be read.
 _UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
@@ -39,7 +39,7 @@ _UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 # is no longer exact.
 _COMBINATIONS = 2_000
 
-_OVERLAPS = "more rules overlap than are tried together"
+OVERLAPS = "more rules overlap than are tried together"
 _SEARCHED = "patterns overlap in more ways than are searched"
 _DOMAIN = "whether calls have some of the texts that rules tell apart is not known"
 _OPAQUE = "what the host knows of commands decides beside the rules"
@@ -219,7 +219,7 @@ class Pair:
         for combination in self._combinations(chosen, firsts, seen):
             tried += 1
             if tried > _COMBINATIONS:
-                self.why[_OVERLAPS] = None
+                self.why[OVERLAPS] = None
                 return
             text = self._text(combination)
             if text is None:

@@ -1,0 +1,178 @@
+"""Commands that rules know by other texts than the one written: no change of theirs is missed.
+
+Random edits of random lists, and every command of a small universe: programs behind
+wrappers, assignments and folders, quoted, joined, and with what no rule can grant.
+``PAIRS`` in the environment is how many edits are tried of each host.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from policy.chain import Chain
+from policy.compare import Comparison
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.patterns.notations import Unusable
+from policy.table import Table
+from policy.tree import Memory
+from policy.workspace import load_tree
+from tests.strategies import table
+
+PAIRS = int(os.environ.get("PAIRS", "25"))
+
+_FORMS = (
+    "{}", "sudo {}", "timeout 5 {}", "nice -n 5 {}", "A=1 {}", "LANG=C {}", "./{}", "/bin/{}",
+    "'{}'", "\\{}", "{} 'q'", "{} && a", "{} | b", "{} > o", "$({})", "{} $x", "xargs {}",
+    "env {}", "sudo timeout 5 {}", "A=1 sudo {}", "! {}", "({})",
+)  # fmt: skip
+_PROGRAMS = ("a", "a b", "rm x", "rm", "git push x", "git status", "ls", "cat a", "z", "npm x")
+COMMANDS = [form.format(program) for program in _PROGRAMS for form in _FORMS]
+COMMANDS += ["", ";", "$x", "a && b", "echo x > .env"]
+
+RULES = (
+    "a", "a *", "*", "rm *", "rm x", "git push *", "git *", "git status", "sudo *", "sudo rm *",
+    "timeout *", "timeout 5 rm *", "nice *", "A=1 *", "./a *", "/bin/*", "* x", "ls *", "cat *",
+    "a b", "npm *", "a && b", "xargs *", "env *",
+)  # fmt: skip
+
+Lists = dict[str, list[str]]
+
+
+def _lists(dice: random.Random) -> Lists:
+    return {
+        effect: [f"Bash({dice.choice(RULES)})" for _ in range(dice.randint(0, 3))]
+        for effect in ("allow", "ask", "deny")
+    }
+
+
+def _edited(dice: random.Random, lists: Lists) -> Lists:
+    edited = {effect: list(rules) for effect, rules in lists.items()}
+    rules = edited[dice.choice(list(edited))]
+    if rules and dice.random() < 0.5:
+        moved = rules.pop(dice.randrange(len(rules)))
+        if dice.random() < 0.3:
+            edited[dice.choice(list(edited))].append(moved)
+    else:
+        rules.append(f"Bash({dice.choice(RULES)})")
+    return edited
+
+
+def _ours(dice: random.Random, lists: Lists) -> Table:
+    effects = ("allow", "ask", "deny")
+    written = [f"{effect} {rule}" for effect in effects for rule in lists[effect]]
+    return table(*written, default=Effect[lists.get("default", ["DENY"])[0]])
+
+
+def _claude(dice: random.Random, lists: Lists) -> Table:
+    mode = lists.get("default", [""])[0]
+    settings: dict[str, object] = {key: lists[key] for key in ("allow", "ask", "deny")}
+    if mode:
+        settings["defaultMode"] = mode
+    (project,) = load_tree(
+        Memory({".claude/settings.json": json.dumps({"permissions": settings})})
+    ).projects
+    return Chain.start("main", project.enforced).table
+
+
+MAKERS = {
+    "policy": (_ours, ["DENY", "ASK", "ALLOW"]),
+    "claude-code": (_claude, ["", "", "dontAsk", "acceptEdits"]),
+}
+
+
+def _pairs(host: str, count: int) -> Iterator[tuple[Lists, Lists, Table, Table]]:
+    make, defaults = MAKERS[host]
+    dice = random.Random(f"{host} {os.environ.get('PAIRS_SEED', '')}")
+    while count:
+        lists = _lists(dice)
+        edited = _edited(dice, lists)
+        default = [dice.choice(defaults)]
+        try:
+            before, after = (
+                make(dice, {**side, "default": default} if default[0] else side)
+                for side in (lists, edited)
+            )
+        except (PolicyError, Unusable):
+            continue
+        count -= 1
+        if dice.random() < 0.2:
+            other = make(dice, _lists(dice))
+            before, after = before & other, after & other
+        yield lists, edited, before, after
+
+
+@pytest.mark.parametrize("host", MAKERS)
+def test_no_command_is_decided_differently_that_a_difference_does_not_tell_of(host: str) -> None:
+    exact = 0
+    for lists, edited, before, after in _pairs(host, PAIRS):
+        comparison = before.differences(after)
+        _confirm(comparison, before, after)
+        exact += comparison.exact
+        directions = {difference.widened for difference in comparison.differences}
+        for command in COMMANDS if comparison.exact else ():
+            call = {"command": command}
+            was, now = before.decide("Bash", call).effect, after.decide("Bash", call).effect
+            assert was is now or (was < now) in directions, (lists, edited, command)
+    # Which commands are harmless is the host's to know, and not all of it is compared.
+    assert exact > (0.9 if host == "policy" else 0.7) * PAIRS
+
+
+def _confirm(comparison: Comparison, before: Table, after: Table) -> None:
+    for difference in comparison.differences:
+        was = before.decide(difference.tool, difference.call)
+        now = after.decide(difference.tool, difference.call)
+        assert (was.effect, now.effect) == (difference.before.effect, difference.after.effect)
+        assert was.effect is not now.effect
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "widened"),
+    [
+        # What a rule that asks knows behind a wrapper was not granted before.
+        (["allow Bash(rm *)"], ["ask Bash(rm *)"], {False, True}),
+        # Rules that allow see through `timeout 5`.
+        (["allow Bash(rm *)"], ["allow Bash(rm *)", "deny Bash(timeout *)"], {False}),
+        (["allow Bash(sudo rm *)"], ["allow Bash(sudo rm *)", "deny Bash(rm x)"], {False}),
+        (["allow Bash(A=1 *)"], ["allow Bash(A=1 *)", "deny Bash(a *)"], {False}),
+        (["allow Bash(* x)"], ["allow Bash(* x)", "deny Bash(rm x)"], {False}),
+        # No program has blanks in its name, unless it is quoted.
+        (["allow Bash(a  b)"], ["allow Bash(a  b)", "ask Bash(a  c)"], {True}),
+    ],
+)
+def test_commands_behind_wrappers_are_compared(
+    before: list[str], after: list[str], widened: set[bool]
+) -> None:
+    comparison = table(*before).differences(table(*after))
+    assert {difference.widened for difference in comparison.differences} == widened
+    assert comparison.exact
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ({}, {"ask": ["Bash(git *)"]}, {("allow", "ask")}),  # `git status` runs unasked
+        ({"allow": ["Bash(rm *)"]}, {"allow": ["Bash(rm *)"], "ask": ["Bash(timeout *)"]}, {("allow", "ask")}),
+        ({"allow": ["Bash(a && b)"]}, {"allow": ["Bash(a && b)"], "ask": ["Bash(a)"]}, {("allow", "ask")}),
+        ({"allow": ["Bash(sudo *)"], "ask": ["Bash(rm *)"]}, {"allow": ["Bash(sudo *)"]}, {("ask", "allow")}),
+    ],
+)  # fmt: skip
+def test_what_the_host_knows_of_commands_is_compared(
+    before: Lists, after: Lists, shown: set[tuple[str, str]]
+) -> None:
+    empty: Lists = {"allow": [], "ask": [], "deny": []}
+    dice = random.Random(0)
+    tables = [_claude(dice, {**empty, **side}) for side in (before, after)]
+    found = tables[0].differences(tables[1]).differences
+    told = {(d.before.effect.value, d.after.effect.value) for d in found if d.tool == "Bash"}
+    assert told == shown
+
+
+def test_rules_that_spell_out_operators_beside_stars_are_not_compared_in_silence() -> None:
+    comparison = table("allow Bash(b)").differences(table("allow Bash(b)", "deny Bash(a '*)"))
+    assert any("quotes or operators" in reason for reason in comparison.why)
