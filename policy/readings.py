@@ -38,6 +38,7 @@ KEYWORDS: Final = frozenset(
 
 _LOCALES: Final = frozenset({"C", "C.UTF-8", "en_US.UTF-8", "POSIX"})
 _SIMPLE_VALUE: Final = re.compile(r"(?!/|.*\.\.)[A-Za-z0-9_./:-]+\Z")
+_HARMLESS_VALUE: Final = re.compile(r"(?!/|\.\.|.*\.\./)[A-Za-z0-9_./:,=@%+-]*\Z")
 _DURATION: Final = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?\Z")
 
 # Wrappers with an operand before the program.
@@ -49,11 +50,14 @@ def as_written(words: Sequence[Word]) -> str:
     return " ".join([word.raw for word in words])
 
 
-def as_granted(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
-    """Return the command behind what rules that allow look through."""
+def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -> Sequence[Word]:
+    """Return the command behind what rules that allow look through.
+
+    What is *harmless* runs behind more assignments than rules look through.
+    """
     start = 0
     if "=" in words[0].raw:
-        start = _safe_assignments(words, shell)
+        start = _safe_assignments(words, shell, harmless=harmless)
     if shell.granting.known:
         while start < limits.NESTING and (
             wrapper := shell.granting.known.get(words[start].plain)
@@ -102,9 +106,9 @@ def behind_wrapper(
     return index if index <= last else None
 
 
-def _safe_assignments(words: Sequence[Word], shell: Shell) -> int:
+def _safe_assignments(words: Sequence[Word], shell: Shell, *, harmless: bool) -> int:
     index = 0
-    while index < len(words) - 1 and is_safe_assignment(words[index], shell):
+    while index < len(words) - 1 and is_safe_assignment(words[index], shell, harmless=harmless):
         index += 1
     return index
 
@@ -114,14 +118,20 @@ def is_assignment(word: Word) -> bool:
     return "=" in word.raw and ASSIGNMENT.match(word.raw) is not None
 
 
-def is_safe_assignment(word: Word, shell: Shell) -> bool:
-    """Whether *word* sets a variable that the host takes for harmless to a plain value."""
+def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> bool:
+    """Whether *word* sets a variable that the host takes for harmless to a plain value.
+
+    Before a *harmless* command the value may be quoted, or empty.
+    """
     match = ASSIGNMENT.match(word.raw)
-    if match is None:
+    if match is None or match[2]:
         return False
     value = word.raw[match.end() :]
     if match[1] in shell.locales:
         return value in _LOCALES
+    if harmless and word.literal and not word.glob:
+        plain = word.plain[match.end() :]
+        return match[1] in shell.variables and bool(_HARMLESS_VALUE.match(plain))
     return match[1] in shell.variables and bool(_SIMPLE_VALUE.match(value))
 
 

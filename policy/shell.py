@@ -173,7 +173,7 @@ class _Reading:
         doubtful: tuple[str, ...] = ()
         harmless = False
         if shell.programs:
-            harmless, doubtful = self._effects(words, program, granted)
+            harmless, doubtful = self._effects(words, program)
         else:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
         around = len(words) - len(program)
@@ -222,7 +222,7 @@ class _Reading:
         return granted_text, tuple(named), tuple(written)
 
     def _effects(
-        self, words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word]
+        self, words: Sequence[Word], program: Sequence[Word]
     ) -> tuple[bool, tuple[str, ...]]:
         """Return whether a command is harmless, and what is doubtful; note the files it opens."""
         shell, script = self.shell, _script(program)
@@ -252,7 +252,7 @@ class _Reading:
         for file in known.opened:
             writes = file.tool == shell.writes
             self.files.append(Redirection(file.name, writes, file.tool, file.guarded))
-        harmless = self._is_harmless(known, words, program, granted)
+        harmless = self._is_harmless(known, words, program)
         self._quiet &= harmless
         return harmless and not self.script.opaque, doubtful
 
@@ -281,11 +281,11 @@ class _Reading:
         known: Examined,
         words: Sequence[Word],
         program: Sequence[Word],
-        granted: Sequence[Word],
     ) -> bool:
         if not known.harmless or doubts.is_evaluated(program):
             return False
-        if program is not words and len(granted) != len(program):
+        behind = as_granted(words, self.shell, harmless=True) if program is not words else program
+        if len(behind) != len(program):
             return False  # behind a wrapper that only rules which deny look through
         around = words[: len(words) - len(program)]
         if known.direct and (around or _is_quoted(words[0])):

@@ -9,7 +9,7 @@ import attrs
 
 __all__ = ["ASSIGNMENT", "DESCRIPTOR", "FOLDERS", "HARMLESS_TARGETS", "Script", "Target", "Word"]
 
-ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
+ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")
 
 HARMLESS_TARGETS: Final = frozenset({"/dev/null"})
 DESCRIPTOR: Final = re.compile(r"(?:[0-9]+|-)\Z")

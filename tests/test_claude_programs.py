@@ -114,6 +114,18 @@ def test_what_was_seen_to_be_asked_for_is(command):
     assert decide(command) is Effect.ASK
 
 
+@pytest.mark.parametrize("value", ["''", "'a'", '"a"', "a,b", "a=b", "a@b", ""])
+def test_a_harmless_command_runs_behind_values_that_rules_do_not_look_through(value):
+    assert decide(f"CI={value} ls") is Effect.ALLOW
+    assert decide(f"CI={value} make", allow=["Bash(make *)"]) is Effect.ASK
+    assert decide(f"DEBUG={value} ls") is Effect.ASK
+
+
+def test_a_rule_that_denies_sees_a_command_behind_an_element_of_an_array():
+    assert decide("A[0]=1 make", allow=["Bash"], deny=["Bash(make *)"]) is Effect.DENY
+    assert decide("CI[0]=1 make", allow=["Bash(make *)"]) is Effect.ASK
+
+
 @pytest.mark.parametrize("command", ["cp -f a b", "mv -n a b", "touch -d now a", "cp *.txt src"])
 def test_the_mode_that_accepts_edits_takes_no_option_of_these(command):
     assert decide(command, "acceptEdits") is Effect.ASK
@@ -177,3 +189,11 @@ def test_in_a_plan_a_model_decides_where_there_is_one():
         for each in (judged, asked)
     ]
     assert reasons == [Reason.CLASSIFIER, Reason.DEFAULT]
+
+
+def test_a_switch_against_bypassing_permissions_is_stronger_than_the_flag():
+    switch = '{"permissions": {"disableBypassPermissionsMode": "disable"}}'
+    options = Options(mode="bypassPermissions")
+    (project,) = load(Memory({".claude/settings.json": switch}), options)
+    decision = Chain.start("main", project.enforced).decide("Bash", {"command": "make"})
+    assert decision.effect is Effect.ASK

@@ -12,9 +12,11 @@ from policy.effect import Effect
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.data.agents import BUILT_IN
 from policy.hosts.claude.options import VERSION
+from policy.lint import lint
 from policy.project import Project
 from policy.source import Source
 from policy.tree import Memory
+from policy.workspace import Workspace
 from tests.conformance.suite import Case
 
 __all__ = ["decide"]
@@ -35,17 +37,20 @@ def decide(case: Case) -> tuple[str, str]:
     """Return what *case* must get and what it gets."""
     observed = case.get("observed", {}).get("result")
     expected = str(case["expected"] if observed in (None, "none") else observed)
-    project = _project(case)
+    tree = _tree(case)
+    project = _project(case, tree)
     call = case["call"]
     if call is None or expected.startswith("lint:"):
-        return expected, _finding(project, expected)
+        return expected, _finding(tree, project, expected)
     got = _decided(project, case)
     # What is wrong with the input of a call is the host's to name.
     return expected, expected if got == _BAD_INPUT and expected in _INPUT_ERRORS else got
 
 
-def _finding(project: Project, expected: str) -> str:
-    codes = [finding.code for finding in project.findings]
+def _finding(tree: Memory, project: Project, expected: str) -> str:
+    # What shows in the tables of every host alike is among these.
+    found = lint(tree, Workspace("", (project,))).findings
+    codes = [finding.code for finding in (*project.findings, *found)]
     kind, _, name = expected.partition(":")
     if name in codes:
         return f"{kind}:{name}"
@@ -72,9 +77,8 @@ def _word(decision: Decision) -> str:
     return str(decision.effect)
 
 
-def _project(case: Case) -> Project:
+def _tree(case: Case) -> Memory:
     settings, env = _settings(case), case.get("env") or {}
-    cwd = case.get("cwd") or "/srv/app"
     files: dict[str, str] = {}
     for scope, name in (("project", "settings.json"), ("local", "settings.local.json")):
         if scope in settings:
@@ -87,10 +91,15 @@ def _project(case: Case) -> Project:
         files.setdefault(f".claude/agents/{started}.md", _front_matter(_PLAIN | {"name": started}))
     for name, front in (env.get("skills") or {}).items():
         files[f".claude/skills/{name}/SKILL.md"] = _front_matter(front or {})
+    return Memory(files)
+
+
+def _project(case: Case, tree: Memory) -> Project:
+    settings, env = _settings(case), case.get("env") or {}
     options = Options(
         version=env.get("version", VERSION),
         mode=case.get("mode"),
-        cwd=cwd,
+        cwd=case.get("cwd") or "/srv/app",
         home=env.get("home", "/home/alice"),
         trusted=env.get("trusted", True) is True,
         local_tracked=env.get("local_file") == "tracked",
@@ -114,7 +123,7 @@ def _project(case: Case) -> Project:
         links=env.get("symlinks") or {},
         active_skill=env.get("active_skill") or "",
     )
-    (project,) = load(Memory(files), options)
+    (project,) = load(tree, options)
     return project
 
 

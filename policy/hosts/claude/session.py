@@ -160,8 +160,8 @@ def session(
     mode = options.mode or next((each.mode for each in settings if each.mode), "default")
     if mode == "manual" or (mode == "auto" and no_auto):
         mode = "default"
-    if mode == "bypassPermissions" and options.mode is None and any(s.no_bypass for s in settings):
-        mode = "default"
+    if mode == "bypassPermissions" and any(each.no_bypass for each in settings):
+        mode = "default"  # though a flag asks for it
     offered = [each.tools for each in settings if each.tools is not None]
     return Session(
         options,
