@@ -228,6 +228,19 @@ def test_a_rule_that_was_not_tried_in_every_table_is_not_called_dead() -> None:
         assert found <= {"rules-not-compared"}, most
 
 
+def test_rules_that_the_host_itself_has_are_not_said_to_be_open() -> None:
+    files = settings(allow=["Bash(make *)"])
+    tree = Memory(files)
+    positions = Positions(load_tree(tree).projects[0], tree.source)
+
+    def source(file: str) -> Source | None:
+        return tree.source(file) if file in files else None
+
+    positions = attrs.evolve(positions, source=source)
+    told = [finding.file for finding in standing_findings(positions, 0)]
+    assert told == [".claude/settings.json"]
+
+
 def test_rules_of_separate_tools_matter_as_they_do_together() -> None:
     trees = [
         Memory(agents_of_zeph()),

@@ -56,7 +56,13 @@ def standing_findings(positions: Positions, most: int | None = None) -> Iterator
     for mark, standings in dead.items():
         if _is_told(positions, standings) and not _is_kept(mark, dead):
             yield _finding(positions, standings)
-    yield from _undecided({mark: why for mark, why in open_.items() if mark not in live})
+    written = {mark: why for mark, why in open_.items() if _is_written(positions, mark[0])}
+    yield from _undecided({mark: why for mark, why in written.items() if mark not in live})
+
+
+def _is_written(positions: Positions, place: Place | None) -> bool:
+    """Return whether somebody wrote what is at *place*: agents of the host itself have no file."""
+    return place is not None and positions.source(place.file) is not None
 
 
 _TOO_MANY: Final = "there are more than are tried at once"
