@@ -173,8 +173,8 @@ class Row:
     def _run(
         self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()
     ) -> Automaton:
-        tokens = [p.tokens for i in indices if (p := self.entries[i].pattern) is not None]
-        return Automaton(tokens, separator, flags)
+        tokens = tuple(p.tokens for i in indices if (p := self.entries[i].pattern) is not None)
+        return Automaton.shared(tokens, separator, tuple(map(tuple, flags)))
 
     @property
     def has_parameters(self) -> bool:

@@ -46,6 +46,14 @@ def test_the_hash_of_a_table_is_that_of_its_rows_as_json(one, other, depth) -> N
     assert met.hash == "sha256:" + hashlib.sha256(content.encode()).hexdigest()
 
 
+def test_rules_that_match_alike_are_walked_together_wherever_they_stand() -> None:
+    one, other = table("allow Bash(git *)", link="a"), table("deny Bash(git *)", link="b")
+    (mine, _), (yours, _) = one.lookup("Bash").rows[0], other.lookup("Bash").rows[0]
+    assert mine is not yours
+    assert mine.automaton is yours.automaton
+    assert table("allow Bash(ls *)").lookup("Bash").rows[0][0].automaton is not mine.automaton
+
+
 def test_a_decision_is_neither_true_nor_false() -> None:
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(table("allow Bash").decide("Bash", {}))

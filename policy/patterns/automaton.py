@@ -18,6 +18,7 @@ import gc
 from collections.abc import Collection, Iterable, Sequence
 from threading import Lock
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from policy import limits
 from policy.patterns.tokens import Gap, OneOf, Run, Token
@@ -189,6 +190,7 @@ class Automaton:
     """
 
     __slots__ = (
+        "__weakref__",
         "_flags",
         "_heavy",
         "_nodes",
@@ -215,6 +217,20 @@ class Automaton:
         self._root.indices = list(range(len(self._patterns)))
         self._root.first = 0 if len(self._patterns) > self._flags else NO_MATCH
         self._root.hopes = self._flags > 0
+
+    @classmethod
+    def shared(
+        cls,
+        patterns: tuple[tuple[Token, ...], ...],
+        separator: str,
+        flags: tuple[tuple[Token, ...], ...],
+    ) -> Automaton:
+        """Return the one automaton of these patterns: what it has walked serves all who have it.
+
+        Many agents and projects have rules for a tool that match the same.
+        """
+        key = (patterns, separator, flags)
+        return _SHARED.get(key) or _SHARED.setdefault(key, cls(patterns, separator, flags))
 
     def __getattr__(self, name: str) -> State:
         # Only what is not there yet comes here: the states, which are made for
@@ -382,3 +398,6 @@ class Automaton:
             self._forget()
         self._remembered += 1
         return self._state(entered)
+
+
+_SHARED: WeakValueDictionary[object, Automaton] = WeakValueDictionary()
