@@ -197,3 +197,22 @@ def test_a_switch_against_bypassing_permissions_is_stronger_than_the_flag():
     (project,) = load(Memory({".claude/settings.json": switch}), options)
     decision = Chain.start("main", project.enforced).decide("Bash", {"command": "make"})
     assert decision.effect is Effect.ASK
+
+
+@pytest.mark.parametrize("glob", ["sub/**", "**/sub/**", "sub", "b.md", "*.md", "./sub/**", "**"])
+def test_a_rule_without_a_prefix_denies_in_every_working_folder(glob):
+    folders = ["/srv/docs"]
+    command = "cat /srv/docs/sub/b.md"
+    given = {"additionalDirectories": folders, "deny": [f"Read({glob})"]}
+    assert decide(command, additionalDirectories=folders) is Effect.ALLOW
+    assert decide(command, **given) is Effect.DENY
+    assert decide("cat /srv/docs/x", additionalDirectories=folders, deny=["Read(/sub/**)"]) is (
+        Effect.ALLOW
+    )
+    writing = "echo x > /srv/docs/sub/b.md"
+    assert decide(writing, additionalDirectories=folders, allow=[f"Edit({glob})"]) is Effect.ASK
+
+
+def test_in_a_plan_with_a_model_rules_that_allow_anything_are_left_to_it():
+    assert decide("python3 a.py", "plan", allow=["Bash(python3 *)"]) is Effect.ASK
+    assert decide("make", "plan", allow=["Bash(make *)"]) is Effect.ALLOW

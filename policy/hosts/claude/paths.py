@@ -27,11 +27,14 @@ class Anchors:
         home: of ``~/``.
         source: of ``/``: the working folder, or the folder of user settings, or that of the
             file given as a flag.
+        others: the additional working folders, which rules without a prefix are relative
+            to as well where they deny or ask.
     """
 
     cwd: str
     home: str
     source: str
+    others: tuple[str, ...] = ()
 
 
 class Negation(notations.Unusable):
@@ -77,7 +80,11 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
         return _paths(glob[1:], anchors.home)
     if glob.startswith("/"):
         return _paths(glob, anchors.source)
-    return _paths(_at_depth(glob.removeprefix("./"), effect), anchors.cwd)
+    relative = _at_depth(glob.removeprefix("./"), effect)
+    others = () if effect is Effect.ALLOW else anchors.others
+    return tuple(
+        pattern for folder in (anchors.cwd, *others) for pattern in _paths(relative, folder)
+    )
 
 
 def _at_depth(glob: str, effect: Effect) -> str:

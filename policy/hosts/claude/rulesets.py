@@ -245,7 +245,7 @@ def _inside(folder: str, session: Session) -> Pattern:
 
 def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     allowed = [line for line in session.lines if line.entry.effect is Effect.ALLOW]
-    if mode == "auto":
+    if _is_judged(session, mode):
         allowed = [line for line in allowed if not _is_dropped(line)]
     yield from _pick(allowed, Effect.ALLOW, exact=True)
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
@@ -268,7 +268,7 @@ _SCRIPTS: Final = frozenset({"npm run", "yarn run", "pnpm run", "bun run"})
 
 
 def _is_dropped(line: Line) -> bool:
-    """Return whether the mode ``auto`` leaves a rule that allows to its classifier."""
+    """Return whether a rule that allows is left to the model, where one judges."""
     entry = line.entry
     if entry.tool in ("Agent", "Monitor") and entry.pattern is None:
         return True

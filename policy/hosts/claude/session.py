@@ -128,10 +128,11 @@ def session(
         cwd, home = slashed_path(cwd), slashed_path(home)
     lines: list[Line] = []
     findings = [finding for each in settings for finding in each.findings]
-    folders = [cwd]
+    folders = _folders(settings, options, cwd, home)
     reopened: list[tuple[Entry, ...]] = []
     for each in settings:
-        anchors = Anchors(cwd, home, _source(each.scope, options, cwd, home))
+        source = _source(each.scope, options, cwd, home)
+        anchors = Anchors(cwd, home, source, folders[1:])
         scope = Scope(
             anchors,
             frozenset(agents),
@@ -151,9 +152,7 @@ def session(
                 reopened.append(opening.entries(found))
             elif trusted or rule.effect is not Effect.ALLOW:
                 lines += found.lines
-        if trusted:
-            folders += (_folder(name, cwd, home) for name in each.folders)
-    skilled = _skill_lines(options, skills, Anchors(cwd, home, cwd), agents)
+    skilled = _skill_lines(options, skills, Anchors(cwd, home, cwd, folders[1:]), agents)
     lines += skilled.lines
     findings += skilled.findings
     no_auto = any(each.no_auto for each in settings)
@@ -167,7 +166,7 @@ def session(
         options,
         tuple(lines),
         tuple(reopened),
-        tuple(dict.fromkeys(folders)),
+        folders,
         mode,
         agents,
         skills,
@@ -178,6 +177,19 @@ def session(
         any(each.reads_inside for each in settings),
         tuple(findings),
     )
+
+
+def _folders(
+    settings: Iterable[Settings], options: Options, cwd: str, home: str
+) -> tuple[str, ...]:
+    """Return the working folder, and the additional ones of every file that is trusted."""
+    others = (
+        _folder(name, cwd, home)
+        for each in settings
+        if options.trusted or not _needs_trust(each.scope, options)
+        for name in each.folders
+    )
+    return tuple(dict.fromkeys((cwd, *others)))
 
 
 def _source(scope: str, options: Options, cwd: str, home: str) -> str:
