@@ -16,11 +16,11 @@ from policy.chain import Chain
 from policy.compare import Known
 from policy.finding import Finding
 from policy.gaps import Gap, Gaps, are_alike
-from policy.privileges import Privilege, privileges
+from policy.privileges import Privilege, Privileges
 from policy.project import Project
 from policy.reach import Reach, reach
 from policy.source import Place
-from policy.table import Bounds, Table
+from policy.table import Bounds
 from policy.workspace import Unread, Workspace
 
 __all__ = ["AgentAudit", "Audit", "Position", "ProjectAudit", "audit"]
@@ -133,7 +133,7 @@ class _Auditor:
     def __init__(self, project: Project, known: Known) -> None:
         self.project = project
         self._gaps = Gaps(project, known)
-        self._privileges: dict[object, tuple[Table, tuple[Privilege, ...]]] = {}
+        self._privileges = Privileges()
 
     def run(self) -> ProjectAudit:
         """Return the audit of the project."""
@@ -161,14 +161,7 @@ class _Auditor:
 
     def _position(self, chain: Chain) -> Position:
         confirm = tuple(link.name for link in chain.links if link.confirm)
-        return Position(chain.names, confirm, self._privileges_of(chain.table))
-
-    def _privileges_of(self, table: Table) -> tuple[Privilege, ...]:
-        # Equal rules of others stand at other places: only the same ones are told once.
-        key = tuple((id(part.rules), part.links) for part in table.use.parts)
-        if key not in self._privileges:
-            self._privileges[key] = table, privileges(table)
-        return self._privileges[key][1]
+        return Position(chain.names, confirm, self._privileges.of(chain.table))
 
 
 def _is_dead_letter(gap: Gap) -> bool:

@@ -9,11 +9,12 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.pattern import Pattern
 from policy.row import Row
-from policy.table import Table
+from policy.ruleset import Entry
+from policy.table import Part, Table
 from policy.telling import internal_tools
 from policy.tools import OTHER_TOOL, glob_pattern, representatives
 
-__all__ = ["Layer", "Privilege", "privileges"]
+__all__ = ["Layer", "Privilege", "Privileges", "privileges"]
 
 
 @attrs.frozen
@@ -54,6 +55,80 @@ class Privilege:
     reason: Reason | None = None
     glob: str = ""
     layers: tuple[Layer, ...] = ()
+
+
+class Privileges:
+    """The privileges of many tables; of those with the same lines only places are told apart."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, tuple[tuple[Part, ...], tuple[Privilege, ...]]] = {}
+
+    def of(self, table: Table) -> tuple[Privilege, ...]:
+        """Return what *table* says of each tool that it can tell apart."""
+        parts = table.use.parts
+        key = tuple(map(_lines, parts))
+        known = self._known.get(key)
+        if known is None:
+            self._known[key] = known = parts, privileges(table)
+        if known[0] is parts:
+            return known[1]
+        moved = _Moved.between(known[0], parts)
+        return privileges(table) if moved is None else tuple(map(moved.privilege, known[1]))
+
+
+def _lines(part: Part) -> object:
+    rules = part.rules
+    return (
+        rules.entries,
+        tuple(entry.rule for entry in rules.entries),
+        tuple(entry.place is None for entry in rules.entries),
+        rules.default,
+        rules.default_reason,
+        id(rules.dialect),
+    )
+
+
+@attrs.frozen
+class _Moved:
+    """The same lines of other links at other places."""
+
+    links: dict[tuple[str, ...], tuple[str, ...]]
+    because: dict[Because, Because]
+
+    @classmethod
+    def between(cls, before: tuple[Part, ...], after: tuple[Part, ...]) -> _Moved | None:
+        """Return what stands where; None where one thing came to stand for two."""
+        links: dict[tuple[str, ...], tuple[str, ...]] = {(): ()}
+        because: dict[Because, Because] = {}
+        for one, other in zip(before, after, strict=True):
+            if links.setdefault(one.links, other.links) != other.links:
+                return None
+            for entry, moved in zip(one.rules.entries, other.rules.entries, strict=True):
+                there = _because(moved, other)
+                if because.setdefault(_because(entry, one), there) != there:
+                    return None
+        # What is told once must not have been two things, nor the other way round.
+        alike = len(set(links.values())) == len(links)
+        return cls(links, because) if alike and len(set(because.values())) == len(because) else None
+
+    def privilege(self, told: Privilege) -> Privilege:
+        """Return *told* as it is of the other links."""
+        if not told.rules and not told.layers:
+            return told
+        layers = tuple(
+            Layer(
+                self.links[layer.links],
+                tuple(map(self.because.__getitem__, layer.rules)),
+                layer.otherwise,
+            )
+            for layer in told.layers
+        )
+        rules = tuple(map(self.because.__getitem__, told.rules))
+        return attrs.evolve(told, rules=rules, layers=layers)
+
+
+def _because(entry: Entry, part: Part) -> Because:
+    return Because(entry.rule, entry.effect, part.links[0] if part.links else "", entry.place)
 
 
 def privileges(table: Table) -> tuple[Privilege, ...]:

@@ -12,6 +12,7 @@ from policy.chain import Chain, SpawnDenied
 from policy.effect import Effect
 from policy.files import Memory
 from policy.gaps import MANY_PAIRS, Gap, Gaps
+from policy.privileges import Privileges, privileges
 from policy.project import Project
 from policy.workspace import load_tree
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
@@ -121,6 +122,17 @@ def test_each_of_two_agents_with_equal_rules_is_told_with_its_own_places() -> No
         for name in ("one", "two")
     }
     assert lines == {"one": {("one", 7)}, "two": {("two", 10)}}
+
+
+@given(TEAMS)
+@settings(max_examples=30)
+def test_what_is_told_of_a_table_does_not_depend_on_which_was_told_first(text: str) -> None:
+    again = "".join(f"# another line\n{line}\n" for line in text.splitlines())
+    one, other = team(text), team(again)
+    told = Privileges()
+    for project in (one, other):
+        for chain in walks(project.attenuated, project.starts, 3):
+            assert told.of(chain.table) == privileges(chain.table)
 
 
 def test_gaps_of_two_agents_with_equal_rules_are_told_with_their_own_places() -> None:
