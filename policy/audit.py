@@ -16,7 +16,8 @@ from policy.chain import Chain
 from policy.compare import Known
 from policy.finding import Finding
 from policy.gaps import Gap, Gaps, are_alike
-from policy.privileges import Privilege, Privileges
+from policy.most import AtMost, at_most
+from policy.privileges import Privilege, Privileges, lines
 from policy.project import Project
 from policy.reach import Reach, reach
 from policy.source import Place
@@ -54,6 +55,9 @@ class AgentAudit:
         escalations: what the host grants beyond what the chain declares.
         dead_letters: what the chain declares and the host refuses.
         spawns: the agents it can start, as declared and as enforced.
+        most: what it may do at most by tool, over its positions as declared and as
+            the host has them; a grant beyond the last of these is of a chain
+            that is not among them.
         why: why the two readings may differ in more; nothing where they do not.
         bounds: the limits that its own definition states.
 
@@ -66,6 +70,7 @@ class AgentAudit:
     escalations: tuple[Gap, ...]
     dead_letters: tuple[Gap, ...]
     spawns: tuple[tuple[str, ...], tuple[str, ...]]
+    most: tuple[tuple[AtMost, ...], tuple[AtMost, ...]] = ((), ())
     why: tuple[str, ...] = ()
     bounds: Bounds = Bounds()
 
@@ -134,6 +139,7 @@ class _Auditor:
         self.project = project
         self._gaps = Gaps(project, known)
         self._privileges = Privileges()
+        self._told: dict[object, tuple[AtMost, ...]] = {}
 
     def run(self) -> ProjectAudit:
         """Return the audit of the project."""
@@ -155,9 +161,19 @@ class _Auditor:
             escalations=tuple(gap for gap in gaps if gap.widened),
             dead_letters=tuple(gap for gap in gaps if _is_dead_letter(gap)),
             spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
+            most=(self._most(name, declared), self._most(name, real)),
             why=why,
             bounds=entry.declared.bounds if entry else Bounds(),
         )
+
+    def _most(self, name: str, found: Reach) -> tuple[AtMost, ...]:
+        tables = [chain.table for chain in found.widest.get(name, ())]
+        if name in found.most:
+            tables.append(found.most[name])
+        key = tuple(map(lines, tables))
+        if key not in self._told:
+            self._told[key] = at_most(tables)
+        return self._told[key]
 
     def _position(self, chain: Chain) -> Position:
         confirm = tuple(link.name for link in chain.links if link.confirm)

@@ -14,7 +14,7 @@ from policy.table import Part, Table
 from policy.telling import internal_tools
 from policy.tools import OTHER_TOOL, glob_pattern, representatives
 
-__all__ = ["Layer", "Privilege", "Privileges", "privileges"]
+__all__ = ["Layer", "Privilege", "Privileges", "lines", "privileges"]
 
 
 @attrs.frozen
@@ -66,7 +66,7 @@ class Privileges:
     def of(self, table: Table) -> tuple[Privilege, ...]:
         """Return what *table* says of each tool that it can tell apart."""
         parts = table.use.parts
-        key = tuple(map(_lines, parts))
+        key = lines(table)
         known = self._known.get(key)
         if known is None:
             self._known[key] = known = parts, privileges(table)
@@ -74,6 +74,11 @@ class Privileges:
             return known[1]
         moved = _Moved.between(known[0], parts)
         return privileges(table) if moved is None else tuple(map(moved.privilege, known[1]))
+
+
+def lines(table: Table) -> object:
+    """Return what tables have in common that are told in the same words."""
+    return tuple(map(_lines, table.use.parts))
 
 
 def _lines(part: Part) -> object:

@@ -8,6 +8,7 @@ import attrs
 
 from policy.audit import AgentAudit, Position
 from policy.render.layout import Ink, Page
+from policy.render.most import mosts
 from policy.render.privileges import LABELS, Summary, rule_parts, side_by_side, summarise
 from policy.render.words import listed
 from policy.source import visible
@@ -87,10 +88,11 @@ class _Block:
         self.page = page
         self.most = _most(everything)
         self.everything = everything
+        self.told: frozenset[str] = frozenset()  # tools of which all is said already
 
     def lines(self) -> list[str]:
         """Return the block."""
-        lines: list[str] = []
+        lines = self._mosts()
         for positions in self._positions():
             lines += self._position(*positions)
         lines += [*self._limits(), *self._spawns()]
@@ -99,6 +101,23 @@ class _Block:
                 f"the two readings may differ in more: {'; '.join(self.agent.why)}",
                 self._label("not exact", "warning"),
             )
+        return lines
+
+    def _mosts(self) -> list[str]:
+        """Return what the agent may do at most, where no one of its chains says it."""
+        lines: list[str] = []
+        for most in mosts(self.agent):
+            note = f" as {most.reading}" if most.reading else ""
+            lines += self.page.prose(
+                f"of the patterns that match a call the narrowest holds{note}",
+                self._label("at most"),
+                style="dim",
+            )
+            for label, items in most.lines.items():
+                head = " " * (4 + _COLUMN) + self.page.paint(label.ljust(_READING), label) + " "
+                lines += self.page.flow(listed(items, self.most), head)
+            if not self.everything:
+                self.told |= most.tools
         return lines
 
     def _label(self, text: str, style: str = "") -> str:
@@ -151,6 +170,8 @@ class _Block:
     def _layered(self, summary: Summary) -> list[str]:
         lines: list[str] = []
         for tool, layers in summary.layered.items():
+            if tool in self.told:
+                continue
             lines += self.page.prose(f"{tool}: the strictest of", self._label("depends"))
             for layer in layers:
                 lines += self.page.flow(rule_parts(layer), self._label("") + "- ", separator=" ")

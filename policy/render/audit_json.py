@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from policy.audit import AgentAudit, Audit, Position, ProjectAudit
 from policy.gaps import Gap
+from policy.most import AtMost
 from policy.privileges import Privilege
 from policy.render.as_json import (
     Object,
@@ -52,6 +53,15 @@ def _agent(agent: AgentAudit) -> Object:
         **place_json(agent.place),
         "attenuated": [_position(position) for position in agent.attenuated],
         "enforced": [_position(position) for position in agent.enforced],
+        "at_most": {
+            reading: [_most(each, positions) for each in most]
+            for reading, most, positions in zip(
+                ("attenuated", "enforced"),
+                agent.most,
+                (agent.attenuated, agent.enforced),
+                strict=True,
+            )
+        },
         "escalations": [_gap(one) for one in agent.escalations],
         "dead_letters": [_gap(one) for one in agent.dead_letters],
         "spawns": {"attenuated": list(agent.spawns[0]), "enforced": list(agent.spawns[1])},
@@ -62,6 +72,27 @@ def _agent(agent: AgentAudit) -> Object:
         },
         "exact": agent.exact,
         "why": list(agent.why),
+    }
+
+
+def _most(most: AtMost, positions: tuple[Position, ...]) -> Object:
+    """Return what a tool may do at most; a chain is None where it is not among those told."""
+    return {
+        "tool": most.tool,
+        **({"glob": most.glob} if most.glob else {}),
+        "grants": [
+            {
+                "effect": grant.effect.value,
+                "rule": grant.rule or None,
+                "reason": grant.reason.value if grant.reason else None,
+                "chain": list(positions[grant.position].chain)
+                if grant.position < len(positions)
+                else None,
+            }
+            for grant in most.grants
+        ],
+        "exact": not most.why,
+        "why": list(most.why),
     }
 
 

@@ -11,6 +11,7 @@ from policy.render.audit_text import audit_summary
 from policy.render.findings_text import EXPLAIN, FURTHER, counted
 from policy.render.gaps import GapGroup, dead_letters, escalations
 from policy.render.markdown import code, item, prose, table
+from policy.render.most import MOST_LABELS, Most, mosts
 from policy.render.privileges import LABELS, summarise
 from policy.render.words import call_text, chain_text, explained
 from policy.workspace import Unread
@@ -49,6 +50,14 @@ def _project(audited: ProjectAudit) -> list[str]:
     cells = [["<br>".join(names), *row] for row, names in rows.items()]
     heads = ["chain", "reading", *LABELS]
     lines += ["", *table(heads, cells), ""] if cells else [""]
+    told = [
+        [code(agent.name), each.reading or "both", *_most(each)]
+        for agent in audited.agents
+        for each in mosts(agent)
+    ]
+    if told:
+        lines += ["### At most", "", "Of the patterns that match a call the narrowest holds.", ""]
+        lines += [*table(["agent", "reading", *MOST_LABELS], told), ""]
     for title, groups in (
         ("Escalations", escalations(audited.agents)),
         ("Dead letters", dead_letters(audited.agents)),
@@ -56,6 +65,10 @@ def _project(audited: ProjectAudit) -> list[str]:
         if groups:
             lines += [f"### {title}", "", *_gaps(groups), ""]
     return lines
+
+
+def _most(most: Most) -> list[str]:
+    return [", ".join(map(code, most.lines.get(label, ()))) for label in MOST_LABELS]
 
 
 def _rows(agent: AgentAudit) -> Iterable[list[str]]:

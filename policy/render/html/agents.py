@@ -8,6 +8,7 @@ from policy.audit import AgentAudit, Position
 from policy.decision import Decision
 from policy.render.gaps import GapGroup
 from policy.render.html.text import anchor, code, prose, text
+from policy.render.most import Most, mosts
 from policy.render.privileges import LABELS, Summary, side_by_side, summarise
 from policy.render.words import call_text, chain_text, count, explained
 
@@ -53,7 +54,8 @@ def _block(members: list[AgentAudit], body: str, project: str) -> str:
 def _body(agent: AgentAudit) -> str:
     declared = {position.chain: position for position in agent.attenuated}
     real = {position.chain: position for position in agent.enforced}
-    parts = [_position(agent, declared.get(c), real.get(c)) for c in {**declared, **real}]
+    parts = [_most(each) for each in mosts(agent)]
+    parts += [_position(agent, declared.get(c), real.get(c)) for c in {**declared, **real}]
     rows = [("may start", _spawns(agent))] if any(agent.spawns) else []
     bounds = agent.bounds
     limits = {"depth": bounds.depth, "turns": bounds.turns, "trust": bounds.trust}
@@ -63,6 +65,13 @@ def _body(agent: AgentAudit) -> str:
         why = f"the two readings may differ in more: {'; '.join(agent.why)}"
         rows.append(("not exact", why))
     return "".join(parts) + (_list(rows) if rows else "")
+
+
+def _most(most: Most) -> str:
+    head = f"at most{f' as {most.reading}' if most.reading else ''}"
+    rows = [(label, " ".join(map(code, items))) for label, items in most.lines.items()]
+    said = '<span class="dim">of the patterns that match a call the narrowest holds</span>'
+    return f"<h4>{head} {said}</h4>{_list(rows)}"
 
 
 def _position(agent: AgentAudit, declared: Position | None, real: Position | None) -> str:

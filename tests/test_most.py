@@ -1,0 +1,102 @@
+"""What agents may do at most, against every call of a small universe."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy import most as module
+from policy.effect import Effect
+from policy.most import AtMost, at_most
+from policy.table import Table
+from tests.strategies import table
+
+# Commands of few words, as rules see them.
+_WORDS = ("a", "b", "c")
+COMMANDS = [
+    " ".join(words) for size in range(1, 5) for words in itertools.product(_WORDS, repeat=size)
+]
+
+_SPECIFIERS = ("a", "a *", "b *", "a b *", "* b", "a * c", "* b *", "a b", "*")
+
+_RULES = st.lists(
+    st.tuples(st.sampled_from(["allow", "ask", "deny"]), st.sampled_from(_SPECIFIERS)).map(
+        lambda rule: f"{rule[0]} Bash({rule[1]})"
+    ),
+    max_size=4,
+)
+_TABLES = st.lists(_RULES, min_size=1, max_size=2).map(
+    lambda lists: Table.__and__(*[table(*rules) for rules in (lists * 2)[:2]])
+)
+
+
+def _bash(told: tuple[AtMost, ...]) -> AtMost:
+    # Where no rule speaks of it, it is as any other tool.
+    return next((each for each in told if each.tool == "Bash"), told[0])
+
+
+def _narrowest(most: AtMost, command: str) -> Effect:
+    """Return the effect of the narrowest of the told rules that match, tried on all commands."""
+    matching: list[tuple[int, Effect]] = []
+    for grant in most.grants[:-1]:
+        for pattern in grant.patterns:
+            if pattern.matches(command):
+                size = sum(map(pattern.matches, COMMANDS))
+                matching.append((size, grant.effect))
+    return min(matching)[1] if matching else most.grants[-1].effect
+
+
+@given(st.lists(_TABLES, min_size=1, max_size=2))
+@settings(max_examples=30, deadline=None)
+def test_the_narrowest_rule_that_is_told_gives_the_greatest_effect(tables: list[Table]) -> None:
+    most = _bash(at_most(tables))
+    if most.why == (module.OVERLAPPING,):
+        return  # said not to be exact
+    assert not most.why
+    for command in COMMANDS:
+        call: dict[str, object] = {"command": command}
+        greatest = max(each.decide("Bash", call).effect for each in tables)
+        assert _narrowest(most, command) is greatest, (command, most)
+    for grant in most.grants:
+        for pattern in grant.patterns:
+            texts = [text for text in COMMANDS if pattern.matches(text)]
+            shown = {tables[grant.position].decide("Bash", {"command": t}).effect for t in texts}
+            assert not texts or grant.effect in shown
+
+
+def test_a_rule_that_adds_nothing_is_not_told() -> None:
+    told = _bash(at_most([table("allow Bash(git *)", "allow Bash(git diff *)")]))
+    assert [(grant.effect, grant.rule) for grant in told.grants] == [
+        (Effect.ALLOW, "Bash(git *)"),
+        (Effect.DENY, ""),
+    ]
+
+
+def test_each_grant_is_told_with_a_position_that_has_it() -> None:
+    left = table("allow Bash(git *)", "deny Bash(git push *)")
+    right = table("ask Bash(git push *)", "allow Read")
+    told = at_most([left, right])
+    assert [(g.effect, g.rule, g.position) for g in _bash(told).grants] == [
+        (Effect.ALLOW, "Bash(git *)", 0),
+        (Effect.ASK, "Bash(git push *)", 1),
+        (Effect.DENY, "", 0),
+    ]
+    read = next(each for each in told if each.tool == "Read")
+    assert [(grant.effect, grant.position) for grant in read.grants] == [(Effect.ALLOW, 1)]
+
+
+def test_what_two_lists_share_is_told_as_a_pattern_of_its_own() -> None:
+    met = table("allow Bash(git *)") & table("allow Bash(* --dry-run)")
+    told = _bash(at_most([met]))
+    assert (Effect.ALLOW, "Bash(git * --dry-run)") in [(g.effect, g.rule) for g in told.grants]
+
+
+def test_what_is_not_exact_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    module._told.cache_clear()
+    monkeypatch.setattr(module, "_PATTERNS", 1)
+    told = _bash(at_most([table("allow Bash(a *)", "allow Bash(b *)")]))
+    module._told.cache_clear()
+    assert told.why == (module.MANY_PATTERNS,)
