@@ -122,6 +122,10 @@ def _whole(text: str, script: Script) -> tuple[str, ...]:
 _MOVERS = frozenset("cd chdir pushd popd".split())
 
 
+# Commands of a script that are looked for in its text; of more none is taken to be as written.
+_LOOKED_UP = 1000
+
+
 class _Reading:
     """What one script comes to: parts, and the files they open."""
 
@@ -135,6 +139,10 @@ class _Reading:
         self._relative = self._shadowed = False
         self._harmless: list[bool] = []  # of every command, by its number
         self._quiet = True  # whether all would be, if nothing of the script were opaque
+        # Looked for once: a long command has as many parts as would look for them.
+        self._fed = "<<<" in text
+        self._spaced = "  " in text
+        self._many = len(script.commands) > _LOOKED_UP
 
     def run(self) -> None:
         """Read the whole script."""
@@ -266,9 +274,9 @@ class _Reading:
 
     def _is_inexact(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
         """Whether blanks were folded, or a wrapper will add arguments."""
-        if "  " in self.text and as_written(words) not in self.text:
+        if self._spaced and (self._many or as_written(words) not in self.text):
             return True
-        if "<<<" in self.text:
+        if self._fed:
             return True  # what is read is no argument, and yet part of the command
         return any(
             wrapper.appends
