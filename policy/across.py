@@ -185,6 +185,7 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
     """Yield what differs of calls that the lines of both speak of."""
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     commands = any(row.argument.kind is ArgumentKind.COMMAND for row in rows)
+    forms = _FORMS if commands else ("{}",)
     calls: dict[str, Call] = {}
     for row in rows:
         texts = dict.fromkeys(
@@ -193,10 +194,11 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
             if entry.pattern is not None and not entry.field
             for word in ("x", "", "a/b", "/x")
         )
-        texts.update(dict.fromkeys(row.ruleset.dialect.shell.programs if commands else ()))
+        programs = row.ruleset.dialect.shell.programs if commands else ()
         # Simple ones first: what shows a difference best is the plainest call.
-        for form, text in product(_FORMS if commands else ("{}",), (*texts, "zz")):
-            call = witness_call(row.ruleset.dialect, row.argument, form.format(text, text))
+        written = (form.format(text, text) for form, text in product(forms, (*texts, "zz")))
+        for text in chained(written, programs):
+            call = witness_call(row.ruleset.dialect, row.argument, text)
             calls.setdefault(str(call), call)
     told: set[object] = set()
     for call in calls.values():
