@@ -216,3 +216,12 @@ def test_a_rule_without_a_prefix_denies_in_every_working_folder(glob):
 def test_in_a_plan_with_a_model_rules_that_allow_anything_are_left_to_it():
     assert decide("python3 a.py", "plan", allow=["Bash(python3 *)"]) is Effect.ASK
     assert decide("make", "plan", allow=["Bash(make *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("rule", ["Agent", "Task", "Agent(*)", "Agent(nosuch)"])
+def test_a_rule_that_allows_agents_makes_none_be_there(rule):
+    settings = json.dumps({"permissions": {"allow": [rule]}})
+    (project,) = load(Memory({".claude/settings.json": settings}), Options())
+    main = Chain.start("main", project.enforced)
+    assert main.decide("Agent", {"subagent_type": "nosuch"}).effect is Effect.DENY
+    assert main.decide("Agent", {"subagent_type": "Explore"}).effect is Effect.ALLOW

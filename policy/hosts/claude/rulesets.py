@@ -244,7 +244,12 @@ def _inside(folder: str, session: Session) -> Pattern:
 
 
 def _allowed(session: Session, mode: str) -> Iterator[Entry]:
-    allowed = [line for line in session.lines if line.entry.effect is Effect.ALLOW]
+    # Agents are started unasked: a rule that allows it adds nothing, nor makes an agent be there.
+    allowed = [
+        line
+        for line in session.lines
+        if line.entry.effect is Effect.ALLOW and line.entry.tool != "Agent"
+    ]
     if _is_judged(session, mode):
         allowed = [line for line in allowed if not _is_dropped(line)]
     yield from _pick(allowed, Effect.ALLOW, exact=True)
@@ -270,8 +275,6 @@ _SCRIPTS: Final = frozenset({"npm run", "yarn run", "pnpm run", "bun run"})
 def _is_dropped(line: Line) -> bool:
     """Return whether a rule that allows is left to the model, where one judges."""
     entry = line.entry
-    if entry.tool in ("Agent", "Monitor") and entry.pattern is None:
-        return True
     if entry.tool not in ("Bash", "Monitor"):
         return False
     if entry.pattern is None:
