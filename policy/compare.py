@@ -258,7 +258,6 @@ class _ToolPair(Pair):
 
     def _disguises(self, shown: Container[bool]) -> Iterator[str]:
         """Yield commands, frozen, as long as a direction is not *shown* that they may have."""
-        yield from SAMPLES
         disguises: Disguises | None = None
         for view, line in self.edits():
             pattern = self.pattern(view, line)
@@ -280,6 +279,7 @@ class _ToolPair(Pair):
                 self.why[ODD_LINES] = None
             if disguises.exhausted:
                 self.why[OVERLAPS] = None
+        yield from SAMPLES
 
     def _directions(self, view: int, line: int, *, reads: bool) -> tuple[bool, ...]:
         """Return in which directions calls may change that a line knows."""

@@ -14,7 +14,7 @@ from policy.asked import dialect_of, matching, semantics
 from policy.chain import Chain
 from policy.compare import Comparison, Difference
 from policy.compile import compile_policy
-from policy.decision import Decision
+from policy.decision import Decision, Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.project import Project
@@ -124,7 +124,9 @@ def _taken(table: Table, denied: Table) -> Comparison:
     """Return what *table* grants of the calls that *denied* denies."""
     comparison = table.differences(table & denied)
     found = told(comparison.differences, table, denied)
-    return attrs.evolve(comparison, differences=tuple(d for d in found if not d.widened))
+    # What only cannot be read any more, or is asked for, is no call that was asked about.
+    taken = (d for d in found if d.after.effect is Effect.DENY and d.after.reason is Reason.RULE)
+    return attrs.evolve(comparison, differences=tuple(taken))
 
 
 def _answers(project: Project, reading: str, chain: Chain, taken: Comparison) -> Iterator[Answer]:
