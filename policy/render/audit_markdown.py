@@ -75,6 +75,7 @@ def _rows(agent: AgentAudit) -> Iterable[list[str]]:
     """Yield the cells of each position, those of both readings once where they agree."""
     declared = {p.chain: summarise(p.privileges) for p in agent.attenuated}
     real = {p.chain: summarise(p.privileges) for p in agent.enforced}
+    told = frozenset[str]().union(*(most.tools for most in mosts(agent)))
     for chain in {**declared, **real}:
         both = declared.get(chain) == real.get(chain)
         for reading, summary in (
@@ -85,7 +86,8 @@ def _rows(agent: AgentAudit) -> Iterable[list[str]]:
                 continue
             cells = {label: ", ".join(map(code, items)) for label, items in summary.lines.items()}
             for tool, layers in summary.layered.items():
-                text = f"{code(tool)}: the strictest of {'; '.join(map(code, layers))}"
+                said = f"the strictest of {'; '.join(map(code, layers))}"
+                text = f"{code(tool)}: {'see below, at most' if tool in told else said}"
                 cells["otherwise"] = "<br>".join(filter(None, (cells.get("otherwise"), text)))
             shown = "both" if both else reading
             yield [code(chain_text(chain)), shown, *(cells.get(label, "") for label in LABELS)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from policy.audit import AgentAudit, Position
 from policy.decision import Decision
@@ -109,10 +110,12 @@ def _rows(summary: Summary) -> list[tuple[str, str]]:
     ]
 
 
+_CLASSES: Final = {"allow": "allow", "ask": "ask", "deny": "deny", "never": "deny"}
+
+
 def _list(rows: Iterable[tuple[str, str]]) -> str:
     items = (
-        f'<dt class="{label if label in {"allow", "ask", "deny"} else "dim"}">{text(label)}</dt>'
-        f"<dd>{value}</dd>"
+        f'<dt class="{_CLASSES.get(label, "dim")}">{text(label)}</dt><dd>{value}</dd>'
         for label, value in rows
     )
     return f"<dl>{''.join(items)}</dl>"
