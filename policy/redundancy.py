@@ -17,6 +17,7 @@ from collections.abc import Container
 import attrs
 
 from policy import limits
+from policy.compare import Known
 from policy.decision import Because
 from policy.effect import Effect
 from policy.source import Place
@@ -76,7 +77,11 @@ class Effort:
 
 
 def shadowing(
-    table: Table, *, known: Container[_Mark] = (), effort: Effort | None = None
+    table: Table,
+    *,
+    known: Container[_Mark] = (),
+    effort: Effort | None = None,
+    compared: Known | None = None,
 ) -> tuple[Standing, ...]:
     """Return the standing of each rule that somebody wrote, in order.
 
@@ -84,10 +89,11 @@ def shadowing(
         table: whose rules.
         known: the places and texts of rules that need not be looked at.
         effort: what is left of it, where several tables share it.
+        compared: what was compared so far, where they share some of their lines.
 
     """
     effort = effort or Effort()
-    standings = _Standings(Trials(table.use.parts), effort)
+    standings = _Standings(Trials(table.use.parts, compared), effort)
     found = tuple(
         standings.of(rule)
         for rule in written_rules(table.use.parts)

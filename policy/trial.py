@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from policy.compare import Comparison, compare
+from policy.compare import Comparison, Known, compare
 from policy.decision import Because
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
@@ -75,13 +75,18 @@ def _because(entry: Entry, part: Part) -> Because:
 class Trials:
     """The parts of a table, each of whose rules can be tried.
 
+    Args:
+        parts: of the table.
+        known: what was compared so far, of this table or others.
+
     Attributes:
         cost: how many lines were put side by side so far.
 
     """
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], known: Known | None = None) -> None:
         self._parts = list(parts)
+        self._known: Known = {} if known is None else known
         self._lines: dict[str, list[Lines]] = {}
         self._gone: list[set[object]] = [set() for _ in parts]
         self._uniform = len({part.rules.dialect for part in parts}) == 1
@@ -186,7 +191,7 @@ class Trials:
             if said not in found:
                 sides = (kept, _replaced(kept, rule, effect))
                 before, after = (self._lookup(tool, side) for side in sides)
-                found[said] = compare(tool, before, after)
+                found[said] = compare(tool, before, after, self._known)
         return _joined(list(found.values()))
 
     def _lookup(self, tool: str, kept: Sequence[Sequence[Entry]]) -> Lookup:
@@ -219,7 +224,7 @@ class Trials:
             )
             for side in (kept, _replaced(kept, rule, effect))
         )
-        return before.differences(after)
+        return before.differences(after, self._known)
 
     def covering(self, rule: WrittenRule) -> Iterator[Because]:
         """Yield the rules of the same list that alone match all that *rule* matches."""

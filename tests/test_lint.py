@@ -8,10 +8,12 @@ import re
 import xml.etree.ElementTree as ET
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 
+from policy import compare
 from policy.cli import main
 from policy.edits import Edit
 from policy.errors import PolicyError
@@ -259,6 +261,23 @@ def test_thousands_of_rules_are_all_tried() -> None:
     found = codes(team(", ".join([*rules, "Bash(x7 y)"])))
     assert found.count("shadowed-rule") == 1
     assert "rules-not-compared" not in found
+
+
+def test_projects_with_the_same_rules_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[object] = []
+    search = compare._differing
+
+    def counted(*arguments: Any) -> Any:
+        searched.append(arguments)
+        return search(*arguments)
+
+    monkeypatch.setattr("policy.compare._differing", counted)
+    (text,) = team("Read(a/**), Read(a/[b-c])").values()
+    alone = linted({"a.policy": text}).findings
+    once = len(searched)
+    both = linted({"a.policy": text, "b.policy": text}).findings
+    assert len(searched) == 2 * once > 0
+    assert len(both) == 2 * len(alone)
 
 
 def test_rules_that_are_not_tried_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from policy import catalogue
+from policy.compare import Known
 from policy.decision import Because
 from policy.edits import Edit
 from policy.errors import PolicyError
@@ -66,11 +67,12 @@ def lint(
     sources = _Sources(tree)
     found = list(workspace.findings)
     known = {(finding.code, finding.place) for finding in found}
+    compared: Known = {}
     for project in workspace.projects:
         progress(project.title)
         found += (
             finding
-            for finding in _shown(Positions(project, sources.get), most)
+            for finding in _shown(Positions(project, sources.get), most, compared)
             if (finding.code, finding.place) not in known
         )
     listed = sources.get(IGNORED_FILE)
@@ -89,13 +91,13 @@ def lint(
     )
 
 
-def _shown(positions: Positions, most: int | None) -> Iterator[Finding]:
+def _shown(positions: Positions, most: int | None, compared: Known) -> Iterator[Finding]:
     for (place, rule), entries in positions.lines.items():
         span = positions.span(Because(rule, entries[0].effect, "", place))
         if span is not None:
             yield from letter_findings(rule, span)
     yield from command_findings(positions)
-    yield from standing_findings(positions, most)
+    yield from standing_findings(positions, most, compared)
 
 
 @attrs.define

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import attrs
 
+from policy.compare import Known
 from policy.decision import Because
 from policy.patterns.notations import is_glob
 from policy.redundancy import Effort, Standing, shadowing
@@ -65,10 +66,12 @@ class Standings:
     """What becomes of the rules of tables, found out once for those that say the same.
 
     Attributes:
+        compared: what was compared so far.
         tried: how many rules that took.
 
     """
 
+    compared: Known = attrs.field(factory=dict)
     tried: int = 0
     _known: dict[object, tuple[list[Because], tuple[Standing, ...]]] = attrs.field(factory=dict)
 
@@ -83,7 +86,7 @@ class Standings:
             tuple(first.setdefault(rule, number) for number, rule in enumerate(rules)),
         )
         if shape not in self._known:
-            self._known[shape] = rules, shadowing(table, effort=effort)
+            self._known[shape] = rules, shadowing(table, effort=effort, compared=self.compared)
             self.tried += len(self._known[shape][1])
         known, standings = self._known[shape]
         here = dict(zip(known, rules, strict=True))

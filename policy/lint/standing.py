@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from policy.compare import Known
 from policy.edits import Edit
 from policy.effect import Effect
 from policy.finding import Finding, Severity
@@ -24,17 +25,20 @@ __all__ = ["standing_findings"]
 _Mark = tuple[Place | None, str]
 
 
-def standing_findings(positions: Positions, most: int | None = None) -> Iterator[Finding]:
+def standing_findings(
+    positions: Positions, most: int | None = None, compared: Known | None = None
+) -> Iterator[Finding]:
     """Yield the rules of a project that could be left out, and how many were not decided.
 
     Args:
         positions: of the project.
         most: how many rules to try, in all its tables; None is no bound.
+        compared: what was compared so far, of other projects.
 
     """
     found: dict[_Mark, list[Standing]] = {}
     open_: dict[_Mark, tuple[str, ...]] = {}
-    known, effort = Standings(), Effort()
+    known, effort = Standings({} if compared is None else compared), Effort()
     for table in _tables(positions):
         entries = [entry for part in table.use.parts for entry in part.rules.entries]
         rules = {(entry.place, entry.rule) for entry in entries if entry.place is not None}
