@@ -33,7 +33,7 @@ def has_control(text: str) -> bool:
 
 def is_doubtful(text: str) -> bool:
     """Whether a host does not vouch for *text*, whatever is in it."""
-    return _DOUBTFUL.search(text) is not None or (
+    return (("\\" in text or "=" in text or "#" in text) and bool(_DOUBTFUL.search(text))) or (
         not text.isascii() and not ODD_BLANKS.isdisjoint(text)
     )
 

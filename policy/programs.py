@@ -157,9 +157,10 @@ def _split(program: Program, rest: list[Word]) -> _Given:
             and not (program.runs and operands)
         ):
             options.append(word)
-            name, _, joined = word.plain.partition("=")
-            if joined and _matches(program.files, name):
-                files.append(attrs.evolve(word, plain=joined))
+            if program.files and "=" in word.plain:
+                name, _, joined = word.plain.partition("=")
+                if _matches(program.files, name):
+                    files.append(attrs.evolve(word, plain=joined))
             known &= not (program.leading and operands)
             value = rest[index] if index < len(rest) else None
             if value is not None and _takes(program, word.plain, value.plain):

@@ -26,6 +26,7 @@ __all__ = [
     "is_assignment",
     "is_expanded",
     "is_safe_assignment",
+    "may_vanish",
     "readings",
     "without_vanishing",
 ]
@@ -197,6 +198,14 @@ def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
 _VANISHING: Final = re.compile(
     r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))|`.*`|<\(.*\)|''|\"\"", re.DOTALL
 )
+
+
+_MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|<\(")
+
+
+def may_vanish(text: str) -> bool:
+    """Whether some word of *text* may be one that a shell leaves out."""
+    return _MAY_VANISH.search(text) is not None
 
 
 def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:

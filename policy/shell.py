@@ -29,6 +29,7 @@ from policy.readings import (
     is_assignment,
     is_expanded,
     is_safe_assignment,
+    may_vanish,
     readings,
     without_vanishing,
 )
@@ -84,7 +85,9 @@ def read_command(text: str, shell: Shell) -> Command:
     if shell.control:
         script.unread |= doubts.has_control(text)
         script.opaque |= script.unread or 0 < shell.longest < len(text) or doubts.is_doubtful(text)
-        script.opaque |= script.swallowed or any(map(doubts.hides, script.commands))
+        script.opaque |= script.swallowed or (
+            "\n" in text and any(map(doubts.hides, script.commands))
+        )
     read = _Reading(text, script, shell)
     read.run()
     return Command(
@@ -163,13 +166,13 @@ class _Reading:
             ]
         if self._shadowed or (self._moves and self._relative):
             self.files.append(Redirection(None, writes=False, tool=self.shell.reads, shadowed=True))
-        if self.shell.control and _BACKGROUND.search(self.text):
+        if self.shell.control and "&" in self.text and _BACKGROUND.search(self.text):
             if self._quiet:
                 self.parts = [attrs.evolve(part, deferred=True) for part in self.parts]
             if self._moves:
                 # Nobody waits for it, so nobody knows where what follows runs.
                 self.files.append(Redirection(None, writes=False, guarded=True))
-        if self.shell.control and _NESTED_OR_COUNTED.search(self.text):
+        if self.shell.control and "((" in self.text and _NESTED_OR_COUNTED.search(self.text):
             self.files.append(Redirection(None, writes=False, guarded=True))
         if self.shell.control and not self.parts and not self.files and not self.script.opaque:
             self.parts.append(Part("", harmless=True))  # nothing runs
@@ -214,8 +217,8 @@ class _Reading:
             and not is_assignment(name)
         ):
             plain = " ".join([word.plain for word in words])
-            known = () if plain == text else (plain,)
-            return text, (*known, *(without_vanishing(words) if shell.control else ())), ()
+            vanishing = without_vanishing(words) if shell.control and may_vanish(text) else ()
+            return text, (() if plain == text and not vanishing else (plain, *vanishing)), ()
         if shell.control and all(map(is_assignment, words)):
             return "", (), (text,)  # no command
         written: dict[str, None] = {}
@@ -298,17 +301,20 @@ class _Reading:
         around = words[: len(words) - len(program)]
         if known.direct and (around or _is_quoted(words[0])):
             return False
-        found = [self.shell.granting.known.get(word.plain) for word in around]
-        if any(wrapper and not wrapper.quiet for wrapper in found):
-            return False
-        if any(wrapper and wrapper.bare for wrapper in found) and any(
-            word.plain.startswith("-") for word in around
-        ):
+        if around and not self._is_quiet(around):
             return False
         return all(
             word.literal or (word.vetted and all(self._harmless[slice(*word.inner)]))
             for word in words
         )
+
+    def _is_quiet(self, around: Sequence[Word]) -> bool:
+        """Whether a harmless program is as harmless behind these words."""
+        wrappers = [self.shell.granting.known.get(word.plain) for word in around]
+        if any(wrapper and not wrapper.quiet for wrapper in wrappers):
+            return False
+        bare = any(wrapper and wrapper.bare for wrapper in wrappers)
+        return not bare or not any(word.plain.startswith("-") for word in around)
 
 
 # `((` begins a sum, or two groups: with quotes or a second group, readers differ.
