@@ -387,7 +387,8 @@ def _positions(
 
 def _audit(agents: int) -> Iterator[Figure]:
     workspaces = [
-        load_tree(Memory({"team.policy": workloads.team(size, 100)}))
+        # Without a root every agent starts chains, so that all of them are told.
+        load_tree(Memory({"team.policy": workloads.team(size, 100).partition("\n")[2]}))
         for size in (agents // 10, agents)
     ]
     peaks = []
