@@ -17,7 +17,7 @@ import attrs
 from policy.dialect import Files, Program, Shell
 from policy.words import Word
 
-__all__ = ["Examined", "Opened", "examine"]
+__all__ = ["Examined", "Opened", "examine", "is_indirect"]
 
 
 @attrs.frozen
@@ -253,7 +253,12 @@ def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
         return "<<" in word.raw
     if word.literal and not _EXPANDABLE.isdisjoint(word.plain):
         return True  # a name with this in it is not believed
-    return not word.known or (program.confined and bool(_INDIRECT.search(word.plain)))
+    return not word.known or (program.confined and is_indirect(word.plain))
+
+
+def is_indirect(name: str) -> bool:
+    """Whether *name* goes down into a folder, which may be a link, and up again."""
+    return ".." in name and _INDIRECT.search(name) is not None
 
 
 def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> tuple[Opened, ...]:

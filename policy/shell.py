@@ -20,7 +20,7 @@ from policy.parts import Command, Part, Redirection
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.plain import read_plain
-from policy.programs import Examined, examine
+from policy.programs import Examined, examine, is_indirect
 from policy.readings import (
     KEYWORDS,
     as_granted,
@@ -138,6 +138,12 @@ class _Reading:
         self.shell = shell
         self.parts: list[Part] = []
         self.files = [Redirection(target.name, target.writes) for target in script.targets]
+        if shell.control:
+            self.files += [
+                Redirection(None, target.writes)
+                for target in script.targets
+                if target.name is not None and is_indirect(target.name)
+            ]
         self._moves = self._stays = 0
         self._relative = self._shadowed = False
         self._harmless: list[bool] = []  # of every command, by its number

@@ -225,3 +225,15 @@ def test_a_rule_that_allows_agents_makes_none_be_there(rule):
     main = Chain.start("main", project.enforced)
     assert main.decide("Agent", {"subagent_type": "nosuch"}).effect is Effect.DENY
     assert main.decide("Agent", {"subagent_type": "Explore"}).effect is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["eval ls", "exec ls", "trap ls EXIT", "eval 'ls'"])
+def test_what_evaluates_text_is_asked_for_though_a_rule_with_a_star_allows_it(command):
+    assert decide(command, allow=[f"Bash({command.split()[0]} *)"]) is Effect.ASK
+    assert decide(command, allow=["Bash"]) is Effect.ALLOW
+
+
+def test_a_target_that_goes_down_and_up_again_is_asked_for():
+    assert decide("echo a > src/../out", "acceptEdits") is Effect.ASK
+    assert decide("echo a > ./out", "acceptEdits") is Effect.ALLOW
+    assert decide("echo a > src/../out", allow=["Bash"], deny=["Edit(out)"]) is Effect.DENY

@@ -46,4 +46,5 @@ EXACT_ONLY: Final = (
     "find * -exec *", "find * -execdir *", "find * -ok *", "find * -okdir *", "find * -delete*",
     "find * -fprint*", "find * -fls *",
     "source *", ". *", "alias", "alias *",
+    "eval", "eval *", "exec *", "trap *", "coproc *", "nocorrect *",
 )  # fmt: skip
