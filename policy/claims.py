@@ -17,7 +17,7 @@ from policy.source import Span
 from policy.syntax import Grant, Matcher, Parameter, Test
 from policy.syntax import Never as NeverStatement
 
-__all__ = ["ChainTest", "Claim", "Never", "Settled", "Verdict", "call_of", "check"]
+__all__ = ["ChainTest", "Claim", "Never", "Settled", "Verdict", "call_of", "check_claim"]
 
 
 @attrs.frozen
@@ -44,6 +44,8 @@ class Verdict:
         why: what was found instead, with its reasons.
         span: where the claim is written.
         decision: what the call got, where there was one.
+        chain: who makes a call that a claim about all chains denies.
+        call: that call: its tool and its arguments.
 
     """
 
@@ -52,6 +54,8 @@ class Verdict:
     why: str
     span: Span = attrs.field(repr=False)
     decision: Decision | None = None
+    chain: tuple[str, ...] = ()
+    call: tuple[str, dict[str, object]] | None = attrs.field(default=None, eq=False)
 
 
 @attrs.frozen
@@ -98,18 +102,15 @@ def _arguments(text: str) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def check(project: Project, dialect: Dialect) -> Iterator[Verdict]:
-    """Yield the verdict on every claim of *project*, in the order written."""
-    for claim in project.claims:
-        match claim:
-            case ChainTest(statement=statement):
-                yield from _test(project, statement, dialect)
-            case Never(statement=statement):
-                yield from _never(statement)
-            case Settled(verdict=verdict):
-                yield verdict
-            case _:
-                pass  # of another front end, which decides its own
+def check_claim(project: Project, claim: object, dialect: Dialect) -> Iterator[Verdict]:
+    """Yield the verdicts on a claim about single calls; claims about all are `policy.never`'s."""
+    match claim:
+        case ChainTest(statement=statement):
+            yield from _test(project, statement, dialect)
+        case Settled(verdict=verdict):
+            yield verdict
+        case _:
+            pass  # of another front end, which decides its own
 
 
 def _test(project: Project, test: Test, dialect: Dialect) -> Iterator[Verdict]:
@@ -143,14 +144,3 @@ def _chain(project: Project, names: tuple[str, ...]) -> tuple[Chain | None, str]
     except SpawnDenied as error:
         return None, str(error)
     return chain, ""
-
-
-def _never(never: NeverStatement) -> Iterator[Verdict]:
-    shown = " > ".join(never.chain)
-    for matcher in never.matchers:
-        yield Verdict(
-            f"never {shown}: {matcher}",
-            None,
-            "claims about all chains are not decided yet",
-            matcher.span,
-        )

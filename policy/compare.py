@@ -291,7 +291,7 @@ class _ToolPair(Pair):
 
 
 # Commands known by other texts that are tried before the answer is no longer exact.
-_DISGUISED = 2_000
+_DISGUISED = 4_000
 
 
 def _side(lookup: Lookup, shape: Shape) -> Side:

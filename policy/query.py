@@ -24,7 +24,7 @@ from policy.table import Table
 from policy.telling import told
 from policy.workspace import Workspace
 
-__all__ = ["READINGS", "Answer", "Excess", "Query", "exceeds", "query"]
+__all__ = ["READINGS", "Answer", "Excess", "Query", "exceeds", "query", "taken"]
 
 READINGS = ("attenuated", "enforced")
 
@@ -98,7 +98,7 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
                 for chain in found.chains.get(agent, ()):
                     key = chain.table.use.sets
                     if key not in known:
-                        known[key] = _taken(chain.table, denied)
+                        known[key] = taken(chain.table, denied)
                     why.update(dict.fromkeys(known[key].why))
                     granted += _answers(project, reading, chain, known[key])
                 # The first of the greatest effect: chains come shortest first.
@@ -109,9 +109,9 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
                     without.append((project.title, reading, agent))
                 if agent in found.most and (best is None or best.decision.effect < Effect.ALLOW):
                     # What is refused at most is refused to every chain.
-                    taken = _taken(found.most[agent], denied)
-                    why.update(dict.fromkeys(taken.why))
-                    if taken.differences:
+                    at_most = taken(found.most[agent], denied)
+                    why.update(dict.fromkeys(at_most.why))
+                    if at_most.differences:
                         why[MANY_POSITIONS] = None
     return Query(tuple(answers), tuple(without), tuple(why))
 
@@ -120,17 +120,21 @@ def _dialect(project: Project) -> Dialect:
     return dialect_of(entry.declared for entry in project.agents.values())
 
 
-def _taken(table: Table, denied: Table) -> Comparison:
+def taken(table: Table, denied: Table) -> Comparison:
     """Return what *table* grants of the calls that *denied* denies."""
     comparison = table.differences(table & denied)
     found = told(comparison.differences, table, denied)
     # What only cannot be read any more, or is asked for, is no call that was asked about.
-    taken = (d for d in found if d.after.effect is Effect.DENY and d.after.reason is Reason.RULE)
-    return attrs.evolve(comparison, differences=tuple(taken))
+    denied_now = (
+        each
+        for each in found
+        if each.after.effect is Effect.DENY and each.after.reason is Reason.RULE
+    )
+    return attrs.evolve(comparison, differences=tuple(denied_now))
 
 
-def _answers(project: Project, reading: str, chain: Chain, taken: Comparison) -> Iterator[Answer]:
-    for found in taken.differences:
+def _answers(project: Project, reading: str, chain: Chain, known: Comparison) -> Iterator[Answer]:
+    for found in known.differences:
         decision = chain.decide(found.tool, found.call)
         if decision.effect is not Effect.DENY:
             yield Answer(project.title, reading, chain.names, found.tool, found.call, decision)

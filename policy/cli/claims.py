@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from policy.claims import check
 from policy.cli.asking import dialect_of
 from policy.cli.console import Console
 from policy.cli.inputs import add_profile, load
 from policy.dialect import Dialect
 from policy.errors import PolicyError
+from policy.never import check
 from policy.project import Project
 from policy.render.as_json import dumps
 from policy.render.claims_text import (

@@ -11,7 +11,7 @@ from policy.render.as_json import Object, place_json
 from policy.render.excerpt import excerpt
 from policy.render.layout import Ink, Page
 from policy.render.markdown import code, item, prose
-from policy.render.words import explained, rule_text
+from policy.render.words import call_text, chain_text, explained, rule_text
 from policy.source import visible
 
 __all__ = ["Tested", "claims_json", "claims_markdown", "claims_text", "tally"]
@@ -70,7 +70,10 @@ def _why(verdict: Verdict) -> str:
     if decision is None:
         return visible(verdict.why)
     because = [f"{rule_text(one)} at {one.place}" for one in decision.because]
-    return f"it is {decision.effect}: {'; '.join(because) or explained(decision)}"
+    told = f"{decision.effect}: {'; '.join(because) or explained(decision)}"
+    if verdict.call is None:
+        return f"it is {told}"
+    return f"{chain_text(verdict.chain)} can: {call_text(*verdict.call)} is {told}"
 
 
 def _summary(tested: Sequence[Tested]) -> list[Ink]:
@@ -93,6 +96,7 @@ def claims_json(tested: Sequence[Tested]) -> Object:
                 "claim": verdict.claim,
                 "holds": verdict.holds,
                 "why": verdict.why,
+                **_witness(verdict),
                 **place_json(verdict.span.place),
             }
             for one in tested
@@ -102,6 +106,13 @@ def claims_json(tested: Sequence[Tested]) -> Object:
         "failed": totals[False],
         "not_proven": totals[None],
     }
+
+
+def _witness(verdict: Verdict) -> Object:
+    if verdict.call is None:
+        return {}
+    tool, call = verdict.call
+    return {"chain": list(verdict.chain), "witness": {"tool": tool, "input": call}}
 
 
 def claims_markdown(tested: Sequence[Tested]) -> str:
