@@ -446,9 +446,12 @@ def test_reading_is_linear() -> None:
         text = (
             "agent a {\n allow " + ", ".join(f"Bash(run {n} *)" for n in range(entries)) + "\n}\n"
         )
-        start = time.process_time()
-        document(text)
-        return time.process_time() - start
+        taken = []
+        for _ in range(3):  # the least of them is the one that was disturbed least
+            start = time.process_time()
+            document(text)
+            taken.append(time.process_time() - start)
+        return min(taken)
 
     seconds(10)
-    assert seconds(40_000) < 12 * seconds(10_000)
+    assert seconds(20_000) < 12 * seconds(5_000)  # four times as long, and 16 were it quadratic

@@ -180,7 +180,7 @@ def nine():
 
 def test_a_comment_folds_agents_and_draws_the_graph(nine, capsys) -> None:
     text = nine("markdown", capsys)
-    assert "<details open><summary><code>researcher</code>: granted 6 in 5 groups</summary>" in text
+    assert "<details open><summary><code>researcher</code>: granted 5 in 4 groups</summary>" in text
     assert "==>|new|" in text
     assert text.count("<details") == text.count("</details>")
     assert "`opencode.json` (configuration of another runtime)" in text
@@ -276,7 +276,7 @@ def test_results_end_where_their_rule_ends(nine, capsys) -> None:
         and location["physicalLocation"]["artifactLocation"]["uri"].endswith("settings.json")
     ]
     shown = {lines[r["startLine"] - 1][r["startColumn"] - 1 : r["endColumn"] - 1] for r in regions}
-    assert {'"Task"', '"Bash(npm *)"'} <= shown
+    assert {'"Bash(git push:*)"', '"Bash(npm *)"'} <= shown
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "sarif", "github", "junit"])
