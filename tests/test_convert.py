@@ -58,7 +58,7 @@ THEIRS = {
         "WebSearch": ("web_search", "query"),
     },
 }
-# The agents of a host that stand before those of a conversion.
+# The agents of a host that stand before those of a conversion from another host.
 ABOVE = {"zeph": ("main",)}
 
 
@@ -86,9 +86,12 @@ def chain_of(project: Project, names: tuple[str, ...], reading: str = "enforced"
     return chain
 
 
-def converted_chain(conversion: Conversion, target: Project, names: tuple[str, ...]):
+def converted_chain(
+    conversion: Conversion, source: Project, target: Project, names: tuple[str, ...]
+) -> Chain | None:
     renamed = tuple(conversion.names.get(name, name) for name in names)
-    return chain_of(target, (*ABOVE.get(conversion.host, ()), *renamed))
+    above = ABOVE.get(target.host, ()) if source.host != target.host else ()
+    return chain_of(target, (*above, *renamed))
 
 
 def all_chains(project: Project, agents: list[str], depth: int) -> Iterator[tuple[str, ...]]:
@@ -104,7 +107,7 @@ def all_chains(project: Project, agents: list[str], depth: int) -> Iterator[tupl
 def assert_losses_are_true(conversion: Conversion, source: Project, target: Project) -> None:
     for loss in conversion.losses:
         before = chain_of(source, loss.chain)
-        after = converted_chain(conversion, target, loss.chain)
+        after = converted_chain(conversion, source, target, loss.chain)
         if loss.tool == "Task":
             started = str(loss.call["subagent_type"])
             longer = (*loss.chain, started)
@@ -146,7 +149,7 @@ def assert_losses_are_complete(
     refused = bool(conversion.refusal())
     for names in all_chains(source, agents, 3):
         before = chain_of(source, names)
-        after = converted_chain(conversion, target, names)
+        after = converted_chain(conversion, source, target, names)
         assert before is not None
         if after is None:
             assert any(loss.tool == "Task" and not loss.looser for loss in conversion.losses)
@@ -162,7 +165,7 @@ def assert_losses_are_complete(
         for agent in agents:
             longer = (*names, agent)
             if chain_of(source, longer) is None:
-                started = converted_chain(conversion, target, longer)
+                started = converted_chain(conversion, source, target, longer)
                 assert started is None or refused, longer
 
 
@@ -410,6 +413,13 @@ def test_there_and_back_grants_no_more(host: str) -> None:
         before = chain_of(source, names)
         for tool, call in CALLS if after else ():
             assert after.decide(tool, call).effect <= before.decide(tool, call).effect
+
+
+def test_agents_without_a_tool_stay_what_they_are() -> None:
+    header = "---\nname: {}\ndescription: x\ntools: {{allow: [], except: []}}\n---\n"
+    check_files(
+        {f".zeph/agents/{name}.md": header.format(name) for name in ("one", "two")}, "zeph", "zeph"
+    )
 
 
 def test_our_own_files_stay_what_they_are() -> None:
