@@ -17,27 +17,27 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
-    from policy.audit import audit as audit
     from policy.chain import Chain as Chain
     from policy.chain import SpawnDenied as SpawnDenied
+    from policy.changes.diff import diff_workspaces as diff_workspaces
     from policy.codec import compiled_from_json as compiled_from_json
     from policy.codec import compiled_to_json as compiled_to_json
     from policy.codec import load_compiled as load_compiled
     from policy.codec import table_from_json as table_from_json
     from policy.codec import table_to_json as table_to_json
     from policy.compiled import Compiled as Compiled
-    from policy.conversion import convert as convert
+    from policy.conversion.converting import convert as convert
     from policy.decision import Because as Because
     from policy.decision import Decision as Decision
     from policy.decision import Reason as Reason
-    from policy.diff import diff_workspaces as diff_workspaces
     from policy.effect import Effect as Effect
     from policy.errors import PolicyError as PolicyError
     from policy.errors import PolicyErrors as PolicyErrors
-    from policy.parse import parse_matcher as parse_matcher
-    from policy.parse import parse_notation as parse_notation
+    from policy.language.parse import parse_matcher as parse_matcher
+    from policy.language.parse import parse_notation as parse_notation
+    from policy.language.printer import print_document as print_document
     from policy.patterns.pattern import Pattern as Pattern
-    from policy.printer import print_document as print_document
+    from policy.reach.audit import audit as audit
     from policy.table import NOTHING as NOTHING
     from policy.table import UNRESTRICTED as UNRESTRICTED
     from policy.table import Table as Table
@@ -61,16 +61,16 @@ _HOMES = {
     "Table": "policy.table",
     "UNRESTRICTED": "policy.table",
     "Workspace": "policy.workspace",
-    "audit": "policy.audit",
+    "audit": "policy.reach.audit",
     "compiled_from_json": "policy.codec",
     "compiled_to_json": "policy.codec",
-    "convert": "policy.conversion",
-    "diff_workspaces": "policy.diff",
+    "convert": "policy.conversion.converting",
+    "diff_workspaces": "policy.changes.diff",
     "load": "policy.workspace",
     "load_compiled": "policy.codec",
-    "parse_matcher": "policy.parse",
-    "parse_notation": "policy.parse",
-    "print_document": "policy.printer",
+    "parse_matcher": "policy.language.parse",
+    "parse_notation": "policy.language.parse",
+    "print_document": "policy.language.printer",
     "table_from_json": "policy.codec",
     "table_to_json": "policy.codec",
 }

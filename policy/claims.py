@@ -12,10 +12,10 @@ from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.language.syntax import Grant, Matcher, Parameter, Test
+from policy.language.syntax import Never as NeverStatement
 from policy.project import Project
 from policy.source import Span
-from policy.syntax import Grant, Matcher, Parameter, Test
-from policy.syntax import Never as NeverStatement
 
 __all__ = ["ChainTest", "Claim", "Never", "Settled", "Verdict", "call_of", "check_claim"]
 
@@ -103,7 +103,7 @@ def _arguments(text: str) -> dict[str, object] | None:
 
 
 def check_claim(project: Project, claim: object, dialect: Dialect) -> Iterator[Verdict]:
-    """Yield the verdicts on a claim about single calls; claims about all are `policy.never`'s."""
+    """Yield the verdicts on a claim about single calls; of all calls: `policy.reach.never`."""
     match claim:
         case ChainTest(statement=statement):
             yield from _test(project, statement, dialect)

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from policy.decision import Reason
 from policy.effect import Effect
+from policy.language.syntax import Declared, Policy, Presence, Rule
 from policy.ruleset import Entry, RuleSet
 from policy.semantics import Semantics
-from policy.syntax import Declared, Policy, Presence, Rule
 from policy.table import Bounds, Ceiling, Part, Table
 
 __all__ = ["compile_policy", "compile_rules", "compile_tools"]

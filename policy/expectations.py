@@ -14,8 +14,8 @@ from policy.compile import compile_rules
 from policy.decision import Decision
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.language.syntax import Agent, Expect, Grant, Matcher, Rule
 from policy.semantics import Semantics
-from policy.syntax import Agent, Expect, Grant, Matcher, Rule
 from policy.table import Table
 
 __all__ = ["expectations"]

@@ -13,12 +13,12 @@ from typing import Protocol
 
 import attrs
 
+from policy.comparison.tools import glob_pattern
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry, RuleSet
 from policy.table import Bounds, Table
-from policy.tools import glob_pattern
 
 __all__ = [
     "Agent",

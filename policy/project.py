@@ -13,11 +13,11 @@ from typing import Protocol
 import attrs
 
 from policy.chain import Attenuated, Reading
+from policy.files.opening import Tree
 from policy.finding import Finding
 from policy.portable import Writer
 from policy.source import Place, Source
 from policy.table import Table
-from policy.tree import Tree
 
 __all__ = ["AgentEntry", "Attenuated", "FrontEnd", "Project", "ReadFile"]
 

@@ -26,8 +26,8 @@ from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Token
-from policy.powershell import read_powershell
-from policy.shell import Command, Part, Redirection, compound, read_command
+from policy.shell.commands import Command, Part, Redirection, compound, read_command
+from policy.shell.powershell import read_powershell
 
 if TYPE_CHECKING:
     from policy.ruleset import RuleSet

@@ -8,8 +8,8 @@ import attrs
 
 from policy.dialect import Dialect
 from policy.effect import Effect
+from policy.language.syntax import Presence, Rule
 from policy.ruleset import Entry
-from policy.syntax import Presence, Rule
 
 __all__ = ["Rank", "Semantics"]
 

@@ -17,10 +17,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from policy.codec import compiled_from_json
-from policy.decider import Decider
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.records.decider import Decider
 from policy.records.record import Record
 
 if TYPE_CHECKING:

@@ -25,12 +25,12 @@ from typing import Final
 
 import attrs
 
-from policy.compare import Comparison, Difference, Known, compare
+from policy.comparison.compare import Comparison, Difference, Known, compare
+from policy.comparison.names import MANY_NAMES, Tools, compare_others
 from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.names import MANY_NAMES, Tools, compare_others
 from policy.ruleset import RuleSet
 
 __all__ = ["NOTHING", "TRUST", "UNRESTRICTED", "Bounds", "Ceiling", "Part", "Table"]

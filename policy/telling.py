@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policy.compare import Difference
+from policy.comparison.compare import Difference
 from policy.decision import Because, Reason
 from policy.dialect import Dialect
 from policy.effect import Effect

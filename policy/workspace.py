@@ -8,12 +8,12 @@ from pathlib import Path
 
 import attrs
 
+from policy.files.opening import Tree, open_tree
+from policy.files.unread import kind_of_unread
 from policy.finding import Finding, Severity
 from policy.hosts import FRONT_ENDS
 from policy.project import FrontEnd, Project
 from policy.projects import Projects
-from policy.tree import Tree, open_tree
-from policy.unread import kind_of_unread
 
 __all__ = ["Unread", "Workspace", "load", "load_tree"]
 

@@ -11,11 +11,11 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.notation import SEMANTICS, read_rule
-from policy.parse import parse_matcher
+from policy.language.parse import parse_matcher
+from policy.language.syntax import Rule
 from policy.patterns.notations import Unusable
 from policy.ruleset import Entry, RuleSet
 from policy.semantics import Rank, Semantics
-from policy.syntax import Rule
 from policy.table import TRUST, Bounds, Ceiling, Part, Table
 from tests.reference import Said, Scope
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s import (
     A3sError,
@@ -22,9 +23,8 @@ from policy.hosts.a3s import (
     read_agent,
 )
 from policy.hosts.a3s.errors import Kind
+from policy.language.syntax import Presence
 from policy.source import Source
-from policy.syntax import Presence
-from policy.tree import Memory
 from policy.workspace import load_tree
 from tests.underline import assert_underlines
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from policy.chain import SpawnDenied
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s import (
     PermissionManager,
@@ -21,7 +22,6 @@ from policy.hosts.a3s import (
 )
 from policy.hosts.a3s.names import QUERIES
 from policy.source import Source
-from policy.tree import Memory
 from policy.workspace import load_tree
 
 # --- the reference -------------------------------------------------------------

@@ -14,10 +14,10 @@ import yaml
 
 import policy
 import policy.catalogue
-from policy.audit import audit
 from policy.hosts import a3s
 from policy.hosts.a3s import PermissionPolicy
 from policy.hosts.a3s.codes import SEVERITIES
+from policy.reach.audit import audit
 
 TESTS = Path(__file__).parent
 FOLDERS = sorted((TESTS.parent / "fixtures").glob("a3s-*"))

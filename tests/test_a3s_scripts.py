@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from policy.effect import Effect
+from policy.files.opening import Folder, Memory
 from policy.hosts import a3s
 from policy.hosts.a3s import (
     A3sError,
@@ -26,7 +27,6 @@ from policy.hosts.a3s import (
 )
 from policy.hosts.a3s.errors import Kind
 from policy.hosts.a3s.names import SHIPPED
-from policy.tree import Folder, Memory
 from policy.workspace import load_tree
 from tests.underline import assert_underlines
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from policy.canonical import canonical
 from policy.chain import SpawnDenied
 from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.formatting.canonical import canonical
 from policy.hosts import a3s
 from policy.hosts.a3s import A3sError, Profile, load_agent_dir, read_agent
 from policy.hosts.a3s.errors import A3sErrors, Kind
 from policy.hosts.a3s.session_file import AutoDelegation, read_session
 from policy.source import Source
-from policy.tree import Memory
 from policy.workspace import Workspace, load_tree
 
 README = Path(__file__).parent.parent / "policy/hosts/a3s/README.md"

@@ -12,9 +12,9 @@ from policy.anchors import Anchored, Folders
 from policy.chain import Chain
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.files.opening import Memory
 from policy.hosts.claude import load as load_claude
 from policy.hosts.notation import load as load_notation
-from policy.tree import Memory
 
 TEAM = """\
 agent main {

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from policy import bash
 from policy.chain import Chain
 from policy.decision import Reason
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts.claude import Options, load, rulesets
 from policy.project import Project
-from policy.shell import read_command
-from policy.tree import Memory
+from policy.shell import bash
+from policy.shell.commands import read_command
 
 SHELL = rulesets._SHELL
 

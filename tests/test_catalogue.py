@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from policy import catalogue
-from policy.diff import diff_workspaces
+from policy.changes.diff import diff_workspaces
 from policy.edits import Edit, edited
-from policy.files import Memory
+from policy.files.tree import Memory
 from policy.finding import Finding
 from policy.lint import lint
 from policy.workspace import load_tree

@@ -9,10 +9,10 @@ import pytest
 
 from policy import limits
 from policy.effect import Effect
+from policy.files.opening import Folder, Memory
 from policy.finding import Severity
 from policy.hosts.claude import Options, load
 from policy.project import Project
-from policy.tree import Folder, Memory
 from policy.workspace import load_tree
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -9,8 +9,8 @@ import pytest
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
-from policy.tree import Memory
 from tests.test_claude import project
 
 DENY, ASK, ALLOW = Effect.DENY, Effect.ASK, Effect.ALLOW

@@ -10,13 +10,13 @@ import pytest
 from policy.chain import Chain
 from policy.decision import Decision
 from policy.errors import PolicyError
+from policy.files.opening import Memory
 from policy.finding import Severity
 from policy.hosts import claude, front_ends
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.declared_page import page
 from policy.project import Project
 from policy.source import Source
-from policy.tree import Memory
 
 
 def project(

@@ -10,9 +10,9 @@ from policy.chain import Chain
 from policy.decision import Reason
 from policy.dialect import Program
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
-from policy.tree import Memory
 
 pytest.importorskip("tree_sitter_bash")
 

@@ -496,10 +496,10 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
     ("arguments", "unneeded"),
     [
         (["--help"], ["attrs", "argparse", "policy.errors"]),
-        (["check", "team", "Read(a)"], ["policy.audit", "policy.diff", "policy.lint", "policy.codec", "cattrs"]),
-        (["fmt", "--check", "team/team.policy"], ["policy.minimal", "policy.lint", "policy.audit"]),
+        (["check", "team", "Read(a)"], ["policy.reach.audit", "policy.changes.diff", "policy.lint", "policy.codec", "cattrs"]),
+        (["fmt", "--check", "team/team.policy"], ["policy.formatting.minimal", "policy.lint", "policy.reach.audit"]),
         (["rule", "shadowed-rule"], ["policy.hosts", "policy.workspace", "lark"]),
-        (["audit", "team"], ["policy.render.html", "policy.review"]),
+        (["audit", "team"], ["policy.render.html", "policy.changes.review"]),
     ],
 )  # fmt: skip
 def test_a_verb_loads_nothing_that_it_does_not_need(arguments, unneeded) -> None:

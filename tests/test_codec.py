@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import policy
 from policy.codec import table_from_json, table_to_json
 from policy.errors import PolicyError
+from policy.files.opening import Folder
 from policy.hosts import FRONT_ENDS
 from policy.table import NOTHING, UNRESTRICTED, Bounds, Table
-from policy.tree import Folder
 from tests.conftest import FIXTURES
 from tests.strategies import calls, tables
 

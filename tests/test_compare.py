@@ -5,14 +5,14 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from policy.compare import Comparison
+from policy.comparison.compare import Comparison
+from policy.comparison.tools import representatives
 from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind
 from policy.effect import Effect
 from policy.patterns.classes import classes
 from policy.patterns.pattern import Pattern
 from policy.table import NOTHING, UNRESTRICTED, Ceiling, Part, Table
-from policy.tools import representatives
 from tests.reference import Said, Scope
 from tests.strategies import DIALECT, rule_set, table
 

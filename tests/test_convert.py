@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain, SpawnDenied
-from policy.conversion import Conversion, convert, hosts
+from policy.conversion.converting import Conversion, convert, hosts
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.files.opening import Memory, open_tree
 from policy.project import Project
-from policy.tree import Memory, open_tree
 from policy.workspace import load, load_tree
 from tests.conftest import FIXTURES
 

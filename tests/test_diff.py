@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.compare import Comparison, Known
-from policy.diff import diff_workspaces
-from policy.files import Memory
+from policy.changes.diff import diff_workspaces
+from policy.comparison.compare import Comparison, Known
+from policy.files.tree import Memory
 from policy.table import Table
 from policy.workspace import Workspace, load_tree
 from tests.strategies import compiled, scopes
@@ -80,7 +80,7 @@ def test_the_same_lines_are_searched_once(monkeypatch) -> None:
     known: Known = {}
     one = table(), table(allow=["Bash(ls:*)"])
     found = one[0].differences(one[1], known)
-    monkeypatch.setattr("policy.compare._differing", None)
+    monkeypatch.setattr("policy.comparison.compare._differing", None)
     other = table(deny=["WebSearch"]), table(deny=["WebSearch"], allow=["WebFetch", "Read(x)"])
     with pytest.raises(TypeError):
         other[0].differences(other[1], known)

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 import pytest
 
 from policy.chain import Chain
-from policy.compare import Comparison
+from policy.comparison.compare import Comparison
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.files.opening import Memory
 from policy.patterns.notations import Unusable
 from policy.table import Table
-from policy.tree import Memory
 from policy.workspace import load_tree
 from tests.strategies import table
 

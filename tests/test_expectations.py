@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from policy.errors import PolicyErrors
+from policy.files.opening import Memory
 from policy.hosts.notation import Unmet, project
 from policy.source import Source
-from policy.tree import Memory
 from policy.workspace import load_tree
 from tests.underline import assert_underlines
 

@@ -11,7 +11,7 @@ import yaml
 import policy
 from policy.claims import call_of
 from policy.hosts.notation import SEMANTICS
-from policy.parse import parse_matcher
+from policy.language.parse import parse_matcher
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 

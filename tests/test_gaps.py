@@ -6,14 +6,14 @@ import attrs
 import pytest
 from hypothesis import given, settings
 
-from policy import gaps as module
-from policy.audit import AgentAudit, audit
 from policy.chain import Chain, SpawnDenied
 from policy.effect import Effect
-from policy.files import Memory
-from policy.gaps import MANY_PAIRS, Gap, Gaps
-from policy.privileges import Privileges, privileges
+from policy.files.tree import Memory
 from policy.project import Project
+from policy.reach import gaps as module
+from policy.reach.audit import AgentAudit, audit
+from policy.reach.gaps import MANY_PAIRS, Gap, Gaps
+from policy.reach.privileges import Privileges, privileges
 from policy.workspace import load_tree
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
 

@@ -6,7 +6,7 @@ import pytest
 from lark import Lark
 from lark.exceptions import LexError
 
-from policy.grammars import grammar, parser
+from policy.language.grammars import grammar, parser
 
 STARTS = {"matcher": "matcher", "notation": "document"}
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import attrs
 import pytest
 
-from policy.audit import audit
 from policy.cli import main
+from policy.files.opening import Memory
 from policy.lint import lint
+from policy.reach.audit import audit
 from policy.render.html import audit_html
 from policy.render.html.graph import graph_svg
 from policy.render.html.layered import layered
 from policy.render.html.matrix import matrix
-from policy.tree import Memory
 from policy.workspace import load_tree
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"

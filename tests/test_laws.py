@@ -18,7 +18,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from policy.chain import attenuate
-from policy.compare import Comparison
+from policy.comparison.compare import Comparison
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.ruleset import RuleSet

@@ -13,20 +13,20 @@ from typing import Any
 import attrs
 import pytest
 
-from policy import compare
 from policy.cli import main
+from policy.comparison import compare
 from policy.edits import Edit
 from policy.errors import PolicyError
+from policy.files.opening import Memory
 from policy.finding import Finding, Severity
 from policy.lint import baseline_text, compare_with_baseline, lint, mend
 from policy.lint.comments import suppressions
 from policy.lint.positions import Positions
 from policy.lint.separate import Standings, separated
 from policy.lint.standing import standing_findings
-from policy.redundancy import Effort, shadowing
+from policy.redundancy.rules import Effort, shadowing
 from policy.source import Source
 from policy.table import Table
-from policy.tree import Memory
 from policy.workspace import load_tree
 
 PYTHON_AND_ENV = "root m\nagent m {{\n    allow Read, {allow}\n    deny  {deny}\n}}\n"
@@ -271,7 +271,7 @@ def test_projects_with_the_same_rules_are_compared_once(monkeypatch: pytest.Monk
         searched.append(arguments)
         return search(*arguments)
 
-    monkeypatch.setattr("policy.compare._differing", counted)
+    monkeypatch.setattr("policy.comparison.compare._differing", counted)
     (text,) = team("Read(a/**), Read(a/[b-c])").values()
     alone = linted({"a.policy": text}).findings
     once = len(searched)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.errors import PolicyError
-from policy.minimal import minimal
-from policy.tree import Memory
+from policy.files.opening import Memory
+from policy.formatting.minimal import minimal
 from tests.reference import Said, Scope, decide
 from tests.strategies import matchers
 
@@ -175,8 +175,8 @@ def test_a_rule_with_examples_is_not_taken_from_above_them() -> None:
 
 
 def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:
-    import policy.minimal as module
-    from policy.diff import Diff
+    import policy.formatting.minimal as module
+    from policy.changes.diff import Diff
 
     monkeypatch.setattr(module, "diff_workspaces", lambda *_: Diff((), (), ("too many",)))
     with pytest.raises(PolicyError, match="the comparison is not exact"):

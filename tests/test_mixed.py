@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.audit import Audit, ProjectAudit, audit
-from policy.canonical import canonical
+from policy.changes.diff import diff_workspaces
 from policy.cli import main
-from policy.diff import diff_workspaces
 from policy.documents.text import decode
-from policy.files import Folder, Memory
+from policy.files.tree import Folder, Memory
 from policy.finding import Severity
+from policy.formatting.canonical import canonical
 from policy.hosts import FRONT_ENDS
+from policy.reach.audit import Audit, ProjectAudit, audit
 from policy.workspace import Workspace, load_tree
 from tests.conftest import FIXTURES
 

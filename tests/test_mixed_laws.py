@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain, Reading, SpawnDenied
+from policy.changes.diff import Change, diff_workspaces
 from policy.decision import Because, Decision
-from policy.diff import Change, diff_workspaces
 from policy.effect import Effect
-from policy.files import Memory
+from policy.files.tree import Memory
 from policy.project import Project
 from policy.table import NOTHING, UNRESTRICTED, Table
 from policy.workspace import Workspace, load_tree

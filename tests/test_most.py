@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy import most as module
 from policy.effect import Effect
-from policy.most import AtMost, at_most
+from policy.reach import most as module
+from policy.reach.most import AtMost, at_most
 from policy.table import Table
 from tests.strategies import table
 

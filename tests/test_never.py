@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from policy.chain import Chain, SpawnDenied
 from policy.claims import Verdict
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts.notation import SEMANTICS, load
-from policy.never import Shape, check
-from policy.tree import Memory
+from policy.reach.never import Shape, check
 
 TEAM = """\
 root main

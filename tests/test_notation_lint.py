@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.tree import Memory
+from policy.files.opening import Memory
 from policy.workspace import load_tree
 
 

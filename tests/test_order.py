@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts.notation import SEMANTICS
 from policy.hosts.zeph.autonomy import PermissionPolicy
-from policy.order import placed
 from policy.patterns.pattern import Pattern
+from policy.redundancy.order import placed
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
-from policy.tree import Memory
 from policy.workspace import load_tree
 
 GLOBS = ["a", "b", "ab", "a*", "*b", "*a*", "*"]

@@ -10,10 +10,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
-from policy.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
-from policy.parse import parse_matcher, parse_notation
-from policy.source import Source
-from policy.syntax import (
+from policy.language.parse import parse_matcher, parse_notation
+from policy.language.syntax import (
     Agent,
     Agents,
     Comment,
@@ -31,6 +29,8 @@ from policy.syntax import (
     Text,
     Trust,
 )
+from policy.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
+from policy.source import Source
 from tests.conftest import cases
 from tests.underline import assert_underlines
 

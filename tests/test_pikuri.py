@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import policy
 from policy import catalogue
-from policy.canonical import canonical
+from policy.changes.diff import diff_workspaces
 from policy.cli import main
-from policy.diff import diff_workspaces
 from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.formatting.canonical import canonical
 from policy.hosts import pikuri
 from policy.hosts.pikuri import (
     AllowAll,
@@ -55,7 +56,6 @@ from policy.hosts.pikuri.versions import SPAWN_NAMES
 from policy.render.excerpt import finding_report
 from policy.render.layout import Page
 from policy.source import Source
-from policy.tree import Memory
 from policy.workspace import load_tree
 from tests.conftest import FIXTURES
 from tests.underline import assert_underlines

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from policy.effect import Effect
-from policy.parse import parse_matcher, parse_notation
-from policy.printer import print_document, print_matcher, print_name
-from policy.source import Source
-from policy.syntax import (
+from policy.language.parse import parse_matcher, parse_notation
+from policy.language.printer import print_document, print_matcher, print_name
+from policy.language.syntax import (
     Agent,
     Comment,
     Comments,
@@ -28,6 +27,7 @@ from policy.syntax import (
     Trust,
     specifier,
 )
+from policy.source import Source
 
 SPAN = Source("", "").span(0, 0)
 

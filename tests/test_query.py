@@ -8,15 +8,15 @@ import random
 import attrs
 import pytest
 
-from policy.asked import read_maximum
 from policy.effect import Effect
 from policy.errors import PolicyError
-from policy.files import Memory
-from policy.parse import parse_matcher
-from policy.query import exceeds, query
-from policy.redundancy import minimise, shadowing
+from policy.files.tree import Memory
+from policy.language.parse import parse_matcher
+from policy.language.syntax import Policy
+from policy.reach.asked import read_maximum
+from policy.reach.query import exceeds, query
+from policy.redundancy.rules import minimise, shadowing
 from policy.source import Source
-from policy.syntax import Policy
 from policy.table import Ceiling, Table
 from policy.workspace import Workspace, load_tree
 from tests.reference import Said, Scope
@@ -79,7 +79,7 @@ def test_beyond_the_bound_of_positions_only_what_no_chain_can_do_is_certain(
     asked = parse_matcher(matcher)
     certain = query(_workspace(DIAMOND), asked, readings=["attenuated"])
     assert certain.exact
-    monkeypatch.setattr("policy.reach._PER_AGENT", 1)
+    monkeypatch.setattr("policy.reach.worklist._PER_AGENT", 1)
     found = query(_workspace(DIAMOND), asked, readings=["attenuated"])
     assert ("end" in {answer.agent for answer in found.answers}) is can
     assert found.exact is exact
@@ -88,7 +88,7 @@ def test_beyond_the_bound_of_positions_only_what_no_chain_can_do_is_certain(
 def test_a_maximum_that_no_chain_can_exceed_is_proven_beyond_the_bound_of_positions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("policy.reach._PER_AGENT", 1)
+    monkeypatch.setattr("policy.reach.worklist._PER_AGENT", 1)
     for text, proven in (("allow Bash, Task", True), ("allow Task, Bash(b *)", False)):
         maximum = read_maximum(Source("max.policy", f"agent most {{\n    {text}\n}}\n"))
         why = exceeds(_workspace(DIAMOND), maximum, readings=["attenuated"])[1]

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given, settings
 
-from policy import reach as module
 from policy.chain import Chain, Reading
 from policy.effect import Effect
 from policy.project import Project
-from policy.reach import Reach, reach
+from policy.reach import worklist as module
+from policy.reach.worklist import Reach, reach
 from tests.strategies import table
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
 

@@ -10,7 +10,7 @@ import pytest
 
 import policy
 from policy.cli import main
-from policy.parse import parse_notation
+from policy.language.parse import parse_notation
 from policy.source import Source
 
 ROOT = Path(__file__).parent.parent

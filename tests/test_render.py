@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
-from policy.audit import Audit, audit
+from policy.files.opening import Memory
+from policy.reach.audit import Audit, audit
 from policy.render.audit_json import audit_json
 from policy.render.audit_markdown import audit_markdown
 from policy.render.audit_text import audit_text
@@ -17,7 +18,6 @@ from policy.render.layout import Ink, Page, clipped, width
 from policy.render.markdown import code
 from policy.render.words import call_text, count
 from policy.source import Source
-from policy.tree import Memory
 from policy.workspace import Workspace, load_tree
 from policy.written import rule_span
 from tests.conftest import FIXTURES

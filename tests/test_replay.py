@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.cli import main
-from policy.decider import Decider
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.files.opening import Memory
+from policy.records.decider import Decider
 from policy.records.reading import Problem
 from policy.records.record import Record
-from policy.replay import replay
-from policy.tree import Memory
+from policy.records.replay import replay
 from policy.workspace import load_tree
 
 OLD = """\

@@ -8,14 +8,14 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from policy.changes.diff import Diff, diff_workspaces
+from policy.changes.review import Review, review
+from policy.changes.spawn_changes import Spawn, spawn_changes
 from policy.cli import main
-from policy.diff import Diff, diff_workspaces
+from policy.files.opening import Memory
 from policy.render.changes import Report
 from policy.render.diff_markdown import LIMIT, diff_markdown
 from policy.render.mermaid import spawn_mermaid
-from policy.review import Review, review
-from policy.spawn_changes import Spawn, spawn_changes
-from policy.tree import Memory
 from policy.workspace import load_tree
 from tests.conftest import FIXTURES
 

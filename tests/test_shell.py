@@ -17,7 +17,7 @@ from policy import limits
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.hosts.claude import rulesets
-from policy.shell import Command, Redirection, read_command
+from policy.shell.commands import Command, Redirection, read_command
 from tests.strategies import DIALECT, table
 
 SHELL = DIALECT.shell

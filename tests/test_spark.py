@@ -9,8 +9,8 @@ import pytest
 
 from policy.codec import compiled_to_json
 from policy.errors import PolicyError
+from policy.files.opening import Memory
 from policy.spark import COLUMNS, SCHEMA, deciding
-from policy.tree import Memory
 from policy.workspace import load_tree
 
 pa = pytest.importorskip("pyarrow", reason="pip install 'agent-policy[spark]'")

@@ -11,12 +11,12 @@ import policy
 from policy.chain import Chain, SpawnDenied
 from policy.compile import compile_policy
 from policy.effect import Effect
-from policy.files import Memory
+from policy.files.tree import Memory
 from policy.hosts.notation import SEMANTICS
-from policy.parse import parse_matcher
+from policy.language.parse import parse_matcher
+from policy.language.syntax import Policy, Rule
 from policy.project import Attenuated
 from policy.source import Source
-from policy.syntax import Policy, Rule
 from policy.workspace import load_tree
 
 SPAN = Source("<api>", "").whole()

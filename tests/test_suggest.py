@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from policy.chain import Chain
 from policy.cli import main
-from policy.decider import Decider
 from policy.decision import Decision
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.files.opening import Memory
+from policy.records.decider import Decider
 from policy.records.record import Record
 from policy.suggest import Proposal, propose, usage_of
-from policy.tree import Memory
 from policy.workspace import load_tree
 
 TEAM = """\

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from policy import files, limits
+from policy import limits
 from policy.errors import PolicyError
+from policy.files import tree as files
+from policy.files.opening import File, Folder, GitRevision, Memory, Problem, Tree, open_tree
 from policy.source import Span
-from policy.tree import File, Folder, GitRevision, Memory, Problem, Tree, open_tree
 from tests.conftest import FIXTURES
 
 

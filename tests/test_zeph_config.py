@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import policy
-from policy.diff import diff_workspaces
-from policy.files import Memory
+from policy.changes.diff import diff_workspaces
+from policy.files.tree import Memory
 from policy.hosts import zeph
 from policy.workspace import Workspace, load_tree
 

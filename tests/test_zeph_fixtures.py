@@ -14,9 +14,9 @@ import yaml
 
 import policy
 from policy import catalogue
-from policy.audit import audit
 from policy.hosts import zeph
 from policy.hosts.zeph import HOST
+from policy.reach.audit import audit
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FOLDERS = sorted(FIXTURES.glob("zeph-*"))

@@ -7,7 +7,7 @@ import pytest
 import policy
 from policy.chain import Chain, SpawnDenied
 from policy.effect import Effect
-from policy.files import Memory
+from policy.files.tree import Memory
 from policy.hosts import zeph
 from policy.hosts.zeph.definition import Both, Profile
 from policy.hosts.zeph.errors import Kind, ZephError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.files import Memory
+from policy.files.tree import Memory
 from policy.hosts import zeph
 from policy.hosts.zeph.errors import Kind, ZephError
 from policy.hosts.zeph.loading import (

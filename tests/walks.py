@@ -8,7 +8,7 @@ import attrs
 from hypothesis import strategies as st
 
 from policy.chain import Chain, Link, Reading, SpawnDenied
-from policy.files import Memory
+from policy.files.tree import Memory
 from policy.project import Project
 from policy.table import Table
 from policy.workspace import load_tree

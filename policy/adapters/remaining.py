@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policy.chain import Chain, SpawnDenied
-from policy.compare import Comparison, compare
+from policy.comparison.compare import Comparison, compare
 from policy.effect import Effect
 from policy.source import visible
 from policy.table import NOTHING, Table

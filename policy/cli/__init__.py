@@ -121,7 +121,7 @@ def _help() -> str:
 
 
 def _unknown(verb: str) -> int:
-    from policy.mistakes import closest  # noqa: PLC0415  # what is needed only here
+    from policy.language.mistakes import closest  # noqa: PLC0415  # what is needed only here
     from policy.source import visible  # noqa: PLC0415
 
     meant = closest(verb, list(_VERBS))

@@ -10,8 +10,8 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.finding import Finding
-from policy.mistakes import closest
-from policy.parse import parse_matcher
+from policy.language.mistakes import closest
+from policy.language.parse import parse_matcher
 from policy.project import Project
 from policy.render.check_text import Answer
 from policy.render.words import quoted

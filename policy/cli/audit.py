@@ -7,18 +7,18 @@ from typing import Final
 
 import attrs
 
-from policy.audit import Audit, ProjectAudit, audit
 from policy.cli.console import Console
 from policy.cli.inputs import Input, add_profile, load
 from policy.cli.running import internal_error
-from policy.compare import Known
+from policy.comparison.compare import Known
+from policy.files.unread import is_unreadable
 from policy.finding import Finding, Severity
 from policy.lint import lint
+from policy.reach.audit import Audit, ProjectAudit, audit
 from policy.render.as_json import dumps
 from policy.render.audit_json import audit_json
 from policy.render.audit_markdown import audit_markdown
 from policy.render.audit_text import audit_text
-from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
 __all__ = ["FORMATS", "configure", "run"]

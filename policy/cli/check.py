@@ -13,12 +13,12 @@ from policy.cli.console import Console
 from policy.cli.inputs import Input, add_profile, load, read
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.files.opening import open_tree
+from policy.files.unread import is_unreadable
 from policy.records.recorder import REDACTIONS, Recorder
 from policy.render.as_json import dumps
 from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
 from policy.render.findings_text import findings_report
-from policy.tree import open_tree
-from policy.unread import is_unreadable
 
 __all__ = ["FORMATS", "configure", "run"]
 

@@ -9,8 +9,9 @@ from policy.cli.console import Console
 from policy.cli.inputs import add_profile, load
 from policy.dialect import Dialect
 from policy.errors import PolicyError
-from policy.never import check
+from policy.files.unread import is_unreadable
 from policy.project import Project
+from policy.reach.never import check
 from policy.render.as_json import dumps
 from policy.render.claims_text import (
     Tested,
@@ -21,7 +22,6 @@ from policy.render.claims_text import (
 )
 from policy.render.findings_text import findings_report
 from policy.table import UNRESTRICTED
-from policy.unread import is_unreadable
 
 __all__ = ["FORMATS", "configure", "run"]
 

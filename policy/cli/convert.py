@@ -8,8 +8,9 @@ from pathlib import Path
 
 from policy.cli.console import Console
 from policy.cli.outputs import add_output, outputs_of, write_outputs
-from policy.conversion import Conversion, convert, hosts
+from policy.conversion.converting import Conversion, convert, hosts
 from policy.errors import PolicyError
+from policy.files.opening import open_tree
 from policy.render.as_json import dumps
 from policy.render.convert_report import (
     conversions_json,
@@ -18,7 +19,6 @@ from policy.render.convert_report import (
 )
 from policy.render.layout import Page
 from policy.source import visible
-from policy.tree import open_tree
 
 __all__ = ["FORMATS", "configure", "run"]
 

@@ -9,20 +9,23 @@ from pathlib import Path
 
 import attrs
 
-from policy.asked import read_maximum
 from policy.chain import Chain, SpawnDenied
-from policy.changed_files import changed_files
+from policy.changes.changed_files import changed_files
+from policy.changes.diff import READINGS, Change, Diff, diff_workspaces
+from policy.changes.review import review
+from policy.changes.spawn_changes import spawn_changes
 from policy.cli.console import Console
 from policy.cli.inputs import Input, add_profile, load
 from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text
 from policy.cli.revisions import sides
-from policy.diff import READINGS, Change, Diff, diff_workspaces
 from policy.documents.text import decode
-from policy.files import File, Tree
-from policy.privileges import privileges
+from policy.files.tree import File, Tree
+from policy.files.unread import is_unreadable
 from policy.project import Project
-from policy.query import Excess, exceeds
+from policy.reach.asked import read_maximum
+from policy.reach.privileges import privileges
+from policy.reach.query import Excess, exceeds
 from policy.render.as_json import dumps
 from policy.render.changes import Report, Spans
 from policy.render.diff_json import diff_json
@@ -32,9 +35,6 @@ from policy.render.diff_text import diff_text
 from policy.render.findings_text import findings_report
 from policy.render.layout import Page
 from policy.render.privileges import Summary, summarise
-from policy.review import review
-from policy.spawn_changes import spawn_changes
-from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
 __all__ = ["FORMATS", "configure", "run"]

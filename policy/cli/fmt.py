@@ -12,18 +12,18 @@ from pathlib import Path
 
 import attrs
 
-from policy.canonical import canonical
 from policy.cli.console import Console
 from policy.documents.text import decode
 from policy.errors import PolicyError
-from policy.files import Folder, Tree
+from policy.files.opening import File, Memory, Overlay
+from policy.files.tree import Folder, Tree
+from policy.formatting.canonical import canonical
 from policy.hosts import notation
-from policy.parse import parse_notation
-from policy.printer import print_document
+from policy.language.parse import parse_notation
+from policy.language.printer import print_document
 from policy.render.layout import Page
 from policy.render.words import count
 from policy.source import Source, visible
-from policy.tree import File, Memory, Overlay
 from policy.workspace import load_tree
 
 __all__ = ["FORMATS", "configure", "run"]
@@ -191,7 +191,7 @@ def _minimal(found: _Found, text: str, console: Console) -> str:
 
 def _without(tree: Tree, name: str, console: Console) -> str:
     """Return the text of a file without needless rules; say which were not decided."""
-    from policy.minimal import minimal  # noqa: PLC0415  # what is seldom asked for
+    from policy.formatting.minimal import minimal  # noqa: PLC0415  # what is seldom asked for
 
     found = minimal(tree, name)
     for span in found.undecided:

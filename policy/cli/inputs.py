@@ -10,13 +10,13 @@ import attrs
 from policy import limits
 from policy.decision import Because
 from policy.errors import PolicyError
-from policy.files import Problem, Tree
+from policy.files.opening import open_tree
+from policy.files.tree import Problem, Tree
+from policy.files.unread import is_unreadable
 from policy.finding import Finding
 from policy.hosts import FRONT_ENDS, front_ends
 from policy.project import FrontEnd
 from policy.source import Source, Span
-from policy.tree import open_tree
-from policy.unread import is_unreadable
 from policy.workspace import Workspace, load_tree
 from policy.written import rule_span
 

@@ -16,7 +16,9 @@ from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text
 from policy.documents.text import decode
 from policy.errors import PolicyError
-from policy.files import File, Folder, Tree
+from policy.files.opening import open_tree
+from policy.files.tree import File, Folder, Tree
+from policy.files.unread import is_unreadable
 from policy.finding import Finding, Severity
 from policy.lint import baseline_text, compare_with_baseline, lint
 from policy.render.as_json import dumps
@@ -31,8 +33,6 @@ from policy.render.lint_report import (
 )
 from policy.render.words import count
 from policy.source import Source, visible
-from policy.tree import open_tree
-from policy.unread import is_unreadable
 
 __all__ = ["FORMATS", "configure", "run"]
 

@@ -12,9 +12,9 @@ from policy.cli.calls import chain_of
 from policy.cli.console import Console
 from policy.cli.inputs import add_profile, load
 from policy.errors import PolicyError
+from policy.files.unread import is_unreadable
 from policy.records.recorder import REDACTIONS, Recorder
 from policy.render.findings_text import findings_report
-from policy.unread import is_unreadable
 
 __all__ = ["FORMATS", "TAKES_COMMAND", "configure", "run"]
 

@@ -7,13 +7,13 @@ import argparse
 from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.outputs import add_output, outputs_of, write_outputs
-from policy.parse import parse_matcher
-from policy.query import READINGS, query
+from policy.files.unread import is_unreadable
+from policy.language.parse import parse_matcher
+from policy.reach.query import READINGS, query
 from policy.render.as_json import dumps
 from policy.render.excerpt import finding_report
 from policy.render.layout import Page
 from policy.render.query_text import Asked, query_json, query_markdown, query_text
-from policy.unread import is_unreadable
 
 __all__ = ["FORMATS", "configure", "run"]
 

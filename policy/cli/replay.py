@@ -9,15 +9,15 @@ from pathlib import Path
 from policy.cli.console import Console
 from policy.cli.inputs import add_profile, load
 from policy.cli.outputs import add_output, outputs_of, write_outputs
-from policy.decider import Decider
+from policy.files.unread import is_unreadable
+from policy.records.decider import Decider
 from policy.records.reading import Problem, log_files, read_log
 from policy.records.record import Record
+from policy.records.replay import Replay, replay
 from policy.render.as_json import dumps
 from policy.render.excerpt import finding_report
 from policy.render.layout import Page
 from policy.render.replay_text import Report, replay_json, replay_markdown, replay_text
-from policy.replay import Replay, replay
-from policy.unread import is_unreadable
 
 __all__ = ["FORMATS", "configure", "records", "run"]
 

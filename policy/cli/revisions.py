@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policy import git
 from policy.errors import PolicyError
+from policy.files import git
 from policy.source import visible
 
 __all__ = ["sides"]

@@ -7,7 +7,7 @@ import argparse
 from policy import catalogue
 from policy.cli.console import Console
 from policy.errors import PolicyError
-from policy.mistakes import closest
+from policy.language.mistakes import closest
 from policy.render.as_json import dumps
 from policy.render.layout import Page
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from policy.cli.console import Console
 from policy.cli.inputs import add_profile, load
 from policy.cli.replay import records
-from policy.decider import Decider
+from policy.records.decider import Decider
 from policy.records.reading import log_files
 from policy.render.as_json import Object, dumps
 from policy.render.words import call_text, chain_text, count

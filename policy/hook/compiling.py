@@ -7,11 +7,11 @@ from typing import Final
 from policy.codec import compiled_to_json
 from policy.documents.text import decode
 from policy.errors import PolicyError
-from policy.files import Memory
+from policy.files.tree import Memory
+from policy.files.unread import is_unreadable
 from policy.hook.sources import MANAGED, USER, Sources
 from policy.hosts import claude, notation
 from policy.source import Source
-from policy.unread import is_unreadable
 from policy.workspace import load_tree
 
 __all__ = ["compiled_sources"]

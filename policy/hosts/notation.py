@@ -16,15 +16,14 @@ from policy.compile import compile_policy
 from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
 from policy.expectations import expectations
+from policy.files.opening import Tree
 from policy.finding import Finding
 from policy.hosts.notation_lint import document_findings
 from policy.hosts.notation_semantics import PROFILE, SEMANTICS, read_rule
 from policy.hosts.notation_writer import WRITER
-from policy.parse import parse_notation
-from policy.printer import print_document
-from policy.project import AgentEntry, Attenuated, Project, ReadFile
-from policy.source import Source, Span
-from policy.syntax import (
+from policy.language.parse import parse_notation
+from policy.language.printer import print_document
+from policy.language.syntax import (
     Agent,
     Comment,
     Delegate,
@@ -39,10 +38,11 @@ from policy.syntax import (
     Rule,
     Trust,
 )
-from policy.syntax import Never as NeverStatement
-from policy.syntax import Test as TestStatement
+from policy.language.syntax import Never as NeverStatement
+from policy.language.syntax import Test as TestStatement
+from policy.project import AgentEntry, Attenuated, Project, ReadFile
+from policy.source import Source, Span
 from policy.table import TRUST
-from policy.tree import Tree
 
 __all__ = [
     "HOST",
@@ -79,7 +79,7 @@ def load(tree: Tree) -> tuple[Project, ...]:
 
 
 def canonical(path: str, source: Source) -> str | None:
-    """Return a ``*.policy`` file as `policy.printer` prints it, None for any other.
+    """Return a ``*.policy`` file as `policy.language.printer` prints it, None for any other.
 
     Raises:
         PolicyError: it cannot be parsed.

@@ -11,9 +11,9 @@ from policy.edits import Edit
 from policy.finding import Finding, Severity
 from policy.hosts.absolute import looks_absolute
 from policy.hosts.notation_semantics import SEMANTICS
-from policy.mistakes import closest
+from policy.language.mistakes import closest
+from policy.language.syntax import Agent, Agents, Delegate, Document, Grant, Inherit, Matcher, Root
 from policy.source import Span
-from policy.syntax import Agent, Agents, Delegate, Document, Grant, Inherit, Matcher, Root
 
 __all__ = ["document_findings"]
 

@@ -9,12 +9,12 @@ from typing import Final
 from policy.dialect import Argument, ArgumentKind, Dialect, Shell
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.language.syntax import Agents, Parameter, Rule
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
 from policy.ruleset import Entry
 from policy.semantics import Rank, Semantics
-from policy.syntax import Agents, Parameter, Rule
 
 __all__ = ["PROFILE", "SEMANTICS", "read_rule"]
 

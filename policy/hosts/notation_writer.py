@@ -13,19 +13,19 @@ from typing import Final
 import attrs
 
 from policy.chain import SPAWN_TOOL
+from policy.comparison.tools import glob_pattern
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.notation_semantics import SEMANTICS, read_rule
-from policy.parse import parse_matcher, parse_notation
-from policy.pattern_text import host, path, stars
+from policy.language.parse import parse_matcher, parse_notation
+from policy.language.pattern_text import host, path, stars
+from policy.language.printer import print_document, print_matcher, print_name
+from policy.language.syntax import Matcher, Rule, specifier
 from policy.patterns.pattern import Kind
 from policy.portable import Agent, Dropped, Line, Portable, Said, Written, covers, ranked
-from policy.printer import print_document, print_matcher, print_name
 from policy.ruleset import Entry
 from policy.source import Source
-from policy.syntax import Matcher, Rule, specifier
-from policy.tools import glob_pattern
 
 __all__ = ["WRITER"]
 

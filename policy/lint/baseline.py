@@ -15,9 +15,9 @@ from typing import Final
 import attrs
 
 from policy.errors import PolicyError
+from policy.files.unread import is_unreadable
 from policy.finding import Finding
 from policy.source import Source
-from policy.unread import is_unreadable
 
 __all__ = ["Compared", "baseline_text", "compare_with_baseline"]
 

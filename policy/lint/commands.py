@@ -14,6 +14,7 @@ from typing import Final
 
 import attrs
 
+from policy.comparison.witness import witness_call
 from policy.decision import Because, Decision, Reason
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
@@ -24,7 +25,6 @@ from policy.patterns.pattern import Pattern, freeze
 from policy.row import RowEntry
 from policy.source import Place
 from policy.table import Table
-from policy.witness import witness_call
 
 __all__ = ["command_findings"]
 

@@ -17,9 +17,9 @@ import yaml
 from policy.documents.frontmatter import Kind, split_front_matter
 from policy.errors import PolicyError
 from policy.finding import Finding
-from policy.parse import parse_notation
+from policy.language.parse import parse_notation
+from policy.language.syntax import Comment
 from policy.source import Source, Span
-from policy.syntax import Comment
 
 __all__ = ["Suppression", "suppressions"]
 

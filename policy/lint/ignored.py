@@ -23,7 +23,7 @@ from policy.documents.node import Mapping, Node, Scalar, Sequence, describe
 from policy.documents.yaml_nodes import read_yaml
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
-from policy.mistakes import closest
+from policy.language.mistakes import closest
 from policy.source import Source, Span
 
 __all__ = ["IGNORED_FILE", "Ignored", "ignored"]

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
-from policy.diff import diff_workspaces
+from policy.changes.diff import diff_workspaces
 from policy.documents.text import BYTE_ORDER_MARK, decode
 from policy.edits import Edit, edited
 from policy.errors import PolicyError
+from policy.files.opening import Overlay, Tree
+from policy.files.unread import is_unreadable
 from policy.finding import Finding
-from policy.tree import Overlay, Tree
-from policy.unread import is_unreadable
 from policy.workspace import Workspace, load_tree
 
 __all__ = ["Mended", "Refused", "mend"]

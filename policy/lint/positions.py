@@ -10,7 +10,7 @@ import attrs
 from policy.chain import Chain
 from policy.decision import Because
 from policy.project import Project
-from policy.reach import reach
+from policy.reach.worklist import reach
 from policy.ruleset import Entry, RuleSet
 from policy.source import Place, Source, Span
 from policy.written import rule_span

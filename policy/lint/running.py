@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from policy import catalogue
-from policy.compare import Known
+from policy.comparison.compare import Known
 from policy.decision import Because
 from policy.edits import Edit
 from policy.errors import PolicyError
+from policy.files.opening import Tree
+from policy.files.unread import is_unreadable
 from policy.finding import Finding, Severity
+from policy.language.mistakes import closest
 from policy.lint.commands import command_findings
 from policy.lint.comments import Suppression, suppressions
 from policy.lint.ignored import IGNORED_FILE, Ignored, ignored
@@ -19,10 +22,7 @@ from policy.lint.letters import letter_findings
 from policy.lint.positions import Positions
 from policy.lint.secrets import secret_findings, without_secrets
 from policy.lint.standing import standing_findings
-from policy.mistakes import closest
 from policy.source import Source
-from policy.tree import Tree
-from policy.unread import is_unreadable
 from policy.workspace import Workspace
 
 __all__ = ["Linted", "Suppressing", "lint"]

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import attrs
 
-from policy.compare import Known
+from policy.comparison.compare import Known
 from policy.decision import Because
 from policy.patterns.notations import is_glob
-from policy.redundancy import Effort, Standing, shadowing
+from policy.redundancy.rules import Effort, Standing, shadowing
 from policy.ruleset import Entry
 from policy.source import Place
 from policy.table import Ceiling, Part, Table
@@ -76,7 +76,7 @@ class Standings:
     _known: dict[object, tuple[list[Because], tuple[Standing, ...]]] = attrs.field(factory=dict)
 
     def of(self, table: Table, effort: Effort | None = None) -> Iterator[Standing]:
-        """Yield what `policy.redundancy.shadowing` says of *table*."""
+        """Yield what `policy.redundancy.rules.shadowing` says of *table*."""
         parts = table.use.parts
         rules = [_because(entry, part) for part in parts for entry in part.rules.entries]
         first: dict[Because, int] = {}

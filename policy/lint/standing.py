@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from policy.compare import Known
+from policy.comparison.compare import Known
 from policy.edits import Edit
 from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.lint.positions import Positions
 from policy.lint.separate import Standings, separated
-from policy.redundancy import Effort, Standing
+from policy.redundancy.rules import Effort, Standing
 from policy.source import Place, Span
 from policy.table import Table
 

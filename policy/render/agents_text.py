@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from policy.audit import AgentAudit, Position
+from policy.reach.audit import AgentAudit, Position
 from policy.render.layout import Ink, Page
 from policy.render.most import mosts
 from policy.render.privileges import LABELS, Summary, rule_parts, side_by_side, summarise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from policy.compare import Difference
+from policy.comparison.compare import Difference
 from policy.decision import Because, Decision
 from policy.finding import Finding
 from policy.source import Place

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from policy.audit import AgentAudit, Audit, Position, ProjectAudit
-from policy.gaps import Gap
-from policy.most import AtMost
-from policy.privileges import Privilege
+from policy.reach.audit import AgentAudit, Audit, Position, ProjectAudit
+from policy.reach.gaps import Gap
+from policy.reach.most import AtMost
+from policy.reach.privileges import Privilege
 from policy.render.as_json import (
     Object,
     because_json,

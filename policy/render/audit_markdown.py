@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policy import catalogue
-from policy.audit import AgentAudit, Audit, ProjectAudit
 from policy.finding import Finding
+from policy.reach.audit import AgentAudit, Audit, ProjectAudit
 from policy.render.audit_text import audit_summary
 from policy.render.findings_text import EXPLAIN, FURTHER, counted
 from policy.render.gaps import GapGroup, dead_letters, escalations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from policy.audit import Audit, ProjectAudit
 from policy.project import ReadFile
+from policy.reach.audit import Audit, ProjectAudit
 from policy.render.agents_text import agent_blocks
 from policy.render.findings_text import (
     EXPLAIN,

@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from policy.chain import SPAWN_TOOL
-from policy.changed_files import FileChange
+from policy.changes.changed_files import FileChange
+from policy.changes.diff import Change, Diff
+from policy.changes.review import Review, RuleChange
+from policy.changes.spawn_changes import Spawn
 from policy.credentials import masked
 from policy.decision import Because, Decision, Reason
-from policy.diff import Change, Diff
 from policy.effect import Effect
-from policy.query import Excess
+from policy.reach.query import Excess
 from policy.render.privileges import Summary
 from policy.render.words import call_text, count
-from policy.review import Review, RuleChange
 from policy.source import Span, visible
-from policy.spawn_changes import Spawn
 
 __all__ = [
     "BEYOND",

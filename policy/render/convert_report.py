@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from policy.chain import SPAWN_TOOL
-from policy.conversion import Conversion
+from policy.conversion.converting import Conversion
+from policy.conversion.losses import Loss
 from policy.decision import Decision
-from policy.losses import Loss
 from policy.render.as_json import Object, because_json
 from policy.render.excerpt import because_line
 from policy.render.layout import Ink, Page

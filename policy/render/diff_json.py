@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from policy.changed_files import FileChange
-from policy.diff import Change
+from policy.changes.changed_files import FileChange
+from policy.changes.diff import Change
+from policy.changes.review import RuleChange
+from policy.changes.spawn_changes import Spawn
 from policy.render.as_json import Object, difference_json, place_json
 from policy.render.changes import Report, meaning, subject
 from policy.render.privileges import Summary
-from policy.review import RuleChange
-from policy.spawn_changes import Spawn
 
 __all__ = ["diff_json"]
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from policy.decision import Decision
 from policy.finding import Severity
-from policy.query import Excess
+from policy.reach.query import Excess
 from policy.render.changes import (
     FILES,
     MEANINGS,

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 
 import attrs
 
-from policy.audit import AgentAudit
 from policy.decision import Decision
 from policy.effect import Effect
-from policy.gaps import Gap
+from policy.reach.audit import AgentAudit
+from policy.reach.gaps import Gap
 from policy.render.words import explained
 
 __all__ = ["GapGroup", "Row", "dead_letters", "escalations", "gap_count"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from policy.changes.spawn_changes import Spawn
 from policy.source import visible
-from policy.spawn_changes import Spawn
 
 __all__ = ["spawn_mermaid"]
 

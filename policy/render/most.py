@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import attrs
 
-from policy.audit import AgentAudit, Position
 from policy.decision import Reason
 from policy.effect import Effect
-from policy.most import AtMost, Grant
+from policy.reach.audit import AgentAudit, Position
+from policy.reach.most import AtMost, Grant
 from policy.render.words import chain_text
 from policy.source import visible
 

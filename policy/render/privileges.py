@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
+from policy.comparison.tools import OTHER_TOOL
 from policy.credentials import masked
 from policy.decision import Because, Reason
 from policy.effect import Effect
-from policy.privileges import Layer, Privilege
+from policy.reach.privileges import Layer, Privilege
 from policy.source import visible
-from policy.tools import OTHER_TOOL
 
 __all__ = ["LABELS", "Summary", "rule_parts", "side_by_side", "summarise"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from policy.query import Answer, Query
+from policy.reach.query import Answer, Query
 from policy.render.as_json import Object, because_json
 from policy.render.excerpt import because_line
 from policy.render.layout import Page

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from policy.audit import AgentAudit
 from policy.decision import Because, Decision
+from policy.reach.audit import AgentAudit
 from policy.render.excerpt import because_line
 from policy.render.gaps import GapGroup, dead_letters, escalations, gap_count
 from policy.render.layout import Ink, Page

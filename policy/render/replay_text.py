@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import attrs
 
 from policy.effect import Effect
+from policy.records.replay import Replay, Replayed
 from policy.render.as_json import Object, because_json
 from policy.render.excerpt import because_line
 from policy.render.layout import Page
 from policy.render.markdown import code, item, prose, table
 from policy.render.words import call_text, chain_text, count, explained, quoted
-from policy.replay import Replay, Replayed
 from policy.source import visible
 
 __all__ = ["Report", "replay_json", "replay_markdown", "replay_text"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from policy.audit import AgentAudit, ProjectAudit
+from policy.reach.audit import AgentAudit, ProjectAudit
 from policy.render.layout import Ink, Page
 from policy.render.words import listed
 from policy.source import visible

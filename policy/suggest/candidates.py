@@ -10,10 +10,10 @@ import attrs
 from policy.calls import Unreadable, argument_text
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
-from policy.shell import read_command
+from policy.language.syntax import Matcher, specifier
+from policy.shell.commands import read_command
 from policy.source import Source
 from policy.suggest.usage import Call
-from policy.syntax import Matcher, specifier
 
 __all__ = ["NOWHERE", "Candidate", "candidates", "exact", "matcher_of"]
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policy.asked import dialect_of, semantics
 from policy.chain import SPAWN_TOOL, Chain, attenuate
-from policy.compare import Difference
+from policy.comparison.compare import Difference
 from policy.compile import compile_policy
-from policy.decider import Decider
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.notation import SEMANTICS
-from policy.parse import parse_matcher
-from policy.suggest.candidates import NOWHERE, Candidate, candidates, exact, matcher_of
-from policy.suggest.usage import Call, Usage
-from policy.syntax import (
+from policy.language.parse import parse_matcher
+from policy.language.syntax import (
     Agent,
     Delegate,
     Document,
@@ -27,6 +23,10 @@ from policy.syntax import (
     Rule,
     Statement,
 )
+from policy.reach.asked import dialect_of, semantics
+from policy.records.decider import Decider
+from policy.suggest.candidates import NOWHERE, Candidate, candidates, exact, matcher_of
+from policy.suggest.usage import Call, Usage
 from policy.table import Table
 
 __all__ = ["Draft"]

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import attrs
 
-from policy.decider import Decider
 from policy.errors import PolicyError
-from policy.printer import print_document
+from policy.files.opening import Memory
+from policy.language.printer import print_document
+from policy.language.syntax import Agent, Grant
+from policy.records.decider import Decider
 from policy.records.record import Record
 from policy.suggest.draft import Draft
 from policy.suggest.usage import Call, Usage
-from policy.syntax import Agent, Grant
-from policy.tree import Memory
 from policy.workspace import load_tree
 
 __all__ = ["Proposal", "propose"]

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import attrs
 
 from policy.chain import SPAWN_TOOL
-from policy.decider import Decider
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.records.decider import Decider
 from policy.records.reading import Problem
 from policy.records.record import Record
 

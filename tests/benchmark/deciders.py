@@ -9,11 +9,11 @@ import attrs
 from policy.compile import compile_policy
 from policy.decision import Decision
 from policy.effect import Effect
-from policy.files import Memory
+from policy.files.tree import Memory
 from policy.hosts import notation
-from policy.parse import parse_notation
+from policy.language.parse import parse_notation
+from policy.language.syntax import Document
 from policy.source import Source
-from policy.syntax import Document
 from policy.table import Table
 from policy.workspace import Workspace, load_tree
 from tests.benchmark.peers import Decider

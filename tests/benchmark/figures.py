@@ -12,12 +12,12 @@ from typing import Any
 
 import attrs
 
-from policy.audit import audit
-from policy.compare import Comparison
+from policy.comparison.compare import Comparison
 from policy.decision import Decision
-from policy.files import Memory
+from policy.files.tree import Memory
 from policy.project import Project
-from policy.reach import Reach, reach
+from policy.reach.audit import audit
+from policy.reach.worklist import Reach, reach
 from policy.table import Table
 from policy.workspace import load_tree
 from tests.benchmark import workload as workloads
@@ -349,7 +349,7 @@ def _agents(scale: Scale) -> Iterator[Figure]:
 
     Where each hands on all that it may not do itself, a chain narrows nothing and
     an agent has one position. Where each denies what it starts something of its
-    own, positions are beyond number, and joined beyond the bound of `policy.reach`.
+    own, positions are beyond number, and joined beyond the bound of `policy.reach.worklist`.
     """
     agents = scale.largest
     few = agents // 10

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts.a3s import (
     AgentDefinition,
     AgentRegistry,
@@ -41,7 +42,6 @@ from policy.hosts.a3s import (
 from policy.hosts.a3s.errors import A3sError
 from policy.hosts.a3s.names import SHIPPED, Lane
 from policy.source import Source
-from policy.tree import Memory
 from tests.conformance.suite import Case
 
 __all__ = ["decide"]

@@ -9,13 +9,13 @@ from typing import Any
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.data.agents import BUILT_IN
 from policy.hosts.claude.options import VERSION
 from policy.lint import lint
 from policy.project import Project
 from policy.source import Source
-from policy.tree import Memory
 from policy.workspace import Workspace
 from tests.conformance.suite import Case
 

@@ -7,10 +7,10 @@ import json
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
 from policy.project import Project
 from policy.source import Source
-from policy.tree import Memory
 from tests.live.scenario import CWD, FLAG_FOLDER, HOME, Call, Scenario
 
 __all__ = ["Ours"]

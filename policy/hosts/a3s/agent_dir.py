@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import attrs
 
+from policy.files.opening import Tree
 from policy.hosts.a3s.errors import A3sError, Kind
 from policy.hosts.a3s.scripts import ScriptToolSpec
 from policy.hosts.a3s.tool_files import McpTool, Schedule, ToolSpec, read_schedule, read_tool
-from policy.tree import Tree
 
 __all__ = ["AgentDir", "McpTool", "Schedule", "ToolSpec", "load_agent_dir", "register"]
 

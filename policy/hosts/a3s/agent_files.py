@@ -27,8 +27,8 @@ from policy.hosts.a3s.reading_nodes import (
 )
 from policy.hosts.a3s.rules import PermissionRule
 from policy.hosts.a3s.versions import NEWEST, Profile
+from policy.language.syntax import Presence
 from policy.source import Source, Span
-from policy.syntax import Presence
 
 __all__ = ["ALLOWED_KEYS", "DENIED_KEYS", "header_of", "mapped", "read_agent"]
 

@@ -16,8 +16,8 @@ from policy.hosts.a3s.definitions import AgentDefinition, ConfirmationInheritanc
 from policy.hosts.a3s.delegation import own_provider
 from policy.hosts.a3s.lint import policy_findings
 from policy.hosts.a3s.session_file import SessionSettings
+from policy.language.syntax import Presence
 from policy.source import Source, Span
-from policy.syntax import Presence
 
 __all__ = ["agent_findings", "header_findings", "override_findings", "unasked_findings"]
 

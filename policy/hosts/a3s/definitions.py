@@ -13,9 +13,9 @@ from policy.hosts.a3s.agents_data import AGENT_ALIASES, SHIPPED_AGENTS, policy_o
 from policy.hosts.a3s.errors import A3sError, Kind
 from policy.hosts.a3s.permissions import PermissionPolicy
 from policy.hosts.a3s.versions import NEWEST, Profile
+from policy.language.syntax import Presence
 from policy.ruleset import RuleSet
 from policy.source import Span
-from policy.syntax import Presence
 
 __all__ = [
     "AgentDefinition",

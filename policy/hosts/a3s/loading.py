@@ -16,6 +16,7 @@ from policy import limits
 from policy.documents.layout import layout_markdown_file, layout_yaml_file
 from policy.effect import Effect
 from policy.errors import PolicyError
+from policy.files.opening import Tree
 from policy.finding import Finding
 from policy.hosts.a3s.agent_dir import AgentDir, load_agent_dir
 from policy.hosts.a3s.agent_files import header_of, read_agent
@@ -35,7 +36,6 @@ from policy.hosts.a3s.session_lint import directory_findings, session_findings
 from policy.hosts.a3s.versions import NEWEST, Profile
 from policy.project import AgentEntry, Project, ReadFile
 from policy.source import Source
-from policy.tree import Tree
 
 __all__ = ["HOST", "Options", "canonical", "load"]
 

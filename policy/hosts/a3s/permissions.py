@@ -18,10 +18,10 @@ from policy.hosts.a3s.errors import A3sError, Kind
 from policy.hosts.a3s.names import QUERIES, Lane, dialect
 from policy.hosts.a3s.rules import PermissionRule, lane_rule, names_tool
 from policy.hosts.a3s.versions import NEWEST, Profile
+from policy.language.syntax import Rule
 from policy.ruleset import Entry, RuleSet
 from policy.semantics import Rank, Semantics
 from policy.source import Span
-from policy.syntax import Rule
 from policy.table import Table
 
 __all__ = ["MatchingRules", "PermissionManager", "PermissionPolicy", "semantics"]

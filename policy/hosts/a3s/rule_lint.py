@@ -13,7 +13,7 @@ from policy.hosts.a3s.codes import finding
 from policy.hosts.a3s.names import MODES, SHIPPED, SPAWNING, Lane
 from policy.hosts.a3s.permissions import PermissionPolicy
 from policy.hosts.a3s.rules import PermissionRule, lane_rule
-from policy.mistakes import closest
+from policy.language.mistakes import closest
 
 __all__ = ["rule_findings"]
 

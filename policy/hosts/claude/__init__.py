@@ -8,6 +8,7 @@ from typing import Final
 import attrs
 
 from policy.documents.layout import layout_json_file, layout_markdown_file
+from policy.files.opening import Tree
 from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data.agents import BUILT_IN
@@ -21,11 +22,10 @@ from policy.hosts.claude.session import Session, session
 from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.claude.writer import WRITER
+from policy.language.syntax import Declared, Matcher, Presence
 from policy.project import AgentEntry, Project, ReadFile
 from policy.source import Source, Span
-from policy.syntax import Declared, Matcher, Presence
 from policy.table import Ceiling, Part, Table
-from policy.tree import Tree
 
 __all__ = ["HOST", "VERSION", "WRITER", "FrontEnd", "Options", "canonical", "load", "profile"]
 

@@ -24,8 +24,8 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import FIELDS, MODES
 from policy.hosts.claude.salvage import salvage
 from policy.hosts.claude.tool_lists import read_list
+from policy.language.syntax import Declared, Presence
 from policy.source import Place, Source, Span
-from policy.syntax import Declared, Presence
 
 __all__ = ["Definition", "Definitions", "looks_like_agent", "read_agent"]
 

@@ -15,12 +15,12 @@ import attrs
 
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Reason
+from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.data.traps import DIFFERENCES, TRAPS, Trap
 from policy.hosts.claude.data.versions import CHANGES, Behaviour
 from policy.hosts.claude.options import VERSION
 from policy.project import Project
-from policy.tree import Memory
 
 __all__ = ["page"]
 

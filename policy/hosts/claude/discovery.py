@@ -18,10 +18,10 @@ from policy import limits
 from policy.documents.json_nodes import read_json
 from policy.documents.node import Mapping, Scalar, Sequence
 from policy.errors import PolicyError
+from policy.files.opening import Tree
 from policy.hosts.claude.agents import looks_like_agent
 from policy.hosts.claude.settings import looks_like_settings
 from policy.source import Source
-from policy.tree import Tree
 
 __all__ = ["Found", "Role", "discover", "kind_of"]
 

@@ -11,10 +11,10 @@ from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors
+from policy.language.syntax import Matcher
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry
 from policy.source import Span
-from policy.syntax import Matcher
 
 __all__ = ["Line", "Lines", "RuleText", "Scope"]
 

@@ -19,11 +19,11 @@ from policy.hosts.claude.pools import Position, has_no_tools, pool
 from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.settings import Settings
+from policy.language.syntax import Matcher, Presence
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import freeze, named
 from policy.patterns.search import fresh_character
 from policy.source import Place, Span
-from policy.syntax import Matcher, Presence
 
 __all__ = ["agent_findings", "settings_findings"]
 

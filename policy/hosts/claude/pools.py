@@ -23,10 +23,10 @@ from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.specifiers import agent_pattern
+from policy.language.syntax import Agents, Declared, Matcher, Presence
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry, RuleSet
 from policy.source import Place
-from policy.syntax import Agents, Declared, Matcher, Presence
 
 __all__ = ["Position", "declared", "has_no_tools", "pool"]
 

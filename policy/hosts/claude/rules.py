@@ -16,8 +16,8 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.lines import Line, Lines, RuleText, Scope
 from policy.hosts.claude.specifiers import PARAMETER, read_parameter, read_specifier, unread
+from policy.language.parse import parse_matcher
 from policy.limits import PATTERN_CHARACTERS
-from policy.parse import parse_matcher
 from policy.patterns import notations
 from policy.source import Span
 

@@ -14,6 +14,7 @@ from typing import Final
 import attrs
 
 from policy.calls import slashed_path
+from policy.comparison.tools import glob_pattern
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.finding import Finding
@@ -28,7 +29,6 @@ from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry
-from policy.tools import glob_pattern
 
 __all__ = ["SCOPES", "Session", "session"]
 

@@ -9,8 +9,8 @@ from policy.documents.node import Mapping
 from policy.documents.yaml_nodes import read_yaml
 from policy.errors import PolicyError
 from policy.hosts.claude.tool_lists import read_list
+from policy.language.syntax import Declared, Presence
 from policy.source import Source
-from policy.syntax import Declared, Presence
 
 __all__ = ["Skill", "read_skill"]
 

@@ -21,7 +21,7 @@ from policy.hosts.claude.paths import Negation, path_patterns
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Token
-from policy.powershell import canonical_powershell
+from policy.shell.powershell import canonical_powershell
 
 __all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier", "unread"]
 

@@ -12,9 +12,9 @@ from policy.documents.node import Mapping, Node, Scalar, Sequence
 from policy.documents.text import cite
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
-from policy.parse import parse_matcher
+from policy.language.parse import parse_matcher
+from policy.language.syntax import Declared, Matcher, Presence
 from policy.source import Span
-from policy.syntax import Declared, Matcher, Presence
 
 __all__ = ["read_list"]
 

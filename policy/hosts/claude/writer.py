@@ -25,7 +25,7 @@ from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
 from policy.hosts.words import least, one_line, quoted, renamed
-from policy.pattern_text import host, path, stars
+from policy.language.pattern_text import host, path, stars
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap

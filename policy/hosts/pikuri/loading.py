@@ -6,6 +6,7 @@ from typing import Final
 
 from policy.documents.layout import layout_yaml_file
 from policy.errors import PolicyError
+from policy.files.opening import Tree
 from policy.finding import Finding
 from policy.hosts.pikuri.audit import findings
 from policy.hosts.pikuri.host import configure
@@ -14,7 +15,6 @@ from policy.hosts.pikuri.reading import Enforced, declared_reading
 from policy.hosts.pikuri.versions import NEWEST
 from policy.project import AgentEntry, Attenuated, Project, ReadFile
 from policy.source import Source
-from policy.tree import Tree
 
 __all__ = ["HOST", "canonical", "load", "project"]
 

@@ -12,6 +12,7 @@ from typing import Final
 import attrs
 
 from policy.documents.layout import layout_markdown_file
+from policy.files.opening import Tree
 from policy.finding import Finding
 from policy.hosts.zeph.config_file import read_config
 from policy.hosts.zeph.context import AgentsConfig, Origin, SpawnContext
@@ -24,7 +25,6 @@ from policy.hosts.zeph.session_findings import session_findings
 from policy.hosts.zeph.writer import WRITER
 from policy.project import AgentEntry, Project, ReadFile
 from policy.source import Source
-from policy.tree import Tree
 
 __all__ = [
     "HOST",

@@ -21,8 +21,8 @@ from policy.finding import Finding, Severity
 from policy.hosts.zeph.dialects import RAW
 from policy.hosts.zeph.globs import Unusable, glob
 from policy.hosts.zeph.names import READ_ONLY, normalize
-from policy.order import placed
 from policy.patterns.pattern import Pattern
+from policy.redundancy.order import placed
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
 

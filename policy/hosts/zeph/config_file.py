@@ -18,6 +18,7 @@ import attrs
 from policy.documents.node import Mapping
 from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
+from policy.files.opening import Tree
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.context import AgentsConfig, DelegationMode
 from policy.hosts.zeph.definition import MemoryScope, PermissionMode
@@ -26,7 +27,6 @@ from policy.hosts.zeph.fields import U32, U64, Fields
 from policy.hosts.zeph.options import Options
 from policy.hosts.zeph.toml_nodes import read_toml
 from policy.project import ReadFile
-from policy.tree import Tree
 
 __all__ = ["CONFIG_FILES", "Configured", "read_config"]
 

@@ -22,7 +22,7 @@ from policy.hosts.zeph.dialects import DECLARED, ENFORCED
 from policy.hosts.zeph.names import WORKING_DIRECTORY, normalize
 from policy.hosts.zeph.spawn import memory_grants
 from policy.hosts.zeph.tables import listed_names, plan_rules, spawn_entries
-from policy.parse import parse_matcher
+from policy.language.parse import parse_matcher
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry, RuleSet

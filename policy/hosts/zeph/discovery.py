@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 
 from policy.errors import PolicyError
+from policy.files.opening import Tree
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.config_file import Configured
 from policy.hosts.zeph.errors import Kind, ZephError
@@ -17,7 +18,6 @@ from policy.hosts.zeph.loading import PROJECT, USER
 from policy.hosts.zeph.options import Options
 from policy.hosts.zeph.parsing import DEFINITION_BYTES, TOO_LARGE
 from policy.project import ReadFile
-from policy.tree import Tree
 
 __all__ = ["Found", "discover", "is_definition", "read"]
 

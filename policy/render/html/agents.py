@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from policy.audit import AgentAudit, Position
 from policy.decision import Decision
+from policy.reach.audit import AgentAudit, Position
 from policy.render.gaps import GapGroup
 from policy.render.html.text import anchor, code, prose, text
 from policy.render.most import Most, mosts

@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from policy.audit import AgentAudit
+from policy.reach.audit import AgentAudit
 from policy.render.html.layered import layered
 from policy.render.html.text import anchor, text
 from policy.render.words import count

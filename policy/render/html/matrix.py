@@ -7,11 +7,11 @@ from typing import Final
 
 import attrs
 
-from policy.audit import AgentAudit, Position
+from policy.comparison.tools import OTHER_TOOL
 from policy.decision import Reason
 from policy.effect import Effect
-from policy.privileges import Privilege
-from policy.tools import OTHER_TOOL
+from policy.reach.audit import AgentAudit, Position
+from policy.reach.privileges import Privilege
 
 __all__ = ["KINDS", "Cell", "Column", "Matrix", "matrix"]
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from policy.audit import AgentAudit, Audit, ProjectAudit
+from policy.comparison.tools import OTHER_TOOL
+from policy.reach.audit import AgentAudit, Audit, ProjectAudit
 from policy.render.gaps import GapGroup, dead_letters, escalations, gap_count
 from policy.render.html.agents import agent_blocks, differences
 from policy.render.html.graph import graph_svg
@@ -14,7 +15,6 @@ from policy.render.html.look import CONTENT_POLICY, SCRIPT, STYLE
 from policy.render.html.matrix import KINDS, Cell, Column, matrix
 from policy.render.html.places import file_blocks, finding_rows
 from policy.render.html.text import anchor, code, text
-from policy.tools import OTHER_TOOL
 
 __all__ = ["audit_html"]
 

@@ -1,0 +1,1 @@
+"""What a change of policies grants or takes away."""

@@ -1,0 +1,279 @@
+"""What a reviewer asks beside which decisions change: what was renamed, moved, or has no effect.
+
+Decisions are compared in `policy.changes.diff`. Here the rules as written are compared,
+and set against the decisions that change: a rule that came, went or moved and by which no
+call is decided differently is churn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from policy.changes.diff import READINGS, Diff
+from policy.changes.spawn_changes import paired
+from policy.comparison.compare import Difference, Known
+from policy.effect import Effect
+from policy.project import Project
+from policy.ruleset import RuleSet
+from policy.source import Place
+from policy.table import Ceiling, Table
+from policy.workspace import Workspace
+
+__all__ = ["Renamed", "Review", "RuleChange", "review"]
+
+
+@attrs.frozen(order=True)
+class Renamed:
+    """An agent that has another name, and the same rules."""
+
+    project: str
+    old: str
+    new: str
+
+
+@attrs.frozen(order=True)
+class RuleChange:
+    """A rule that is not written where it was.
+
+    Attributes:
+        what: ``moved`` to another file, ``relisted`` under another effect, ``added`` or
+            ``removed``.
+        rule: as written.
+        effects: what it says before and after; None where it is not there.
+        places: where it stands before and after, likewise.
+        named: whether some call is decided differently by it.
+
+    """
+
+    what: str
+    rule: str
+    effects: tuple[Effect | None, Effect | None]
+    places: tuple[Place | None, Place | None]
+    named: bool
+
+
+@attrs.frozen
+class Review:
+    """What there is to say of a change beside its decisions."""
+
+    renamed: tuple[Renamed, ...] = ()
+    rules: tuple[RuleChange, ...] = ()
+
+    @property
+    def churn(self) -> tuple[RuleChange, ...]:
+        """The rules by which no call is decided differently."""
+        return tuple(change for change in self.rules if not change.named)
+
+
+def review(old: Workspace, new: Workspace, diff: Diff) -> Review:
+    """Return the review of *diff*, which compares *old* with *new*."""
+    renamed: list[Renamed] = []
+    for before, after in paired(old, new):
+        if before is not None and after is not None:
+            renamed += _renamed(before, after)
+    return Review(tuple(sorted(renamed)), tuple(_rule_changes(old, new, diff)))
+
+
+# --- agents -------------------------------------------------------------------------
+
+
+def _renamed(before: Project, after: Project) -> Iterable[Renamed]:
+    """Yield agents on one side that declare what just one on the other side declares."""
+    gone = _by_table(before, before.agents.keys() - after.agents.keys())
+    come = _by_table(after, after.agents.keys() - before.agents.keys())
+    for table, names in gone.items():
+        others = come.get(table, [])
+        if len(names) == len(others) == 1:
+            yield Renamed(after.title, names[0], others[0])
+
+
+def _by_table(project: Project, names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        entry = project.agents[name]
+        if entry.place is not None:
+            found.setdefault(entry.declared.hash, []).append(name)
+    return found
+
+
+# --- rules --------------------------------------------------------------------------
+
+_Key = tuple[str, str, Effect]  # file, rule, effect
+
+
+def _rule_changes(old: Workspace, new: Workspace, diff: Diff) -> list[RuleChange]:
+    written = [_written(workspace) for workspace in (old, new)]
+    # What is there on both sides, wherever in its file, did not change.
+    gone, come = (
+        {
+            key: places[len(other.get(key, ())) :]
+            for key, places in side.items()
+            if len(places) > len(other.get(key, ()))
+        }
+        for side, other in (written, written[::-1])
+    )
+    named = _named(old, new, diff, [_marks(gone), _marks(come)])
+    moved = {key[1:] for key in gone}
+    _name_exceptions(named, new, _marks({k: v for k, v in come.items() if k[1:] not in moved}))
+    changes: list[RuleChange] = []
+    for what in ("moved", "relisted"):
+        for key in list(gone):
+            other = _counterpart(key, come, what)
+            while other is not None and gone[key]:
+                pair = (gone[key].pop(), come[other].pop())
+                changes.append(_change(what, key[1], (key[2], other[2]), pair, named))
+                if not come[other]:
+                    del come[other]
+                    other = _counterpart(key, come, what)
+            if not gone[key]:
+                del gone[key]
+    for (_, rule, effect), places in gone.items():
+        changes += (_change("removed", rule, (effect, None), (p, None), named) for p in places)
+    for (_, rule, effect), places in come.items():
+        changes += (_change("added", rule, (None, effect), (None, p), named) for p in places)
+    return sorted(changes, key=lambda c: (c.what, (c.places[1] or c.places[0]), c.rule))
+
+
+def _counterpart(key: _Key, others: Mapping[_Key, object], what: str) -> _Key | None:
+    """Return where the same rule stands instead: in another file, or under another effect."""
+    file, rule, effect = key
+    for other in others:
+        if other[1] != rule:
+            continue
+        if (what == "moved" and other[2] is effect) or (what == "relisted" and other[0] == file):
+            return other
+    return None
+
+
+def _change(
+    what: str,
+    rule: str,
+    effects: tuple[Effect | None, Effect | None],
+    places: tuple[Place | None, Place | None],
+    named: list[set[_Mark]],
+) -> RuleChange:
+    found = any(
+        place is not None and (place, rule) in known
+        for place, known in zip(places, named, strict=True)
+    )
+    return RuleChange(what, rule, effects, places, found)
+
+
+_Mark = tuple[Place | None, str]
+
+
+def _marks(rules: Mapping[_Key, list[Place]]) -> set[_Mark]:
+    return {(place, rule) for (_, rule, _), places in rules.items() for place in places}
+
+
+def _named(
+    old: Workspace, new: Workspace, diff: Diff, changed: list[set[_Mark]]
+) -> list[set[_Mark]]:
+    """Return the rules that a difference names, of decisions or else of single rule sets.
+
+    A decision that several sets make names one of them. What it leaves out is
+    looked for where the sets are compared one by one.
+    """
+    known: Known = {}
+    named: list[set[_Mark]] = [set(), set()]
+    _name(named, (change.difference for change in diff.changes))
+    left = [marks - found for marks, found in zip(changed, named, strict=True)]
+    for before, after in _paired_sets(old, new) if any(left) else ():
+        concerned = [
+            {(entry.place, entry.rule) for rules in side for entry in rules.entries} & marks
+            for side, marks in zip((before, after), left, strict=True)
+        ]
+        if not any(concerned):
+            continue
+        if len(before) == len(after):
+            for pair in zip(before, after, strict=True):
+                comparison = Table.of(pair[0]).differences(Table.of(pair[1]), known)
+                _name(named, comparison.differences)
+                if comparison.exact:
+                    continue
+                for side, rules in enumerate(pair):
+                    named[side] |= {(entry.place, entry.rule) for entry in rules.entries}
+        else:
+            # What takes the place of what cannot be said: nothing is called churn.
+            for side, marks in enumerate(concerned):
+                named[side] |= marks
+    return named
+
+
+def _name_exceptions(named: list[set[_Mark]], new: Workspace, come: set[_Mark]) -> None:
+    """Add the rules without which other new rules would grant or take more.
+
+    What such a rule decides was decided so before, by rules that are gone.
+    """
+    known: Known = {}
+    left = come - named[1]
+    for rules in _sets(new) if left else ():
+        kept = tuple(entry for entry in rules.entries if (entry.place, entry.rule) not in left)
+        if len(kept) < len(rules.entries):
+            without = Table.of(attrs.evolve(rules, entries=kept))
+            _name(named, without.differences(Table.of(rules), known).differences)
+
+
+def _sets(workspace: Workspace) -> Iterable[RuleSet]:
+    """Return the rule sets of *workspace*, each once."""
+    return {
+        id(part.rules): part.rules
+        for project in workspace.projects
+        for ceiling in _tables(project).values()
+        for part in ceiling.parts
+    }.values()
+
+
+def _name(named: list[set[_Mark]], differences: Iterable[Difference]) -> None:
+    for difference in differences:
+        for side, decision in enumerate((difference.before, difference.after)):
+            named[side] |= {(because.place, because.rule) for because in decision.because}
+
+
+_Sets = tuple[RuleSet, ...]
+
+
+def _paired_sets(old: Workspace, new: Workspace) -> Iterable[tuple[_Sets, _Sets]]:
+    """Yield the rule sets of both sides that belong to one agent, each pair once."""
+    seen: set[object] = set()
+    for before, after in paired(old, new):
+        sides = [_tables(project) if project else {} for project in (before, after)]
+        for key in dict.fromkeys((*sides[0], *sides[1])):
+            pair = tuple(
+                tuple(part.rules for part in side[key].parts) if key in side else ()
+                for side in sides
+            )
+            mark = tuple(tuple(map(id, sets)) for sets in pair)
+            if mark not in seen:
+                seen.add(mark)
+                yield pair[0], pair[1]
+
+
+def _tables(project: Project) -> dict[object, Ceiling]:
+    """Return what each agent declares, and what holds where chains start."""
+    tables: dict[object, Table] = {
+        ("declared", name): entry.declared for name, entry in project.agents.items()
+    }
+    for reading in READINGS:
+        for agent in project.starts:
+            tables[reading, agent] = project.reading(reading).start(agent).table
+    ceilings: dict[object, Ceiling] = {}
+    for key, table in tables.items():
+        ceilings[key, "use"] = table.use
+        ceilings[key, "delegate"] = table.delegated
+    return ceilings
+
+
+def _written(workspace: Workspace) -> dict[_Key, list[Place]]:
+    """Return the rules that are written in the files of *workspace*, and where."""
+    found: dict[tuple[Place, str], Effect] = {}
+    for rules in _sets(workspace):
+        for entry in rules.entries:
+            if entry.place is not None and entry.rule:
+                found.setdefault((entry.place, entry.rule), entry.effect)
+    by_key: dict[_Key, list[Place]] = {}
+    for (place, rule), effect in found.items():
+        by_key.setdefault((place.file, rule, effect), []).append(place)
+    return by_key

@@ -1,0 +1,1 @@
+"""Exactly which calls two tables decide differently, with a witness for each."""

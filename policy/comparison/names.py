@@ -1,0 +1,332 @@
+"""Exactly which tools, of those that are like any other, two tables decide differently.
+
+Rules name tools, or match names by ``*``. To a rule that looks at no argument a
+name is a text like any other, so all tools are compared at once: the text is the
+name of a tool and, behind a mark, the argument that rules of any tool speak of
+(`policy.comparison.pair`). Left out are the tools of which a host says more, e.g. that their
+argument is a command; these are compared one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Final
+
+import attrs
+
+from policy.comparison.compare import (
+    DIFFERENT_KINDS,
+    TOO_MANY_PARAMETERS,
+    Comparison,
+    Known,
+    compare,
+    parameter_cases,
+)
+from policy.comparison.pair import Difference, Pair, Side
+from policy.comparison.tools import OTHER_TOOL, further_tools, glob_pattern
+from policy.comparison.view import View
+from policy.comparison.witness import Shape
+from policy.decision import Reason
+from policy.dialect import Dialect
+from policy.effect import Effect
+from policy.lookup import Lookup
+from policy.patterns.automaton import State
+from policy.patterns.domains import DEAD, Domain
+from policy.patterns.notations import is_glob
+from policy.patterns.pattern import Kind, Pattern, readable
+from policy.patterns.tokens import Gap, OneOf, Token
+from policy.row import RowEntry
+from policy.ruleset import Entry, RuleSet
+
+__all__ = ["MANY_NAMES", "Tools", "compare_others"]
+
+MANY_NAMES: Final = "rules tell more names of tools apart than are tried"
+
+# Stands between the name of a tool and its argument. Patterns cannot tell it from
+# other characters that they do not name.
+_MARK: Final = "\uf8ff"
+
+# Spellings of one name that are told apart before the answer is no longer exact.
+_SPELLINGS: Final = 256
+
+_BLANKS: Final = " \t\n\r\v\f"
+
+LookUp = Callable[[str], Lookup]
+
+
+@attrs.frozen
+class Tools:
+    """The tools that some rule sets tell apart.
+
+    Attributes:
+        special: those that are compared one by one, as rules name them.
+        spelled: the same in every spelling that matters.
+        exact: whether those are all.
+
+    """
+
+    special: frozenset[str]
+    spelled: tuple[str, ...]
+    exact: bool
+
+    @classmethod
+    def of(cls, sets: Iterable[RuleSet]) -> Tools:
+        """Return the tools of *sets*."""
+        speaking = [rules for rules in sets if rules.entries]
+        dialects = list(dict.fromkeys(rules.dialect for rules in speaking))
+        special: dict[str, None] = {}
+        for dialect in dialects:
+            known = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values()}
+            special.update(dict.fromkeys(sorted(known)))
+        for rules in speaking:
+            folded = rules.dialect.fold_names
+            # `=read` is one name, in that case only.
+            alone = {str(p) for glob in rules.globs if (p := glob_pattern(glob)).exact}
+            named = rules.names | alone if folded else rules.parametered
+            special.update(dict.fromkeys(sorted(named)))
+        globs = sorted({glob for rules in speaking for glob in rules.globs})
+        spelled = dict.fromkeys(special)
+        exact = len({dialect.fold_names for dialect in dialects}) < 2
+        if any(dialect.fold_names for dialect in dialects):
+            for name in special:
+                found = _spellings(name, globs)
+                spelled.update(dict.fromkeys(found))
+                exact &= len(found) < _SPELLINGS
+        if len({dialect.loose for dialect in dialects}) > 1:
+            # Some see a name as written, others what is left of it.
+            written = [rules for rules in speaking if not rules.dialect.loose]
+            for rules in written:
+                odd = (n for n in rules.names if any(d.canonical(n) != n for d in dialects))
+                spelled.update(dict.fromkeys(sorted(odd)))
+                exact &= set(rules.globs) <= {"*"}
+            spelled.update(dict.fromkeys(map(_loosely, special)))
+        return cls(frozenset(special), tuple(spelled), exact)
+
+
+_Reached = dict[object, tuple[str, tuple[State, ...]]]
+
+
+def _spellings(name: str, globs: Sequence[str]) -> list[str]:
+    """Return *name* in each mixture of cases that *globs* tell apart; at most `_SPELLINGS`."""
+    patterns = [glob_pattern(glob) for glob in globs]
+    reached: _Reached = {(): ("", tuple(p.automaton.start for p in patterns))}
+    for letter in name:
+        following: _Reached = {}
+        for text, states in reached.values():
+            for spelled in dict.fromkeys((letter, letter.lower(), letter.upper())):
+                if spelled.isascii() or spelled == letter:
+                    after = tuple(state.after(spelled) for state in states)
+                    key = tuple(state.key for state in after)
+                    following.setdefault(key, (text + spelled, after))
+        reached = dict(list(following.items())[:_SPELLINGS])
+    return [text for text, _ in reached.values()]
+
+
+def _plainly(name: str) -> str:
+    return name
+
+
+def _loosely(name: str) -> str:
+    """Return another name that is the same to a host which reads names loosely."""
+    return name + " "
+
+
+def compare_others(
+    sides: Sequence[Sequence[RuleSet]], tools: Tools, look_up: Sequence[LookUp], known: Known
+) -> Comparison:
+    """Return how calls of all tools that are not special are decided differently.
+
+    Args:
+        sides: the rule sets whose meet was asked, and those whose meet is asked now.
+        tools: those that are special to any of them.
+        look_up: what each side says of a tool.
+        known: as for `compare`.
+
+    """
+    speaking = [rules for sets in sides for rules in sets if rules.entries]
+    if speaking and all(rules.dialect.fold_names for rules in speaking):
+        return _by_class(speaking, tools, look_up, known)
+    entries = [entry for rules in speaking for entry in rules.entries]
+    looking = [e for e in entries if e.pattern is not None and e.tool not in tools.special]
+    cases = parameter_cases([e for e in looking if e.field])
+    others = list(dict.fromkeys(rules.dialect.other for rules in speaking)) or [_ANY]
+    why: dict[str, None] = {}
+    if cases is None:
+        why[TOO_MANY_PARAMETERS] = None
+    if len(others) > 1 and looking:
+        why[DIFFERENT_KINDS] = None
+    loose = {rules.dialect.loose for rules in speaking}
+    found: dict[object, Difference] = {}
+    spells = (_plainly, _loosely) if len(loose) > 1 else (_plainly,)
+    shapes = Shape.each(_NOWHERE, others[0], cases or [{}], {e.field for e in looking if e.field})
+    for shape, spell in product(shapes, spells):
+        lines = _Lines(
+            tools.special,
+            tuple(shape.parameters.items()),
+            spell is _plainly,
+            looking=bool(looking),
+            sole=shape.sole,
+        )
+        domain, wider = _domain(shape, entries, loose=True in loose, looking=bool(looking))
+        pair = Pair(
+            *(Side(tuple(_view(rules, lines) for rules in sets)) for sets in sides),
+            domain=domain,
+            wider=wider,
+            ask=_Asked(look_up, shape, spell),
+            words=_readable,
+        )
+        for difference in pair.differences():
+            found.setdefault((difference.before, difference.after), difference)
+        why.update(pair.why)
+    return Comparison(tuple(found.values()), tuple(why))
+
+
+def _by_class(
+    speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookUp], known: Known
+) -> Comparison:
+    """Compare one tool of each set of names that the same globs match.
+
+    For hosts that ignore case: a name in any case is no star pattern, so that names
+    and arguments together take long to search. All names that rules give are special.
+    """
+    globs = {glob for rules in speaking for glob in rules.globs if not glob_pattern(glob).exact}
+    others, exact = further_tools(frozenset(globs), frozenset(tools.spelled))
+    compared = [compare(tool, look_up[0](tool), look_up[1](tool), known) for tool in others]
+    differences = tuple(found for comparison in compared for found in comparison.differences)
+    why = dict.fromkeys(reason for comparison in compared for reason in comparison.why)
+    return Comparison(differences, tuple(why if exact else {**why, MANY_NAMES: None}))
+
+
+_ANY: Final = Dialect("").other
+
+
+@attrs.frozen
+class _Asked:
+    """What the call that a text stands for gets."""
+
+    look_up: Sequence[LookUp]
+    shape: Shape
+    spell: Callable[[str], str]
+
+    def __call__(self, text: str) -> Difference:
+        name, _, argument = text.partition(_MARK)
+        tool = self.spell(name)
+        before, after = (look_up(tool) for look_up in self.look_up)
+        call: dict[str, object] = {}
+        if before.constant is None or after.constant is None:
+            call = self.shape.call(argument)
+        return Difference(tool, call, before.decide_anew(call), after.decide_anew(call))
+
+
+_NOWHERE: Final = Dialect("")
+
+
+def _readable(text: str) -> Iterator[str]:
+    name, _, argument = text.partition(_MARK)
+    for words in (f"{OTHER_TOOL}{_MARK}{argument}", text) if len(name) == 1 else (text,):
+        yield from readable(words)
+
+
+@attrs.frozen
+class _Lines:
+    """Rule sets as lists over names and arguments.
+
+    Attributes:
+        special: the tools that are left out: a line in front of all others
+            decides them alike everywhere.
+        parameters: what a call has beside its argument.
+        as_written: whether names are spelt as rules that take them literally do.
+        looking: whether any rule looks at an argument.
+        sole: the parameter whose text the argument is.
+
+    """
+
+    special: frozenset[str]
+    parameters: tuple[tuple[str, str], ...]
+    as_written: bool
+    looking: bool
+    sole: str = ""
+
+    def of(self, rules: RuleSet) -> Iterator[RowEntry]:
+        """Yield the lines of *rules*."""
+        dialect = rules.dialect
+        special = {dialect.key(name) for name in self.special}
+        for name in sorted(self.special):
+            yield _left_out(name, fold=dialect.fold_names, looking=self.looking)
+        as_written = self.as_written or dialect.loose
+        for entry in rules.entries:
+            if not is_glob(entry.tool) and not (
+                as_written and dialect.key(entry.tool) not in special
+            ):
+                continue
+            spoken_of = not entry.field or entry.field == self.sole
+            if not spoken_of and not self._holds(entry):
+                continue
+            argument = entry.pattern if spoken_of else None
+            tool = entry.tool if is_glob(entry.tool) else dialect.canonical(entry.tool)
+            pattern = _name(tool, fold=dialect.fold_names)
+            yield _line(entry, _behind(pattern, argument) if self.looking else pattern)
+
+    def _holds(self, entry: Entry) -> bool:
+        value = dict(self.parameters).get(entry.field)
+        return value is not None and entry.pattern is not None and entry.pattern.matches(value)
+
+
+@lru_cache(maxsize=256)  # links of a chain share most of their sets
+def _view(rules: RuleSet, lines: _Lines) -> View:
+    return View(Kind.TEXT, tuple(lines.of(rules)), rules.default, shared=len(lines.special))
+
+
+def _line(entry: Entry, pattern: Pattern) -> RowEntry:
+    return RowEntry(pattern, "", entry.effect, entry.reason, entry.rule, entry.place)
+
+
+@lru_cache(maxsize=4096)
+def _left_out(name: str, *, fold: bool, looking: bool) -> RowEntry:
+    pattern = _behind(_name(name, fold=fold), None) if looking else _name(name, fold=fold)
+    return RowEntry(pattern, "", Effect.ALLOW, Reason.RULE, name, None)
+
+
+@lru_cache(maxsize=65_536)
+def _name(tool: str, *, fold: bool) -> Pattern:
+    """Return the pattern of the names that *tool* stands for."""
+    if is_glob(tool):
+        return glob_pattern(tool)
+    return Pattern.of(Kind.TEXT, map(_either_case, tool)) if fold else Pattern.exactly(tool)
+
+
+@lru_cache(maxsize=65_536)
+def _behind(name: Pattern, argument: Pattern | None) -> Pattern:
+    """Return the pattern of a name and an argument behind it."""
+    rest = argument.tokens if argument else (Gap.ANY,)
+    return Pattern.of(Kind.TEXT, (*name.tokens, _MARK, *rest))
+
+
+def _either_case(letter: str) -> Token:
+    cases = frozenset((letter.lower(), letter.upper())) if letter.isascii() else frozenset(letter)
+    return OneOf(cases) if len(cases) > 1 else letter
+
+
+def _domain(
+    shape: Shape, entries: Iterable[Entry], *, loose: bool, looking: bool
+) -> tuple[Domain, Domain | None]:
+    """Return the texts to look for, and all that are possible where these are more."""
+    start, inside, blank = {"": "name"}, {"": "name"}, {"": "name"}
+    if loose:
+        # What is left of a name: no blanks around it, no parenthesis, no capital.
+        letters = {letter for entry in entries for letter in entry.tool}
+        odd = {"(", *(letter for letter in letters if letter.lower() != letter)}
+        for state in (start, inside, blank):
+            state.update(dict.fromkeys(odd, DEAD))
+        start.update(dict.fromkeys(_BLANKS, DEAD))
+        inside.update(dict.fromkeys(_BLANKS, "blank"))
+        blank.update(dict.fromkeys(_BLANKS, "blank"))
+    table = {"name?": start, "name": inside, "blank": blank}
+    if not looking:
+        return Domain(table, frozenset({"name"}), closed=True), None
+    table["name?"][_MARK] = table["blank"][_MARK] = DEAD
+    table["name"][_MARK] = "mark"
+    wider = shape.wider
+    return shape.domain.behind(table, _MARK), wider and wider.behind(table, _MARK)

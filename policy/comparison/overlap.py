@@ -1,0 +1,228 @@
+"""The lines of a rule set that speak of one tool, by what their patterns start and end with.
+
+Which lines can share a call with a given one is read off an index, so that of thousands
+only a few are looked at. None that does is left out: where a command is known by several
+texts, every line that may know it by another one counts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final
+
+from policy.dialect import ArgumentKind, Shell
+from policy.effect import Effect
+from policy.patterns.notations import names
+from policy.patterns.pattern import Pattern, freeze
+from policy.ruleset import Entry, RuleSet
+from policy.shell.readings import KEYWORDS
+
+__all__ = ["ODD", "Lines", "contains", "is_disguise", "runners"]
+
+# Characters by which a command, or its program, has other texts than the one it is written as.
+ODD: Final = frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0")
+_ODD_PROGRAM: Final = frozenset("/=!~?[")
+
+# What fills a gap in a text that shows in most cases that a pattern is not all of another.
+_WORD: Final = "q7z"
+
+_SHELLS: Final = frozenset("bash sh zsh dash ksh busybox".split())
+
+
+class Lines:
+    """What one rule set says of one tool, in order; lines can be taken out.
+
+    Attributes:
+        rules: the set.
+        entries: every line, those taken out included.
+        named: the parameters that lines name.
+
+    """
+
+    def __init__(self, rules: RuleSet, tool: str) -> None:
+        self.rules = rules
+        self.entries: Sequence[Entry] = rules.lines(tool)
+        commands = rules.dialect.argument(tool).kind in _COMMANDS
+        self._shell = rules.dialect.shell if commands else None
+        self.named = frozenset(entry.field for entry in self.entries if entry.field)
+        self._numbers = {id(entry): number for number, entry in enumerate(self.entries)}
+        self._ends = [_ends(entry) for entry in self.entries]
+        self._by_prefix: dict[str, list[int]] = {}
+        for number, (prefix, _) in enumerate(self._ends):
+            self._by_prefix.setdefault(prefix, []).append(number)
+        self._prefixes = sorted(self._by_prefix)
+        self._anywhere = {
+            number for number, entry in enumerate(self.entries) if self._is_open(entry)
+        }
+
+    def _is_open(self, entry: Entry) -> bool:
+        """Whether a line may share a call with any other, whatever they start with."""
+        if entry.pattern is None or entry.field:
+            return True
+        return self._shell is not None and is_disguise(entry.pattern, self._shell)
+
+    def take_out(self, entries: Sequence[Entry]) -> None:
+        """Take lines out."""
+        for entry in entries:
+            number = self._numbers.get(id(entry))
+            if number is not None:
+                self._by_prefix[self._ends[number][0]].remove(number)
+                self._anywhere.discard(number)
+
+    def near(self, entries: Iterable[Entry]) -> list[int]:
+        """Return the lines that may share a call with one of *entries*, in order.
+
+        One more is among them where there is one: whether any line looks at the
+        argument decides what happens to calls that cannot be read.
+        """
+        found = set(self._anywhere)
+        for entry in entries:
+            if self._is_open(entry):
+                return self._alive()
+            prefix, suffix = _ends(entry)
+            for number in self._starting(prefix):
+                end = self._ends[number][1]
+                if suffix.endswith(end) or end.endswith(suffix):
+                    found.add(number)
+        found.update(self._looking_elsewhere(found))
+        return sorted(found)
+
+    def _alive(self) -> list[int]:
+        return sorted(number for lines in self._by_prefix.values() for number in lines)
+
+    def _looking_elsewhere(self, found: Container[int]) -> list[int]:
+        """Return a line that is not among *found*, and that no line for every call absorbs."""
+        whole = [self.entries[number] for number in self._anywhere]
+        said = {(entry.effect, entry.reason) for entry in whole if entry.pattern is None}
+        for lines in self._by_prefix.values():
+            for number in lines:
+                entry = self.entries[number]
+                if number not in found and (entry.effect, entry.reason) not in said:
+                    return [number]
+        return []
+
+    def _starting(self, prefix: str) -> Iterator[int]:
+        """Yield the lines that start with what starts *prefix*, or with all of it."""
+        for length in range(len(prefix)):
+            yield from self._by_prefix.get(prefix[:length], ())
+        at = bisect_left(self._prefixes, prefix)
+        while at < len(self._prefixes) and self._prefixes[at].startswith(prefix):
+            yield from self._by_prefix[self._prefixes[at]]
+            at += 1
+
+    def standing(self, rule: Sequence[Entry], entry: Entry) -> str:
+        """Return what becomes of one line of *rule* where that can be read off a wider line.
+
+        It is ``shadowed`` by one that stands before it, and ``redundant`` beside one that
+        follows and says the same, or the default, if nothing stands between that says otherwise.
+        """
+        at = self._numbers[id(entry)]
+        others = [n for n in self.near([entry]) if all(self.entries[n] is not one for one in rule)]
+        if any(number < at and contains(self.entries[number], entry) for number in others):
+            return "shadowed"
+        if self._is_open(entry):
+            return ""
+        ranked = self._shell is not None and self._shell.control
+        if ranked and entry.effect is not Effect.ALLOW:
+            return ""  # other texts of a command may meet what stands between
+        odd = self._shell is not None or bool(self.rules.dialect.links)
+        for number in others:
+            other = self.entries[number]
+            if number < at:
+                continue
+            # Of commands, and of links, what nobody wrote counts otherwise than rules do.
+            if other.effect is not entry.effect or (other.reason is not entry.reason and odd):
+                return ""
+            if contains(other, entry):
+                return "redundant"
+        return "redundant" if not odd and self.rules.default is entry.effect else ""
+
+    def decides(self, text: str, rule: Sequence[Entry]) -> bool:
+        """Return whether a line of *rule* decides a call whose argument is *text*."""
+        first = self._first(text, ())
+        return first < len(self.entries) and any(self.entries[first] is one for one in rule)
+
+    def effect(self, text: str, but: Sequence[Entry] = ()) -> Effect:
+        """Return what a call gets whose argument is *text*, and that has no parameters.
+
+        Args:
+            text: the argument as it is read.
+            but: lines that do not count.
+
+        """
+        first = self._first(text, but)
+        return self.entries[first].effect if first < len(self.entries) else self.rules.default
+
+    def _first(self, text: str, but: Sequence[Entry]) -> int:
+        first = len(self.entries)
+        for length in range(len(text) + 1):
+            for number in self._by_prefix.get(text[:length], ()):
+                if number >= first:
+                    break
+                entry = self.entries[number]
+                if text.endswith(self._ends[number][1]) and _matches(entry, text, but):
+                    first = number
+        return first
+
+
+_COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
+
+
+def _matches(entry: Entry, text: str, but: Sequence[Entry]) -> bool:
+    if entry.field or any(entry is other for other in but):
+        return False
+    return entry.pattern is None or entry.pattern.matches(text)
+
+
+def _ends(entry: Entry) -> tuple[str, str]:
+    """Return the literal text at the start and at the end of what a line matches."""
+    if entry.pattern is None or entry.field or not entry.pattern.tokens:
+        return "", ""
+    first, last = entry.pattern.tokens[0], entry.pattern.tokens[-1]
+    return first if isinstance(first, str) else "", last if isinstance(last, str) else ""
+
+
+def contains(wide: Entry, narrow: Entry) -> bool:
+    """Return whether a line matches all that another one matches."""
+    if wide.tool != narrow.tool and not names(narrow.tool) <= names(wide.tool):
+        return False
+    if wide.pattern is None:
+        return True
+    if narrow.pattern is None or (wide.field, wide.pattern.kind) != (
+        narrow.field,
+        narrow.pattern.kind,
+    ):
+        return False
+    return _is_inside(narrow.pattern, wide.pattern)
+
+
+@lru_cache(maxsize=65_536)  # a host has several tools of which it says the same
+def _is_inside(narrow: Pattern, wide: Pattern) -> bool:
+    sample = freeze(narrow, _WORD)
+    if narrow.kind.domain.holds(sample) and not wide.matches(sample):
+        return False
+    try:
+        return narrow <= wide
+    except OverflowError:
+        return False
+
+
+@lru_cache(maxsize=64)  # a host has one or two
+def runners(shell: Shell) -> frozenset[str]:
+    """Return the programs that run what their arguments say."""
+    running = {name for name, program in shell.programs.items() if program.runs}
+    known = {*shell.wrappers, *shell.transparent, *shell.wrapping, *shell.granting}
+    return frozenset(known | running | KEYWORDS | _SHELLS)
+
+
+def is_disguise(pattern: Pattern, shell: Shell) -> bool:
+    """Return whether commands that *pattern* matches may have texts that start otherwise."""
+    if any(isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens):
+        return True
+    start = pattern.tokens[0] if pattern.tokens else ""
+    program, blank, _ = (start if isinstance(start, str) else "").partition(" ")
+    if not blank and not pattern.exact:
+        return True  # the name of the program is open
+    return not _ODD_PROGRAM.isdisjoint(program) or program in runners(shell)

@@ -1,0 +1,120 @@
+"""Tables of any host with the names of tools and arguments that our notation has.
+
+So two tables can be compared though their hosts have other words: calls of both are
+those of the one vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+from policy.comparison.tools import glob_pattern
+from policy.dialect import Argument, ArgumentKind, Dialect
+from policy.patterns.notations import is_glob
+from policy.patterns.pattern import Kind, Pattern
+from policy.ruleset import Entry, RuleSet
+from policy.table import Ceiling, Part, Table
+
+__all__ = ["in_common"]
+
+
+def in_common(table: Table, counterparts: Mapping[str, str], common: Dialect) -> Table:
+    """Return *table* with the names of tools and arguments that our notation has.
+
+    Args:
+        table: of any host.
+        counterparts: tool of the host -> what *common* calls it.
+        common: how tools and arguments are named.
+
+    """
+    renamed = {
+        part.rules: _renamed(part.rules, counterparts, common)
+        for ceiling in (table.use, table.delegated)
+        for part in ceiling.parts
+    }
+
+    def ceiling(old: Ceiling) -> Ceiling:
+        return Ceiling.of(Part(renamed[part.rules], part.links) for part in old.parts)
+
+    delegate = None if table.delegate is None else ceiling(table.delegate)
+    return Table(ceiling(table.use), delegate, table.bounds)
+
+
+def _renamed(rules: RuleSet, counterparts: Mapping[str, str], common: Dialect) -> RuleSet:
+    dialect = rules.dialect
+    by_key = {dialect.key(tool): name for tool, name in counterparts.items()}
+    entries: list[Entry] = []
+    for entry in (_moved(entry, dialect, common) for entry in rules.entries):
+        if not is_glob(entry.tool):
+            key = dialect.key(entry.tool)
+            entries.append(attrs.evolve(entry, tool=by_key.get(key, dialect.canonical(entry.tool))))
+            continue
+        matches = glob_pattern(entry.tool).matches
+        # A glob speaks of the host's names; what it matches by those keeps its place.
+        named = [(tool, name) for tool, name in counterparts.items() if tool != name]
+        entries += (
+            attrs.evolve(entry, tool=name)
+            for tool, name in named
+            if matches(tool) and not matches(name)
+        )
+        exact = glob_pattern(entry.tool)
+        if exact.exact:
+            entries.append(attrs.evolve(entry, tool=by_key.get(str(exact), str(exact))))
+        else:
+            entries.append(entry)
+    arguments = {
+        by_key.get(key, key): _argument(argument, common.arguments.get(by_key.get(key, key)))
+        for key, argument in dialect.arguments.items()
+    }
+    for name in by_key.values():
+        if name not in arguments and name in common.arguments:
+            arguments[name] = _argument(dialect.other, common.arguments[name])
+    shell = attrs.evolve(
+        dialect.shell,
+        output=by_key.get(dialect.shell.output, dialect.shell.output),
+        input=by_key.get(dialect.shell.input, dialect.shell.input),
+    )
+    spoken = attrs.evolve(
+        dialect,
+        arguments=arguments,
+        aliases={},
+        shell=shell,
+        cwd=common.cwd,
+        home=common.home,
+        loose=False,
+        fold_names=False,
+    )
+    return RuleSet(tuple(entries), rules.default, spoken, rules.default_reason)
+
+
+def _moved(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:
+    """Return *entry* with paths below the folders that all have in common."""
+    pattern = entry.pattern
+    if pattern is None or pattern.kind is not Kind.PATH or not pattern.tokens:
+        return entry
+    first, *rest = pattern.tokens
+    for old, new in ((dialect.cwd, common.cwd), (dialect.home, common.home)):
+        below = first.removeprefix(old) if isinstance(first, str) and old != new else first
+        if below != first and isinstance(below, str) and below[:1] in ("", "/"):
+            return attrs.evolve(entry, pattern=Pattern.of(Kind.PATH, [new + below, *rest]))
+    return entry
+
+
+# Kinds that are made of several arguments, and look at these by their own names.
+_OF_SEVERAL: Final = frozenset({ArgumentKind.FILES, ArgumentKind.JOINED, ArgumentKind.JSON})
+_LIKE_TEXT: Final = frozenset({ArgumentKind.LENIENT})
+
+
+def _argument(argument: Argument, common: Argument | None) -> Argument:
+    """Return *argument* by the names that our notation has for it."""
+    if common is None:
+        return argument
+    if argument.kind is common.kind:
+        return common
+    if argument.kind in _OF_SEVERAL or argument.kind in _LIKE_TEXT:
+        # Of a call in common words there is one text; the rest of it is not said.
+        return Argument(ArgumentKind.TEXT, common.fields, absent=common.absent)
+    return attrs.evolve(argument, fields=common.fields, absent=common.absent)

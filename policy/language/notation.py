@@ -1,0 +1,332 @@
+"""The tree of a file of our own notation, and what no grammar can check.
+
+`Building` takes what the parser made, whose leaves are tokens with places, and
+makes nodes of it. On the way it sees every name with its place, and so it is
+here that names, levels and bounds are checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.language.mistakes import closest
+from policy.language.spelling import is_tool, unescaped
+from policy.language.syntax import (
+    Agent,
+    Comment,
+    Delegate,
+    Document,
+    Expect,
+    Grant,
+    Inherit,
+    Limit,
+    Matcher,
+    Never,
+    Root,
+    Test,
+    Trust,
+    specifier,
+)
+from policy.source import Source, Span, visible
+
+__all__ = ["BOUNDS", "MOST_MISTAKES", "Building"]
+
+# After so many mistakes a file is something else than a policy.
+MOST_MISTAKES: Final = 100
+
+# What `limit` bounds.
+BOUNDS: Final = ("depth", "turns")
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_COMMENT = re.compile(r"#([^\n]*)")
+
+# Lark's trees and tokens, as far as they are used here: a tree has `data` and
+# `children`, a token is a str with `type`, `start_pos` and `end_pos`.
+_Tree = Any
+_Token = Any
+
+
+class Building:
+    """The making of one document, with the mistakes found on the way."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.mistakes: list[PolicyError] = []
+        self._agents: dict[str, Span] = {}
+        self._root: Span | None = None
+        self._used: list[tuple[str, Span]] = []
+        self._nodes: dict[str, Callable[[list[Any]], Any]] = {
+            "root": self._a_root,
+            "agent": self._agent,
+            "test": self._test,
+            "never": self._never,
+            "grant": self._grant,
+            "expect": self._expect,
+            "delegate": self._delegate,
+            "inherit": self._inherit,
+            "trust": self._trust,
+            "limit": self._limit,
+        }
+
+    def document(self, tree: _Tree, *, complete: bool) -> Document:
+        """Return the document; *complete* says that no agent of the file is missing."""
+        body = self._body(tree.children)
+        if complete and self._agents:
+            self._check_used()
+        return Document(body, span=self.source.span(0, len(self.source.text)))
+
+    # --- statements
+
+    def _body(self, children: Iterable[Any]) -> tuple[Any, ...]:
+        nodes = self._nodes
+        return tuple(
+            self._comment(child.start_pos, child)
+            if child.__class__ is not str and hasattr(child, "type")
+            else nodes[child.data](child.children)
+            for child in children
+        )
+
+    def _a_root(self, children: list[_Token]) -> Root:
+        keyword, name = children
+        span = self._span(keyword, name)
+        if self._root:
+            line = self._root.place.line
+            self._mistake(
+                f"expected one `root`, found a second (the first is on line {line})",
+                span,
+                "chains start at one agent: remove one of the two",
+            )
+        self._root = self._root or span
+        return Root(self._use(name), span=span)
+
+    def _agent(self, children: list[Any]) -> Agent:
+        keyword, name, _, *body, brace = children
+        text, span = self._name(name), self._at(name)
+        if text in self._agents:
+            line = self._agents[text].place.line
+            self._mistake(
+                f"expected one agent {_quoted(text)}, found a second (the first is on line {line})",
+                span,
+                "move the statements of both into one, or rename one",
+            )
+        elif text:
+            self._agents[text] = span
+        nodes = self._body(body)
+        self._check_once(nodes)
+        self._check_expected(nodes)
+        return Agent(text, nodes, span=self._span(keyword, brace))
+
+    def _test(self, children: list[Any]) -> Test:
+        at = next(i for i, child in enumerate(children) if getattr(child, "type", "") == "LBRACE")
+        chain = tuple(self._use(name) for name in children[1:at])
+        return Test(
+            chain, self._body(children[at + 1 : -1]), span=self._span(children[0], children[-1])
+        )
+
+    def _never(self, children: list[Any]) -> Never:
+        at = next(i for i, child in enumerate(children) if not hasattr(child, "type"))
+        chain = tuple(
+            str(link) if link.type == "STARS" else self._use(link) for link in children[1:at]
+        )
+        matchers, comments = self._entries(children[at:])
+        return Never(chain, matchers, comments, span=self._till(children[0], matchers))
+
+    def _grant(self, children: list[Any]) -> Grant:
+        matchers, comments = self._entries(children[1:])
+        return Grant(
+            _EFFECTS[children[0]], matchers, comments, span=self._till(children[0], matchers)
+        )
+
+    def _expect(self, children: list[Any]) -> Expect:
+        matchers, comments = self._entries(children[2:])
+        return Expect(
+            _EFFECTS[children[1]], matchers, comments, span=self._till(children[0], matchers)
+        )
+
+    def _delegate(self, children: list[Any]) -> Delegate:
+        matchers, comments = self._entries(children[1:])
+        return Delegate(matchers, comments, span=self._till(children[0], matchers))
+
+    def _inherit(self, children: list[_Token]) -> Inherit:
+        return Inherit(span=self._at(children[0]))
+
+    def _trust(self, children: list[_Token]) -> Trust:
+        return Trust(self._name(children[1]), span=self._span(*children))
+
+    def _limit(self, children: list[_Token]) -> Limit:
+        bounds: dict[str, int] = {}
+        comments: list[tuple[int, Comment]] = []
+        words = iter(children[1:])
+        for word in words:
+            if word.type == "COMMA":
+                comments += self._comments(word, len(bounds))
+                continue
+            number, name = next(words), str(word)
+            if name not in BOUNDS:
+                self._mistake(
+                    f"expected `depth` or `turns`, found {_quoted(name)}",
+                    self._at(word),
+                    closest(name, BOUNDS),
+                )
+            elif name in bounds:
+                self._mistake(
+                    f"expected one bound of {_quoted(name)}, found a second",
+                    self._at(word),
+                    "remove one of the two",
+                )
+            if not _NUMBER.fullmatch(number):
+                self._mistake(
+                    f"expected a number, found {_quoted(number)}",
+                    self._at(number),
+                    f"a bound is a whole number of at most nine digits: `{visible(name)} 2`",
+                )
+                continue
+            bounds[name] = int(number)
+        return Limit(
+            tuple(bounds.items()), tuple(comments), span=self._span(children[0], children[-1])
+        )
+
+    # --- entries and leaves
+
+    def _entries(
+        self, children: list[Any]
+    ) -> tuple[tuple[Matcher, ...], tuple[tuple[int, Comment], ...]]:
+        matchers: list[Matcher] = []
+        comments: list[tuple[int, Comment]] = []
+        for child in children:
+            if not hasattr(child, "type"):
+                matchers.append(self._matcher(child.children))
+            elif "#" in child:
+                comments += self._comments(child, len(matchers))
+        return tuple(matchers), tuple(comments)
+
+    def _matcher(self, children: list[_Token]) -> Matcher:
+        first, last = children[0], children[-1]
+        tool = str(first)
+        if first.type == "STRING":
+            tool = unescaped(tool[1:-1], '"')
+            if not is_tool(tool):
+                self._mistake(
+                    f"expected a tool, found {_quoted(first)}",
+                    self._at(first),
+                    "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`",
+                )
+        span = self._span(first, last)
+        if first is last:
+            return Matcher(tool, span=span)
+        text = self.source.text
+        if text[first.end_pos] != "(":
+            gap = text.index("(", first.end_pos)
+            self._mistake(
+                f"expected `(` right after {_quoted(tool)}, found a blank",
+                self.source.span(first.end_pos, gap),
+                "remove the blank",
+            )
+            return Matcher(tool, span=span)
+        inside = unescaped(text[first.end_pos + 1 : last.start_pos], "()")
+        return Matcher(tool, specifier(tool, inside), span=span)
+
+    def _comment(self, start: int, text: str) -> Comment:
+        source = self.source.text
+        line = source.rfind("\n", 0, start) + 1
+        before = source[line:start]
+        span = self.source.span(start, start + len(text.rstrip()))
+        if before and before[-1] not in " \t":
+            self._mistake(
+                "expected a blank before `#`, found none",
+                self.source.span(start, start + 1),
+                "a comment stands at the start of a line or after a blank",
+            )
+        said = text[1:].rstrip()
+        return Comment(said.removeprefix(" "), bool(before.strip()), span=span)
+
+    def _comments(self, comma: _Token, entries: int) -> Iterable[tuple[int, Comment]]:
+        for found in _COMMENT.finditer(comma):
+            yield entries, self._comment(comma.start_pos + found.start(), found[0])
+
+    def _name(self, token: _Token) -> str:
+        if token.type != "STRING":
+            return str(token)
+        name = unescaped(token[1:-1], '"')
+        if not name.strip() or name in {"*", "**"}:
+            self._mistake(
+                f"expected a name, found {_quoted(token)}",
+                self._at(token),
+                "`*` and `**` stand for agents in `never`"
+                if name.strip()
+                else "a name is not empty",
+            )
+        return name
+
+    def _use(self, token: _Token) -> str:
+        name = self._name(token)
+        if token:
+            self._used.append((name, self._at(token)))
+        return name
+
+    # --- checks
+
+    def _check_used(self) -> None:
+        for name, span in self._used:
+            if len(self.mistakes) >= MOST_MISTAKES:
+                return
+            # A name with a colon may be an agent of another host's files.
+            if name not in self._agents and ":" not in name:
+                self._mistake(
+                    f"expected an agent of this file, found {_quoted(name)}",
+                    span,
+                    closest(name, self._agents) or f"define it: `agent {visible(name)} {{ … }}`",
+                )
+
+    def _check_once(self, nodes: Iterable[Any]) -> None:
+        first: dict[type, Span] = {}
+        for node in nodes:
+            if isinstance(node, Trust | Limit | Inherit):
+                seen = first.setdefault(type(node), node.span)
+                if seen is not node.span:
+                    word = type(node).__name__.lower()
+                    self._mistake(
+                        f"expected one `{word}` in an agent, found a second (the first is on line "
+                        f"{seen.place.line})",
+                        node.span,
+                        "write the bounds in one: `limit depth 2, turns 20`"
+                        if word == "limit"
+                        else "remove one of the two",
+                    )
+
+    def _check_expected(self, nodes: Iterable[Any]) -> None:
+        above: object = None
+        for node in nodes:
+            if isinstance(node, Expect) and not isinstance(above, Grant | Expect):
+                self._mistake(
+                    "expected rules right above `expect`, found none",
+                    node.span,
+                    "write it below the `allow`, `ask` or `deny` that it is an example of",
+                )
+            if not isinstance(node, Comment):
+                above = node
+
+    # --- places
+
+    def _mistake(self, message: str, span: Span, help: str = "") -> None:
+        self.mistakes.append(PolicyError(message, span, help=help))
+
+    def _at(self, token: _Token) -> Span:
+        return Span(self.source, token.start_pos, token.end_pos)
+
+    def _span(self, first: _Token, last: _Token) -> Span:
+        return Span(self.source, first.start_pos, last.end_pos)
+
+    def _till(self, first: _Token, matchers: tuple[Matcher, ...]) -> Span:
+        return Span(self.source, first.start_pos, matchers[-1].span.end)
+
+
+_EFFECTS: Final = {effect.value: effect for effect in Effect}
+
+
+def _quoted(text: str) -> str:
+    return f"`{visible(text if len(text) <= 60 else text[:59] + '…')}`"

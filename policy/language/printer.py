@@ -1,0 +1,198 @@
+"""Tree to text: the canonical form of our own notation.
+
+Four spaces inside braces, what a statement says in one column, a blank line
+between the statements of a file, comments where they were. Printing parses
+back to an equal tree, and printing that changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, assert_never
+
+from policy.language.mistakes import WORDS
+from policy.language.spelling import is_bare_name
+from policy.language.syntax import (
+    Agent,
+    Comment,
+    Comments,
+    Delegate,
+    Document,
+    Expect,
+    Grant,
+    Inherit,
+    Limit,
+    Matcher,
+    Never,
+    Root,
+    Statement,
+    Test,
+    Trust,
+)
+
+__all__ = ["print_document", "print_matcher", "print_name"]
+
+_WIDTH: Final = 100
+_INDENT: Final = "    "
+_COLUMN: Final = len("delegate") + 2
+
+
+def print_document(document: Document) -> str:
+    """Return *document* in canonical form, ending in a line break."""
+    lines: list[str] = []
+    apart = False  # whether a statement stands before, to be set off by a blank line
+    for node in document.body:
+        if isinstance(node, Comment):
+            if node.trailing and apart:
+                lines[-1] += _trailing(node)
+                continue
+            printed = [_own_line(node)]
+        else:
+            printed = _top(node)
+        if apart:
+            lines.append("")
+        lines += printed
+        apart = not isinstance(node, Comment)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def print_matcher(matcher: Matcher) -> str:
+    r"""Return *matcher* as our notation spells it: in one line, parentheses in pairs.
+
+    ``str(matcher)`` is what a host's file holds, in which nothing is escaped.
+    """
+    tool = f'"{matcher.tool}"' if matcher.tool in WORDS else matcher.tool
+    return tool if matcher.specifier is None else f"{tool}({_escaped(matcher.specifier.text)})"
+
+
+def print_name(name: str) -> str:
+    """Return *name* as our notation spells it, in quotes where it needs them."""
+    if is_bare_name(name) and name not in WORDS:
+        return name
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _top(node: Agent | Root | Test | Never) -> list[str]:
+    match node:
+        case Root(name=name):
+            return [f"root {print_name(name)}"]
+        case Agent(name=name, body=body):
+            return _block(f"agent {print_name(name)}", body)
+        case Test(chain=chain, body=body):
+            return _block(f"test {' > '.join(map(print_name, chain))}", body)
+        case Never(chain=chain, matchers=matchers, comments=comments):
+            links = (link if link in {"*", "**"} else print_name(link) for link in chain)
+            head = f"never {' > '.join(links)}: "
+            return _listed(head, _INDENT, map(print_matcher, matchers), comments)
+        case _:
+            assert_never(node)
+
+
+def _block(head: str, body: Sequence[Statement]) -> list[str]:
+    if not body:
+        return [f"{head} {{}}"]
+    lines = [f"{head} {{"]
+    takes_comment = True
+    for node in body:
+        if isinstance(node, Comment) and node.trailing and takes_comment:
+            lines[-1] += _trailing(node)
+        else:
+            lines += _statement(node)
+        takes_comment = not isinstance(node, Comment)
+    return [*lines, "}"]
+
+
+def _statement(node: Statement) -> list[str]:
+    match node:
+        case Grant(effect=effect, matchers=matchers, comments=comments):
+            return _said(effect.value, map(print_matcher, matchers), comments)
+        case Expect(effect=effect, matchers=matchers, comments=comments):
+            head = f"{_INDENT}{'expect'.ljust(_COLUMN)}{effect} "
+            return _listed(head, " " * len(head), map(print_matcher, matchers), comments)
+        case Delegate(matchers=matchers, comments=comments):
+            return _said("delegate", map(print_matcher, matchers), comments)
+        case Limit(bounds=bounds, comments=comments):
+            return _said("limit", (f"{name} {bound}" for name, bound in bounds), comments)
+        case Trust(level=level):
+            return _said("trust", [print_name(level)])
+        case Inherit():
+            return [f"{_INDENT}inherit"]
+        case Comment():
+            return [_INDENT + _own_line(node)]
+        case _:
+            assert_never(node)
+
+
+def _said(word: str, entries: Iterable[str], comments: Comments = ()) -> list[str]:
+    head = _INDENT + word.ljust(_COLUMN)
+    return _listed(head, " " * len(head), entries, comments)
+
+
+def _listed(head: str, indent: str, entries: Iterable[str], comments: Comments) -> list[str]:
+    """Return the lines of a list, filled, or an entry a line if it has comments."""
+    texts = list(entries)
+    if comments:
+        return _commented(head, indent, texts, comments)
+    lines, line = [], head + texts[0]
+    for text in texts[1:]:
+        if len(line) + len(text) + 3 > _WIDTH:  # the blank and a comma on either side
+            lines.append(line + ",")
+            line = indent + text
+        else:
+            line += ", " + text
+    return [*lines, line]
+
+
+def _commented(head: str, indent: str, texts: list[str], comments: Comments) -> list[str]:
+    after: dict[int, list[Comment]] = {}
+    for entries, comment in comments:
+        after.setdefault(entries, []).append(comment)
+    lines: list[str] = []
+    for number, text in enumerate(texts, 1):
+        lines.append((indent if lines else head) + text + ("," if number < len(texts) else ""))
+        for place, comment in enumerate(after.get(number, ())):
+            if comment.trailing and place == 0:
+                lines[-1] += _trailing(comment)
+            else:
+                lines.append(indent + _own_line(comment))
+    return lines
+
+
+def _own_line(comment: Comment) -> str:
+    # `#!` and `##` keep their shape.
+    gap = "" if comment.text.startswith(("#", "!")) or not comment.text else " "
+    return f"#{gap}{comment.text}"
+
+
+def _trailing(comment: Comment) -> str:
+    return "  " + _own_line(comment)
+
+
+def _escaped(text: str) -> str:
+    """Return *text* so that it stands on one line and its parentheses balance."""
+    alone = _without_partner(text)
+    if not alone and "\\" not in text and "\n" not in text:
+        return text
+    pieces = []
+    for at, char in enumerate(text):
+        following = text[at + 1 : at + 2]
+        if char == "\n":
+            pieces.append("\\n")
+        elif at in alone or (char == "\\" and (not following or following in "()n\\\n")):
+            pieces.append("\\" + char)
+        else:
+            pieces.append(char)
+    return "".join(pieces)
+
+
+def _without_partner(text: str) -> set[int]:
+    opened: list[int] = []
+    alone = set()
+    for at, char in enumerate(text):
+        if char == "(":
+            opened.append(at)
+        elif char == ")" and opened:
+            opened.pop()
+        elif char == ")":
+            alone.add(at)
+    return alone.union(opened)

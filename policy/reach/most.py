@@ -1,0 +1,301 @@
+"""What an agent may do at most, over all its positions, as a short list of patterns.
+
+Every position is a meet of ordered lists, and what an agent may do at most is the
+join of its positions. To write that down, the patterns of all lists are taken
+together, with whatever two of them share and neither contains: then every call
+has a narrowest pattern, all that decides it contains that one, and so one
+decision of each position holds for all calls of which it is the narrowest. What
+is told is each pattern whose effect differs from that of the next wider ones: of
+the patterns that match a call the narrowest holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+import attrs
+
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.lookup import Lookup
+from policy.patterns.members import members
+from policy.patterns.pattern import Kind, Meet, Pattern, freeze, is_stars, named
+from policy.patterns.search import fresh_character
+from policy.patterns.tokens import Gap, OneOf, Token
+from policy.reach.privileges import privileges
+from policy.row import Row
+from policy.table import Table
+
+__all__ = ["MANY_PATTERNS", "OTHER_ARGUMENTS", "OVERLAPPING", "AtMost", "Grant", "at_most"]
+
+MANY_PATTERNS = "there are more patterns than are taken together"
+OTHER_ARGUMENTS = "some rules look at further arguments"
+OVERLAPPING = "what two patterns share cannot be written as a pattern"
+
+# Patterns of one tool that are taken together.
+_PATTERNS = 150
+
+
+@attrs.frozen
+class Grant:
+    """What some calls of a tool get at most.
+
+    Attributes:
+        effect: the greatest of all positions.
+        rule: the calls; "" is those that no other pattern of the tool matches.
+        position: the number of the first that has it.
+        reason: why, where that is the default of a list.
+        patterns: what matches the calls; nothing for all other calls.
+
+    """
+
+    effect: Effect
+    rule: str
+    position: int
+    reason: Reason | None = None
+    patterns: tuple[Pattern, ...] = attrs.field(default=(), repr=False)
+
+
+@attrs.frozen
+class AtMost:
+    """What an agent may do at most with one tool.
+
+    Attributes:
+        tool: its name.
+        glob: the pattern over names of which *tool* is an instance, or "".
+        grants: the narrowest that matches a call holds; the last is of all other calls.
+        why: why this is not exact; nothing where it is.
+
+    """
+
+    tool: str
+    glob: str
+    grants: tuple[Grant, ...]
+    why: tuple[str, ...] = ()
+
+
+# What is granted is told first.
+_RANKS = {Effect.ALLOW: 0, Effect.ASK: 1, Effect.DENY: 2}
+
+
+def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
+    """Return what an agent at one of *positions* may do at most, by tool."""
+    tools: dict[str, str] = {}
+    for table in positions:
+        for privilege in privileges(table):
+            tools.setdefault(privilege.tool, privilege.glob)
+    return tuple(
+        _told(_Asked.of(tool, glob, [table.lookup(tool) for table in positions]))
+        for tool, glob in tools.items()
+    )
+
+
+@attrs.frozen
+class _Asked:
+    """A tool and what is said of it, by which agents and projects that say the same are alike."""
+
+    tool: str
+    glob: str
+    said: object
+    lookups: tuple[Lookup, ...] = attrs.field(eq=False)
+
+    @classmethod
+    def of(cls, tool: str, glob: str, lookups: Sequence[Lookup]) -> _Asked:
+        said = tuple(
+            (
+                lookup.floor,
+                None if lookup.constant is None else lookup.constant.reason,
+                tuple(
+                    (
+                        tuple((e.pattern, e.field, e.effect, e.rule) for e in row.entries),
+                        row.default.effect,
+                        row.default.reason,
+                    )
+                    for row, _ in lookup.rows
+                ),
+            )
+            for lookup in lookups
+        )
+        return cls(tool, glob, said, tuple(lookups))
+
+
+@lru_cache(maxsize=1024)
+def _told(asked: _Asked) -> AtMost:
+    return _Tool(asked.tool, asked.lookups).told(asked.glob)
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_within(narrow: Pattern, wide: Pattern) -> bool:
+    return narrow <= wide
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_shared(one: Pattern, other: Pattern) -> bool:
+    return not Meet.of(one, other).is_empty()
+
+
+class _Tool:
+    def __init__(self, tool: str, positions: Sequence[Lookup]) -> None:
+        self.tool = tool
+        self.positions = positions
+        self.why: dict[str, None] = {}
+        self.rules: dict[Pattern, str] = {}
+        for row in self._rows():
+            for entry in row.entries:
+                if entry.field:
+                    self.why[OTHER_ARGUMENTS] = None
+                elif entry.pattern is not None:
+                    self.rules.setdefault(entry.pattern, entry.rule or self._shown(entry.pattern))
+        self.fresh = fresh_character(named(self.rules))
+        self._wider: dict[Pattern, frozenset[Pattern]] = {}
+
+    def told(self, glob: str) -> AtMost:
+        """Return what is to be told of the tool."""
+        rest = self._best(None)
+        if len({pattern.kind for pattern in self.rules}) > 1 or len(self.rules) > _PATTERNS:
+            self.why[MANY_PATTERNS] = None
+            return AtMost(self.tool, glob, (rest,), tuple(self.why))
+        try:
+            self._close()
+            self._wider = {pattern: self._containing(pattern) for pattern in self.rules}
+        except OverflowError:
+            self.why[MANY_PATTERNS] = None
+            return AtMost(self.tool, glob, (rest,), tuple(self.why))
+        best = {pattern: self._best(pattern) for pattern in self.rules}
+        grants: dict[object, Grant] = {}
+        for pattern, found in best.items():
+            grant = found
+            if all(other.effect is grant.effect for other in self._next(pattern, best, rest)):
+                continue
+            named_so = [other for other in self.rules if self.rules[other] == grant.rule]
+            if any(best[other].effect is not grant.effect for other in named_so):
+                # One rule stands for several patterns, and only some of them get this.
+                grant = attrs.evolve(grant, rule=self._shown(pattern))
+            key = (grant.effect, grant.rule)
+            known = grants.get(key, attrs.evolve(grant, patterns=()))
+            grants[key] = attrs.evolve(known, patterns=(*known.patterns, pattern))
+        ranked = sorted(grants.values(), key=lambda grant: (_RANKS[grant.effect], grant.rule))
+        if self._is_ambiguous(ranked):
+            self.why[OVERLAPPING] = None
+        return AtMost(self.tool, glob, (*ranked, rest), tuple(self.why))
+
+    def _rows(self) -> Iterator[Row]:
+        for lookup in self.positions:
+            yield from (row for row, _ in lookup.rows)
+
+    def _shown(self, pattern: Pattern) -> str:
+        return f"{self.tool}({''.join(map(_plain, pattern.tokens)) or pattern})"
+
+    def _close(self) -> None:
+        """Add what patterns share, as far as other rules match it than match one of them."""
+        originals = list(self.rules)
+        matching: dict[Pattern, frozenset[Pattern]] = {}
+        waiting = list(self.rules)
+        while waiting:
+            pattern = waiting.pop(0)
+            mine = frozenset(each for each in originals if self._contains(each, pattern))
+            for other, theirs in matching.items():
+                if mine <= theirs or theirs <= mine or not _may_meet(pattern, other):
+                    continue
+                for shared in self._shared(pattern, other):
+                    if shared not in self.rules:
+                        self.rules[shared] = self._shown(shared)
+                        waiting.append(shared)
+                        if len(self.rules) > _PATTERNS:
+                            raise OverflowError(MANY_PATTERNS)
+            matching[pattern] = mine
+
+    def _shared(self, one: Pattern, other: Pattern) -> Iterable[Pattern]:
+        """Yield what both match, where neither contains the other."""
+        if is_stars(one) and is_stars(other):
+            for text in members([freeze(one, self.fresh), freeze(other, self.fresh)], self.fresh):
+                pieces: list[str | Gap] = []
+                for piece in text.split(self.fresh):
+                    pieces += [piece, Gap.ANY] if piece else [Gap.ANY]
+                yield Pattern.of(one.kind, pieces[:-1])
+        elif _is_shared(one, other):
+            self.why[OVERLAPPING] = None
+
+    def _is_ambiguous(self, told: Iterable[Grant]) -> bool:
+        """Return whether some calls have two narrowest patterns that get different effects."""
+        pairs = combinations([(p, g.effect) for g in told for p in g.patterns], 2)
+        return any(
+            effect is not another
+            and _may_meet(one, other)
+            and not self._contains(one, other)
+            and not self._contains(other, one)
+            and any(
+                not any(self._contains(inner, shared) for inner in self._within(one, other))
+                for shared in self._shared(one, other)
+            )
+            for (one, effect), (other, another) in pairs
+        )
+
+    def _within(self, one: Pattern, other: Pattern) -> Iterator[Pattern]:
+        for inner in self.rules:
+            if {one, other} <= self._wider[inner]:
+                yield inner
+
+    def _contains(self, wide: Pattern, narrow: Pattern) -> bool:
+        if wide == narrow:
+            return True
+        if is_stars(wide) and is_stars(narrow):
+            frozen = freeze(narrow, self.fresh)
+            return frozen.startswith(_start(wide)) and wide.matches(frozen)
+        return _is_within(narrow, wide)
+
+    def _containing(self, pattern: Pattern) -> frozenset[Pattern]:
+        return frozenset(
+            other for other in self.rules if other != pattern and self._contains(other, pattern)
+        )
+
+    def _next(self, pattern: Pattern, best: dict[Pattern, Grant], rest: Grant) -> Iterator[Grant]:
+        """Yield what the next wider patterns around *pattern* get, or else all other calls."""
+        wider = self._wider[pattern]
+        if not wider:
+            yield rest
+        for other in wider:
+            if not any(self._wider[between] >= {other} for between in wider - {other}):
+                yield best[other]
+
+    def _best(self, pattern: Pattern | None) -> Grant:
+        """Return what calls get of which *pattern* is the narrowest; None is no pattern."""
+        rule = "" if pattern is None else self.rules[pattern]
+        grants = []
+        for number, lookup in enumerate(self.positions):
+            told: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
+            if lookup.constant is not None:
+                told = [(lookup.constant.effect, lookup.constant.reason)]
+            told += [self._of_row(row, pattern) for row, _ in lookup.rows]
+            effect, reason = min(told, key=lambda pair: pair[0])
+            grants.append(Grant(effect, rule, number, reason))
+        return max(grants, key=lambda grant: grant.effect)
+
+    def _of_row(self, row: Row, pattern: Pattern | None) -> tuple[Effect, Reason | None]:
+        if pattern is not None:
+            matching = {pattern, *self._wider[pattern]}
+            for entry in row.entries:
+                if not entry.field and entry.pattern in matching:
+                    return entry.effect, None
+        return row.default.effect, row.default.reason
+
+
+def _plain(token: Token) -> str:
+    """Return a token as people write it: a letter of either case is that letter."""
+    if isinstance(token, OneOf) and not token.negated:
+        letters = {letter.casefold() for letter in token.characters}
+        if len(letters) == 1:
+            return letters.pop()
+    return str(Pattern.of(Kind.TEXT, [token]))
+
+
+def _start(pattern: Pattern) -> str:
+    first = pattern.tokens[0] if pattern.tokens else ""
+    return first if isinstance(first, str) else ""
+
+
+def _may_meet(one: Pattern, other: Pattern) -> bool:
+    first, second = _start(one), _start(other)
+    return first.startswith(second) or second.startswith(first)

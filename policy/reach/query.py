@@ -1,0 +1,194 @@
+"""Who can make a call that a matcher matches, over all agents and chains.
+
+An agent can when denying those calls would take something away from it: that
+is one comparison, exact and with a witness (`Table.differences`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from policy.chain import Chain
+from policy.comparison.compare import Comparison, Difference
+from policy.compile import compile_policy
+from policy.decision import Decision, Reason
+from policy.dialect import Dialect
+from policy.effect import Effect
+from policy.language.syntax import Matcher, Policy
+from policy.project import Project
+from policy.reach.asked import dialect_of, matching, semantics
+from policy.reach.worklist import MANY_POSITIONS, reach
+from policy.table import Table
+from policy.telling import told
+from policy.workspace import Workspace
+
+__all__ = ["READINGS", "Answer", "Excess", "Query", "exceeds", "query", "taken"]
+
+READINGS = ("attenuated", "enforced")
+
+
+@attrs.frozen
+class Answer:
+    """An agent that can make such a call.
+
+    Attributes:
+        project: where, as `Project.title`.
+        reading: ``attenuated`` or ``enforced``.
+        chain: the shortest chain with the greatest effect.
+        tool: of the witness.
+        call: its arguments.
+        decision: what the witness gets: effect, reasons, links.
+
+    """
+
+    project: str
+    reading: str
+    chain: tuple[str, ...]
+    tool: str
+    call: dict[str, object] = attrs.field(eq=False)
+    decision: Decision
+
+    @property
+    def agent(self) -> str:
+        """Who can."""
+        return self.chain[-1]
+
+
+@attrs.frozen
+class Query:
+    """Who can, and who cannot.
+
+    Attributes:
+        answers: who can, an answer for each agent and reading.
+        without: who cannot: project, reading, agent; agents that no chain
+            reaches are among them.
+        why: why some of the others may be able to; nothing where none is.
+
+    """
+
+    answers: tuple[Answer, ...]
+    without: tuple[tuple[str, str, str], ...]
+    why: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether all others really cannot."""
+        return not self.why
+
+
+def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = READINGS) -> Query:
+    """Return who can make a call that *matcher* matches.
+
+    Raises:
+        PolicyError: the matcher can match no call.
+
+    """
+    answers: list[Answer] = []
+    without: list[tuple[str, str, str]] = []
+    why: dict[str, None] = {}
+    for project in workspace.projects:
+        denied = matching(matcher, _dialect(project))
+        for reading in readings:
+            found = reach(project, project.reading(reading))
+            known: dict[object, Comparison] = {}
+            for agent in dict.fromkeys([*project.starts, *project.agents, *found.chains]):
+                granted: list[Answer] = []
+                for chain in found.chains.get(agent, ()):
+                    key = chain.table.use.sets
+                    if key not in known:
+                        known[key] = taken(chain.table, denied)
+                    why.update(dict.fromkeys(known[key].why))
+                    granted += _answers(project, reading, chain, known[key])
+                # The first of the greatest effect: chains come shortest first.
+                best = max(granted, key=lambda answer: answer.decision.effect, default=None)
+                if best is not None:
+                    answers.append(best)
+                else:
+                    without.append((project.title, reading, agent))
+                if agent in found.most and (best is None or best.decision.effect < Effect.ALLOW):
+                    # What is refused at most is refused to every chain.
+                    at_most = taken(found.most[agent], denied)
+                    why.update(dict.fromkeys(at_most.why))
+                    if at_most.differences:
+                        why[MANY_POSITIONS] = None
+    return Query(tuple(answers), tuple(without), tuple(why))
+
+
+def _dialect(project: Project) -> Dialect:
+    return dialect_of(entry.declared for entry in project.agents.values())
+
+
+def taken(table: Table, denied: Table) -> Comparison:
+    """Return what *table* grants of the calls that *denied* denies."""
+    comparison = table.differences(table & denied)
+    found = told(comparison.differences, table, denied)
+    # What only cannot be read any more, or is asked for, is no call that was asked about.
+    denied_now = (
+        each
+        for each in found
+        if each.after.effect is Effect.DENY and each.after.reason is Reason.RULE
+    )
+    return attrs.evolve(comparison, differences=tuple(denied_now))
+
+
+def _answers(project: Project, reading: str, chain: Chain, known: Comparison) -> Iterator[Answer]:
+    for found in known.differences:
+        decision = chain.decide(found.tool, found.call)
+        if decision.effect is not Effect.DENY:
+            yield Answer(project.title, reading, chain.names, found.tool, found.call, decision)
+
+
+@attrs.frozen
+class Excess:
+    """A call that a chain grants beyond a maximum.
+
+    Attributes:
+        project: where, as `Project.title`.
+        reading: ``attenuated`` or ``enforced``.
+        chain: the shortest chain it concerns.
+        difference: the witness; *before* is what the maximum leaves of it.
+
+    """
+
+    project: str
+    reading: str
+    chain: tuple[str, ...]
+    difference: Difference
+
+
+def exceeds(
+    workspace: Workspace, maximum: Policy, *, readings: Iterable[str] = READINGS
+) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
+    """Return what agents are granted beyond *maximum*, and why there may be more.
+
+    Raises:
+        PolicyError: a rule of the maximum can match no call.
+
+    """
+    found: dict[object, Excess] = {}
+    why: dict[str, None] = {}
+    for project in workspace.projects:
+        most = Table(compile_policy(maximum, semantics(_dialect(project)), root=True).use)
+        for reading in readings:
+            positions = reach(project, project.reading(reading))
+            for table in positions.most.values():
+                beyond = (table & most).differences(table)
+                why.update(dict.fromkeys(beyond.why))
+                if any(each.widened for each in beyond.differences):
+                    why[MANY_POSITIONS] = None
+            known: set[object] = set()
+            chains = [chain for chains in positions.chains.values() for chain in chains]
+            for chain in sorted(chains, key=lambda chain: (len(chain.names), chain.names)):
+                if chain.table.use.sets in known:
+                    continue
+                known.add(chain.table.use.sets)
+                comparison = (chain.table & most).differences(chain.table)
+                why.update(dict.fromkeys(comparison.why))
+                for each in told(comparison.differences, chain.table, most):
+                    if each.widened:
+                        key = (project.title, reading, chain.names[-1], each.tool, str(each.call))
+                        excess = Excess(project.title, reading, chain.names, each)
+                        found.setdefault(key, excess)
+    return tuple(found.values()), tuple(why)

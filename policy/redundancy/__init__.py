@@ -1,0 +1,1 @@
+"""Which rules of a table decide anything, and which only because of their place."""

@@ -1,0 +1,198 @@
+"""The words of a shell command, read from the tree of a grammar (`policy.shell.bash`)."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final
+
+from policy import limits
+from policy.shell.words import FOLDERS, Script, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from policy.dialect import Shell
+
+__all__ = ["WordReader"]
+
+_ESCAPE: Final = re.compile(r"\\(\n|.)", re.DOTALL)
+_QUOTED_ESCAPE: Final = re.compile(r'\\([$`"\\\n])')
+_UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
+_NUMBERS: Final = re.compile(
+    r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
+)
+_BRACES: Final = re.compile(r"\{[^{}]*(?:,|\.\.)")
+
+
+class WordReader(ABC):
+    """Reads words into a script; whoever reads statements derives from it.
+
+    Its methods never raise, and their depth is bounded.
+    """
+
+    def __init__(self, source: bytes, shell: Shell) -> None:
+        self.source = source
+        self.shell = shell
+        self.script = Script()
+        self.variables: dict[str, str] = {}
+        self.inside = 0  # statements that hold others
+        self._put_in = False  # into a word: what nobody knows
+
+    def text_of(self, node: Node) -> str:
+        """Return what was written."""
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "surrogatepass")
+
+    @abstractmethod
+    def statement(self, node: Node, depth: int) -> None:
+        """Read a statement and all that it holds."""
+
+    def word(self, node: Node, depth: int) -> Word:
+        """Return a word; commands that are substituted in it become commands before it."""
+        word = Word(self.text_of(node))
+        if depth > limits.NESTING:
+            self.script.opaque = self.script.unread = True
+            word.literal = word.known = False
+            return word
+        first = len(self.script.commands)
+        pieces: list[str] = []
+        self._piece(node, word, pieces, depth)
+        word.plain = "".join(pieces)
+        word.inner = (first, len(self.script.commands))
+        if not word.literal and self.shell.control:
+            self._put_in = False
+            word.vetted = self._is_vetted(node, word) and not (
+                self._put_in and word.plain.startswith("-")
+            )
+        return word
+
+    def _piece(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
+        kind, text = node.type, self.text_of(node)
+        if kind == "raw_string":
+            pieces.append(text[1:-1])
+        elif kind == "string":
+            self._string(node, word, pieces, depth)
+        elif kind == "concatenation":
+            for child in node.children:
+                self._piece(child, word, pieces, depth + 1)
+            if _BRACES.search(text):
+                word.literal = word.known = False
+        elif kind == "simple_expansion":
+            self._variable(text[1:], word, pieces, quoted=text == "$HOME" and not any(pieces))
+        elif kind in ("word", "number", "regex", "extglob_pattern") or (
+            not node.is_named and not node.children
+        ):
+            word.glob |= bool(_UNQUOTED_GLOB.search(text))
+            word.literal &= kind != "$"
+            if kind == "number" and node.children:
+                word.literal = word.known = False
+            pieces.append(_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
+        elif kind == "ansi_c_string":
+            word.literal = word.known = False
+            pieces.append(text[2:-1])
+        elif kind in ("variable_name", "special_variable_name", "test_operator", "file_descriptor"):
+            pieces.append(text)
+        else:
+            word.literal = word.known = False
+            pieces.append(text)
+            self.substitutions(node, depth)
+
+    def _string(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
+        position = node.start_byte + 1
+        for child in node.named_children:
+            if child.type == "string_content":
+                continue
+            self._quoted(position, child.start_byte, pieces)
+            position = child.end_byte
+            if child.type == "simple_expansion":
+                self._variable(self.text_of(child)[1:], word, pieces, quoted=not any(pieces))
+            else:
+                word.literal = word.known = False
+                pieces.append(self.text_of(child))
+                self.substitutions(child, depth + 1)
+        self._quoted(position, node.end_byte - 1, pieces)
+
+    def _quoted(self, start: int, end: int, pieces: list[str]) -> None:
+        text = self.source[start:end].decode("utf-8", "surrogatepass")
+        pieces.append(_QUOTED_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
+
+    def _variable(self, name: str, word: Word, pieces: list[str], *, quoted: bool) -> None:
+        value = self.variables.get(name)
+        folder = FOLDERS.get(name) if quoted else None
+        if value is None and folder is not None:
+            value = folder
+            word.literal &= name == "HOME"
+        else:
+            word.literal = False
+        word.known &= value is not None
+        pieces.append("$" + name if value is None else value)
+
+    def substitutions(self, node: Node, depth: int) -> None:
+        """Read the commands of every substitution below *node*, which stands in a word."""
+        if depth > limits.NESTING:
+            self.script.opaque = self.script.unread = True
+        elif node.type in ("command_substitution", "process_substitution"):
+            self.inside += 1
+            for child in node.children:
+                if child.is_named:
+                    self.statement(child, depth + 1)
+                elif child.type in ("&", ";"):
+                    self.script.opaque = True
+            self.inside -= 1
+        else:
+            for child in node.named_children:
+                self.substitutions(child, depth + 1)
+
+    def _is_vetted(self, node: Node, word: Word) -> bool:
+        """Whether the host takes a word that it cannot know: a text with something put in."""
+        kind = node.type
+        if kind == "concatenation":
+            return not _BRACES.search(self.text_of(node)) and all(
+                self._is_vetted(child, word) for child in node.children
+            )
+        if kind == "string":
+            return self._is_vetted_text(node)
+        if kind == "simple_expansion":
+            return self.text_of(node) == "$HOME"
+        if kind == "arithmetic_expansion":
+            self._put_in = True
+            return self._is_number(node)
+        return kind in ("word", "number", "raw_string", "variable_name", "test_operator")
+
+    def _is_vetted_text(self, node: Node) -> bool:
+        """Whether quoted text has two characters of its own beside what is put in."""
+        own, put_in = len(self.text_of(node)) - 2, False
+        for child in node.named_children:
+            text = self.text_of(child)
+            if child.type == "string_content" or text == "$HOME":
+                own += 2 * (text == "$HOME")
+                continue
+            own -= len(text)
+            if child.type == "simple_expansion":
+                put_in = True
+                if text[1:] not in self.shell.texts:
+                    return False
+            elif child.type == "arithmetic_expansion":
+                put_in = True
+                if not self._is_number(child):
+                    return False
+            elif child.type == "command_substitution":
+                if self._is_document(child):
+                    own += 2
+                else:
+                    put_in = True
+            else:
+                return False
+        self._put_in |= put_in
+        return own >= 2 or not put_in
+
+    def _is_number(self, node: Node) -> bool:
+        """Whether arithmetic has numbers and operators only."""
+        return _NUMBERS.fullmatch(self.text_of(node)) is not None
+
+    def _is_document(self, node: Node) -> bool:
+        """Whether it is ``$(cat <<'E'``, a text and ``E)``: quoted in another way."""
+        if node.named_child_count != 1 or node.named_children[0].type != "redirected_statement":
+            return False
+        text = self.text_of(node)
+        return re.match(r"\$\(\s*cat\s*<<\s*['\"]", text) is not None

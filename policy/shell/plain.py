@@ -1,0 +1,101 @@
+"""A command of plain words and operators, read by one expression.
+
+Most commands are: `git add . && git commit -m 'x' 2>&1 | tail -5`. Whatever has
+more (an expansion, an escape, a group, a keyword) is left to those who read it
+at length.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from policy.shell.readings import KEYWORDS
+from policy.shell.words import Script, Target, Word
+
+__all__ = ["read_plain"]
+
+_LETTERS: Final = r"A-Za-z0-9_./:@%+,\-"
+_GLOBS: Final = r"A-Za-z0-9_./:@%+,^~*?\-"
+_END: Final = r"(?=[ \t;|&<>\n]|\Z)"
+
+# What is quoted holds nothing that a shell acts on.
+_TOKEN: Final = re.compile(
+    rf"""[ \t]*(?:
+    ([0-9]*>&[0-9]+|[0-9]*(?:>>|>\|?|<|&>>?)[ ]?/dev/null){_END}
+    |[0-9]*(&?>>?|>\||<)[ ]?([{_LETTERS}][{_LETTERS}=]*+){_END}
+    |([{_LETTERS}][{_LETTERS}=]*+){_END}
+    |((?:[{_GLOBS}]|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")(?:[{_GLOBS}=]++|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")*+){_END}
+    |(&&|\|\||\|&|\||;(?![;&])|\n)
+    )""",
+    re.VERBOSE,
+)
+_FILE, _PLAIN, _QUOTED, _OPERATOR = 3, 4, 5, 6
+_NOT_FIRST: Final = KEYWORDS | {"[[", "["}
+
+
+def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over five kinds
+    """Return what a command of plain words and operators consists of; None for any other."""
+    words: list[Word] = []
+    commands = [words]
+    targets: list[Target] = []
+    led: set[int] = set()
+    position, operator = 0, ""
+    redirected = swallowed = False
+    text = text.strip(" \t\n")
+    length, match_at = len(text), _TOKEN.match
+    while position < length:
+        match = match_at(text, position)
+        if match is None:
+            return None
+        position, kind = match.end(), match.lastindex
+        swallowed |= redirected and kind in (_PLAIN, _QUOTED)
+        if kind == _PLAIN:
+            raw = match[4]
+            if not words and raw in _NOT_FIRST:
+                return None
+            words.append(Word(raw, raw))
+        elif kind == _QUOTED:
+            raw = match[5]
+            words.append(_quoted(raw))
+            if words[0].plain in _NOT_FIRST:
+                return None
+        elif kind == _OPERATOR:
+            if not words and (match[6] != "\n" or operator in ("|", "|&")):
+                return None  # nothing to join
+            operator = match[6] if words or match[6] != "\n" else operator
+            redirected = False
+            if words:
+                words = []
+                commands.append(words)
+        else:
+            redirected |= bool(words)
+            if not words:
+                led.add(len(commands) - 1)
+            if kind == _FILE:
+                targets.append(Target(match[3], writes=">" in match[2]))
+    if not words:
+        if operator != ";":
+            return None
+        commands.pop()
+    if not commands:
+        return None
+    return Script(commands, targets, led=led, swallowed=swallowed)
+
+
+def _quoted(raw: str) -> Word:
+    if "'" not in raw and '"' not in raw:
+        return Word(raw, raw, glob="*" in raw or "?" in raw)
+    plain, glob, quote = [], False, ""
+    for character in raw:
+        if quote:
+            if character == quote:
+                quote = ""
+            else:
+                plain.append(character)
+        elif character in "'\"":
+            quote = character
+        else:
+            glob |= character in "*?"
+            plain.append(character)
+    return Word(raw, "".join(plain), glob=glob)

@@ -1,0 +1,297 @@
+"""What a program does with its arguments, by what its host knows of it.
+
+A `Program` is data (`policy.dialect`); this module applies it to the words of
+one command. It answers two questions: does the command run where no rule
+speaks of it, and which files does it open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import attrs
+
+from policy.dialect import Files, Program, Shell
+from policy.shell.words import Word
+
+__all__ = ["Examined", "Opened", "examine", "is_indirect"]
+
+
+@attrs.frozen
+class Opened:
+    """A file a program opens.
+
+    Attributes:
+        name: its name; None when it is not a literal.
+        tool: the tool that this is a call of.
+        guarded: whether no rule may allow it.
+    """
+
+    name: str | None
+    tool: str
+    guarded: bool = False
+
+
+@attrs.frozen
+class Examined:
+    """What is known of a command.
+
+    Attributes:
+        harmless: whether it runs where no rule speaks of it.
+        opened: the files it names.
+        moves: whether it changes the folder of what follows.
+        stays: whether it must not follow such a change.
+        direct: whether it is harmless without anything before it only.
+        relative: whether it reads a file by a name that depends on the folder it runs in.
+        shadowed: whether it reads files that a rule which denies could mean, by names
+            that are not known.
+    """
+
+    harmless: bool = False
+    opened: tuple[Opened, ...] = ()
+    moves: bool = False
+    stays: bool = False
+    direct: bool = False
+    relative: bool = False
+    shadowed: bool = False
+
+
+def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
+    """Return what is known of the command that *words* are; None if nothing is."""
+    program = shell.programs.known.get(words[0].plain)
+    if program is None:
+        return None
+    rest, stays = list(words[1:]), program.stays
+    while rest and rest[0].plain in program.subcommands:
+        program = program.subcommands[rest[0].plain]
+        rest = rest[1:]
+    known = _known(program, rest, shell)
+    if program.subcommands and rest and not rest[0].plain.startswith("-"):
+        known = attrs.evolve(known, harmless=False)  # a subcommand that is not known
+    return attrs.evolve(known, stays=True) if stays and not known.stays else known
+
+
+def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
+    given = _split(program, rest)
+    if program.runs:
+        inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
+        shadowed = inner is not None and _reads_more(inner, given.operands[1:])
+        harmless = given.known and (not given.operands or bool(inner and inner.piped))
+        return Examined(harmless, shadowed=shadowed)
+    opened = _opened(program, rest, given, shell)
+    if program.moves and not rest and shell.reads:
+        opened = (Opened("~", shell.reads),)
+    moves = program.moves and not _stays(rest, shell)
+    return Examined(
+        _harmless(program, rest, given)
+        or any(_harmless(form, rest, _split(form, rest)) for form in program.forms),
+        opened,
+        moves,
+        stays=program.stays,
+        direct=program.direct,
+        relative=not program.moves and _is_relative(program, opened, given, shell),
+    )
+
+
+def _reads_more(inner: Program, rest: list[Word]) -> bool:
+    """Whether a program names files of its own beside those that are piped to it."""
+    if inner.reads is Files.REST:
+        return len(_split(inner, rest).operands) > 1
+    return inner.reads is Files.ALL and bool(inner.values) and bool(rest)
+
+
+def _is_relative(program: Program, opened: tuple[Opened, ...], given: _Given, shell: Shell) -> bool:
+    names = [file.name for file in opened if file.tool == shell.reads]
+    if _lists(program, given) and (not names or not given.operands):
+        return True
+    return any(name is None or name[:1] not in ("/", "~") for name in names)
+
+
+def _lists(program: Program, given: _Given) -> bool:
+    """Whether it reads the folder it runs in where it names no file."""
+    return program.lists and (not program.lists_if or _has(given.options, program.lists_if))
+
+
+def _stays(rest: Sequence[Word], shell: Shell) -> bool:
+    """Whether a change of folder is none."""
+    if len(rest) != 1:
+        return False
+    folder = rest[0].plain
+    return folder in (".", "./") or (bool(shell.cwd) and folder.rstrip("/") == shell.cwd)
+
+
+@attrs.frozen
+class _Given:
+    """The arguments of a program: what begins like an option, and the rest.
+
+    Attributes:
+        options: without the values that are words of their own.
+        operands: all others.
+        files: values of options that are files it reads.
+        known: whether the program is harmless with each of the options.
+    """
+
+    options: list[Word]
+    operands: list[Word]
+    files: list[Word]
+    known: bool
+
+
+def _split(program: Program, rest: list[Word]) -> _Given:
+    options: list[Word] = []
+    operands: list[Word] = []
+    files: list[Word] = []
+    index, known = 0, True
+    while index < len(rest):
+        word = rest[index]
+        index += 1
+        if word.plain == "--" and program.ends:
+            operands += rest[index:]
+            break
+        if (
+            word.plain.startswith(("-", "+"))
+            and len(word.plain) > 1
+            and not (program.runs and operands)
+        ):
+            options.append(word)
+            if program.files and "=" in word.plain:
+                name, _, joined = word.plain.partition("=")
+                if _matches(program.files, name):
+                    files.append(attrs.evolve(word, plain=joined))
+            known &= not (program.leading and operands)
+            value = rest[index] if index < len(rest) else None
+            if value is not None and _takes(program, word.plain, value.plain):
+                index += 1
+                if _matches(program.files, word.plain):
+                    files.append(value)
+            elif program.flags is not None:
+                known &= _matches(program.flags, word.plain)
+        else:
+            operands.append(word)
+            if program.runs:
+                operands += rest[index:]
+                break
+    return _Given(options, operands, files, known)
+
+
+def _takes(program: Program, option: str, value: str) -> bool:
+    """Whether *value*, the word behind *option*, belongs to it."""
+    if program.pairs and _matches(program.pairs, f"{option} {value}"):
+        return True
+    return not value.startswith("-") and (
+        _matches(program.values, option) or _matches(program.files, option)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _expression(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+def _matches(expression: str, text: str) -> bool:
+    return bool(expression) and _expression(expression).fullmatch(text) is not None
+
+
+def _has(options: list[Word], wanted: str) -> bool:
+    return any(_matches(wanted, option.plain) for option in options)
+
+
+def _harmless(program: Program, rest: list[Word], given: _Given) -> bool:
+    if not program.harmless or not given.known or _has(given.options, program.unsafe):
+        return False
+    if not program.texts and any(not word.literal for word in rest):
+        return False
+    if program.flags is not None and any(_DOUBTED.search(word.plain) for word in rest):
+        return False
+    if program.needs and not _has(given.options, program.needs):
+        return False
+    if program.flags == "" and any(word.plain == "--" for word in rest):
+        return False
+    operands = given.operands
+    if program.most is not None and len(operands) > program.most:
+        return False
+    if not program.globs and any(word.glob for word in rest):
+        return False
+    if program.first and (not operands or not _matches(program.first, operands[0].plain)):
+        return False
+    return not program.operands or all(_matches(program.operands, word.plain) for word in operands)
+
+
+def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
+    match files:
+        case Files.NONE:
+            return []
+        case Files.ALL:
+            return operands
+        case Files.FIRST:
+            return operands[:1]
+        case Files.REST:
+            return operands[1:]
+        case Files.BUT_LAST:
+            return operands[:-1] if len(operands) > 1 else operands
+        case Files.LAST:
+            return operands[-1:]
+        case Files.LEADING:
+            leading = []
+            for word in rest:
+                if word.plain.startswith(("-", "(", "!", "\\")):
+                    break
+                leading.append(word)
+            return leading
+
+
+_EXPANDABLE: Final = frozenset("$`")
+_DOUBTED: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")
+_INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")
+
+
+def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
+    if read and word.vetted and not word.known:
+        return "<<" in word.raw
+    if word.literal and not _EXPANDABLE.isdisjoint(word.plain):
+        return True  # a name with this in it is not believed
+    return not word.known or (program.confined and is_indirect(word.plain))
+
+
+def is_indirect(name: str) -> bool:
+    """Whether *name* goes down into a folder, which may be a link, and up again."""
+    return ".." in name and _INDIRECT.search(name) is not None
+
+
+def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> tuple[Opened, ...]:
+    opened: list[Opened] = []
+    for files, tool in ((program.reads, shell.reads), (program.writes, shell.writes)):
+        if not tool or (files is Files.NONE and not given.files):
+            continue
+        if (
+            program.writes_if
+            and tool == shell.writes
+            and not _has(given.options, program.writes_if)
+        ):
+            continue
+        read = tool == shell.reads
+        chosen = _chosen(files, rest, given.operands) + (given.files if read else [])
+        chosen = [word for word in chosen if word.plain not in ("", "-")]
+        if read and not chosen and _lists(program, given):
+            opened.append(Opened(".", tool))
+        opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
+        opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
+    if program.removes and shell.removes:
+        for word in given.operands:
+            opened.append(_removed(word, shell.removes))
+            if word.glob:
+                opened.append(Opened(None, shell.removes))
+    return tuple(opened)
+
+
+# `$X/*`, `"$X"/`, `$X/tmp`: nobody knows what is removed if the variable is empty.
+_UNDER_VARIABLE: Final = re.compile(r"\$\w+\"?/|\$\{\w+\}\"?/|\$\(|`")
+
+
+def _removed(word: Word, tool: str) -> Opened:
+    if word.known:
+        return Opened(word.plain, tool)
+    return Opened(None, tool, guarded=bool(_UNDER_VARIABLE.search(word.raw)))

@@ -1,0 +1,262 @@
+"""By which texts rules may know one simple command.
+
+A rule that denies or asks knows it behind every assignment and wrapper, without
+quotes, and by the bare name of its program. One that allows knows it as it is
+written, behind assignments and wrappers that change nothing of note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from policy import limits
+from policy.shell.words import ASSIGNMENT, Word
+
+if TYPE_CHECKING:
+    from policy.dialect import Shell, Wrapper
+
+__all__ = [
+    "KEYWORDS",
+    "as_granted",
+    "as_written",
+    "behind_all",
+    "is_assignment",
+    "is_expanded",
+    "is_safe_assignment",
+    "may_vanish",
+    "readings",
+    "without_vanishing",
+]
+
+# The first words of commands that hold other commands.
+KEYWORDS: Final = frozenset(
+    "if then elif else fi for while until do done case esac select function coproc time"
+    " ! { }".split()
+)
+
+_LOCALES: Final = frozenset({"C", "C.UTF-8", "en_US.UTF-8", "POSIX"})
+_SIMPLE_VALUE: Final = re.compile(r"(?!/|.*\.\.)[A-Za-z0-9_./:-]+\Z")
+_HARMLESS_VALUE: Final = re.compile(r"(?!/|\.\.|.*\.\./)[A-Za-z0-9_./:,=@%+-]*\Z")
+_DURATION: Final = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?\Z")
+
+# Wrappers with an operand before the program.
+_TAKES_ONE: Final = frozenset("chroot flock taskset".split())
+
+
+def as_written(words: Sequence[Word]) -> str:
+    """Return the text of a command, blanks between words folded."""
+    return " ".join([word.raw for word in words])
+
+
+def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -> Sequence[Word]:
+    """Return the command behind what rules that allow look through.
+
+    What is *harmless* runs behind more assignments than rules look through.
+    """
+    start = 0
+    if "=" in words[0].raw:
+        start = _safe_assignments(words, shell, harmless=harmless)
+    if shell.granting.known:
+        while start < limits.NESTING and (
+            wrapper := shell.granting.known.get(words[start].plain)
+        ):  # a host that knows the options
+            behind = behind_wrapper(words, start, wrapper, quoted=False)
+            if behind is None or words[behind].raw in KEYWORDS:
+                break
+            start = behind
+        return words[start:] if start else words
+    return _transparent(words[start:] if start else words, shell)
+
+
+@lru_cache(maxsize=1024)
+def _expression(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+def behind_wrapper(
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool = True
+) -> int | None:
+    """Return the number of the program that the wrapper at *start* runs; None of none known."""
+    index, last = start + 1, len(words) - 1
+    while index <= last and words[index].plain.startswith("-"):
+        option = words[index].plain
+        if wrapper.flags and _expression(wrapper.flags).fullmatch(option):
+            index += 1
+        elif (
+            wrapper.values
+            and index < last
+            and _expression(wrapper.values).fullmatch(option)
+            and _expression(wrapper.value).fullmatch(words[index + 1].plain)
+        ):
+            index += 2
+        else:
+            return None
+    if wrapper.needs and index == start + 1:
+        return None
+    for operand in wrapper.operands:
+        word = words[min(index, last)]
+        if index <= last and _expression(operand).fullmatch(word.plain if quoted else word.raw):
+            index += 1
+        elif not wrapper.optional:
+            return None
+    while wrapper.assignments and index <= last and ASSIGNMENT.match(words[index].plain):
+        index += 1
+    return index if index <= last else None
+
+
+def _safe_assignments(words: Sequence[Word], shell: Shell, *, harmless: bool) -> int:
+    index = 0
+    while index < len(words) - 1 and is_safe_assignment(words[index], shell, harmless=harmless):
+        index += 1
+    return index
+
+
+def is_assignment(word: Word) -> bool:
+    """Whether *word* sets a variable."""
+    return "=" in word.raw and ASSIGNMENT.match(word.raw) is not None
+
+
+def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> bool:
+    """Whether *word* sets a variable that the host takes for harmless to a plain value.
+
+    Before a *harmless* command the value may be quoted, or empty.
+    """
+    match = ASSIGNMENT.match(word.raw)
+    if match is None or match[2]:
+        return False
+    value = word.raw[match.end() :]
+    if match[1] in shell.locales:
+        return value in _LOCALES
+    if harmless and word.literal and not word.glob:
+        plain = word.plain[match.end() :]
+        return match[1] in shell.variables and bool(_HARMLESS_VALUE.match(plain))
+    return match[1] in shell.variables and bool(_SIMPLE_VALUE.match(value))
+
+
+def _transparent(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
+    for _ in range(limits.NESTING):
+        if len(words) < 2 or words[0].raw.removeprefix("\\") not in shell.transparent:
+            break
+        words = _behind_options(words)
+    return words
+
+
+def _behind_options(words: Sequence[Word]) -> Sequence[Word]:
+    """Return the words behind a wrapper, its options and its plain numbers."""
+    index = 1
+    if words[0].raw == "time" and words[1].plain.startswith("-"):
+        return words  # the values of its options are not the program
+    while index < len(words) - 1 and (
+        (words[index].plain.startswith("-") and not _is_unread(words[0], words[index]))
+        or _DURATION.match(words[index].plain)
+    ):
+        index += 1
+    return words[index:]
+
+
+def _is_unread(wrapper: Word, option: Word) -> bool:
+    return "=" in option.plain and wrapper.plain in ("nice", "stdbuf")
+
+
+def is_expanded(word: Word) -> bool:
+    """Whether a shell puts the name of a file for *word*; `[` is a program, `=x` one of zsh."""
+    return (word.glob and word.plain not in ("[", "[[")) or word.plain.startswith("=")
+
+
+def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
+    """Return the program and its arguments behind every assignment and wrapper."""
+    start, last = 0, min(len(words) - 1, limits.NESTING)
+    if shell.wrapping.known:
+        while start < last and (behind := _behind_known(words, start, shell)) is not None:
+            start = behind
+        return words[start:] if start else words
+    while start < last and _is_around(words, start, shell):
+        start += 1
+    return words[start:] if start else words
+
+
+def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
+    """Yield every text by which a rule that denies may know the command."""
+    if shell.wrapping.known:
+        at: int | None = 0
+        for _ in range(limits.NESTING):
+            if at is None:
+                return
+            yield from _names(words[at:])
+            at = _behind_known(words, at, shell)
+        return
+    for start in range(min(len(words), limits.NESTING)):
+        yield from _names(words[start:])
+        if not _is_around(words, start, shell):
+            return
+
+
+# A word that a shell may leave out: nothing, or what an expansion comes to.
+_VANISHING: Final = re.compile(
+    r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))|`.*`|<\(.*\)|''|\"\"", re.DOTALL
+)
+
+
+_MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|<\(")
+
+
+def may_vanish(text: str) -> bool:
+    """Whether some word of *text* may be one that a shell leaves out."""
+    return _MAY_VANISH.search(text) is not None
+
+
+def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the text without the words that a shell may leave out, if there are such."""
+    left = [word.plain for word in words if not _VANISHING.fullmatch(word.raw)]
+    return (" ".join(left),) if left and len(left) < len(words) else ()
+
+
+def _names(words: Sequence[Word]) -> Iterator[str]:
+    rest = [word.plain for word in words]
+    yield " ".join(rest)
+    yield from without_vanishing(words)
+    if "/" in rest[0]:
+        yield " ".join([rest[0].rsplit("/", 1)[1], *rest[1:]])
+
+
+def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None:
+    """Return the number of the program behind the word at *start*; None if that is one."""
+    if start >= len(words) - 1:
+        return None
+    word = words[start]
+    if is_assignment(word):
+        while start < len(words) and is_assignment(words[start]):
+            start += 1
+        return start if start < len(words) else None
+    if word.raw in KEYWORDS and word.raw not in shell.wrappers:
+        return start + 1 if word.raw != "coproc" else None
+    wrapper = shell.wrapping.known.get(word.plain.rsplit("/", 1)[-1])
+    return None if wrapper is None else behind_wrapper(words, start, wrapper)
+
+
+def _is_around(words: Sequence[Word], index: int, shell: Shell) -> bool:
+    """Whether the word at *index* is no program, or one that runs the command behind it."""
+    return _looks_through(words[index].plain, shell) or (
+        index > 0 and _in_wrapper(words[index], words[:index], shell)
+    )
+
+
+def _looks_through(program: str, shell: Shell) -> bool:
+    if "=" in program and ASSIGNMENT.match(program):
+        return True
+    name = program.rsplit("/", 1)[-1]
+    return name in shell.wrappers or name in KEYWORDS
+
+
+def _in_wrapper(word: Word, before: Sequence[Word], shell: Shell) -> bool:
+    """Return whether *word* may be an option, or the value of one, of a wrapper before it."""
+    if word.plain.startswith("-") or _DURATION.match(word.plain) or "=" in word.plain:
+        return True
+    if before[-1].plain.rsplit("/", 1)[-1] in _TAKES_ONE or before[-1].plain == "function":
+        return True
+    return before[-1].plain.startswith("-") and any(
+        _looks_through(earlier.plain, shell) for earlier in before
+    )
