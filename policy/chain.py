@@ -12,7 +12,7 @@ from typing import Protocol
 
 import attrs
 
-from policy.decision import Because, Decision
+from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
 from policy.table import Bounds, Table
 
@@ -55,6 +55,12 @@ class SpawnDenied(Exception):
         self.because = because
         self.reason = reason
 
+    @property
+    def decision(self) -> Decision:
+        """What a call gets that would need the agent to be started."""
+        reason = _REASONS.get(self.reason, Reason.DEFAULT)
+        return Decision(Effect.DENY, reason, self.because, (self.link,))
+
 
 _WHY = {
     "default": "nothing grants it",
@@ -64,6 +70,7 @@ _WHY = {
     "not-started": "it was not started here",
     "not-compiled": "the compiled policy goes no further",
 }
+_REASONS = {reason.value: reason for reason in Reason}
 
 
 @attrs.frozen

@@ -23,6 +23,9 @@ from policy.hook import client
 from policy.hook.cache import Cache
 from policy.hook.process import Decider, blocked, options_of
 from policy.hook.sources import Places, read_sources
+from policy.records.decider import Decider as Replayer
+from policy.records.reading import read_log
+from policy.records.replay import replay
 
 CLIENT = client.__file__
 POLICY = """\
@@ -721,6 +724,71 @@ def test_the_files_that_decide_are_not_written_unasked(session) -> None:
         )
 
 
+# --- records ---------------------------------------------------------------------
+
+
+def test_every_answer_is_written_down_and_can_be_decided_again(session) -> None:
+    file = session.project / "log" / "calls.jsonl"
+    file.parent.mkdir()
+    options = ("--record", "log/calls.jsonl")
+    session.note("a1", "lead", None, 1)
+    for command in ("git status", "git push x", "git push --force x"):
+        session.bash(command, *options)
+    session.bash("git status", *options, agent_id="a1", agent_type="lead")
+    session.bash("git log", *options, agent_id="a2", agent_type="worker")  # nobody knows whose
+    session.effect("Task", {"subagent_type": "nobody"}, *options)
+    session.bash("git status", *options, permission_mode="plan")  # which is left to the host
+    read = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(one["policy.chain"], one.get("policy.effect")) for one in read] == [
+        (["main"], "allow"),
+        (["main"], "ask"),
+        (["main"], "deny"),
+        (["main", "lead"], "allow"),
+        ([], "deny"),
+        (["main"], "deny"),
+        (["main"], None),
+    ]
+    assert read[2]["policy.rules"] == ["Bash(git push --force *)"]
+    assert read[4]["gen_ai.agent.name"] == "worker"
+    assert {one["policy.cwd"] for one in read} == {str(session.project)}
+    again = replay(read_log(file, file.name), Replayer(policy.load(session.project), "attenuated"))
+    assert not again.changes
+    assert {why: count for why, (count, _) in again.undecided.items()} == {
+        "the log does not say which agent called": 1
+    }
+
+
+def test_records_keep_no_credentials(session) -> None:
+    key = "ghp_" + "a1" * 20
+    session.bash(f"git push https://x:{key}@host", "--record", "a")
+    session.bash(f"git push {key}", "--record", "b", "--redact", "all")
+    session.bash(f"git push {key}", "--record", "c", "--redact", "none")
+    holds = [key in (session.project / name).read_text() for name in "abc"]
+    assert holds == [False, False, True]
+
+
+def test_a_call_that_cannot_be_written_down_is_blocked(session) -> None:
+    (session.project / "folder").mkdir()
+    for name in ("folder", "no/such/folder/calls.jsonl", "/dev/full"):
+        assert name in session.blocked(session.good(), "--record", name)
+        assert name in session.blocked_anew(session.good(), "--record", name)
+    assert session.anew("git status", "--resident") == "allow"
+    session.blocked_anew(session.good(), "--resident", "--record", "folder")
+
+
+def test_the_resident_process_writes_down_where_the_project_is(session) -> None:
+    for _ in range(2):
+        assert session.anew("git status", "--resident", "--record", "calls.jsonl") == "allow"
+    assert len((session.project / "calls.jsonl").read_text().splitlines()) == 2
+
+
+def test_the_record_is_not_written_unasked(session) -> None:
+    session.write("team.policy", "agent main {\n    allow Edit, Write\n}\n")
+    for name, effect in (("calls.jsonl", "ask"), ("other.jsonl", "allow")):
+        call = {"file_path": str(session.project / name), "content": ""}
+        assert session.effect("Write", call, "--record", "calls.jsonl") == effect
+
+
 # --- compiled policies -----------------------------------------------------------
 
 
@@ -764,6 +832,36 @@ def test_the_resident_process_answers_as_one_that_is_started_anew(session) -> No
     session.write("team.policy", POLICY)
     os.kill(int(pid), signal.SIGKILL)
     assert session.anew("git push --force x", "--resident") == "deny"
+
+
+def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(session) -> None:
+    script = str(Path(__file__).parents[1] / "scripts" / "policy-hook")
+
+    def run(data: bytes, *flags: str):
+        environment = {**session.environment, "PYTHONPATH": str(Path(policy.__file__).parents[1])}
+        return subprocess.run(
+            [sys.executable, *flags, script, "--resident"],
+            input=data,
+            capture_output=True,
+            env=environment,
+            check=False,
+        )
+
+    assert run(b"{}").returncode == 2
+    assert said(run(session.good()).stdout) == ("allow", "")
+    path = Path(client.socket_path(session.environment))
+    while not path.exists():
+        os.sched_yield()
+    bare = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "pass"], capture_output=True, check=True
+    )
+    modules = [
+        {line.rpartition(b"|")[2].strip() for line in done.stderr.splitlines()}
+        for done in (run(session.good(), "-X", "importtime"), bare)
+    ]
+    more = {name.decode() for name in modules[0] - modules[1]}
+    assert more & {"re", "json", "argparse", "typing", "policy.cli"} == set()
+    assert {"policy.hook.client", "_socket"} <= more
 
 
 def listening(session: Session, reply):

@@ -9,9 +9,11 @@ import sys
 import pytest
 
 import policy
+from policy.cli.writing import replace_files
 from policy.codec import compiled_to_json
 from policy.errors import PolicyError
 from policy.hook.settings import command, entry, with_hook, without_hook
+from policy.hook.silenced import silencing
 from policy.source import Source
 from tests.conftest import FIXTURES
 
@@ -30,6 +32,7 @@ SETTINGS = {
         indent=4,
     ),
     "hooks of others on one line": '{"hooks": {"PreToolUse": [{"hooks": []}]}}',
+    "carriage returns": '{\r\n  "model": "opus",\r\n  "hooks": {\r\n    "Stop": []\r\n  }\r\n}\r\n',
     "escapes": '{\n  "env": {"A": "\\u00e9\\/"}\n}\n',
 }  # fmt: skip
 
@@ -122,6 +125,72 @@ def test_the_command_shows_the_change_and_writes_it_when_it_may(tmp_path) -> Non
     assert "nothing to change" in again.stdout
     assert install(tmp_path, "--undo", "--yes").returncode == 0
     assert file.read_text() == "{}\n"
+
+
+def test_a_byte_order_mark_is_kept(tmp_path) -> None:
+    file = tmp_path / ".claude" / "settings.local.json"
+    file.parent.mkdir()
+    text = b'\xef\xbb\xbf{\r\n  "model": "opus"\r\n}'
+    file.write_bytes(text)
+    assert install(tmp_path, "--yes").returncode == 0
+    assert file.read_bytes().startswith(b"\xef\xbb\xbf{")
+    assert install(tmp_path, "--undo", "--yes").returncode == 0
+    assert file.read_bytes() == text
+
+
+def test_a_file_that_changes_while_it_is_shown_is_not_written(tmp_path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"deny": 1}')
+    with pytest.raises(PolicyError, match="has changed since it was read"):
+        replace_files({file: (b"{}", b'{"hooks": {}}')})
+    assert file.read_text() == '{"deny": 1}'
+    assert list(tmp_path.iterdir()) == [file]
+
+
+OFF, ON = {"disableAllHooks": True}, {"disableAllHooks": False}
+ONLY = {"allowManagedHooksOnly": True}
+# What each scope says, and whether the hook in the local settings is run.
+SILENCING = {
+    "nothing": ({}, True),
+    "the file itself": ({"local": OFF}, False),
+    "the project": ({"project": OFF}, False),
+    "the user": ({"user": OFF}, False),
+    "overruled": ({"project": OFF, "user": OFF, "local": ON}, True),
+    "overruled in vain": ({"local": ON, "managed": OFF}, False),
+    "an administrator": ({"managed": ONLY}, False),
+    "no administrator": ({"project": ONLY, "user": ONLY}, True),
+    "a value of the file is wrong": ({"local": {"disableAllHooks": "true"}}, False),
+    "a value of another file is wrong": ({"project": {**OFF, "model": 5}}, True),
+}
+
+
+@pytest.mark.parametrize("name", SILENCING)
+def test_settings_that_silence_it_are_told(name) -> None:
+    said, runs = SILENCING[name]
+    said = {"local": {}, **said}
+    sources = {scope: Source(f"{scope}.json", json.dumps(text)) for scope, text in said.items()}
+    reasons = list(silencing(sources, "local"))
+    assert (not reasons) == runs, reasons
+
+
+def test_the_command_tells_what_silences_it(tmp_path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text('{\n  "disableAllHooks": true\n}\n')
+    for done in (install(tmp_path, "--yes"), install(tmp_path, "--yes")):  # and where it is in
+        assert done.returncode == 1
+        assert ".claude/settings.json:2:22: error: the hook is not run" in done.stderr
+    assert install(tmp_path, "--undo", "--yes").returncode == 0
+
+
+def test_settings_that_a_project_shares_name_nothing_of_this_machine(tmp_path) -> None:
+    options = ["--project", "--dry-run", "--record", "log/calls.jsonl", "--redact", "all"]
+    done = install(tmp_path, *options)
+    assert (
+        '"command": "policy-hook --resident --record log/calls.jsonl --redact all || exit 2"'
+        in done.stdout
+    )
+    done = install(tmp_path, "--dry-run", "--record", "calls.jsonl")
+    assert f"--record {tmp_path}/calls.jsonl" in done.stdout
 
 
 def test_what_is_installed_blocks_and_answers(tmp_path) -> None:

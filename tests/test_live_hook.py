@@ -11,8 +11,9 @@ import pytest
 import policy
 from policy.hook.settings import command, entry
 from tests.live import sandbox
-from tests.live.scenario import CWD, Scenario
+from tests.live.scenario import CWD, HOME, Scenario
 from tests.live.theirs import _Script, _session
+from tests.test_install import SILENCING
 
 pytestmark = pytest.mark.live
 
@@ -36,25 +37,38 @@ FREE = Scenario(
     agents={"lead": AGENT, "worker": AGENT},
     background=False,
 )
+PLACES = {
+    "local": f"{CWD}/.claude/settings.local.json",
+    "project": f"{CWD}/.claude/settings.json",
+    "user": f"{HOME}/.claude/settings.json",
+}
+MANAGED = "claude-code/managed-settings.json"  # below /etc
 SHOWN = sorted(
     {Path(sys.base_prefix), Path(sys.prefix), Path(policy.__file__).parents[1]},
     key=lambda path: len(path.parts),
 )
 
 
-def results(hook, calls, text=POLICY):
-    """Return, for each chain and command, whether it failed, and what the model was told."""
+def results(hook, calls, text=POLICY, settings=None):
+    """Return, for each chain and command, whether it failed, and what the model was told.
+
+    What *settings* say, by scope, is put into the files, beside the hook in the local ones.
+    """
     if missing := sandbox.missing():
         pytest.skip(missing)
     script = _Script(FREE.background)
     uses = [script.add(script.actor(chain), "Bash", given(each)) for chain, each in calls]
     session = _session(FREE, script)
-    settings = {"hooks": {"PreToolUse": [hook]}} if hook else {}
-    session["files"] |= {
-        f"{CWD}/team.policy": text,
-        f"{CWD}/.claude/settings.local.json": json.dumps(settings),
-    }
-    found = sandbox.run(session, {}, SHOWN)["results"]
+    said = {"local": {}, **(settings or {})}
+    if hook:
+        said["local"] = {**said["local"], "hooks": {"PreToolUse": [hook]}}
+    session["files"][f"{CWD}/team.policy"] = text
+    for scope, file in PLACES.items():
+        if scope in said:
+            old = json.loads(session["files"].get(file, "{}"))
+            session["files"][file] = json.dumps({**old, **said[scope]})
+    managed = {MANAGED: json.dumps(said["managed"])} if "managed" in said else {}
+    found = sandbox.run(session, managed, SHOWN)["results"]
     return [found.get(use, (None, "never called")) for use in uses]
 
 
@@ -107,6 +121,13 @@ FAILING = {
 def test_a_hook_that_fails_blocks(name) -> None:
     ((failed, text),) = results(FAILING[name], [((), "touch a0")])
     assert failed is True, text
+
+
+@pytest.mark.parametrize("name", SILENCING)
+def test_what_install_warns_of_is_what_silences_the_hook(name) -> None:
+    settings, runs = SILENCING[name]
+    ((failed, text),) = results(installed("exit 2"), [((), "touch a0")], settings=settings)
+    assert failed is runs, text
 
 
 def test_a_policy_that_cannot_be_read_blocks() -> None:

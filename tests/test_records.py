@@ -50,6 +50,15 @@ def test_a_line_has_the_names_of_the_conventions(tmp_path):
     assert said["gen_ai.tool.call.arguments"] == {"command": "ls"}
 
 
+def test_a_call_of_nobody_knows_who_is_not_taken_for_one_of_a_root(tmp_path):
+    file = tmp_path / "calls.jsonl"
+    Recorder(file).append(Record((), "Bash", {}, Effect.DENY, agent="worker"))
+    said = json.loads(file.read_text())
+    assert (said["gen_ai.agent.name"], said["policy.chain"]) == ("worker", [])
+    (read,) = records(file)
+    assert (read.chain, read.agent) == ((), "worker")
+
+
 def test_only_the_owner_can_read_records(tmp_path):
     file = tmp_path / "calls.jsonl"
     Recorder(file).write(("main",), "Bash", {}, DENIED)

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from policy.adapters.messages import FAILED, spawn_denial
+from policy.adapters.messages import FAILED
 from policy.adapters.program import Program, Running, folders_here
 from policy.adapters.remaining import always_granted
 from policy.adapters.verdict import CallDenied, Verdict, unapproved
@@ -159,7 +159,9 @@ class Guard:
         """
         program = self._program
         return self._checked(
-            chain_of, lambda chain: program.verdict(chain, tool, arguments, recorded=recorded)
+            chain_of,
+            lambda chain: program.verdict(chain, tool, arguments, recorded=recorded),
+            lambda denied: program.stray(self._agent, denied, tool, arguments, recorded=recorded),
         )
 
     def check_start(
@@ -172,16 +174,23 @@ class Guard:
         """Return what the start of *agent*, as the policy calls it, gets (see `check`)."""
         program = self._program
         return self._checked(
-            chain_of, lambda chain: program.start(chain, agent, agent, {}, recorded=recorded)
+            chain_of,
+            lambda chain: program.start(chain, agent, agent, {}, recorded=recorded),
+            lambda denied: program.stray(self._agent, denied, agent, {}, recorded=recorded),
         )
 
     def _checked(
-        self, chain_of: Callable[[], Chain] | None, check: Callable[[Chain], Verdict]
+        self,
+        chain_of: Callable[[], Chain] | None,
+        check: Callable[[Chain], Verdict],
+        stray: Callable[[SpawnDenied], Verdict],
     ) -> Verdict:
         try:
-            return check(self.chain if chain_of is None else chain_of())
-        except SpawnDenied as denied:
-            return Verdict(Effect.DENY, spawn_denial(denied))
+            try:
+                chain = self.chain if chain_of is None else chain_of()
+            except SpawnDenied as denied:
+                return stray(denied)
+            return check(chain)
         except Exception:  # noqa: BLE001  # whatever it is, it must not grant
             return _FAILED
 

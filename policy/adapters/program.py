@@ -13,9 +13,10 @@ from policy.adapters.remaining import may_call, may_start
 from policy.adapters.verdict import Verdict
 from policy.anchors import Folders
 from policy.chain import Chain, SpawnDenied, spawn_call
-from policy.decision import Decision, Reason
+from policy.decision import Decision
 from policy.effect import Effect
 from policy.followed import followed, path_fields
+from policy.records.record import Record
 from policy.records.recorder import Recorder
 from policy.table import Table
 
@@ -75,7 +76,7 @@ class Program:
         named, call = self.named(tool), dict(arguments)
         decision = self.decide(chain, named, call)
         if recorded:
-            self._record(chain, named, call, decision)
+            self._record(chain.names, named, call, decision)
         if decision.effect is Effect.ALLOW:
             return Verdict(Effect.ALLOW, "", decision, chain)
         if decision.effect is Effect.ASK:
@@ -98,25 +99,42 @@ class Program:
             started, said = chain.spawn(agent), ""
         except SpawnDenied as denied:
             started, said = None, spawn_denial(denied)
-            if (
-                decision.effect is not Effect.DENY
-            ):  # of a depth, or of no such agent, no rule speaks
-                links = (denied.link,)
-                decision = attrs.evolve(
-                    decision, effect=Effect.DENY, reason=Reason.DEFAULT, because=(), links=links
-                )
+            if decision.effect is not Effect.DENY:
+                # Of a depth, or of no such agent, no rule speaks.
+                decision = attrs.evolve(denied.decision, table=decision.table)
         if recorded:
-            self._record(chain, *spawn_call(chain.reading, agent), decision)
+            self._record(chain.names, *spawn_call(chain.reading, agent), decision)
         if started is not None and decision.effect is Effect.ASK:
             said = question(tool, arguments, decision)
         return Verdict(decision.effect, said, decision, chain, started)
 
+    def stray(
+        self,
+        agent: str,
+        denied: SpawnDenied,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        recorded: bool,
+    ) -> Verdict:
+        """Return what the call of an *agent* gets that no chain leads to."""
+        decision = denied.decision
+        if recorded:
+            self._record((), self.named(tool), dict(arguments), decision, agent)
+        return Verdict(Effect.DENY, spawn_denial(denied), decision)
+
     def _record(
-        self, chain: Chain, tool: str, call: Mapping[str, object], decision: Decision
+        self,
+        chain: tuple[str, ...],
+        tool: str,
+        call: Mapping[str, object],
+        decision: Decision,
+        agent: str = "",
     ) -> None:
         if self.recorder is not None:
             cwd = self.folders.cwd if self.folders is not None else ""
-            self.recorder.write(chain.names, tool, call, decision, cwd=cwd)
+            record = Record.of(chain, tool, call, decision)
+            self.recorder.append(attrs.evolve(record, agent=agent, cwd=cwd))
 
     def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
         """Return what a call of a tool of the policy gets, wherever links lead from its paths."""

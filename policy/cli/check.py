@@ -15,7 +15,8 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.opening import open_tree
 from policy.files.unread import is_unreadable
-from policy.records.recorder import REDACTIONS, Recorder
+from policy.records.record import REDACTIONS
+from policy.records.recorder import Recorder
 from policy.render.as_json import dumps
 from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
 from policy.render.findings_text import findings_report

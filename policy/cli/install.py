@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import os
 import sys
@@ -11,9 +12,12 @@ from pathlib import Path
 from policy.cli.console import Console
 from policy.cli.writing import replace_files
 from policy.codec import load_compiled
-from policy.documents.text import decode
+from policy.documents.text import BYTE_ORDER_MARK, decode
 from policy.errors import PolicyError
 from policy.hook.settings import command, entry, with_hook, without_hook
+from policy.hook.silenced import silencing
+from policy.hook.sources import Places
+from policy.records.record import REDACTIONS
 from policy.source import Source, visible
 
 __all__ = ["FORMATS", "configure", "run"]
@@ -25,8 +29,8 @@ The settings are shown before they are written. By default they are the local on
 project in this folder, which are not shared, since they name the program where it is on
 this machine. --undo takes out what was put in, and leaves everything else as it is.
 
-exit status: 0 done, or nothing to do; 1 shown and not written; 2 a file cannot be
-read or written
+exit status: 0 done, or nothing to do; 1 shown and not written, or settings keep the
+host from running it; 2 a file cannot be read or written
 
 examples:
   policy install claude-code
@@ -49,6 +53,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", metavar="FILE", help="a compiled policy that alone decides")
     parser.add_argument("--root", metavar="AGENT", help="the agent that the main conversation is")
     parser.add_argument(
+        "--record", metavar="FILE", help="append each decision to FILE, for `policy replay`"
+    )
+    parser.add_argument(
+        "--redact",
+        choices=REDACTIONS,
+        default="credentials",
+        help="what of the arguments to keep from the record (default: credentials)",
+    )
+    parser.add_argument(
         "--no-resident", action="store_true", help="leave no process behind for further calls"
     )
     parser.add_argument("--undo", action="store_true", help="take it out again")
@@ -58,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Show the change, write it if it may be, and return the exit status."""
-    file = _file(options)
+    file = _file(_scope(options))
     old = _bytes(file)
     source = decode(str(file), old or b"")
     if options.undo:
@@ -67,34 +80,64 @@ def run(options: argparse.Namespace, console: Console) -> int:
         new = with_hook(source, entry(command(_options(options), portable=options.project)))
     if new == source.text:
         console.line(f"{file}: nothing to change")
-        return 0
+        return _warned(options, new, console)
     console.write("".join(f"{visible(line)}\n" for line in _difference(source, new)))
     if options.dry_run or not (options.yes or _confirmed(file)):
         console.line(f"{file}: not written")
-        return 0 if options.dry_run else 1
-    _write(file, old, new.encode())
+        return _warned(options, new, console) if options.dry_run else 1
+    mark = BYTE_ORDER_MARK if source.byte_order_mark else ""
+    _write(file, old, (mark + new).encode())
     console.line(f"{file}: written")
-    return 0
+    return _warned(options, new, console)
 
 
-def _file(options: argparse.Namespace) -> Path:
-    if options.user:
+def _warned(options: argparse.Namespace, new: str, console: Console) -> int:
+    """Tell what keeps the host from running the hook; return 1 where something does."""
+    if options.undo:
+        return 0
+    holder = _scope(options)
+    files = {scope: _file(scope) for scope in ("local", "project", "user")}
+    files["managed"] = Path(Places("/").managed)
+    settings = {holder: decode(str(files[holder]), new.encode())}
+    for scope, file in files.items():
+        # What cannot be read is not in force; that which is written here was read.
+        with contextlib.suppress(PolicyError):
+            if scope != holder and (data := _bytes(file)):
+                settings[scope] = decode(str(file), data)
+    reasons = list(silencing(settings, holder))
+    for reason in reasons:
+        console.error(reason)
+    return int(bool(reasons))
+
+
+def _scope(options: argparse.Namespace) -> str:
+    return "user" if options.user else "project" if options.project else "local"
+
+
+def _file(scope: str) -> Path:
+    if scope == "user":
         folder = os.environ.get("CLAUDE_CONFIG_DIR")
         return Path(folder) / "settings.json" if folder else Path.home() / ".claude/settings.json"
-    return Path(".claude", "settings.json" if options.project else "settings.local.json")
+    return Path(".claude", "settings.json" if scope == "project" else "settings.local.json")
 
 
 def _options(options: argparse.Namespace) -> list[str]:
     given = [] if options.no_resident else ["--resident"]
     if options.root:
         given += ["--root", options.root]
+    if options.record:
+        given += ["--record", _named(options.record, options), "--redact", options.redact]
     if options.policy:
         compiled = load_compiled(options.policy)
-        path = Path(options.policy)
-        name = path if options.project and not path.is_absolute() else path.resolve()
         # The file cannot be changed without the settings, whoever may write it.
-        given += ["--hash", compiled.hash, str(name)]
+        given += ["--hash", compiled.hash, _named(options.policy, options)]
     return given
+
+
+def _named(file: str, options: argparse.Namespace) -> str:
+    """Return what the settings call a file: those that a project shares, as it lies there."""
+    path = Path(file)
+    return str(path if options.project and not path.is_absolute() else path.resolve())
 
 
 def _bytes(file: Path) -> bytes | None:

@@ -13,7 +13,8 @@ from policy.cli.console import Console
 from policy.cli.inputs import add_profile, load
 from policy.errors import PolicyError
 from policy.files.unread import is_unreadable
-from policy.records.recorder import REDACTIONS, Recorder
+from policy.records.record import REDACTIONS
+from policy.records.recorder import Recorder
 from policy.render.findings_text import findings_report
 
 __all__ = ["FORMATS", "TAKES_COMMAND", "configure", "run"]

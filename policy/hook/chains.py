@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 from operator import and_
-from typing import Final
+from typing import Final, NoReturn
 
 import attrs
 
@@ -15,7 +15,7 @@ from policy.hook.event import Event
 from policy.projects import Offered
 from policy.table import UNRESTRICTED, Table
 
-__all__ = ["FORK", "HOST", "chain_of"]
+__all__ = ["FORK", "HOST", "chains_of", "met"]
 
 HOST: Final = "claude-code"
 
@@ -26,10 +26,10 @@ FORK: Final = "fork"
 _POSITIONS: Final = 4096
 
 
-def chain_of(
+def chains_of(
     project: Offered, event: Event, types: tuple[str, ...] | None, root: str = ""
-) -> Chain:
-    """Return the chain that a call is made in; where there are several, what all of them grant.
+) -> list[Chain]:
+    """Return the chain that a call is made in, or every one that it may be made in.
 
     Args:
         project: whose agents they are.
@@ -47,7 +47,7 @@ def chain_of(
     if main and main not in project.starts and project.host != HOST:
         # A session that is started as an agent has what that has where the root starts it.
         main, types = "", (main, *types)
-    return _meet([_walk(project, start, types) for start in _starts(project, main or root)])
+    return [_walk(project, start, types) for start in _starts(project, main or root)]
 
 
 def _starts(project: Offered, root: str) -> tuple[str, ...]:
@@ -90,8 +90,8 @@ def _spawn(project: Offered, chain: Chain, agent: str) -> Chain:
     return chain.spawn(agent)
 
 
-def _any(project: Offered, event: Event, root: str) -> Chain:
-    """Return what every chain grants that ends in the agent that calls."""
+def _any(project: Offered, event: Event, root: str) -> list[Chain]:
+    """Return every chain that ends in the agent that calls."""
     found: list[Chain] = []
     seen: set[tuple[str, Table]] = set()
     waiting = [_start(project, start) for start in _starts(project, root)]
@@ -109,7 +109,7 @@ def _any(project: Offered, event: Event, root: str) -> Chain:
             if last.name == event.agent_type:
                 found.append(following)
             waiting.append(following)
-    return _meet(found) if found else _nobody(event.agent_type)
+    return found or _nobody(event.agent_type)
 
 
 def _following(project: Offered, chain: Chain, agents: tuple[str, ...]) -> Iterator[Chain]:
@@ -122,12 +122,17 @@ def _following(project: Offered, chain: Chain, agents: tuple[str, ...]) -> Itera
             continue
 
 
-def _nobody(agent: str) -> Chain:
+def _nobody(agent: str) -> NoReturn:
     raise SpawnDenied(agent, "the root", "unknown-agent")
 
 
-def _meet(chains: list[Chain]) -> Chain:
-    """Return the first of *chains* with what all of them grant."""
+def met(chains: list[Chain]) -> Chain:
+    """Return the first of *chains* with what all of them grant.
+
+    Raises:
+        SpawnDenied: there is none.
+
+    """
     if not chains:
         raise SpawnDenied("main", "the root", "unknown-agent")
     first = chains[0]

@@ -20,7 +20,7 @@ from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.followed import followed, path_fields
-from policy.hook.chains import FORK, HOST, chain_of
+from policy.hook.chains import FORK, HOST, chains_of, met
 from policy.hook.event import Event
 from policy.hook.guarded import guarded
 from policy.hook.spawned import started_by
@@ -40,10 +40,20 @@ _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
 
 @attrs.frozen
 class Answer:
-    """What the host is told; without an effect it decides as it would."""
+    """What the host is told, and why.
 
-    effect: Effect | None = None
-    message: str = ""
+    Attributes:
+        effect: the answer; without one the host decides as it would.
+        message: what the model is told, or a person asked.
+        chain: who calls, from the root down; () where that is not certain.
+        decision: what the policy says of the call, for records.
+
+    """
+
+    effect: Effect | None
+    message: str
+    chain: tuple[str, ...]
+    decision: Decision
 
 
 @attrs.frozen
@@ -59,9 +69,24 @@ class _Asked:
 
 @attrs.frozen
 class _Said:
-    effect: Effect
-    reason: Reason
+    """What one project says of a call."""
+
+    decision: Decision
     message: str = ""
+    chain: tuple[str, ...] = ()
+
+    @property
+    def effect(self) -> Effect:
+        return self.decision.effect
+
+    @property
+    def is_default(self) -> bool:
+        return self.decision.reason is Reason.DEFAULT
+
+    def told(self, effect: Effect | None) -> Answer:
+        """Return the answer *effect*, for the reason that this is."""
+        message = self.message if effect is self.effect else ""
+        return Answer(effect, message, self.chain, self.decision)
 
 
 def decided(
@@ -98,33 +123,40 @@ def decided(
     theirs = [_of(project, call) for project in declared]
     strictest = min((*ours, *theirs), key=lambda said: said.effect)
     if strictest.effect is Effect.DENY:
-        return Answer(Effect.DENY, strictest.message)
+        return strictest.told(Effect.DENY)
     if not ours:
-        return Answer()
+        return strictest.told(None)
     own = min(ours, key=lambda said: said.effect)
     if own.effect is Effect.ASK:
-        return Answer(Effect.ASK, own.message)
-    silent = all(said.effect is Effect.ALLOW or said.reason is Reason.DEFAULT for said in theirs)
-    return Answer(Effect.ALLOW) if silent and event.mode in _PLAIN else Answer()
+        return own.told(Effect.ASK)
+    silent = all(said.effect is Effect.ALLOW or said.is_default for said in theirs)
+    return own.told(Effect.ALLOW) if silent and event.mode in _PLAIN else strictest.told(None)
 
 
 def _of(project: Offered, asked: _Asked) -> _Said:
     """Return what one project says of a call."""
-    event, folders = asked.event, asked.folders
     try:
-        chain = chain_of(project, event, asked.types, asked.root)
-        own = guarded(chain.table, asked.files) if project.host == OURS else chain.table
-        table = folders.table(own)
-        found = [
-            _said(table, event.tool, call, table.decide(event.tool, call))
-            for call in _spelled(table, event, folders)
-        ]
-        if event.tool in _SPAWNING:
-            found += _starting(project, chain, event)
+        chains = chains_of(project, asked.event, asked.types, asked.root)
+        chain = met(chains)
     except SpawnDenied as denied:
-        return _Said(Effect.DENY, Reason.DEFAULT, spawn_denial(denied))
+        return _Said(denied.decision, spawn_denial(denied))
     # Of two that are equally strict, that which is more than what holds by default.
-    return min(found, key=lambda said: (said.effect, said.reason is Reason.DEFAULT))
+    said = min(_within(project, chain, asked), key=lambda said: (said.effect, said.is_default))
+    return attrs.evolve(said, chain=chain.names) if len(chains) == 1 else said
+
+
+def _within(project: Offered, chain: Chain, asked: _Asked) -> Iterator[_Said]:
+    """Yield all that one project says of a call of the last agent of *chain*."""
+    event, folders = asked.event, asked.folders
+    own = guarded(chain.table, asked.files) if project.host == OURS else chain.table
+    table = folders.table(own)
+    for call in _spelled(table, event, folders):
+        yield _said(table, event.tool, call, table.decide(event.tool, call))
+    if event.tool in _SPAWNING:
+        try:
+            yield from _starting(project, chain, event)
+        except SpawnDenied as denied:
+            yield _Said(denied.decision, spawn_denial(denied))
 
 
 def _said(table: Table, tool: str, call: dict[str, object], decision: Decision) -> _Said:
@@ -133,7 +165,7 @@ def _said(table: Table, tool: str, call: dict[str, object], decision: Decision) 
         message = _denial(table, tool, decision)
     elif decision.effect is Effect.ASK:
         message = question(tool, call, decision)
-    return _Said(decision.effect, decision.reason, message)
+    return _Said(decision, message)
 
 
 # What remains of a table takes longer to tell than what it denies: by its hash, and the tool.
@@ -162,13 +194,14 @@ def _starting(project: Offered, chain: Chain, event: Event) -> Iterator[_Said]:
     """Yield what the start of an agent gets, whatever the host takes its name for."""
     name = event.call["subagent_type"]
     if type(name) is not str:
-        yield _Said(Effect.DENY, Reason.MALFORMED, "This call is denied: it names no agent.")
+        nobody = Decision(Effect.DENY, Reason.MALFORMED, table=chain.table.hash)
+        yield _Said(nobody, "This call is denied: it names no agent.")
         return
     for agent in _meant(name, project.attenuated.agents):
         if agent != FORK and (project.host != HOST or agent in project.attenuated.agents):
             started = chain.spawning(agent)
             chain.spawn(agent)
-            yield _Said(started.effect, started.reason, question("Agent", event.call, started))
+            yield _Said(started, question("Agent", event.call, started))
 
 
 def _meant(name: str, agents: Sequence[str]) -> Sequence[str]:

@@ -24,6 +24,7 @@ from policy.hook.client import VARIABLES, variables
 from policy.hook.deciding import Answer, decided
 from policy.hook.event import LONGEST, Event, read_event
 from policy.hook.sources import Places, read_sources
+from policy.records.record import REDACTIONS
 from policy.source import visible
 
 __all__ = ["Decider", "answered", "blocked", "options_of"]
@@ -65,6 +66,15 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         "--resident", action="store_true", help="let a process of its own answer further calls"
     )
     parser.add_argument(
+        "--record", metavar="FILE", help="append each decision to FILE, a JSON line each"
+    )
+    parser.add_argument(
+        "--redact",
+        choices=REDACTIONS,
+        default="credentials",
+        help="what of the arguments to keep from the record (default: credentials)",
+    )
+    parser.add_argument(
         "--deadline", type=float, default=20.0, help="seconds before the call is blocked (20)"
     )
     options = parser.parse_args(list(arguments))
@@ -97,8 +107,10 @@ class Decider:
             found = [self._sources(places, environment)]
         projects = [project for each in found for project in each.projects]
         folders = self._placed(places, event)
-        files = _deciding(options, places)
-        return _written(decided(event, projects, folders, options.root, files))
+        answer = decided(event, projects, folders, options.root, _deciding(options, places))
+        if options.record:
+            _record(options, places, event, answer)
+        return _written(answer)
 
     def _file(self, path: Path, places: Places, expected: str) -> Compiled:
         path = places.project / path
@@ -148,11 +160,21 @@ class Decider:
 
 
 def _deciding(options: argparse.Namespace, places: Places) -> tuple[str, ...]:
-    """Return the files that decide, besides those that every project has."""
-    named = [str(places.project / Path(name)) for name in options.files]
+    """Return the files that decide, besides those that every project has, and the record."""
+    kept = [options.record] if options.record else []
+    named = [str(places.project / Path(name)) for name in (*options.files, *kept)]
     if places.user:
         named.append(places.user)
     return tuple(dict.fromkeys(each for name in named for each in (name, os.path.realpath(name))))
+
+
+def _record(options: argparse.Namespace, places: Places, event: Event, answer: Answer) -> None:
+    from policy.hook.recording import record_of  # noqa: PLC0415  # what is needed only here
+    from policy.records.recorder import Recorder  # noqa: PLC0415
+
+    # What cannot be written down is not granted either: this raises, and the call is blocked.
+    recorder = Recorder(places.project / Path(options.record), options.redact)
+    recorder.append(record_of(event, answer, places.project))
 
 
 def _written(answer: Answer) -> bytes:

@@ -24,7 +24,7 @@ __all__ = ["command", "entry", "with_hook", "without_hook"]
 # More than the hook gives itself, so that it is the hook that blocks.
 _TIMEOUT: Final = 30
 _EVENT: Final = "PreToolUse"
-_OURS: Final = re.compile(r"policy/hook/client\.py\b|(?:^|[/\s])policy'? hook\b")
+_OURS: Final = re.compile(r"policy/hook/client\.py\b|(?:^|[/\s])policy(?:'? |-)hook\b")
 
 
 def command(options: AbstractSequence[str], *, portable: bool = False) -> str:
@@ -37,7 +37,7 @@ def command(options: AbstractSequence[str], *, portable: bool = False) -> str:
         portable: whether it names the program as it is found on any machine, and not this one.
 
     """
-    program = ["policy", "hook"] if portable else [sys.executable, "-I", "-S", client.__file__]
+    program = ["policy-hook"] if portable else [sys.executable, "-I", "-S", client.__file__]
     return f"{shlex.join([*program, *options])} || exit 2"
 
 
@@ -93,7 +93,7 @@ def without_hook(source: Source) -> str:
 
 
 def _root(source: Source) -> Mapping:
-    root = read_json(source)
+    root = read_json(source, byte_order_mark=True)  # the host reads on behind one
     if not isinstance(root, Mapping):
         raise PolicyError("expected a JSON object", root.span)
     if len({entry.key.value for entry in root.entries}) < len(root.entries):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from policy.anchors import Anchored, Folders
 from policy.chain import Chain, SpawnDenied
-from policy.decision import Decision, Reason
-from policy.effect import Effect
+from policy.decision import Decision
 from policy.projects import Projects
 from policy.records.record import Record
 
@@ -64,9 +63,5 @@ class Decider:
             for name in names[1:]:
                 chain = chain.spawn(name)
         except SpawnDenied as denied:
-            reason = _REASONS.get(denied.reason, Reason.DEFAULT)
-            return Decision(Effect.DENY, reason, denied.because, (denied.link,))
+            return denied.decision
         return chain
-
-
-_REASONS: Final = {reason.value: reason for reason in Reason}

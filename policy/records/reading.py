@@ -179,7 +179,7 @@ def _record(value: dict[str, object], source: str) -> Record | str:
     call = said.get("gen_ai.tool.call.arguments" if ours else "input", {})
     chain = said.get("policy.chain" if ours else "chain", [])
     effect = said.get("policy.effect" if ours else "effect")
-    if ours and not chain and "gen_ai.agent.name" in said:
+    if ours and "policy.chain" not in said and "gen_ai.agent.name" in said:
         chain = [said["gen_ai.agent.name"]]
     if isinstance(call, str):
         # As the conventions have it where attributes are texts.
@@ -208,6 +208,7 @@ def _record(value: dict[str, object], source: str) -> Record | str:
         time=_text(value.get("time")),
         cwd=_text(value.get("policy.cwd")),
         redacted=tuple(map(str, redacted)) if isinstance(redacted, list) else (),
+        agent="" if chain else _text(value.get("gen_ai.agent.name")),
     )
 
 

@@ -14,7 +14,10 @@ import attrs
 from policy.decision import Decision
 from policy.effect import Effect
 
-__all__ = ["Record", "line"]
+__all__ = ["REDACTIONS", "Record", "line"]
+
+# What becomes of the values of arguments, the least first.
+REDACTIONS = ("none", "credentials", "all")
 
 
 @attrs.frozen
@@ -22,7 +25,7 @@ class Record:
     """A call that was made.
 
     Attributes:
-        chain: who called, from the root down.
+        chain: who called, from the root down; () where that is not known.
         tool: the tool.
         call: its arguments, those that are kept.
         effect: what it got; None where the log does not say.
@@ -34,6 +37,7 @@ class Record:
         redacted: arguments whose value is not the one of the call.
         source: where it was read, e.g. ``a.jsonl:12``.
         times: how many calls were like this one, where a log was counted first.
+        agent: the agent that called, where its chain is not known, or "".
 
     """
 
@@ -49,6 +53,7 @@ class Record:
     redacted: tuple[str, ...] = ()
     source: str = attrs.field(default="", eq=False)
     times: int = 1
+    agent: str = ""
 
     @classmethod
     def of(
@@ -66,10 +71,11 @@ def line(record: Record) -> str:
     shape: dict[str, object] = {
         "time": record.time,
         "gen_ai.operation.name": "execute_tool",
-        "gen_ai.agent.name": record.chain[-1] if record.chain else "",
+        "gen_ai.agent.name": record.chain[-1] if record.chain else record.agent,
         "gen_ai.tool.name": record.tool,
         "gen_ai.tool.call.arguments": record.call,
-        "policy.chain": record.chain,
+        # Empty where somebody called of whom nobody knows who started them.
+        "policy.chain": record.chain or ([] if record.agent else ()),
         "policy.effect": record.effect.value if record.effect else "",
         "policy.reason": record.reason,
         "policy.rules": record.rules,

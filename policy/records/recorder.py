@@ -13,12 +13,9 @@ import attrs
 from policy.credentials import masked
 from policy.decision import Decision
 from policy.errors import PolicyError
-from policy.records.record import Record, line
+from policy.records.record import REDACTIONS, Record, line
 
-__all__ = ["REDACTIONS", "Recorder", "redacted"]
-
-# What becomes of the values of arguments, the least first.
-REDACTIONS = ("none", "credentials", "all")
+__all__ = ["Recorder", "redacted"]
 
 
 @attrs.frozen
@@ -53,9 +50,17 @@ class Recorder:
             PolicyError: the file cannot be written.
 
         """
-        record = redacted(Record.of(chain, tool, call, decision), self.redact)
+        self.append(attrs.evolve(Record.of(chain, tool, call, decision), cwd=cwd))
+
+    def append(self, record: Record) -> None:
+        """Write down *record*, with the time that it is now.
+
+        Raises:
+            PolicyError: the file cannot be written.
+
+        """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        text = line(attrs.evolve(record, time=now, cwd=cwd)) + "\n"
+        text = line(attrs.evolve(redacted(record, self.redact), time=now)) + "\n"
         try:
             self._append(text.encode())
         except OSError as error:

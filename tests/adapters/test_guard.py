@@ -259,6 +259,7 @@ def test_every_decision_of_a_call_is_written_down(chain: Chain, tmp_path: Path) 
     one.check("ask_nobody", {})
     one.call("ask_explore", {}, lambda: one.agent("explore").check("look", {}))
     one.offered(["look", "ask_careful"])
+    one.agent("careful").check("look", {})  # which nobody started
     read = [json.loads(line) for line in file.read_text().splitlines()]
     found = [(r["policy.chain"], r["gen_ai.tool.name"], r["policy.effect"]) for r in read]
     assert found == [
@@ -266,13 +267,16 @@ def test_every_decision_of_a_call_is_written_down(chain: Chain, tmp_path: Path) 
         (["main"], "ask_nobody", "deny"),
         (["main"], "Task", "allow"),
         (["main", "explore"], "look", "allow"),
+        ([], "look", "deny"),
     ]
+    assert read[-1]["gen_ai.agent.name"] == "careful"
 
 
 def test_a_call_that_cannot_be_written_down_is_denied(chain: Chain, tmp_path: Path) -> None:
     one = Guard(chain, recorder=Recorder(tmp_path))  # a folder
 
     assert one.check("look", {}).effect is Effect.DENY
+    assert one.agent("careful").check("look", {}).effect is Effect.DENY
 
 
 FILES = """
