@@ -69,6 +69,8 @@ class Project:
         files: what was read for it.
         findings: what is the matter with those.
         claims: statements to be tested (`policy.claims`), where the host has such.
+        asides: starts of chains that are told of by themselves: what they grant beyond
+            the others, whoever is started behind them has as well.
 
     """
 
@@ -82,10 +84,16 @@ class Project:
     files: tuple[ReadFile, ...] = ()
     findings: tuple[Finding, ...] = ()
     claims: tuple[object, ...] = ()
+    asides: tuple[str, ...] = ()
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""
         return {"attenuated": self.attenuated, "enforced": self.enforced}[name]
+
+    @property
+    def all_starts(self) -> tuple[str, ...]:
+        """Every agent that a chain starts with."""
+        return (*self.starts, *self.asides)
 
     def __repr__(self) -> str:
         agents = len(self.agents)

@@ -238,7 +238,8 @@ class _Projects:
         for project in self.sides:
             if project is None:
                 continue
-            found = reach(project, project.reading(self.reading))
+            reading = project.reading(self.reading)
+            found = reach(project, reading, alone=project.asides)
             if not found.exact:
                 self.why[MANY_POSITIONS] = None
             for positions in found.chains.values():

@@ -168,8 +168,8 @@ def _tables(workspace: Workspace) -> list[_Parts]:
 def _of_project(project: Project) -> Iterator[Table]:
     yield from (entry.declared for entry in project.agents.values())
     for reading in (project.attenuated, project.enforced):
-        yield from (reading.start(agent).table for agent in project.starts)
-        for chains in reach(project, reading).chains.values():
+        yield from (reading.start(agent).table for agent in project.all_starts)
+        for chains in reach(project, reading, project.all_starts).chains.values():
             yield from (chain.table for chain in chains)
 
 

@@ -35,7 +35,8 @@ class Positions:
     def chains(self) -> tuple[Chain, ...]:
         """A shortest chain for each table."""
         found: dict[object, Chain] = {}
-        for chains in reach(self.project, self.project.enforced).chains.values():
+        project = self.project
+        for chains in reach(project, project.enforced, alone=project.asides).chains.values():
             for chain in chains:
                 known = found.setdefault(chain.table.use.sets, chain)
                 if len(chain.links) < len(known.links):

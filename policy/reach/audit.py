@@ -144,9 +144,11 @@ class _Auditor:
     def run(self) -> ProjectAudit:
         """Return the audit of the project."""
         project = self.project
-        declared = reach(project, project.attenuated)
-        real = declared if are_alike(project) else reach(project, project.enforced)
-        names = dict.fromkeys([*project.starts, *sorted(project.agents)])
+        declared = reach(project, project.attenuated, alone=project.asides)
+        real = declared
+        if not are_alike(project):
+            real = reach(project, project.enforced, alone=project.asides)
+        names = dict.fromkeys([*project.starts, *project.asides, *sorted(project.agents)])
         agents = tuple(self._agent(name, declared, real) for name in names)
         return ProjectAudit(project, agents, declared.exact and real.exact)
 

@@ -151,6 +151,11 @@ class Gaps:
     def _search(self) -> None:
         for agent in self.project.starts:
             self._add(self._declared.start(agent), self._real.start(agent))
+        self._follow()
+        for agent in self.project.asides:
+            self._add(self._declared.start(agent), self._real.start(agent))
+
+    def _follow(self) -> None:
         while self._waiting:
             pair = self._waiting.popleft()
             for number, place in self._startable(pair):

@@ -91,9 +91,9 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
     for project in workspace.projects:
         denied = matching(matcher, _dialect(project))
         for reading in readings:
-            found = reach(project, project.reading(reading))
+            found = reach(project, project.reading(reading), project.all_starts)
             known: dict[object, Comparison] = {}
-            for agent in dict.fromkeys([*project.starts, *project.agents, *found.chains]):
+            for agent in dict.fromkeys([*project.all_starts, *project.agents, *found.chains]):
                 granted: list[Answer] = []
                 for chain in found.chains.get(agent, ()):
                     key = chain.table.use.sets
@@ -172,7 +172,7 @@ def exceeds(
     for project in workspace.projects:
         most = Table(compile_policy(maximum, semantics(_dialect(project)), root=True).use)
         for reading in readings:
-            positions = reach(project, project.reading(reading))
+            positions = reach(project, project.reading(reading), project.all_starts)
             for table in positions.most.values():
                 beyond = (table & most).differences(table)
                 why.update(dict.fromkeys(beyond.why))

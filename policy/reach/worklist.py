@@ -108,12 +108,28 @@ def _widest(chains: tuple[Chain, ...]) -> Iterator[Chain]:
             yield chain
 
 
-def reach(project: Project, reading: Reading, starts: Iterable[str] | None = None) -> Reach:
-    """Return every position that agents of *project* can come to."""
+def reach(
+    project: Project,
+    reading: Reading,
+    starts: Iterable[str] | None = None,
+    *,
+    alone: Iterable[str] = (),
+) -> Reach:
+    """Return every position that agents of *project* can come to.
+
+    Args:
+        project: whose agents.
+        reading: how chains come about.
+        starts: what chains start with; by default what starts them in the project.
+        alone: starts of further chains of which nothing but the start is wanted.
+
+    """
     search = _Search(moves(reading))
     for agent in starts if starts is not None else project.starts:
         search.start(agent)
     search.run()
+    for agent in alone:
+        search.start(agent)
     return search.result()
 
 

@@ -138,7 +138,8 @@ def _settings(case: Case) -> Mapping[str, Any]:
     """Return the settings of a case, with the switch that all were run with but those of `auto`."""
     modes = [case.get("mode"), *(each.get("permissionMode") for each in _agents(case))]
     user = case["settings"].get("user") or {}
-    if "auto" in modes or not isinstance(user, dict):
+    switched_on = "auto" in modes or (case.get("env") or {}).get("auto_available")
+    if switched_on or not isinstance(user, dict):
         return case["settings"]
     rules = user.get("permissions") or {}
     if not isinstance(rules, dict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import attrs
@@ -13,13 +13,14 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data.agents import BUILT_IN
 from policy.hosts.claude.discovery import Found, Role, discover, kind_of
-from policy.hosts.claude.lint import agent_findings, settings_findings
+from policy.hosts.claude.lint import agent_findings, passed_findings, settings_findings
 from policy.hosts.claude.options import VERSION, Options
 from policy.hosts.claude.pools import declared
-from policy.hosts.claude.reading import MAIN, Enforced, attenuated, main_definition
+from policy.hosts.claude.reading import MAIN, TURN, Enforced, attenuated, main_definition
 from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import Session, session
 from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings
+from policy.hosts.claude.skill_lint import skill_findings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.claude.writer import WRITER
 from policy.language.syntax import Declared, Matcher, Presence
@@ -91,14 +92,18 @@ def _project(found: Found, options: Options) -> Project:
     read.take(found.files)
     built = session(options, read.settings, read.definitions, read.skills)
     findings = [*read.findings, *built.findings, *settings_findings(built, read.settings)]
+    findings += passed_findings(found.root, read.passed(found.passed), read.settings)
     for definition in read.definitions.values():
         findings += agent_findings(definition, built)
+    for skill in read.skills.values():
+        findings += skill_findings(skill)
     return Project(
         host=HOST,
         profile=profile(options),
         root=found.root,
         agents=_entries(built),
         starts=(MAIN,),
+        asides=(TURN,) if built.granted else (),
         attenuated=attenuated(built),
         enforced=Enforced(built),
         files=tuple(ReadFile(role.path, role.kind, role.assumed) for role in found.files),
@@ -143,6 +148,12 @@ class _Files:
         for role in files:
             self._take(role)
 
+    def passed(self, files: Iterable[Role]) -> Iterator[Settings]:
+        """Yield what settings say that are not in force."""
+        for role in files:
+            if role.source is not None:
+                yield read_settings(role.source, role.scope, self.options.behaves)
+
     def _take(self, role: Role) -> None:
         source = role.source
         if source is None:
@@ -159,30 +170,36 @@ class _Files:
         match role.kind:
             case "settings":
                 self.settings.append(read_settings(source, role.scope, self.options.behaves))
-            case "skill":
-                self.skills[role.scope] = read_skill(role.scope, source)
+            case "skill" | "command":
+                # A skill is invoked rather than a command of its name, a near one than a far one.
+                known = self.skills.get(role.scope)
+                if known is None or (role.kind == "skill" and not role.above):
+                    self.skills[role.scope] = read_skill(role.scope, source)
             case _:
                 self._agent(source, role)
 
     def _agent(self, source: Source, role: Role) -> None:
         read = read_agent(source, plugin=bool(role.scope))
-        self.findings += read.findings
+        if not role.above:
+            self.findings += read.findings
         definition = read.definition
         if definition is None:
             return
         if role.scope and ":" not in definition.name:
             definition = attrs.evolve(definition, name=f"{role.scope}:{definition.name}")
-        if definition.name == MAIN:
+        if definition.name in (MAIN, TURN):
             self.findings.append(
                 Finding(
                     "reserved-name",
-                    f"`{MAIN}` names the main conversation; the agent is left out",
+                    f"`{definition.name}` names the main conversation; the agent is left out",
                     Severity.ERROR,
                     definition.span,
                 )
             )
             return
         earlier = self.definitions.get(definition.name)
+        if role.above and earlier is not None:
+            return  # the nearest of a name is the one
         if earlier is not None and earlier.place is not None:
             self.findings.append(
                 Finding(

@@ -1,9 +1,12 @@
 """Which files of a tree are Claude Code's, and to which project each belongs.
 
 Every folder with a ``.claude/`` is a project, every folder with a
-``.claude-plugin/plugin.json`` a plugin. Repositories also keep such files
-where the host does not look, to be copied from there: those are read as well,
-as projects of their own, and the reason is said.
+``.claude-plugin/plugin.json`` a plugin. A session in a folder also has the agents,
+skills and commands of every folder above it, the nearest of a name, and the local
+settings of the top; of other settings it has those of its own folder alone (2.1.329,
+observed). Repositories also keep such files where the host does not look, to be
+copied from there: those are read as well, as projects of their own, and the
+reason is said.
 """
 
 from __future__ import annotations
@@ -44,11 +47,12 @@ class Role:
 
     Attributes:
         path: relative to the tree.
-        kind: ``settings``, ``agent``, ``skill`` or ``manifest``.
-        scope: of settings; the name of a skill or of the plugin of an agent.
+        kind: ``settings``, ``agent``, ``skill`` or ``command``.
+        scope: of settings; the name of a skill, of a command or of the plugin of an agent.
         source: its text, where it was read already.
         assumed: why that is a guess, or "".
         error: why it cannot be read, or None.
+        above: whether it is of a folder above the project.
     """
 
     path: str
@@ -57,14 +61,22 @@ class Role:
     source: Source | None = attrs.field(default=None, repr=False)
     assumed: str = ""
     error: PolicyError | None = None
+    above: bool = False
 
 
 @attrs.define
 class Found:
-    """A project: its folder, and its files in the order of their paths."""
+    """A project.
+
+    Attributes:
+        root: its folder.
+        files: in the order of their paths, behind them those of folders above.
+        passed: settings of folders above, which are not in force in it.
+    """
 
     root: str
     files: list[Role] = attrs.field(factory=list)
+    passed: list[Role] = attrs.field(factory=list)
 
 
 def discover(tree: Tree) -> tuple[Found, ...]:
@@ -72,7 +84,34 @@ def discover(tree: Tree) -> tuple[Found, ...]:
     discovery = _Discovery(tree, set(tree.paths()))
     for root, role in discovery.run():
         discovery.found.setdefault(root, Found(root)).files.append(role)
-    return tuple(discovery.found[root] for root in sorted(discovery.found))
+    found = discovery.found
+    own = {root: tuple(found[root].files) for root in found}
+    for root in found:
+        if discovery.is_project(root):
+            for above in _above(root):
+                for role in own.get(above, ()):
+                    if _is_of(role, above):
+                        there = found[root]
+                        (there.files if _holds_below(role, above) else there.passed).append(
+                            attrs.evolve(role, above=True)
+                        )
+    return tuple(found[root] for root in sorted(found))
+
+
+def _above(root: str) -> Iterator[str]:
+    """Yield the folders above *root*, the nearest first."""
+    while root:
+        root = _parent(root)
+        yield root
+
+
+def _is_of(role: Role, folder: str) -> bool:
+    return role.path.startswith(f"{folder}/{FOLDER}/".lstrip("/")) and not role.assumed
+
+
+def _holds_below(role: Role, folder: str) -> bool:
+    """Return whether a file of *folder* counts in the folders below it."""
+    return role.kind != "settings" or (not folder and role.scope == "local")
 
 
 def kind_of(path: str) -> str:
@@ -81,6 +120,11 @@ def kind_of(path: str) -> str:
     if found and below in _NAMES:
         return "settings"
     return "agent" if found and below.startswith("agents/") and path.endswith(".md") else ""
+
+
+def _command(segments: list[str]) -> str:
+    """Return the name of the command whose file is at *segments*, e.g. ``web:deploy``."""
+    return ":".join(segments).removesuffix(".md")
 
 
 def _parent(path: str) -> str:
@@ -100,8 +144,8 @@ class _Discovery:
             if FOLDER in segments[:-1]:
                 yield from self._below(path, segments)
             elif path in plugins:
-                root, name = plugins[path]
-                yield root, self._read(path, "agent", name, limits.AGENT_BYTES)
+                root, kind, name = plugins[path]
+                yield root, self._read(path, kind, name, limits.AGENT_BYTES)
             elif path.endswith(".md"):
                 yield from self._stray_agent(path, segments)
             elif path.endswith(".json"):
@@ -116,10 +160,16 @@ class _Discovery:
             yield root, self._read(path, "agent", "", limits.AGENT_BYTES)
         elif len(rest) == 3 and rest[0] == "skills" and rest[2] == "SKILL.md":
             yield root, self._read(path, "skill", rest[1], limits.AGENT_BYTES)
+        elif len(rest) > 1 and rest[0] == "commands" and path.endswith(".md"):
+            yield root, self._read(path, "command", _command(rest[1:]), limits.AGENT_BYTES)
         elif path.endswith(".json"):
             yield from self._stray_settings(path, segments)
         elif path.endswith(".md"):
             yield from self._stray_agent(path, segments)
+
+    def is_project(self, root: str) -> bool:
+        """Return whether a session may be started in the folder *root* as it is."""
+        return any(_is_of(role, root) for role in self.found[root].files)
 
     def _read(self, path: str, kind: str, scope: str, limit: int, assumed: str = "") -> Role:
         try:
@@ -129,19 +179,27 @@ class _Discovery:
 
     # --- plugins -----------------------------------------------------------
 
-    def _plugins(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Yield each agent of a plugin, with the root and name of that."""
+    def _plugins(self) -> Iterator[tuple[str, tuple[str, str, str]]]:
+        """Yield each file of a plugin, with the root, what it is, and its name or the plugin's."""
         for manifest in sorted(path for path in self.paths if path.endswith(_MANIFEST)):
             root = manifest.removesuffix(_MANIFEST).rstrip("/")
             if manifest != f"{root}/{_MANIFEST}".lstrip("/"):
                 continue
             name, places = self._manifest(manifest)
+            name = name or root.rpartition("/")[2]
             prefix = f"{root}/" if root else ""
+            below = sorted(p for p in self.paths if p.startswith(prefix) and p.endswith(".md"))
             for place in ("agents", *places):
                 at = prefix + place.removeprefix("./").strip("/")
-                for path in sorted(self.paths):
-                    if path.endswith(".md") and (path == at or path.startswith(at + "/")):
-                        yield path, (root, name or root.rpartition("/")[2])
+                for path in below:
+                    if path == at or path.startswith(at + "/"):
+                        yield path, (root, "agent", name)
+            for path in below:
+                rest = path.removeprefix(prefix).split("/")
+                if len(rest) == 3 and rest[0] == "skills" and rest[2] == "SKILL.md":
+                    yield path, (root, "skill", f"{name}:{rest[1]}")
+                elif len(rest) > 1 and rest[0] == "commands":
+                    yield path, (root, "command", f"{name}:{_command(rest[1:])}")
 
     def _manifest(self, path: str) -> tuple[str, list[str]]:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
@@ -25,7 +25,7 @@ from policy.patterns.pattern import freeze, named
 from policy.patterns.search import fresh_character
 from policy.source import Place, Span
 
-__all__ = ["agent_findings", "settings_findings"]
+__all__ = ["agent_findings", "passed_findings", "settings_findings"]
 
 _HANDED_DOWN: Final = ("acceptEdits", "auto", "bypassPermissions")
 
@@ -156,6 +156,25 @@ def _unknown(matcher: Matcher) -> Iterator[Finding]:
         matcher.span,
         help=f"did you mean `{near[0]}`?" if near else "",
     )
+
+
+def passed_findings(
+    root: str, passed: Iterable[Settings], files: list[Settings]
+) -> Iterator[Finding]:
+    """Yield the denials of folders above that do not hold for a session in the folder *root*."""
+    own = {rule.text for each in files for rule in each.rules if rule.effect is Effect.DENY}
+    for settings in passed:
+        lost = [r for r in settings.rules if r.effect is Effect.DENY and r.text not in own]
+        if lost:
+            more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+            yield _warn(
+                "denial-not-inherited",
+                f"`{lost[0].text}`{more} denies nothing in a session that is started in"
+                f" `{root}`: the host reads the settings of that folder alone",
+                lost[0].span,
+                help=f"deny it in `{root}/.claude/settings.json` as well, or in the settings of"
+                " the user or of an administrator",
+            )
 
 
 def settings_findings(session: Session, files: list[Settings]) -> Iterator[Finding]:

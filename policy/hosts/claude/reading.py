@@ -20,9 +20,13 @@ from policy.project import Attenuated
 from policy.ruleset import Entry, RuleSet
 from policy.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["MAIN", "Enforced", "State", "attenuated", "main_definition"]
+__all__ = ["MAIN", "TURN", "Enforced", "State", "attenuated", "main_definition"]
 
 MAIN: Final = "main"
+
+# The main conversation in a turn in which every skill was invoked: it and whoever it
+# starts have what the skills allow.
+TURN: Final = "main+skills"
 
 
 @attrs.frozen
@@ -32,10 +36,12 @@ class State:
     Attributes:
         mode: permission mode of the agent there.
         fork: whether it is a fork, which has the tools of whoever started it.
+        skilled: whether the turn is one in which every skill was invoked.
     """
 
     mode: str
     fork: bool = False
+    skilled: bool = False
 
 
 def main_definition(session: Session) -> Definition:
@@ -54,8 +60,11 @@ def attenuated(session: Session) -> Attenuated:
         sets = (*settings, *declared(definition, session, reading))
         tables[definition.name] = Table(Ceiling.of(Part(rules, links) for rules in sets))
     depth = Bounds(depth=depth_limit(session))
-    roots = {MAIN: attrs.evolve(tables[MAIN], bounds=depth)}
-    return Attenuated(tables, roots)
+    root = attrs.evolve(tables[MAIN], bounds=depth)
+    if session.granted:
+        # What a skill allows beyond the settings is no narrower than they are.
+        tables[TURN] = tables[MAIN]
+    return Attenuated(tables, {MAIN: root, TURN: root})
 
 
 def depth_limit(session: Session) -> int:
@@ -79,19 +88,21 @@ class Enforced:
     @property
     def agents(self) -> tuple[str, ...]:
         """Every agent that can be a link."""
-        return (MAIN, *(name for name in self.session.agents if name != MAIN))
+        turn = (TURN,) if self.session.granted else ()
+        return (MAIN, *turn, *(name for name in self.session.agents if name != MAIN))
 
     def start(self, agent: str) -> Link:
         """Return the main conversation, as itself or as *agent*."""
+        skilled = agent == TURN
         definition = (
             main_definition(self.session)
-            if agent == MAIN and MAIN not in self.session.agents
+            if skilled or (agent == MAIN and MAIN not in self.session.agents)
             else attrs.evolve(self.session.agents[agent], mode=None)
         )
-        mode = self.session.mode
+        state = State(self.session.mode, skilled=skilled)
         depth = depth_limit(self.session)
         position = Position(main=True, background=False, may_start=depth > 0)
-        return Link(agent, self._table(definition, position, mode, agent), 0, State(mode))
+        return Link(agent, self._table(definition, position, state, agent), 0, state)
 
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""
@@ -100,7 +111,8 @@ class Enforced:
         if agent == known.FORK:
             if state.fork:
                 raise SpawnDenied(agent, parent.name, "depth")
-            return Link(agent, parent.table, parent.depth + 1, State(state.mode, fork=True))
+            forked = attrs.evolve(state, fork=True)
+            return Link(agent, parent.table, parent.depth + 1, forked)
         session = self.session
         bypass = session.options.behaves.bypass_of_agents and not session.no_bypass
         declared = definition.mode
@@ -120,7 +132,8 @@ class Enforced:
         )
         if has_no_tools(definition, self.session, position):
             raise SpawnDenied(agent, parent.name, Reason.NO_TOOLS.value)
-        return Link(agent, self._table(definition, position, mode, agent), depth, State(mode))
+        below = State(mode, skilled=state.skilled)
+        return Link(agent, self._table(definition, position, below, agent), depth, below)
 
     def _resolved(self, agent: str) -> Definition:
         for name, definition in self.session.agents.items():
@@ -128,21 +141,20 @@ class Enforced:
                 return definition
         raise KeyError(agent)
 
-    def _table(self, definition: Definition, position: Position, mode: str, link: str) -> Table:
+    def _table(self, definition: Definition, position: Position, state: State, link: str) -> Table:
+        session = self.session.turned if state.skilled else self.session
+        mode = state.mode
         key = ("table", definition.name, definition.place, position, mode, link)
-        found = self.session.cache.get(key)
+        found = session.cache.get(key)
         if isinstance(found, Table):
             return found
         links = (link,)
-        reading = dialect(self.session, mode)
-        sets = [
-            pool(definition, self.session, position, reading),
-            *rule_sets(self.session, mode),
-        ]
+        reading = dialect(session, mode)
+        sets = [pool(definition, session, position, reading), *rule_sets(session, mode)]
         if position.may_start:
             sets.append(self._startable(mode))
         table = Table(Ceiling.of(Part(rules, links) for rules in sets))
-        self.session.cache[key] = table
+        session.cache[key] = table
         return table
 
     def _startable(self, mode: str) -> RuleSet:

@@ -335,12 +335,14 @@ def _by_default(session: Session, mode: str) -> Reason:
 
 def _skills(session: Session, mode: str) -> Iterator[Entry]:
     for skill in session.skills.values():
-        if skill.asked:
-            for name in (skill.name, "/" + skill.name):
-                pattern = Pattern.exactly(name)
-                yield _built_in(
-                    "Skill", Effect.ASK, pattern, _by_default(session, mode), "lists tools"
-                )
+        effect, why = Effect.ASK, "lists tools"
+        if skill.typed:
+            effect, why = Effect.DENY, "for the user alone"
+        elif not skill.asked:
+            continue
+        for name in (skill.name, "/" + skill.name):
+            pattern = Pattern.exactly(name)
+            yield _built_in("Skill", effect, pattern, _by_default(session, mode), why)
 
 
 def _folders_to_enter(session: Session) -> Iterator[Entry]:

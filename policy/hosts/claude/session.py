@@ -49,7 +49,8 @@ class Session:
         folders: the working folder and the additional ones, canonical.
         mode: the permission mode of the main conversation.
         agents: by name, built-in ones among them.
-        skills: by name.
+        skills: by name, commands among them.
+        granted: lines of every rule that a skill allows while it is active.
         tools: the built-in tools that are offered; None is all.
         no_bypass: whether no agent may go without permissions.
         no_auto: whether no agent may have its calls judged by a model.
@@ -65,6 +66,7 @@ class Session:
     mode: str
     agents: Mapping[str, Definition]
     skills: Mapping[str, Skill]
+    granted: tuple[Line, ...]
     tools: frozenset[str] | None
     no_bypass: bool
     no_auto: bool
@@ -106,6 +108,11 @@ class Session:
         return all(map(self.is_removed, others)) and not any(
             entry.effect is Effect.ALLOW for entry in named
         )
+
+    @cached_property
+    def turned(self) -> Session:
+        """The same in a turn in which every skill was invoked."""
+        return attrs.evolve(self, lines=self.lines + self.granted, granted=())
 
     @cached_property
     def cache(self) -> dict[object, object]:
@@ -152,9 +159,26 @@ def session(
                 reopened.append(opening.entries(found))
             elif trusted or rule.effect is not Effect.ALLOW:
                 lines += found.lines
-    skilled = _skill_lines(options, skills, Anchors(cwd, home, cwd, folders[1:]), agents)
-    lines += skilled.lines
-    findings += skilled.findings
+    scope = Scope(
+        Anchors(cwd, home, cwd, folders[1:]),
+        frozenset(agents),
+        behaves=options.behaves,
+        aliases=options.aliases,
+    )
+    active = skills.get(options.active_skill)
+    granted: list[Line] = []
+    for skill in skills.values():
+        allowed = _granted(skill, scope)
+        findings += (*skill.findings, *allowed.findings)
+        if managed_only:
+            continue
+        granted += allowed.lines
+        if skill is active:
+            lines += allowed.lines
+    if active is not None:
+        denied = _denied(active, scope)
+        lines += denied.lines
+        findings += denied.findings
     no_auto = any(each.no_auto for each in settings)
     mode = options.mode or next((each.mode for each in settings if each.mode), "default")
     if mode == "manual" or (mode == "auto" and no_auto):
@@ -170,6 +194,7 @@ def session(
         mode,
         agents,
         skills,
+        tuple(granted),
         frozenset(offered[0]) if offered else None,
         any(each.no_bypass for each in settings),
         no_auto,
@@ -220,26 +245,20 @@ def _folder(name: str, cwd: str, home: str) -> str:
     return "/" + "/".join(segments)
 
 
-def _skill_lines(
-    options: Options,
-    skills: Mapping[str, Skill],
-    anchors: Anchors,
-    agents: Mapping[str, Definition],
-) -> Lines:
-    active = skills.get(options.active_skill)
-    scope = Scope(anchors, frozenset(agents), behaves=options.behaves, aliases=options.aliases)
+def _granted(skill: Skill, scope: Scope) -> Lines:
+    """Return what *skill* allows while it is active."""
     lines = Lines()
-    if active is None:
-        return lines
-    for declared, effect in ((active.allowed, Effect.ALLOW), (active.disallowed, Effect.DENY)):
-        for matcher in declared.matchers:
-            text = str(matcher)
-            if effect is Effect.DENY:
-                # Its tools stay, and calls of them are denied.
-                found = read_rule(text, matcher.span, effect, scope)
-                lines += Lines(tuple(_as_rule(line) for line in found.lines), found.findings)
-            else:
-                lines += read_rule(text, matcher.span, effect, scope)
+    for matcher in skill.allowed.matchers:
+        lines += read_rule(str(matcher), matcher.span, Effect.ALLOW, scope)
+    return lines
+
+
+def _denied(skill: Skill, scope: Scope) -> Lines:
+    """Return what *skill* denies while it is active: the tools stay, and calls are denied."""
+    lines = Lines()
+    for matcher in skill.disallowed.matchers:
+        found = read_rule(str(matcher), matcher.span, Effect.DENY, scope)
+        lines += Lines(tuple(map(_as_rule, found.lines)), found.findings)
     return lines
 
 

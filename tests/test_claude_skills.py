@@ -1,0 +1,208 @@
+"""Skills, commands and folders above: what of them decides calls (2.1.329, observed)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain, SpawnDenied
+from policy.changes.diff import diff_workspaces
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.language.parse import parse_matcher
+from policy.project import Project
+from policy.reach.audit import audit
+from policy.reach.query import query
+from policy.source import Source
+from policy.workspace import Workspace, load_tree
+
+AGENT = "---\nname: {}\ndescription: d\n---\n"
+DEPLOY = "---\nname: deploy\ndescription: d\nallowed-tools: Bash(git push *)\n---\n"
+PUSH = {"command": "git push origin"}
+
+
+def only(files: dict[str, str], options: Options | None = None) -> Project:
+    (project,) = load(Memory(files), options)
+    return project
+
+
+def named(root: str, files: dict[str, str]) -> Project:
+    return next(project for project in load(Memory(files)) if project.root == root)
+
+
+def decide(project: Project, chain: str, tool: str, call: dict[str, object]) -> Effect:
+    first, *rest = chain.split(">")
+    found = Chain.start(first, project.enforced)
+    for agent in rest:
+        found = found.spawn(agent)
+    return found.decide(tool, call).effect
+
+
+def skilled(text: str, path: str = ".claude/skills/deploy/SKILL.md") -> dict[str, str]:
+    return {path: text, ".claude/agents/worker.md": AGENT.format("worker")}
+
+
+# --- what a skill allows ----------------------------------------------------------
+
+
+def test_what_skills_allow_holds_in_their_turn_for_whoever_is_started_in_it() -> None:
+    project = only(skilled(DEPLOY))
+    assert decide(project, "main", "Bash", PUSH) is Effect.ASK
+    assert decide(project, "main>worker", "Bash", PUSH) is Effect.ASK
+    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main+skills>worker", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main+skills>worker>fork", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main+skills>worker", "Bash", {"command": "make"}) is Effect.ASK
+
+
+def test_a_command_allows_as_a_skill_does() -> None:
+    path = ".claude/commands/web/deploy.md"
+    project = only(skilled(DEPLOY, path))
+    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main", "Skill", {"skill": "web:deploy"}) is Effect.ASK
+    assert decide(project, "main", "Skill", {"skill": "deploy"}) is Effect.ALLOW
+    assert [file.path for file in project.files if file.role == "command"] == [path]
+
+
+def test_a_skill_of_a_plugin_has_the_name_of_that() -> None:
+    files = {
+        ".claude-plugin/plugin.json": json.dumps({"name": "p"}),
+        "skills/deploy/SKILL.md": DEPLOY,
+        "commands/x/push.md": DEPLOY,
+    }
+    project = only(files)
+    for name in ("p:deploy", "p:x:push"):
+        assert decide(project, "main", "Skill", {"skill": name}) is Effect.ASK
+    assert {file.role for file in project.files} == {"skill", "command"}
+
+
+@pytest.mark.parametrize("value", ["", " []", " 5", " {a: b}"])
+def test_a_list_that_is_none_asks_for_nothing_and_allows_nothing(value: str) -> None:
+    project = only(skilled(f"---\ndescription: d\nallowed-tools:{value}\n---\n"))
+    assert decide(project, "main", "Skill", {"skill": "deploy"}) is Effect.ALLOW
+    assert project.asides == ()
+
+
+def test_front_matter_that_is_no_yaml_allows_what_it_says() -> None:
+    text = (
+        "---\ndescription: do: this\nargument-hint: [a] [b]\nallowed-tools: Bash(git push *)\n---\n"
+    )
+    assert decide(only(skilled(text)), "main+skills", "Bash", PUSH) is Effect.ALLOW
+
+
+def test_a_rule_that_denies_beats_what_a_skill_allows() -> None:
+    settings = json.dumps({"permissions": {"deny": ["Bash(git push *)"]}})
+    project = only({**skilled(DEPLOY), ".claude/settings.json": settings})
+    assert decide(project, "main+skills", "Bash", PUSH) is Effect.DENY
+
+
+def test_a_skill_allows_in_a_folder_that_is_not_trusted_but_not_beside_a_lock() -> None:
+    files = skilled(DEPLOY)
+    untrusted = only(files, Options(trusted=False))
+    assert decide(untrusted, "main+skills", "Bash", PUSH) is Effect.ALLOW
+    managed = Source("<managed>", json.dumps({"allowManagedPermissionRulesOnly": True}))
+    assert only(files, Options(managed=managed)).asides == ()
+
+
+def test_a_skill_that_only_the_user_invokes_is_not_invoked_by_a_call() -> None:
+    text = DEPLOY.replace("description: d", "description: d\ndisable-model-invocation: true")
+    assert decide(only(skilled(text)), "main", "Skill", {"skill": "deploy"}) is Effect.DENY
+
+
+# --- in audits, comparisons and queries ---------------------------------------------
+
+
+def test_an_audit_tells_what_skills_allow_as_an_escalation_by_itself() -> None:
+    found = audit(load_tree(Memory(skilled(DEPLOY))))
+    agents = {agent.name: agent for project in found.projects for agent in project.agents}
+    gaps = agents["main+skills"].escalations
+    assert {gap.call.get("command") for gap in gaps} == {"git push"}
+    assert {b.place.file for gap in gaps for b in gap.after.because if b.place} == {
+        ".claude/skills/deploy/SKILL.md"
+    }
+    assert not agents["worker"].escalations
+    assert {position.chain[0] for position in agents["worker"].enforced} == {"main"}
+
+
+def test_a_change_of_what_a_skill_allows_is_a_change() -> None:
+    old = load_tree(Memory(skilled(DEPLOY)))
+    new = load_tree(Memory(skilled(DEPLOY.replace("push", "fetch"))))
+    changes = {
+        (change.direction, change.difference.call["command"])
+        for change in diff_workspaces(old, new).changes
+        if change.difference.tool == "Bash"
+    }
+    assert changes == {("widened", "git fetch"), ("narrowed", "git push")}
+
+
+def test_the_first_skill_that_allows_something_is_told_by_the_calls_it_allows() -> None:
+    old = load_tree(Memory({".claude/agents/worker.md": AGENT.format("worker")}))
+    changes = diff_workspaces(old, load_tree(Memory(skilled(DEPLOY)))).changes
+    assert ("main+skills",) in {c.chain for c in changes if c.widened and c.what == "rule"}
+
+
+def test_a_query_answers_with_the_turn_in_which_a_skill_allows_the_call() -> None:
+    found = query(load_tree(Memory(skilled(DEPLOY))), parse_matcher("Bash(git push *)"))
+    allowed = {a.chain for a in found.answers if a.decision.effect is Effect.ALLOW}
+    assert {("main+skills",), ("main+skills", "worker")} <= allowed
+
+
+# --- folders above --------------------------------------------------------------------
+
+NESTED = {
+    ".claude/settings.json": json.dumps({"permissions": {"deny": ["Bash(rm *)"]}}),
+    ".claude/settings.local.json": json.dumps({"permissions": {"deny": ["Bash(make)"]}}),
+    ".claude/agents/w.md": "---\nname: w\ndescription: d\ntools: Read\n---\n",
+    ".claude/agents/r.md": AGENT.format("r"),
+    ".claude/skills/deploy/SKILL.md": DEPLOY,
+    "apps/web/.claude/settings.json": json.dumps({"permissions": {"allow": ["Bash(ls)"]}}),
+    "apps/web/.claude/agents/w.md": AGENT.format("w"),
+}
+
+
+def test_a_folder_has_the_agents_and_skills_above_it_the_nearest_of_a_name() -> None:
+    project = named("apps/web", NESTED)
+    assert {"w", "r"} <= project.agents.keys()
+    assert decide(project, "main>w", "Bash", {"command": "ls"}) is Effect.ALLOW
+    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+    assert "duplicate-agent" not in {finding.code for finding in project.findings}
+    above = Chain.start("main", named("", NESTED).enforced).spawn("w")
+    assert above.decide("Bash", {"command": "ls"}).reason is Reason.UNAVAILABLE
+
+
+def test_a_folder_has_its_own_settings_and_the_local_ones_of_the_top() -> None:
+    project = named("apps/web", NESTED)
+    assert decide(project, "main", "Bash", {"command": "rm x"}) is Effect.ASK
+    assert decide(project, "main", "Bash", {"command": "make"}) is Effect.DENY
+    (finding,) = [f for f in project.findings if f.code == "denial-not-inherited"]
+    assert finding.span is not None
+    assert finding.span.text == '"Bash(rm *)"'
+    assert "apps/web" in finding.message
+
+
+def test_a_denial_that_a_folder_repeats_is_not_lost() -> None:
+    again = json.dumps({"permissions": {"deny": ["Bash(rm *)"]}})
+    project = named("apps/web", {**NESTED, "apps/web/.claude/settings.json": again})
+    assert "denial-not-inherited" not in {finding.code for finding in project.findings}
+
+
+def test_a_folder_above_that_is_no_project_hands_nothing_down() -> None:
+    files = {
+        "agents/stray.md": "---\nname: stray\ndescription: d\ntools: Read\n---\n",
+        "web/.claude/agents/w.md": AGENT.format("w"),
+    }
+    assert "stray" not in named("web", files).agents
+    with pytest.raises(SpawnDenied):
+        Chain.start("main", named("web", files).enforced).spawn("stray")
+
+
+def test_a_workspace_of_nested_folders_tells_each_finding_once() -> None:
+    files = {
+        **NESTED,
+        ".claude/agents/bad.md": "---\nname: bad\ndescription: d\ntools: Nope\n---\n",
+    }
+    workspace: Workspace = load_tree(Memory(files))
+    assert [f.code for f in workspace.findings].count("zero-tools") == 1
