@@ -76,6 +76,8 @@ class Agent:
         otherwise: what calls of any other tool get.
         globs: what calls of tools get whose names match; those in *tools* aside.
         starts: the agents that it may start, and whether that is asked for.
+        starting: what more is denied, or asked for, of calls that start agents, by
+            what else they say.
         bounds: its limits.
         description: what it is for, as its file says it; "" is nothing.
         prompt: the text below a header, or "".
@@ -87,6 +89,7 @@ class Agent:
     otherwise: Effect = Effect.DENY
     globs: Mapping[str, Effect] = attrs.field(factory=dict, hash=False)
     starts: Mapping[str, Effect] = attrs.field(factory=dict, hash=False)
+    starting: tuple[Line, ...] = ()
     bounds: Bounds = Bounds()
     description: str = ""
     prompt: str = ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policy.chain import Chain, SpawnDenied
+from policy.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
 from policy.conversion.converting import Conversion, convert, hosts
 from policy.effect import Effect
 from policy.errors import PolicyError
@@ -113,19 +114,29 @@ def assert_losses_are_true(conversion: Conversion, source: Project, target: Proj
             longer = (*loss.chain, started)
             if not conversion.losses or (longer[0] == started and before is None):
                 continue
-            effects = []
-            for chain, name in ((before, started), (after, conversion.names.get(started, started))):
-                try:
-                    link = chain.spawn(name).links[-1] if chain else None
-                    effects.append(DENY if link is None else ASK if link.confirm else ALLOW)
-                except SpawnDenied:
-                    effects.append(DENY)
+            said = {key: text for key, text in loss.call.items() if key != "subagent_type"}
+            renamed = conversion.names.get(started, started)
+            effects = [starting(before, started, said), starting(after, renamed, said)]
             assert effects == [loss.before.effect, loss.after.effect], loss
             continue
         assert before is not None and after is not None
         one = before.decide(*in_words_of(source.host, loss.tool, loss.call))
         other = after.decide(*in_words_of(target.host, loss.tool, loss.call))
         assert (one.effect, other.effect) == (loss.before.effect, loss.after.effect), loss
+
+
+def starting(chain: Chain | None, agent: str, said: dict[str, object]) -> Effect:
+    """What the call gets that starts an agent, and says something beside that."""
+    tool, call = spawn_call(chain.reading, agent) if chain else ("", {})
+    try:
+        link = chain.spawn(agent).links[-1] if chain else None
+    except SpawnDenied:
+        link = None
+    if said and tool == SPAWN_TOOL:  # the other hosts read the agent alone
+        decided = chain.decide(tool, {**call, **said}).effect
+        refused = link is None and chain.spawning(agent).effect is not DENY
+        return DENY if refused else decided
+    return DENY if link is None else ASK if link.confirm else ALLOW
 
 
 _DESCRIBED = {"Task", *(tool for tools in THEIRS.values() for tool in tools)}
@@ -162,6 +173,13 @@ def assert_losses_are_complete(
                 assert tool in unproven or (family(tool), True) in told, (names, tool, call)
             if now < was and tool not in unproven and "*" not in unproven:
                 assert (family(tool), False) in told, (names, tool, call, was, now)
+        for agent, said in product(agents, SAID):
+            renamed = conversion.names.get(agent, agent)
+            was, now = starting(before, agent, said), starting(after, renamed, said)
+            if now > was:
+                assert refused, (names, agent, said, was, now)
+            if now != was:
+                assert ("Task", now > was) in told, (names, agent, said, was, now)
         for agent in agents:
             longer = (*names, agent)
             if chain_of(source, longer) is None:
@@ -183,13 +201,16 @@ CALLS: list[tuple[str, dict[str, object]]] = [
     ("NoSuchTool", {"argument": "a"}),
 ]  # fmt: skip
 
+# What a call that starts an agent may say beside that.
+SAID: list[dict[str, object]] = [{}, {"model": "opus"}, {"model": "haiku"}]
+
 _MATCHERS = st.sampled_from(
     [
         "Bash", "Bash(a)", "Bash(a *)", "Bash(b)", "Bash(*)", "Bash(ls *)", "Bash(git status)",
         "Read", "Read(a/**)", "Read(.)", "Read(**/b)", "Read(//c)", "Edit", "Edit(a)", "Write",
         "Write(~/d)", "Glob", "Grep", "Grep(a)", "LS", "WebFetch", "WebFetch(domain:a.b)",
         "WebFetch(domain:*.a.b)", "WebSearch", "mcp__a__*", "mcp__*", "*", "TodoWrite",
-        "Task(one)", "Task(two)", "Task", "Bash(timeout:5)",
+        "Task(one)", "Task(two)", "Task", "Task(model:opus)", "Task(model:*)", "Bash(timeout:5)",
     ]
 )  # fmt: skip
 _STATEMENTS = st.tuples(
@@ -276,7 +297,7 @@ def claude_files(draw) -> dict[str, str]:
     permissions: dict[str, object] = {
         "allow": draw(_some(*rules)),
         "ask": draw(_some(*rules, most=2)),
-        "deny": draw(_some(*rules, "mcp__*", "Bash", "Agent(two)", most=2)),
+        "deny": draw(_some(*rules, "mcp__*", "Bash", "Agent(two)", "Agent(model:opus)", most=2)),
         "defaultMode": draw(st.sampled_from(["default", "acceptEdits", "dontAsk"])),
     }
     tools = draw(_some("Read", "Bash", "Edit", "Agent", "mcp__a__b", "WebFetch"))
@@ -471,6 +492,33 @@ def test_a_rule_that_the_other_host_reads_more_into_is_made_to_say_less() -> Non
     )
     assert loose.refusal(unproven=True)
     assert loose.refusal(looser=True) == ""
+
+
+_NO_OPUS = (
+    "root main\nagent main {\n allow Read, Task(one)\n deny Task(model:opus)\n}\n"
+    "agent one {\n allow Read\n}\n"
+)
+
+
+def test_rules_on_what_starts_an_agent_are_kept_where_the_host_has_them() -> None:
+    (conversion,) = convert(Memory({"a.policy": _NO_OPUS}), "claude-code")
+    settings_ = json.loads(conversion.files[".claude/settings.json"])
+    assert "Agent(model:opus)" in settings_["permissions"]["deny"]
+    assert conversion.losses == ()
+    (back,) = convert(Memory(dict(conversion.files)), "policy")
+    assert "Task(model:opus)" in back.files["claude-code.policy"]
+
+
+@pytest.mark.parametrize("host", ["a3s", "pikuri"])
+def test_where_a_host_reads_the_agent_alone_nobody_starts_it(host: str) -> None:
+    (strict,) = convert(Memory({"a.policy": _NO_OPUS}), host)
+    assert [(loss.call, loss.looser) for loss in strict.losses] == [
+        ({"subagent_type": "one"}, False)
+    ]
+    (loose,) = convert(Memory({"a.policy": _NO_OPUS}), host, allow_looser=True)
+    assert [(loss.call, loss.looser) for loss in loose.losses] == [
+        ({"subagent_type": "one", "model": "opus"}, True)
+    ]
 
 
 def test_projects_below_folders_go_to_these_folders() -> None:

@@ -1,6 +1,7 @@
-"""How two hosts decide the calls of one tool: compared where they read them alike, else tried.
+"""How tables of two hosts differ, in common words: tool by tool.
 
-What is only tried is no proof, and says so.
+Calls are compared where both hosts read them alike, else tried. What is only tried
+is no proof, and says so.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from typing import Final
 
 import attrs
 
+from policy.chain import SPAWN_TOOL
 from policy.comparison.compare import Comparison, Difference, compare
 from policy.comparison.compare import Known as Lines
+from policy.comparison.names import Tools, compare_others
 from policy.comparison.witness import Call, witness_call
+from policy.conversion.common_words import in_common
 from policy.decision import Reason
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
@@ -23,32 +27,88 @@ from policy.patterns.pattern import freeze
 from policy.row import Row
 from policy.ruleset import RuleSet
 from policy.table import Table
+from policy.telling import internal_tools
 
-__all__ = ["Known", "is_read"]
+__all__ = ["Known", "TwoTables", "Unproven"]
+
+
+@attrs.frozen
+class Unproven:
+    """A tool of which it was not proven that nothing else gets looser."""
+
+    tool: str
+    why: str
+
+
+@attrs.frozen
+class TwoTables:
+    """How two tables differ.
+
+    Attributes:
+        found: calls that they decide differently, those that start agents aside.
+        unproven: where other calls may differ as well.
+
+    """
+
+    found: tuple[Difference, ...]
+    unproven: tuple[Unproven, ...]
 
 
 @attrs.frozen
 class Known:
-    """Comparisons that were made: tables of many positions say the same of a tool.
+    """Comparisons of two hosts that were made: most positions of a project say the same.
 
     Attributes:
-        lines: what was found by the lines of a tool.
-        tables: tables in common words.
+        counterparts: of both hosts, tool -> its common name.
+        common: how tools and arguments are named in common.
 
     """
 
-    lines: Lines = attrs.field(factory=dict)
-    tables: dict[object, Table] = attrs.field(factory=dict)
-    _found: dict[object, Comparison] = attrs.field(factory=dict)
+    counterparts: tuple[Mapping[str, str], Mapping[str, str]]
+    common: Dialect
+    _lines: Lines = attrs.field(factory=dict)
+    _renamed: dict[object, Table] = attrs.field(factory=dict)
+    _tools: dict[object, Comparison] = attrs.field(factory=dict)
+    _tables: dict[object, TwoTables] = attrs.field(factory=dict)
 
-    def compare(self, tool: str, before: Lookup, after: Lookup) -> Comparison:
+    def tables(self, before: Table, after: Table, fixed: frozenset[str]) -> TwoTables:
+        """Return how two tables differ, but for the tools *fixed*."""
+        key = before.use.sets, after.use.sets, fixed
+        if key not in self._tables:
+            self._tables[key] = self._compare(
+                self._in_common(before, 0), self._in_common(after, 1), fixed
+            )
+        return self._tables[key]
+
+    def _in_common(self, table: Table, side: int) -> Table:
+        key = side, table.use.sets
+        if key not in self._renamed:
+            self._renamed[key] = in_common(Table(table.use), self.counterparts[side], self.common)
+        return self._renamed[key]
+
+    def _compare(self, before: Table, after: Table, fixed: frozenset[str]) -> TwoTables:
+        sets = [[part.rules for part in table.use.parts] for table in (before, after)]
+        tools = Tools.of(chained(*sets))
+        left_out = internal_tools(rules.dialect for rules in chained(*sets)) | {SPAWN_TOOL} | fixed
+        found: list[Difference] = []
+        unproven: list[Unproven] = []
+        for tool in sorted({*tools.spelled, *self.common.arguments} - left_out):
+            each = self._tool(tool, before.lookup(tool), after.lookup(tool))
+            found += each.differences
+            unproven += (Unproven(tool, why) for why in each.why)
+        others = compare_others(sets, tools, (before.lookup, after.lookup), self._lines)
+        found += (one for one in others.differences if is_read(one) and one.tool not in left_out)
+        if not (others.exact and tools.exact):
+            unproven.append(Unproven("*", _TOLD_APART))
+        return TwoTables(tuple(found), tuple(unproven))
+
+    def _tool(self, tool: str, before: Lookup, after: Lookup) -> Comparison:
         """Return how calls of *tool* differ, as far as the source's host can read them."""
         before, after = _plainer(before), _plainer(after)
         key = (tool, _manner(before), _manner(after))
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = _compared(tool, before, after, self.lines)
-        return found
+        if key not in self._tools:
+            self._tools[key] = _compared(tool, before, after, self._lines)
+        return self._tools[key]
 
 
 def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Comparison:
@@ -149,6 +209,7 @@ def _row(row: Row, *, beside: bool = True) -> object:
     )
 
 
+_TOLD_APART: Final = "tools that neither host knows are told apart in another way"
 _TRIED_ONLY: Final = "its argument is read in another way; calls were tried"
 _OTHERWISE: Final = "its argument is read in another way; what rules say of it was compared"
 _WHY: Final[Mapping[ArgumentKind | None, str]] = {

@@ -18,10 +18,10 @@ import attrs
 
 from policy.chain import Chain, SpawnDenied
 from policy.conversion.about import About, about
-from policy.conversion.across import Known
+from policy.conversion.across import Known, Unproven
 from policy.conversion.common_words import in_common
 from policy.conversion.listing import said
-from policy.conversion.losses import Loss, Side, Unproven, losses
+from policy.conversion.losses import Loss, Side, losses
 from policy.conversion.weaken import weakened
 from policy.effect import Effect
 from policy.errors import PolicyError
@@ -161,21 +161,15 @@ def _conversion(
 ) -> Conversion:
     said_of = about(tree, project, reader.WRITER.carried)
     portable = _portable(project, reader, said_of)
-    known = Known()
+    known = Known((reader.WRITER.counterparts, writer.WRITER.counterparts), COMMON)
     for _ in range(_ROUNDS):
         if reader is writer:
             written = _canonical(tree, project, reader, portable)
         else:
             written = writer.WRITER.write(portable)
         target = _read_back(written, writer, project)
-        sides = (
-            Side(project, reader.WRITER.counterparts),
-            Side(target, writer.WRITER.counterparts, written.names, written.above),
-        )
-
-        compared = partial(
-            losses, *sides, portable.starts, COMMON, fixed=written.fixed, known=known
-        )
+        sides = Side(project), Side(target, written.names, written.above)
+        compared = partial(losses, *sides, portable.starts, known, fixed=written.fixed)
         enforced = compared(reading="enforced")
         weaker = weakened(portable, (loss for loss in enforced.found if loss.looser), COMMON)
         if allow_looser or reader is writer or weaker == portable:

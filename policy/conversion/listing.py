@@ -11,6 +11,7 @@ from typing import Final
 
 from policy.chain import SPAWN_TOOL
 from policy.comparison.tools import OTHER_TOOL, glob_pattern, representatives
+from policy.decision import Reason
 from policy.dialect import Argument
 from policy.effect import Effect
 from policy.lookup import Lookup
@@ -24,7 +25,7 @@ from policy.telling import internal_tools
 __all__ = ["said"]
 
 
-def said(table: Table, name: str, known: Mapping[str, Argument], **more: object) -> Agent:
+def said(table: Table, name: str, known: Mapping[str, Argument]) -> Agent:
     """Return what *table*, in common words, says of every tool that it can tell apart."""
     sets = [part.rules for part in table.use.parts]
     named, _ = representatives(sets)
@@ -33,7 +34,24 @@ def said(table: Table, name: str, known: Mapping[str, Argument], **more: object)
     tools = {tool: _said(table.lookup(tool)) for tool in sorted(written - internal - {SPAWN_TOOL})}
     otherwise = _least(table.lookup(OTHER_TOOL))
     globs = _globs(sets, [tool for tool in named if tool not in written], table)
-    return Agent(name, tools, otherwise, globs, bounds=table.bounds, **more)  # type: ignore[arg-type]
+    return Agent(
+        name,
+        tools,
+        otherwise,
+        globs,
+        starting=tuple(dict.fromkeys(_starting(table))),
+        bounds=table.bounds,
+    )
+
+
+def _starting(table: Table) -> Iterator[Line]:
+    """Yield what takes from calls that start agents, by what they say beside the agent."""
+    for row, _ in table.lookup(SPAWN_TOOL).rows:
+        for entry in row.entries:
+            beside = bool(entry.field) and entry.field not in row.argument.fields
+            takes = entry.effect is not Effect.ALLOW and entry.reason is not Reason.MALFORMED
+            if entry.pattern is not None and beside and takes:
+                yield Line(entry.effect, entry.pattern, entry.field)
 
 
 def _globs(sets: list[RuleSet], others: list[str], table: Table) -> dict[str, Effect]:

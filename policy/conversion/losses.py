@@ -1,33 +1,28 @@
 """What a project and its conversion decide differently: chain by chain, in common words.
 
-Both are walked at once, along every chain that either has. Calls are compared as
-`policy.comparison.compare` does; where two hosts read an argument differently, calls are
-tried, and it is said that others were not.
+Both are walked at once, along every chain that either has. At each position their
+tables are compared (`policy.conversion.across`), and what starting each agent gets
+(`policy.conversion.converting.starting`).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain as chained
 from typing import Final
 
 import attrs
 
 from policy.chain import SPAWN_TOOL, Chain, SpawnDenied
-from policy.comparison.compare import Difference
-from policy.comparison.names import Tools, compare_others
+from policy.comparison.compare import TOO_MANY_PARAMETERS, Difference
 from policy.comparison.witness import Call
-from policy.conversion.across import Known, is_read
-from policy.conversion.common_words import in_common
+from policy.conversion.across import Known, Unproven
+from policy.conversion.starting import Starting, parameters
 from policy.decision import Decision, Reason
-from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.project import Project
-from policy.table import Table
-from policy.telling import internal_tools
 
-__all__ = ["Loss", "Losses", "Side", "Unproven", "losses"]
+__all__ = ["Loss", "Losses", "Side", "losses"]
 
 
 @attrs.frozen
@@ -63,14 +58,6 @@ class Loss:
 
 
 @attrs.frozen
-class Unproven:
-    """A tool of which it was not proven that nothing else gets looser."""
-
-    tool: str
-    why: str
-
-
-@attrs.frozen
 class Losses:
     """All that differs, looser first, and what was not proven."""
 
@@ -84,28 +71,24 @@ class Side:
 
     Attributes:
         project: which.
-        counterparts: tool -> its common name.
         names: agent, as the source has it -> what it is called here.
         above: agents that stand before each chain here.
 
     """
 
     project: Project
-    counterparts: Mapping[str, str]
     names: Mapping[str, str] = attrs.field(factory=dict)
     above: tuple[str, ...] = ()
 
-    def start(self, agent: str, reading: str) -> Chain:
-        """Return the chain that *agent* starts.
-
-        Raises:
-            SpawnDenied: it cannot.
-
-        """
+    def start(self, agent: str, reading: str) -> Chain | None:
+        """Return the chain that *agent* starts, or None where it cannot."""
         first, *rest = (*self.above, self.names.get(agent, agent))
-        chain = Chain.start(first, self.project.reading(reading))
-        for name in rest:
-            chain = chain.spawn(name)
+        try:
+            chain = Chain.start(first, self.project.reading(reading))
+            for name in rest:
+                chain = chain.spawn(name)
+        except SpawnDenied:
+            return None
         return chain
 
 
@@ -119,11 +102,10 @@ def losses(
     source: Side,
     target: Side,
     starts: Iterable[str],
-    common: Dialect,
+    known: Known,
     *,
     fixed: frozenset[str] = frozenset(),
     reading: str = "enforced",
-    known: Known | None = None,
 ) -> Losses:
     """Return what *target*, made of *source*, decides differently.
 
@@ -131,13 +113,12 @@ def losses(
         source: the project that was converted.
         target: the conversion, as its host reads it.
         starts: agents of the source that start chains.
-        common: how tools and arguments are named in common.
+        known: compares the tables of the two hosts.
         fixed: tools that no file of the target's host can take away, which are left out.
         reading: of both.
-        known: what was compared before, of these two hosts.
 
     """
-    walk = _Walk((source, target), common, fixed=fixed, reading=reading, known=known or Known())
+    walk = _Walk((source, target), known, fixed=fixed, reading=reading)
     for agent in starts:
         walk.start(agent)
     walk.run()
@@ -149,24 +130,16 @@ def _order(loss: Loss) -> tuple[object, ...]:
     return not loss.looser, len(loss.chain), loss.chain, loss.tool, str(loss.call)
 
 
-_Pair = tuple[Chain, Chain, tuple[str, ...]]
+_Names = tuple[str, ...]
 
 
 class _Walk:
     def __init__(
-        self,
-        sides: tuple[Side, Side],
-        common: Dialect,
-        *,
-        fixed: frozenset[str],
-        reading: str,
-        known: Known,
+        self, sides: tuple[Side, Side], known: Known, *, fixed: frozenset[str], reading: str
     ) -> None:
-        self._known = known
-        self.sides = sides
-        source, target = sides
-        self.common, self.fixed, self.reading = common, fixed, reading
+        self.sides, self.known, self.fixed, self.reading = sides, known, fixed, reading
         self.unproven: dict[Unproven, None] = {}
+        source, target = sides
         back = {new: old for old, new in target.names.items()}
         ours = source.project.reading(reading).agents
         theirs = (
@@ -175,57 +148,65 @@ class _Walk:
             if name not in target.above
         )
         self.agents = tuple(dict.fromkeys((*ours, *theirs)))
-        self._queue: deque[_Pair] = deque()
+        self._queue: deque[tuple[Chain, Chain, _Names]] = deque()
         self._seen: set[object] = set()
-        self._found: dict[object, list[tuple[tuple[str, ...], Difference]]] = {}
-        self._compared: dict[object, tuple[Difference, ...]] = {}
+        self._found: dict[object, list[tuple[_Names, Difference]]] = {}
 
     def start(self, agent: str) -> None:
         """Take in the chain of *agent* alone."""
-        chains: list[Chain | None] = []
-        for side in self.sides:
-            try:
-                chains.append(side.start(agent, self.reading))
-            except SpawnDenied:
-                chains.append(None)
-        self._pair(agent, (), chains, [None, None])
+        sides = [Starting(None, agent, side.start(agent, self.reading)) for side in self.sides]
+        self._started(agent, (), sides, [{}])
 
     def run(self) -> None:
         """Compare, and follow every spawn."""
         while self._queue:
             before, after, names = self._queue.popleft()
-            for difference in self._differences(before.table, after.table):
+            compared = self.known.tables(before.table, after.table, self.fixed)
+            self.unproven.update(dict.fromkeys(compared.unproven))
+            for difference in compared.found:
                 self._add(names, difference)
+            said = parameters([before, after])
+            if said is None:
+                self.unproven[Unproven(SPAWN_TOOL, TOO_MANY_PARAMETERS)] = None
             for agent in self.agents:
-                called = [side.names.get(agent, agent) for side in self.sides]
-                parents = list(zip((before, after), called, strict=True))
-                chains = [_spawned(chain, name) for chain, name in parents]
-                self._pair(agent, names, chains, [chain.spawning(name) for chain, name in parents])
+                pairs = zip((before, after), self.sides, strict=True)
+                sides = [Starting.by(chain, side.names.get(agent, agent)) for chain, side in pairs]
+                self._started(agent, names, sides, said or [{}])
 
-    def _pair(
+    def _started(
         self,
         agent: str,
-        names: tuple[str, ...],
-        chains: Sequence[Chain | None],
-        asked: Sequence[Decision | None],
+        names: _Names,
+        sides: Sequence[Starting],
+        said: Iterable[Mapping[str, str]],
     ) -> None:
-        before, after = chains
-        decisions = [_decision(*pair) for pair in zip(chains, asked, strict=True)]
-        if decisions[0].effect is not decisions[1].effect:
-            call: Call = {"subagent_type": agent}
-            self._add(names or (agent,), Difference(SPAWN_TOOL, call, *decisions))
-        if before is None or after is None:
+        """Compare the calls that start *agent*, and follow the chains that come of it."""
+        told: list[tuple[Mapping[str, str], tuple[Effect, Effect]]] = []
+        for more in said:
+            before, after = (side.decided(more) for side in sides)
+            effects = before.effect, after.effect
+            # A call that says more is told where that makes a difference.
+            if any(less.items() <= more.items() and effects == known for less, known in told):
+                continue
+            if more and Reason.MALFORMED in (before.reason, after.reason):
+                continue  # e.g. a model that one of the hosts does not have
+            told.append((more, effects))
+            if before.effect is not after.effect:
+                call: Call = {"subagent_type": agent, **more}
+                self._add(names or (agent,), Difference(SPAWN_TOOL, call, before, after))
+        one, other = (side.chain for side in sides)
+        if one is None or other is None:
             return
-        key = (agent, *map(_state, (before, after)))
+        key = (agent, *map(_state, (one, other)))
         if key in self._seen:
             return
         if len(self._seen) >= _POSITIONS:
             self.unproven[Unproven(SPAWN_TOOL, "there are more chains than are followed")] = None
             return
         self._seen.add(key)
-        self._queue.append((before, after, (*names, agent)))
+        self._queue.append((one, other, (*names, agent)))
 
-    def _add(self, names: tuple[str, ...], difference: Difference) -> None:
+    def _add(self, names: _Names, difference: Difference) -> None:
         before, after = difference.before, difference.after
         key: object = (difference.tool, str(difference.call), before.effect, after.effect)
         if before.effect > after.effect and difference.tool != SPAWN_TOOL:
@@ -242,62 +223,6 @@ class _Walk:
             yield Loss(
                 names, also, difference.tool, difference.call, difference.before, difference.after
             )
-
-    def _in_common(self, table: Table, side: Side) -> Table:
-        key = (side.project.host, table.use.sets)
-        found = self._known.tables.get(key)
-        if found is None:
-            found = in_common(Table(table.use), side.counterparts, self.common)
-            self._known.tables[key] = found
-        return found
-
-    def _differences(self, before: Table, after: Table) -> tuple[Difference, ...]:
-        key = (before.use.sets, after.use.sets)
-        if key not in self._compared:
-            tables = [
-                self._in_common(table, side)
-                for table, side in zip((before, after), self.sides, strict=True)
-            ]
-            self._compared[key] = tuple(self._compare(*tables))
-        return self._compared[key]
-
-    def _compare(self, before: Table, after: Table) -> Iterator[Difference]:
-        sets = [[part.rules for part in table.use.parts] for table in (before, after)]
-        tools = Tools.of(chained(*sets))
-        left_out = internal_tools(rules.dialect for rules in chained(*sets)) | {SPAWN_TOOL}
-        left_out |= self.fixed
-        spelled = {*tools.spelled, *self.common.arguments} - left_out
-        for tool in sorted(spelled):
-            found = self._known.compare(tool, before.lookup(tool), after.lookup(tool))
-            yield from found.differences
-            for why in found.why:
-                self._doubt(tool, why)
-        lookups = before.lookup, after.lookup
-        others = compare_others(sets, tools, lookups, self._known.lines)
-        read = filter(is_read, others.differences)
-        yield from (one for one in read if one.tool not in left_out)
-        if not (others.exact and tools.exact):
-            self._doubt("*", "tools that neither host knows are told apart in another way")
-
-    def _doubt(self, tool: str, why: str) -> None:
-        self.unproven[Unproven(tool, why)] = None
-
-
-def _spawned(chain: Chain, agent: str) -> Chain | None:
-    try:
-        return chain.spawn(agent)
-    except SpawnDenied:
-        return None
-
-
-def _decision(chain: Chain | None, asked: Decision | None) -> Decision:
-    """Return what starting the last agent of *chain* gets; *asked* is what the call for it got."""
-    if chain is None:
-        effect, reason = Effect.DENY, Reason.UNAVAILABLE  # a limit of depth, or no such agent
-    else:
-        effect = Effect.ASK if chain.links[-1].confirm else Effect.ALLOW
-        reason = Reason.DEFAULT
-    return asked if asked is not None and asked.effect is effect else Decision(effect, reason)
 
 
 def _state(chain: Chain) -> object:

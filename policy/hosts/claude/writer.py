@@ -275,6 +275,11 @@ class _Settings:
                 self.add(_ASK, f"Agent(subagent_type:{new})")
         for name in BUILT_IN:
             self.add(_DENY, f"Agent({name})")
+        for line in self.agent.starting:
+            value = stars(line.pattern, line.effect)
+            rule = f"Agent({line.field}:{value})"
+            says = value is not None and self._says(rule, line, line.effect)
+            self.add(line.effect, rule if says else "Agent")
 
     def _says(self, rule: str, line: Line, effect: Effect) -> bool:
         """Whether a rule says no more than *line* where it allows, and no less elsewhere."""
