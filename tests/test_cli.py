@@ -408,7 +408,7 @@ def test_fmt_says_that_nobody_can_print_a_file_that_was_named(run, tmp_path) -> 
     status, _, err = run("fmt", str(tmp_path / "notes.md"))
 
     assert status == 2
-    assert "neither of our notation nor of a host" in err
+    assert "by the names that hosts look for" in err
 
 
 def test_fmt_reads_standard_input(run, monkeypatch) -> None:

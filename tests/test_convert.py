@@ -352,7 +352,7 @@ def pikuri_files(draw) -> dict[str, str]:
     return {"pikuri.host.yaml": "\n".join([*lines, ""])}
 
 
-_FILES = {
+FILES = {
     "claude-code": claude_files(),
     "zeph": zeph_files(),
     "a3s": a3s_files(),
@@ -372,18 +372,18 @@ def check_files(files: dict[str, str], host: str, to: str) -> None:
 @given(data=st.data())
 @settings(_FEW, max_examples=10)
 def test_generated_files_of_a_host_become_our_own(host: str, data) -> None:
-    check_files(data.draw(_FILES[host]), host, "policy")
+    check_files(data.draw(FILES[host]), host, "policy")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("host", _FILES)
+@pytest.mark.parametrize("host", FILES)
 @pytest.mark.parametrize("to", hosts())
 @given(data=st.data())
 @settings(_FEW, max_examples=15)
 def test_generated_files_of_every_host_become_those_of_every_other(
     host: str, to: str, data
 ) -> None:
-    check_files(data.draw(_FILES[host]), host, to)
+    check_files(data.draw(FILES[host]), host, to)
 
 
 # --- files of hosts --------------------------------------------------------------------

@@ -6,7 +6,7 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policy.errors import PolicyError
@@ -14,6 +14,9 @@ from policy.files.opening import Memory
 from policy.formatting.minimal import minimal
 from tests.reference import Said, Scope, decide
 from tests.strategies import matchers
+from tests.test_convert import CALLS as HOST_CALLS
+from tests.test_convert import FILES as GENERATED
+from tests.test_convert import all_chains, chain_of, in_words_of, project_of
 
 FILE = "a.policy"
 
@@ -152,6 +155,17 @@ def test_a_rule_that_another_file_could_bring_to_life_is_judged_with_that_file()
             "name: x\ndescription: x\npermissions:\n  deny:\n    # all of it\n    - bash\n    # files\n    - write\n",
         ),
         (
+            ".zeph/agents/old.md",
+            (
+                '+++\nname = "x"\ndescription = "x"\n[tools]\nallow = [\n    "read", # one\n    "grep",\n    "read",\n]\n'
+                'except = ["bash"] # never\n+++\n'
+            ),
+            (
+                '+++\nname = "x"\ndescription = "x"\n[tools]\nallow = [\n    "read", # one\n    "grep",\n]\n'
+                "except = [] # never\n+++\n"
+            ),
+        ),
+        (
             ".zeph/agents/x.md",
             "---\nname: x\ndescription: x\ntools:\n  allow: [read]\n  except:\n    - bash\n---\n",
             "---\nname: x\ndescription: x\ntools:\n  allow: [read]\n  except: []\n---\n",
@@ -164,14 +178,43 @@ def test_files_of_hosts_lose_items_of_their_lists_and_nothing_else(path, written
     assert minimal(Memory({path: left}), path).removed == ()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("host", GENERATED)
+@given(data=st.data())
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_files_of_every_host_decide_alike_with_fewer_rules(host: str, data) -> None:
+    files = data.draw(GENERATED[host])
+    fewer = dict(files)
+    for path in files:
+        fewer[path] = minimal(Memory(fewer), path).text
+    before, after = project_of(files, host), project_of(fewer, host)
+    for reading, names in itertools.product(
+        ("attenuated", "enforced"), all_chains(before, [*before.agents], 3)
+    ):
+        chains = [chain_of(project, names, reading) for project in (before, after)]
+        assert [chain is None for chain in chains] in ([True, True], [False, False]), names
+        one, other = chains
+        for tool, call in ((tool, call) for tool, call in HOST_CALLS if one and other):
+            called = in_words_of(host, tool, call)
+            assert one.decide(*called).effect is other.decide(*called).effect, (names, called)
+
+
 def test_a_rule_with_examples_is_not_taken_from_above_them() -> None:
     text = (
         "agent a {\n    allow     Read\n    allow     Read(src/**)\n"
         "    expect    allow Read(src/a)\n}\n"
     )
-    assert shortest(text) == text
+    found = minimal(Memory({FILE: text}), FILE)
+    assert found.text == text
+    (kept,) = found.kept
+    assert kept.span.text == "Read(src/**)"
+    assert kept.why.endswith("but the example below is of it")
     text = text.replace("Read(src/**)", "Read(src/**), Edit")
-    assert shortest(text) == text, "the example says that this rule decides"
+    found = minimal(Memory({FILE: text}), FILE)
+    assert found.text == text, "the example says that this rule decides"
+    (kept,) = found.kept
+    assert kept.span.text == "Read(src/**)"
+    assert "expected a rule of line 3 to decide it" in kept.why
 
 
 def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:

@@ -39,7 +39,8 @@ With --minimise, rules are left out whose absence changes no decision: of any
 agent by itself, nor of any chain, in either reading. A rule that only repeats
 what holds anyhow goes, a second lock among them. Of what is left no set of rules
 can be left out; whether other rules would be fewer is not searched. A file of a
-host is judged with all others of the folder.
+host is judged with all others of the folder. A rule that changes nothing and is
+kept all the same is named with the reason, e.g. an example that is of it.
 
 exit status: 0 done, 1 something would change (with --check), 2 a file cannot
 be read, parsed or written
@@ -83,6 +84,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.paths == ["-"]:
         return _stream(options, console)
     status = changed = total = 0
+    unprinted: list[Path] = []
     for found in _files(options, console):
         if found is None:
             status = 2
@@ -92,9 +94,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
         except PolicyError as error:
             console.error(error)
             status, outcome = 2, False
-        if outcome is not None:
+        if outcome is None:
+            unprinted.append(found.path)
+        else:
             total += 1
             changed += outcome
+    if unprinted:
+        names = ", ".join(visible(str(path)) for path in unprinted)
+        console.complain(
+            console.errors.prose(f"left as they are, since they have no canonical form: {names}")
+        )
     would = options.check or options.diff
     told = f"{count(changed, 'file')} {'would change' if would else 'changed'}, {total} in all"
     console.complain([told])
@@ -156,8 +165,9 @@ def _file(found: _Found, options: argparse.Namespace, console: Console) -> bool 
     if printed is None and found.folder is not None:
         return None
     if printed is None:
-        msg = "no file that can be printed: neither of our notation nor of a host"
-        raise PolicyError(msg, file=str(path))
+        msg = "no file that can be printed"
+        known = "`*.policy` can, and JSON, YAML and Markdown by the names that hosts look for"
+        raise PolicyError(msg, file=str(path), help=known)
     if options.minimise:
         fewer = _minimal(found, printed, console)
         printed = canonical(full, Source(source.name, fewer)) or fewer
@@ -190,15 +200,13 @@ def _minimal(found: _Found, text: str, console: Console) -> str:
 
 
 def _without(tree: Tree, name: str, console: Console) -> str:
-    """Return the text of a file without needless rules; say which were not decided."""
+    """Return the text of a file without needless rules; say why others are kept."""
     from policy.formatting.minimal import minimal  # noqa: PLC0415  # what is seldom asked for
 
     found = minimal(tree, name)
-    for span in found.undecided:
-        text = visible(span.text)
-        console.complain(
-            [f"{span.place}: kept, since it was not decided whether it matters: {text}"]
-        )
+    for kept in found.kept:
+        text = visible(kept.span.text)
+        console.complain(console.errors.prose(f"{kept.span.place}: kept `{text}`: {kept.why}"))
     return found.text
 
 

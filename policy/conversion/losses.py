@@ -2,7 +2,7 @@
 
 Both are walked at once, along every chain that either has. At each position their
 tables are compared (`policy.conversion.across`), and what starting each agent gets
-(`policy.conversion.converting.starting`).
+(`policy.conversion.starting`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from policy.documents.text import BYTE_ORDER_MARK, FileText
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.opening import Overlay, Tree
-from policy.formatting.taking_out import lists, without
+from policy.formatting.taking_out import is_exemplified, lists, without
 from policy.project import Project
 from policy.reach.worklist import reach
 from policy.ruleset import RuleSet
@@ -26,10 +26,24 @@ from policy.source import Place, Source, Span
 from policy.table import Ceiling, Part, Table
 from policy.workspace import Workspace, load_tree
 
-__all__ = ["Minimal", "minimal"]
+__all__ = ["Kept", "Minimal", "minimal"]
 
 # Rules of one file that are tried one by one; each costs some comparisons.
 _MOST: Final = 2_000
+
+
+@attrs.frozen
+class Kept:
+    """A rule that is kept though tables decide alike without it, or may do so.
+
+    Attributes:
+        span: where it is written.
+        why: the reason.
+
+    """
+
+    span: Span
+    why: str
 
 
 @attrs.frozen
@@ -39,14 +53,13 @@ class Minimal:
     Attributes:
         text: of the file, which is not laid out anew.
         removed: what was left out, as it was written.
-        undecided: the rules of which it was not decided whether they matter, and
-            which are kept.
+        kept: what might have been, in the order written.
 
     """
 
     text: str
     removed: tuple[Span, ...]
-    undecided: tuple[Span, ...]
+    kept: tuple[Kept, ...]
 
 
 def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_tree) -> Minimal:
@@ -79,7 +92,10 @@ def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_t
         # What a host makes of the text is more than its lines: each rule by itself, then.
         some: list[Span] = []
         for item in removed:
-            if not proof.objection([*some, item]):
+            why = proof.objection([*some, item])
+            if why:
+                trial.kept[item] = f"without it, {why}"
+            else:
                 some.append(item)
         removed = some
     why = proof.objection(removed)
@@ -87,8 +103,16 @@ def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_t
     if why or text is None:
         msg = f"what is left cannot be shown to decide alike: {why}"
         raise PolicyError(msg, file=path, help="the file is left as it is")
-    by_place = sorted(removed, key=lambda span: span.start)
-    return Minimal(text, tuple(by_place), tuple(trial.undecided))
+    kept = (Kept(span, why) for span, why in trial.kept.items())
+    return Minimal(
+        text,
+        tuple(sorted(removed, key=_start)),
+        tuple(sorted(kept, key=lambda one: one.span.start)),
+    )
+
+
+def _start(span: Span) -> int:
+    return span.start
 
 
 @attrs.frozen
@@ -179,20 +203,34 @@ class _Trial:
 
     source: Source
     tables: list[_Parts]
-    undecided: list[Span] = attrs.field(factory=list)
+    kept: dict[Span, str] = attrs.field(factory=dict)
 
     def leave_out(self, items: Sequence[Span]) -> list[Span]:
         """Return the items that can all be left out; none of the others can be as well."""
         gone: list[Span] = []
         waiting = list(items)
         while True:
-            self.undecided, before = [], len(gone)
-            gone += filter(self._is_idle, waiting)
+            before = len(gone)
+            gone += filter(self._leave_out, waiting)
             waiting = [item for item in waiting if item not in gone]
             if len(gone) == before:
                 return gone
 
-    def _is_idle(self, item: Span) -> bool:
+    def _leave_out(self, item: Span) -> bool:
+        self.kept.pop(item, None)
+        fewer = self._fewer(item)
+        if fewer is None:
+            return False
+        if without(self.source, [item]) is None:
+            exemplified = is_exemplified(self.source, item)
+            self.kept[item] = _EXEMPLIFIED if exemplified else _IN_ITS_LIST
+            return False
+        for number, parts in fewer.items():
+            self.tables[number] = parts
+        return True
+
+    def _fewer(self, item: Span) -> dict[int, _Parts] | None:
+        """Return the tables that change without *item*; None unless all decide alike."""
         changed: dict[int, _Parts] = {}
         for number, parts in enumerate(self.tables):
             fewer = tuple(attrs.evolve(part, rules=_without(part.rules, item)) for part in parts)
@@ -200,16 +238,19 @@ class _Trial:
                 continue
             found = Table(Ceiling.of(parts)).differences(Table(Ceiling.of(fewer)))
             if found.differences:
-                return False
+                return None
             if not found.exact:
-                self.undecided.append(item)
-                return False
+                self.kept[item] = _UNDECIDED
+                return None
             changed[number] = fewer
-        if without(self.source, [item]) is None:
-            return False
-        for number, parts in changed.items():
-            self.tables[number] = parts
-        return True
+        return changed
+
+
+_UNDECIDED: Final = "it was not decided whether it matters"
+_EXEMPLIFIED: Final = "no call is decided otherwise without it, but the example below is of it"
+_IN_ITS_LIST: Final = (
+    "no call is decided otherwise without it, but it cannot be taken out of its list alone"
+)
 
 
 def _without(rules: RuleSet, item: Span) -> RuleSet:

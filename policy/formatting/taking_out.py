@@ -1,12 +1,14 @@
 """Rules taken out of the text of a file: their lists get shorter, everything else stays.
 
 A *list* is what a reader shows as one: the matchers of a statement of our own
-notation, a sequence of YAML or JSON, or a string of names with commas between.
+notation, a sequence of YAML, JSON or a header of TOML, or a string of names with
+commas between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
 from typing import Final
 
 import attrs
@@ -14,6 +16,7 @@ import attrs
 from policy.documents.frontmatter import Kind, split_front_matter
 from policy.documents.json_nodes import read_json
 from policy.documents.node import Node, Scalar, Sequence, walk
+from policy.documents.toml_nodes import read_toml
 from policy.documents.yaml_nodes import read_yaml
 from policy.edits import Edit, edited
 from policy.language.parse import parse_notation
@@ -21,7 +24,7 @@ from policy.language.printer import print_document
 from policy.language.syntax import Agent, Comment, Comments, Delegate, Expect, Grant, Statement
 from policy.source import Source, Span
 
-__all__ = ["lists", "without"]
+__all__ = ["is_exemplified", "lists", "without"]
 
 _NOTATION: Final = ".policy"
 
@@ -80,8 +83,9 @@ def _read(source: Source) -> Node | None:
         return read_yaml(source)
     if name.endswith(".md"):
         front = split_front_matter(source)
-        if front is not None and front.kind is Kind.YAML:
-            return read_yaml(source, front.header.start, front.header.end)
+        if front is not None:
+            read = read_toml if front.kind is Kind.TOML else read_yaml
+            return read(source, front.header.start, front.header.end)
     return None
 
 
@@ -142,8 +146,11 @@ def _written(root: Node) -> Iterator[_List]:
         if isinstance(node, Sequence):
             items = [item for item in node.items if isinstance(item, Scalar)]
             within.update(id(item) for item in items)
-            if items and len(items) == len(node.items):
-                yield _List(node, tuple(item.span for item in items))
+            spans = tuple(item.span for item in items)
+            # The reader of TOML has no place of its own for what is escaped.
+            apart = all(one.end <= other.start for one, other in pairwise(spans))
+            if items and len(items) == len(node.items) and apart and node.span not in spans:
+                yield _List(node, spans)
         elif isinstance(node, Scalar) and id(node) not in within:
             parts = tuple(_parts(node))
             if len(parts) > 1:
@@ -168,6 +175,20 @@ def _parts(scalar: Scalar) -> Iterator[Span]:
 # --- our own notation -----------------------------------------------------------
 
 _Ranges = set[tuple[int, int]]
+
+
+def is_exemplified(source: Source, span: Span) -> bool:
+    """Return whether an example below it would be left without any rule, were *span* taken out.
+
+    Raises:
+        PolicyError: it cannot be read.
+
+    """
+    if not source.name.endswith(_NOTATION):
+        return False
+    gone = {(span.start, span.end)}
+    agents = (node for node in parse_notation(source).body if isinstance(node, Agent))
+    return any(_exposes(agent.body, gone) for agent in agents)
 
 
 def _document(source: Source, gone: _Ranges) -> str | None:

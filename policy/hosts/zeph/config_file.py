@@ -16,6 +16,7 @@ from typing import Final
 import attrs
 
 from policy.documents.node import Mapping
+from policy.documents.toml_nodes import read_toml
 from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
 from policy.files.opening import Tree
@@ -25,7 +26,6 @@ from policy.hosts.zeph.definition import MemoryScope, PermissionMode
 from policy.hosts.zeph.entry_findings import entry_findings
 from policy.hosts.zeph.fields import U32, U64, Fields
 from policy.hosts.zeph.options import Options
-from policy.hosts.zeph.toml_nodes import read_toml
 from policy.project import ReadFile
 
 __all__ = ["CONFIG_FILES", "Configured", "read_config"]

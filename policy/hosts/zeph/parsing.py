@@ -9,6 +9,7 @@ from policy import limits
 from policy.dialect import BLANKS
 from policy.documents.frontmatter import Kind as Language
 from policy.documents.node import Mapping
+from policy.documents.toml_nodes import read_toml
 from policy.documents.yaml_nodes import read_yaml
 from policy.errors import PolicyError, PolicyErrors
 from policy.hosts.zeph.definition import (
@@ -30,7 +31,6 @@ from policy.hosts.zeph.definition import (
 from policy.hosts.zeph.errors import Kind, ZephError, ZephErrors
 from policy.hosts.zeph.fields import U32, U64, Fields
 from policy.hosts.zeph.framing import Framed, frame
-from policy.hosts.zeph.toml_nodes import read_toml
 from policy.source import Source, Span
 
 __all__ = ["TOO_LARGE", "parse", "validate_name"]

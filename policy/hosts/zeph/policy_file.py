@@ -17,12 +17,12 @@ from policy.documents.json_nodes import read_json
 from policy.documents.node import Mapping as Keyed
 from policy.documents.node import Node
 from policy.documents.text import decode
+from policy.documents.toml_nodes import read_toml
 from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.errors import Kind, ZephError, ZephErrors
 from policy.hosts.zeph.fields import Fields
-from policy.hosts.zeph.toml_nodes import read_toml
 from policy.hosts.zeph.trust import TrustLevel
 from policy.source import Source, Span
 

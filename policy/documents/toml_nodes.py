@@ -120,7 +120,8 @@ class _Nodes:
         if isinstance(value, dict):
             return self.mapping(value, path, place)
         if isinstance(value, list):
-            return Sequence(self._items(value, path, place), place.value)
+            items = self._items(value, path, place)
+            return Sequence(items, _closed(place.value, items))
         if value is None or isinstance(value, str | int | float | bool):
             return Scalar(value, _exact(place.value, value), quoted=isinstance(value, str))
         msg = "expected text, a number, a truth value, a list or a table, found a date"
@@ -140,6 +141,16 @@ class _Nodes:
                 below = (*path, f"[{index}]")
                 items.append(self.node(value, below, self.places.get(below, place)))
         return tuple(items)
+
+
+def _closed(span: Span, items: tuple[Node, ...]) -> Span:
+    """Return where a list itself is written, without a remark behind it, if it can be told."""
+    last = items[-1].span.end if items else span.start + 1
+    found = _END.match(span.source.text, last, span.end)
+    return span.source.span(span.start, found.end()) if found else span
+
+
+_END: Final = re.compile(r"(?:[\s,]|#[^\n]*\n)*\]")
 
 
 def _exact(span: Span, value: object) -> Span:
