@@ -1,8 +1,9 @@
 """What a project and its conversion decide differently: chain by chain, in common words.
 
 Both are walked at once, along every chain that either has. At each position their
-tables are compared (`policy.conversion.across`), and what starting each agent gets
-(`policy.conversion.starting`).
+tables are compared (`policy.conversion.across`), and what it gets to start each agent:
+by the plain call, which names the agent alone, and by those that say more, of which
+rules may speak too, e.g. ``Task(model:opus)``. Chains are those of the plain call.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import Final
 
 import attrs
 
-from policy.chain import SPAWN_TOOL, Chain, SpawnDenied
-from policy.comparison.compare import TOO_MANY_PARAMETERS, Difference
+from policy.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
+from policy.comparison.compare import TOO_MANY_PARAMETERS, Difference, parameter_cases
 from policy.comparison.witness import Call
 from policy.conversion.across import Known, Unproven
-from policy.conversion.starting import Starting, parameters
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.project import Project
+from policy.row import RowEntry
 
 __all__ = ["Loss", "Losses", "Side", "losses"]
 
@@ -154,7 +155,7 @@ class _Walk:
 
     def start(self, agent: str) -> None:
         """Take in the chain of *agent* alone."""
-        sides = [Starting(None, agent, side.start(agent, self.reading)) for side in self.sides]
+        sides = [_Start(None, agent, side.start(agent, self.reading)) for side in self.sides]
         self._started(agent, (), sides, [{}])
 
     def run(self) -> None:
@@ -165,19 +166,19 @@ class _Walk:
             self.unproven.update(dict.fromkeys(compared.unproven))
             for difference in compared.found:
                 self._add(names, difference)
-            said = parameters([before, after])
+            said = _parameters([before, after])
             if said is None:
                 self.unproven[Unproven(SPAWN_TOOL, TOO_MANY_PARAMETERS)] = None
             for agent in self.agents:
                 pairs = zip((before, after), self.sides, strict=True)
-                sides = [Starting.by(chain, side.names.get(agent, agent)) for chain, side in pairs]
+                sides = [_Start.by(chain, side.names.get(agent, agent)) for chain, side in pairs]
                 self._started(agent, names, sides, said or [{}])
 
     def _started(
         self,
         agent: str,
         names: _Names,
-        sides: Sequence[Starting],
+        sides: Sequence[_Start],
         said: Iterable[Mapping[str, str]],
     ) -> None:
         """Compare the calls that start *agent*, and follow the chains that come of it."""
@@ -229,3 +230,82 @@ def _state(chain: Chain) -> object:
     table, last = chain.table, chain.links[-1]
     depth = min(len(chain.links), _DEEP)
     return table.use.sets, table.delegated.sets, table.bounds, last.state, depth
+
+
+# --- what it gets to start an agent ------------------------------------------------
+
+
+@attrs.frozen
+class _Start:
+    """One side of the start of an agent.
+
+    Attributes:
+        parent: the chain that starts it; None where it is the root.
+        agent: what this side calls it.
+        chain: the chain that comes of the plain call, if one does.
+
+    """
+
+    parent: Chain | None
+    agent: str
+    chain: Chain | None
+
+    @classmethod
+    def by(cls, parent: Chain, agent: str) -> _Start:
+        """Return the start of *agent* by the last link of *parent*."""
+        try:
+            return cls(parent, agent, parent.spawn(agent))
+        except SpawnDenied:
+            return cls(parent, agent, None)
+
+    def decided(self, said: Mapping[str, str]) -> Decision:
+        """Return what the call gets that says *said* beside the agent.
+
+        A host that starts agents by a call of its own reads nothing of that.
+        """
+        if self.parent is None:
+            return self._plain
+        tool, call = spawn_call(self.parent.reading, self.agent)
+        if not said or tool != SPAWN_TOOL:
+            asked = self.parent.spawning(self.agent)
+            # It may be refused whatever the call gets: by a limit of depth, say.
+            return asked if asked.effect is self._plain.effect else self._plain
+        asked = self.parent.table.decide(tool, {**call, **said})
+        return asked if asked.effect is Effect.DENY or self._can_be else _UNAVAILABLE
+
+    @property
+    def _plain(self) -> Decision:
+        if self.chain is None:
+            return _UNAVAILABLE
+        asks = self.chain.links[-1].confirm
+        return Decision(Effect.ASK if asks else Effect.ALLOW, Reason.DEFAULT)
+
+    @property
+    def _can_be(self) -> bool:
+        """Whether there can be such a link, whatever rules say of the call."""
+        if self.chain is not None or self.parent is None:
+            return True
+        last = self.parent.links[-1]
+        depth = last.table.bounds.depth
+        try:
+            self.parent.reading.step(last, self.agent)
+        except (KeyError, SpawnDenied):
+            return False
+        return depth is None or depth > 0
+
+
+_UNAVAILABLE = Decision(Effect.DENY, Reason.UNAVAILABLE)
+
+
+def _parameters(chains: Sequence[Chain]) -> list[dict[str, str]] | None:
+    """Return what calls that start agents may say, as far as rules of *chains* tell it apart.
+
+    The plain call, which says nothing, is the first. None when there are too many.
+    """
+    entries = [entry for chain in chains for entry in _about_parameters(chain)]
+    return parameter_cases(entries)
+
+
+def _about_parameters(chain: Chain) -> Iterator[RowEntry]:
+    for row, _ in chain.table.lookup(SPAWN_TOOL).rows:
+        yield from (e for e in row.entries if e.field and e.field not in row.argument.fields)
