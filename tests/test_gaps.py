@@ -148,3 +148,11 @@ def test_gaps_of_two_agents_with_equal_rules_are_told_with_their_own_places() ->
             if because.place is not None and len(gap.chain) == 2
         }
         assert files == {f".zeph/agents/{name}.md"}
+
+
+def test_a_file_that_commands_may_read_is_no_dead_letter() -> None:
+    settings = '{"permissions": {"allow": ["Bash(cat:*)", "Read(~/.bashrc)", "Edit(~/notes)"]}}'
+    workspace = load_tree(Memory({".claude/settings.json": settings}))
+    main = next(agent for agent in audit(workspace).projects[0].agents if agent.name == "main")
+    assert main.dead_letters == ()
+    assert main.escalations == ()

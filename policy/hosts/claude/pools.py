@@ -95,6 +95,8 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
         team = sorted(known_agents.OF_TEAMS & available)
         entries += (Entry(tool, Effect.ALLOW, rule="a member of a team") for tool in team)
     entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
+    # Whoever has a shell has what its commands do to files: no pool is about that.
+    entries += (Entry(name, Effect.ALLOW, rule="a command") for name in sorted(known.INNER))
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
 
@@ -226,12 +228,7 @@ def has_no_tools(definition: Definition, session: Session, position: Position) -
 # --- what the lists declare -----------------------------------------------------
 
 # What a command does to files is not what a list of tools is about, except to write them.
-_BESIDE: Final = (
-    known.REDIRECT_IN,
-    known.OPERAND_READ,
-    known.OPERAND_WRITE,
-    known.OPERAND_REMOVE,
-)
+_BESIDE: Final = known.INNER - {known.REDIRECT_OUT}
 
 
 def declared(definition: Definition, session: Session, dialect: Dialect) -> tuple[RuleSet, ...]:
@@ -242,7 +239,7 @@ def declared(definition: Definition, session: Session, dialect: Dialect) -> tupl
     tools = definition.tools
     if tools.presence is not Presence.ABSENT and not _everything(tools):
         entries = list(_declared(tools, Effect.ALLOW, scope))
-        entries += (Entry(name, Effect.ALLOW, rule="a command") for name in _BESIDE)
+        entries += (Entry(name, Effect.ALLOW, rule="a command") for name in sorted(_BESIDE))
         if any(entry.tool in ("Edit", "Write") and entry.pattern is None for entry in entries):
             entries.append(Entry(known.REDIRECT_OUT, Effect.ALLOW, rule="a command"))
         sets.append(RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE))

@@ -45,15 +45,7 @@ _SHELL: Final = Shell(
     reads=known.OPERAND_READ,
     writes=known.OPERAND_WRITE,
     removes=known.OPERAND_REMOVE,
-    inner=frozenset(
-        {
-            known.REDIRECT_OUT,
-            known.REDIRECT_IN,
-            known.OPERAND_READ,
-            known.OPERAND_WRITE,
-            known.OPERAND_REMOVE,
-        }
-    ),
+    inner=known.INNER,
     programs=READ_ONLY_PROGRAMS,
     whole=True,
     control=True,

@@ -13,6 +13,7 @@ __all__ = [
     "ENTER",
     "ENTERING",
     "FILE_TOOLS",
+    "INNER",
     "INTERACTIVE",
     "LAST",
     "NAMES",
@@ -34,6 +35,7 @@ REDIRECT_IN: Final = "Bash<"
 OPERAND_READ: Final = "Bash:read"
 OPERAND_WRITE: Final = "Bash:write"
 OPERAND_REMOVE: Final = "Bash:remove"
+INNER: Final = frozenset({REDIRECT_OUT, REDIRECT_IN, OPERAND_READ, OPERAND_WRITE, OPERAND_REMOVE})
 
 # The tools that a path rule of `Read`, and of `Edit`, governs.
 FILE_TOOLS: Final = {
