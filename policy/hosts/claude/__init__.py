@@ -13,6 +13,8 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data.agents import BUILT_IN
 from policy.hosts.claude.discovery import Found, Role, discover, kind_of
+from policy.hosts.claude.hook_lint import hook_findings, switch_findings
+from policy.hosts.claude.hooks import Hook
 from policy.hosts.claude.lint import agent_findings, passed_findings, settings_findings
 from policy.hosts.claude.options import VERSION, Options
 from policy.hosts.claude.pools import declared
@@ -97,6 +99,9 @@ def _project(found: Found, options: Options) -> Project:
         findings += agent_findings(definition, built)
     for skill in read.skills.values():
         findings += skill_findings(skill)
+    findings += switch_findings(read.settings)
+    for hooks in read.hooks():
+        findings += hook_findings(hooks, built)
     return Project(
         host=HOST,
         profile=profile(options),
@@ -153,6 +158,12 @@ class _Files:
         for role in files:
             if role.source is not None:
                 yield read_settings(role.source, role.scope, self.options.behaves)
+
+    def hooks(self) -> Iterator[tuple[Hook, ...]]:
+        """Yield the hooks of each file."""
+        yield from (settings.hooks for settings in self.settings)
+        yield from (definition.hooks for definition in self.definitions.values())
+        yield from (skill.hooks for skill in self.skills.values())
 
     def _take(self, role: Role) -> None:
         source = role.source

@@ -22,6 +22,7 @@ from policy.documents.yaml_nodes import read_yaml
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import FIELDS, MODES
+from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.hosts.claude.salvage import salvage
 from policy.hosts.claude.tool_lists import read_list
 from policy.language.syntax import Declared, Presence
@@ -41,6 +42,7 @@ class Definition:
         mode: its permission mode, or None.
         memory: whether it has a memory.
         servers: names of the MCP servers that it brings along.
+        hooks: what runs while it does.
         plugin: whether a plugin offers it.
         place: of its name; None for one that is built in.
         span: of its name.
@@ -52,6 +54,7 @@ class Definition:
     mode: str | None = None
     memory: bool = False
     servers: tuple[str, ...] = ()
+    hooks: tuple[Hook, ...] = ()
     plugin: bool = False
     place: Place | None = None
     span: Span | None = attrs.field(default=None, repr=False)
@@ -163,7 +166,8 @@ class _Reader:
                 tools,
                 disallowed,
                 self._mode(),
-                servers=tuple(_servers(self.node.get("mcpServers"))),
+                servers=tuple(_servers(self._kept("mcpServers"))),
+                hooks=read_hooks(self._kept("hooks"))[0],
                 memory=isinstance(memory, Scalar) and memory.value in ("user", "project", "local"),
                 plugin=self.plugin,
                 place=name.span.place,
@@ -171,6 +175,18 @@ class _Reader:
             ),
             tuple(self.findings),
         )
+
+    def _kept(self, key: str) -> Node | None:
+        """Return the value of a key that agents of plugins do not have."""
+        value = self.node.get(key)
+        if value is None or not self.plugin:
+            return value
+        self._warn(
+            "plugin-agent-field-ignored",
+            f"the host ignores `{key}` of agents in plugins",
+            value.span,
+        )
+        return None
 
     def _none(self, code: str, message: str, span: Span) -> Definitions:
         return Definitions(None, (*self.findings, _error(code, message, span, _SKIPPED)))

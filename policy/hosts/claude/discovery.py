@@ -38,6 +38,10 @@ _OTHERS: Final = frozenset(
 _CONFIGURED: Final = frozenset({(".config", "zeph"), (".config", "opencode")})
 _STRAY: Final = "the host looks for agents in `.claude/agents` and in plugins"
 _ALONE: Final = "only its front matter says that it is an agent"
+_STRAY_NAMES: Final = {
+    "settings.local.json": "local",
+    "managed-settings.json": "managed",
+}
 _NAMES: Final = {"settings.json": "project", "settings.local.json": "local"}
 
 
@@ -245,7 +249,7 @@ class _Discovery:
         except PolicyError:
             if not named:
                 return
-        scope = _NAMES.get(segments[-1], "project")
+        scope = _STRAY_NAMES.get(segments[-1], "project")
         role = Role(path, "settings", scope, source, "the host does not look for settings here")
         yield _parent(path) if named else path, role
 

@@ -122,7 +122,7 @@ def _models(session: Session, reading: Dialect) -> Iterator[RuleSet]:
 
 def _answered(entries: Iterable[Entry], mode: str) -> Iterator[Entry]:
     for entry in entries:
-        if mode == "dontAsk" and entry.effect is Effect.ASK:
+        if mode == "dontAsk" and entry.effect is Effect.ASK and entry is not _HOOK_ASKS:
             yield attrs.evolve(entry, effect=Effect.DENY)
         else:
             yield entry
@@ -138,7 +138,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     entries += _shut(session)
     default, reason = Effect.ASK, Reason.DEFAULT
     if "ask" in hooks:
-        entries.append(_built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook asks"))
+        entries.append(_HOOK_ASKS)
     elif "allow" in hooks and mode != "bypassPermissions":
         # Whether a hook opens what is guarded was not observed: it counts as shut.
         default = Effect.ALLOW
@@ -175,6 +175,10 @@ def _built_in(
     why: str = "built in",
 ) -> Entry:
     return Entry(tool, effect, pattern, reason=reason, rule=f"{tool} ({why})")
+
+
+# What a hook asks is asked in every mode.
+_HOOK_ASKS: Final = _built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook asks")
 
 
 def _pick(lines: Iterable[Line], effect: Effect, *, exact: bool) -> Iterator[Entry]:

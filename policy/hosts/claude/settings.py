@@ -22,6 +22,7 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import MODES
 from policy.hosts.claude.data.settings import VALUES, Kind
 from policy.hosts.claude.data.versions import Behaviour
+from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.source import Source, Span
 
 __all__ = ["UNKNOWN", "Settings", "Written", "looks_like_settings", "read_settings"]
@@ -51,6 +52,9 @@ class Settings:
         reads_inside: whether reads outside working folders are blocked.
         no_bypass: whether no session may go without permissions.
         no_auto: whether no session may have its calls judged by a model.
+        hooks: what runs at events of a session.
+        hooks_off: whether hooks are switched off, and where that stands; None where it
+            is not said.
         findings: what is wrong with the file.
         unreadable: whether nothing in it is in force.
         unknown: whether the host may read what was not read here: a bound of this
@@ -67,6 +71,8 @@ class Settings:
     reads_inside: bool = False
     no_bypass: bool = False
     no_auto: bool = False
+    hooks: tuple[Hook, ...] = ()
+    hooks_off: tuple[bool, Span] | None = attrs.field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
     unreadable: bool = False
     unknown: bool = False
@@ -156,6 +162,14 @@ class _Reader:
             self._wrong("permissions", "an object", permissions)
         self._misplaced(node)
         self._values(node)
+        hooks, mistakes = read_hooks(node.get("hooks"))
+        for mistake in mistakes:
+            self._reject("wrong-type", mistake.message, mistake.node.span)
+        off = node.get("disableAllHooks")
+        if off is not None and Kind.TRUTH.holds(off):
+            switch = (isinstance(off, Scalar) and off.value is True, off.span)
+            settings = attrs.evolve(settings, hooks_off=switch)
+        settings = attrs.evolve(settings, hooks=hooks)
         if self.rejected and self.scope != "managed":
             return Settings(self.scope, findings=tuple(self.findings), unreadable=True)
         return attrs.evolve(settings, findings=tuple(self.findings))

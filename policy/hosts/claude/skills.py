@@ -10,10 +10,11 @@ from __future__ import annotations
 import attrs
 
 from policy.documents.frontmatter import Kind, split_front_matter
-from policy.documents.node import Mapping, Node, Scalar
+from policy.documents.node import Mapping, Scalar
 from policy.documents.yaml_nodes import read_yaml
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
+from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.hosts.claude.salvage import salvage
 from policy.hosts.claude.tool_lists import read_list
 from policy.language.syntax import Declared, Presence
@@ -32,7 +33,7 @@ class Skill:
         disallowed: what it denies while it is active.
         asked: whether invoking it is asked for.
         typed: whether only the user may invoke it.
-        hooks: what it says of hooks, or None.
+        hooks: what runs while it is active.
         span: of its list of allowed tools; None where it has none.
         findings: what is wrong with it.
     """
@@ -42,7 +43,7 @@ class Skill:
     disallowed: Declared = Declared(Presence.ABSENT)
     asked: bool = False
     typed: bool = False
-    hooks: Node | None = attrs.field(default=None, repr=False)
+    hooks: tuple[Hook, ...] = ()
     span: Span | None = attrs.field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
 
@@ -72,7 +73,7 @@ def read_skill(name: str, source: Source) -> Skill:
         disallowed,
         asked=hooks is not None or allowed.presence is Presence.LISTED,
         typed=isinstance(typed, Scalar) and typed.value is True,
-        hooks=hooks,
+        hooks=read_hooks(hooks)[0],
         span=allowed.span,
         findings=(*found, *more, *_misspelt(node)),
     )

@@ -1,12 +1,14 @@
 """What the values of settings must be in Claude Code 2.1.329, or their file is rejected.
 
 Observed key by key. A key that is not here takes any value: the host skips a
-wrong one (``hooks``, ``effortLevel``, ``forceLoginMethod``), or nobody tried it.
+wrong one (``effortLevel``, ``forceLoginMethod``), or nobody tried it. Of ``hooks`` see
+`policy.hosts.claude.data.hooks`.
 """
 
 from __future__ import annotations
 
 import enum
+import re
 from typing import Final
 
 from policy.documents.node import Mapping, Node, Scalar, Sequence
@@ -22,6 +24,9 @@ class Kind(enum.Enum):
     OBJECT = "an object"
     TEXTS = "a list of strings"
     DAYS = "a number of days above 0"
+    SECONDS = "a number of seconds above 0"
+    SHELL = "`bash` or `powershell`"
+    ADDRESS = "an address such as https://example.com/"
 
     __hash__ = object.__hash__
 
@@ -37,6 +42,13 @@ class Kind(enum.Enum):
                 return isinstance(node, Mapping)
             case Kind.TEXTS:
                 return isinstance(node, Sequence) and all(map(Kind.TEXT.holds, node.items))
+            case Kind.SECONDS:
+                numbers = int | float
+                return isinstance(value, numbers) and not isinstance(value, bool) and value > 0
+            case Kind.SHELL:
+                return value in ("bash", "powershell")
+            case Kind.ADDRESS:
+                return isinstance(value, str) and bool(re.match(r"[A-Za-z][\w+.-]*://.", value))
             case Kind.DAYS:
                 return isinstance(value, int) and not isinstance(value, bool) and value > 0
 

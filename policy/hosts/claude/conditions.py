@@ -1,0 +1,162 @@
+"""Which calls a hook sees: its condition is a rule, and means less than one in `deny`.
+
+It looks through assignments and substitutions but through hardly any wrapper, and it
+speaks of its own tool alone. What cannot be taken apart is seen (2.1.329, observed).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+import attrs
+
+from policy.dialect import Dialect, Wrapper, Wrappers
+from policy.effect import Effect
+from policy.errors import PolicyError
+from policy.hosts.claude.data import hooks as known
+from policy.hosts.claude.data.tools import ALIASES, NAMES
+from policy.hosts.claude.hooks import LIST, Hook, takes
+from policy.hosts.claude.paths import Anchors, path_patterns
+from policy.language.parse import parse_matcher
+from policy.language.syntax import Matcher
+from policy.patterns import notations
+from policy.patterns.pattern import Pattern
+from policy.ruleset import Entry, RuleSet
+from policy.source import Span
+from policy.table import Table
+
+__all__ = ["Condition", "of_conditions", "why_never"]
+
+
+def of_conditions(dialect: Dialect) -> Dialect:
+    """Return how conditions read calls that rules read as *dialect* says."""
+    if dialect.shell is None:
+        return dialect
+    shell = attrs.evolve(
+        dialect.shell, wrappers=frozenset({"xargs"}), wrapping=Wrappers({"xargs": Wrapper()})
+    )
+    return attrs.evolve(dialect, shell=shell)
+
+
+@attrs.frozen(slots=False)
+class Condition:
+    """The `if` of a hook, which is one rule.
+
+    Raises `PolicyError` where the text is no rule.
+    """
+
+    text: str
+    span: Span = attrs.field(repr=False)
+
+    @cached_property
+    def matcher(self) -> Matcher:
+        """The rule."""
+        return parse_matcher(self.text, self.span)
+
+    @property
+    def tool(self) -> str:
+        """The tool that it speaks of."""
+        return ALIASES.get(self.matcher.tool, self.matcher.tool)
+
+    @property
+    def content(self) -> str:
+        """What stands in the parentheses, "" for all calls of the tool."""
+        specifier = self.matcher.specifier
+        text = "" if specifier is None else specifier.text
+        return "" if text.strip() in ("", "*") else text
+
+    def sees(
+        self, tool: str, call: Mapping[str, object], dialect: Dialect, anchors: Anchors
+    ) -> bool:
+        """Return whether it holds for a call; where that cannot be told, it does.
+
+        A program is taken for the one of its name wherever it lies, which the host does not.
+
+        Args:
+            tool: of the call.
+            call: its arguments.
+            dialect: how the host reads calls.
+            anchors: the folders that paths are relative to.
+
+        """
+        if tool != self.tool and (self.tool, tool) != ("Bash", "Monitor"):
+            return False
+        if not self.content:
+            return True
+        if tool in _SHELLS and _UNNAMED.search(str(call.get("command", ""))):
+            return True
+        entries = tuple(
+            Entry(tool, Effect.DENY, p, rule=self.text) for p in self._patterns(anchors)
+        )
+        return (
+            Table.of(RuleSet(entries, Effect.ALLOW, dialect)).decide(tool, call).effect
+            < Effect.ALLOW
+        )
+
+    def _patterns(self, anchors: Anchors) -> tuple[Pattern, ...]:
+        if self.tool in _SHELLS:
+            return notations.commands(self.content)
+        if self.tool in known.OF_FILES:
+            try:
+                return path_patterns(self.content, anchors, Effect.ALLOW)
+            except notations.Unusable:
+                return ()
+        return ()
+
+
+_SHELLS: Final = ("Bash", "Monitor", "PowerShell")
+# A command whose program is the value of something.
+_UNNAMED: Final = re.compile(r"(?:^|[;&|({\n])\s*[$`]")
+
+
+def why_never(hook: Hook) -> str:
+    """Return why no call is seen by a hook, "" where one may be."""
+    if hook.event not in known.EVENTS:
+        return f"`{hook.event}` is no event"
+    if hook.event not in known.TOOL_EVENTS:
+        return "only hooks about the calls of tools have an `if`" if hook.condition else ""
+    tools = [tool for tool in sorted(NAMES) if takes(hook.matcher, tool) is not False]
+    if not tools and not _may_be_of_servers(hook.matcher):
+        return f"the matcher `{hook.matcher}` takes no tool"
+    return _never_holds(hook, tools) if hook.condition else ""
+
+
+def _may_be_of_servers(matcher: str) -> bool:
+    if LIST.fullmatch(matcher):
+        names = (name.strip() for name in re.split(r"[|,]", matcher))
+        return any(name.startswith("mcp__") and name.count("__") > 1 for name in names)
+    return "mcp" in matcher or takes(matcher, "mcp__server__tool") is not False
+
+
+def _never_holds(hook: Hook, tools: list[str]) -> str:
+    if _SEVERAL.search(hook.condition):
+        return "a condition is one rule, and this is several"
+    condition = Condition(hook.condition, hook.span)
+    try:
+        tool = condition.tool
+    except PolicyError as error:
+        return f"the condition is no rule: {error.message}"
+    if "*" in tool:
+        return "the tool of a condition has no star"
+    if tool.startswith("mcp__"):
+        return "" if tool.count("__") > 1 else f"`{tool}` is a server, and a condition names a tool"
+    if tool not in NAMES:
+        return f"there is no tool `{tool}`"
+    if tool not in tools and not (tool == "Bash" and "Monitor" in tools):
+        return f"the matcher `{hook.matcher}` does not take `{tool}`"
+    if condition.content and tool in _WITHOUT:
+        return f"a condition on `{tool}` with a specifier never holds"
+    if tool in known.OF_FILES and condition.content:
+        try:
+            path_patterns(condition.content, _ANYWHERE, Effect.ALLOW)
+        except notations.Unusable as unusable:
+            return f"the condition matches no file: {unusable}"
+    return ""
+
+
+_ANYWHERE: Final = Anchors("/@project", "/@home", "/@project")
+_SEVERAL: Final = re.compile(r"\)\s*[|,;]\s*\w+\(|^\w+\s*\|")
+_WITHOUT: Final = frozenset({"Agent", "Skill", "WebFetch"})

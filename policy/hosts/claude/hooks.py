@@ -1,0 +1,181 @@
+"""Hooks as settings, agents and skills say them, and which tools each is for.
+
+One wrong value below an event that guards calls voids the settings file (2.1.329,
+observed). Hooks are read, never run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from policy.documents.node import Mapping, Node, Scalar, Sequence, describe
+from policy.hosts.claude.data import hooks as known
+from policy.hosts.claude.data.settings import Kind
+from policy.hosts.claude.data.tools import ALIASES
+from policy.source import Span
+
+__all__ = ["LIST", "Hook", "Mistake", "read_hooks", "takes"]
+
+
+@attrs.frozen
+class Hook:
+    """One hook.
+
+    Attributes:
+        event: what it runs at.
+        matcher: which tools it is for, as written; "" is all.
+        condition: the rule that calls must match, as written; "" is none.
+        runs: what it runs, to tell hooks apart.
+        waits: whether the host waits for its answer.
+        place: of the matcher, or else of the hook.
+        span: of the condition, or else of the hook.
+    """
+
+    event: str
+    matcher: str
+    condition: str
+    runs: str
+    waits: bool
+    place: Span = attrs.field(repr=False)
+    span: Span = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Mistake:
+    """A value that is not what the host takes: what was expected, and where it is."""
+
+    wanted: str
+    name: str
+    node: Node
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in a line."""
+        return f"expected {self.wanted} for {self.name}, found {describe(self.node)}"
+
+
+# --- which tools a hook is for -------------------------------------------------------
+
+# A matcher of these is a list of names; of anything else, an expression.
+LIST: Final = re.compile(r"[\w\-, |]*", re.ASCII)
+# Expressions that are tried: of any other nobody knows in bounded time what it matches.
+_PLAIN: Final = re.compile(
+    r"(?:\\[bwWdDsS.()*+?|/-]|[^\\()\[\]{}]|\((?!\?)|\)(?![*+?{]))*", re.DOTALL
+)
+_REPEATED: Final = re.compile(r"[*+?]")
+_REPEATS: Final = 6
+# What the host takes for no expression, and Python may take for one.
+_NONE: Final = re.compile(r"\(\?[a-zA-Z]+\)|[*+?]\+|\[[^]]*\Z")
+
+
+def takes(matcher: str, tool: str) -> bool | None:
+    """Return whether a matcher takes a tool; None where that is not known."""
+    if tool == "Monitor":  # what is monitored is a command
+        both = takes(matcher, "Bash"), _takes(matcher, tool)
+        return any(both) if None not in both else None
+    return _takes(matcher, tool)
+
+
+def _takes(matcher: str, tool: str) -> bool | None:
+    if matcher in ("", "*"):
+        return True
+    if LIST.fullmatch(matcher):
+        names = {name.strip() for name in re.split(r"[|,]", matcher)}
+        return tool in {ALIASES.get(name, name) for name in names}
+    if _NONE.search(matcher):
+        return False
+    if not _PLAIN.fullmatch(matcher) or len(_REPEATED.findall(matcher)) > _REPEATS:
+        return None
+    try:
+        return re.search(matcher, tool) is not None
+    except re.error:
+        return False  # the host takes it for nothing
+
+
+# --- from a document ----------------------------------------------------------------
+
+
+def read_hooks(node: Node | None) -> tuple[tuple[Hook, ...], tuple[Mistake, ...]]:
+    """Return the hooks that the value of ``hooks`` says, and what is wrong with it.
+
+    Below an event that guards calls every value counts; of others what is wrong is left out.
+    """
+    mistakes: list[Mistake] = []
+    hooks: list[Hook] = []
+    if isinstance(node, Mapping):
+        for entry in node.entries:
+            wrong: list[Mistake] = []
+            hooks += _event(entry.name, entry.value, entry.key.span, wrong)
+            if entry.name in known.GUARDS:
+                mistakes += wrong
+    return tuple(hooks), tuple(mistakes)
+
+
+def _event(event: str, node: Node, key: Span, wrong: list[Mistake]) -> Iterator[Hook]:
+    if isinstance(node, Scalar) and node.value is None:
+        return
+    if not isinstance(node, Sequence):
+        wrong.append(Mistake("a list", f"`hooks.{event}`", node))
+        return
+    for group in node.items:
+        listed = group.get("hooks") if isinstance(group, Mapping) else None
+        if not isinstance(group, Mapping) or not isinstance(listed, Sequence):
+            wrong.append(Mistake("a list `hooks` and a matcher", f"`hooks.{event}`", group))
+            continue
+        matcher = group.get("matcher")
+        if matcher is not None and not Kind.TEXT.holds(matcher):
+            wrong.append(Mistake("a string", "`matcher`", matcher))
+        for item in listed.items:
+            if isinstance(item, Mapping) and not _wrong(item, wrong):
+                yield _hook(event, matcher, item, key)
+            elif not isinstance(item, Mapping):
+                wrong.append(Mistake("an object", "a hook", item))
+
+
+def _wrong(item: Mapping, wrong: list[Mistake]) -> bool:
+    """Add what is wrong with a hook; return whether there is something."""
+    before = len(wrong)
+    kind = item.get("type")
+    named = kind.value if isinstance(kind, Scalar) else None
+    needed = known.TYPES.get(named) if isinstance(named, str) else None
+    if needed is None:
+        wrong.append(Mistake("one of " + ", ".join(known.TYPES), "`type` of a hook", kind or item))
+    wrong += (
+        Mistake(known.FIELDS[name].value, f"`{name}` of a hook", item)
+        for name in needed or ()
+        if item.get(name) is None
+    )
+    for entry in item.entries:
+        wanted = known.FIELDS.get(entry.name)
+        if wanted is not None and not wanted.holds(entry.value):
+            wrong.append(Mistake(wanted.value, f"`{entry.name}` of a hook", entry.value))
+    return len(wrong) > before
+
+
+_RUN: Final = ("command", "prompt", "url", "tool")
+
+
+def _hook(event: str, matcher: Node | None, item: Mapping, key: Span) -> Hook:
+    condition = item.get("if")
+    values = {e.name: e.value for e in item.entries}
+    runs = next(
+        (v for name in ("command", "prompt", "url", "tool") if (v := values.get(name))), item
+    )
+    waits = values.get("async")
+    return Hook(
+        event,
+        _text(matcher),
+        _text(condition),
+        _text(runs),
+        not (isinstance(waits, Scalar) and waits.value is True),
+        key if event not in known.EVENTS else matcher.span if matcher is not None else item.span,
+        condition.span if condition is not None else item.span,
+    )
+
+
+def _text(node: Node | None) -> str:
+    return str(node.value) if isinstance(node, Scalar) and node.value is not None else ""
