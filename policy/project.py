@@ -13,13 +13,14 @@ from typing import Protocol
 import attrs
 
 from policy.chain import Attenuated, Reading
+from policy.effect import Effect
 from policy.files.opening import Tree
 from policy.finding import Finding
 from policy.portable import Writer
 from policy.source import Place, Source
 from policy.table import Table
 
-__all__ = ["AgentEntry", "Attenuated", "FrontEnd", "Project", "ReadFile"]
+__all__ = ["AgentEntry", "Attenuated", "FrontEnd", "Project", "ReadFile", "WrittenRule"]
 
 
 @attrs.frozen
@@ -36,6 +37,15 @@ class ReadFile:
     path: str
     role: str
     assumed: str = ""
+
+
+@attrs.frozen
+class WrittenRule:
+    """A rule as its file says it, whatever comes of it."""
+
+    rule: str
+    effect: Effect
+    place: Place
 
 
 @attrs.frozen
@@ -71,6 +81,8 @@ class Project:
         claims: statements to be tested (`policy.claims`), where the host has such.
         asides: starts of chains that are told of by themselves: what they grant beyond
             the others, whoever is started behind them has as well.
+        written: rules that its files say, where no table may hold them: the host skips
+            some, or never asks them.
 
     """
 
@@ -85,6 +97,7 @@ class Project:
     findings: tuple[Finding, ...] = ()
     claims: tuple[object, ...] = ()
     asides: tuple[str, ...] = ()
+    written: tuple[WrittenRule, ...] = ()
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""

@@ -247,6 +247,15 @@ def test_a_line_that_says_no_more_than_its_rule_is_not_repeated(tmp_path, capsys
     assert "^^^" not in out
 
 
+def test_a_rule_that_the_host_never_asks_is_told_to_have_no_effect(tmp_path, capsys) -> None:
+    rules = '{"permissions": {"allow": ["Read"%s]}}'
+    more = rules % ', "Agent(x)", "Read("'
+    main([*compared(tmp_path, rules % "", more, ".claude/settings.json")])
+    out = capsys.readouterr().out
+    assert "rules that changed without effect (1)" in out, "of what is in error nobody knows"
+    assert re.search(r"^  added +allow Agent\(x\)  .claude/settings.json:1:36$", out, re.MULTILINE)
+
+
 AGENT = "---\nname: a\ndescription: x\n{0}---\n"
 
 

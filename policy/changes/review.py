@@ -15,6 +15,7 @@ from policy.changes.diff import READINGS, Diff
 from policy.changes.spawn_changes import paired
 from policy.comparison.compare import Difference, Known
 from policy.effect import Effect
+from policy.finding import Severity
 from policy.project import Project
 from policy.ruleset import RuleSet
 from policy.source import Place
@@ -273,6 +274,11 @@ def _written(workspace: Workspace) -> dict[_Key, list[Place]]:
         for entry in rules.entries:
             if entry.place is not None and entry.rule:
                 found.setdefault((entry.place, entry.rule), entry.effect)
+    for project in workspace.projects:
+        wrong = {each.place for each in project.findings if each.severity is Severity.ERROR}
+        for one in project.written:
+            if one.place not in wrong:
+                found.setdefault((one.place, one.rule), one.effect)
     by_key: dict[_Key, list[Place]] = {}
     for (place, rule), effect in found.items():
         by_key.setdefault((place.file, rule, effect), []).append(place)

@@ -26,7 +26,7 @@ from policy.hosts.claude.skill_lint import skill_findings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.claude.writer import WRITER
 from policy.language.syntax import Declared, Matcher, Presence
-from policy.project import AgentEntry, Project, ReadFile
+from policy.project import AgentEntry, Project, ReadFile, WrittenRule
 from policy.source import Source, Span
 from policy.table import Ceiling, Part, Table
 
@@ -113,6 +113,11 @@ def _project(found: Found, options: Options) -> Project:
         enforced=Enforced(built),
         files=tuple(ReadFile(role.path, role.kind, role.assumed) for role in found.files),
         findings=tuple(sorted(dict.fromkeys(findings), key=lambda finding: finding.place)),
+        written=tuple(
+            WrittenRule(rule.text, rule.effect, rule.span.place)
+            for each in read.settings
+            for rule in each.rules
+        ),
     )
 
 
