@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -528,3 +529,9 @@ def test_colour_is_for_terminals_and_can_be_forced_and_refused(run, monkeypatch)
     monkeypatch.setenv("NO_COLOR", "1")
     assert not Console.of().page.colour
     assert Console.of("always").page.colour
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    # Importing the module would put it in the place of what the package offers by that name.
+    modules = {module.name for module in pkgutil.iter_modules(policy.__path__)}
+    assert modules.isdisjoint(policy.__all__)

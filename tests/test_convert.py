@@ -521,6 +521,15 @@ def test_where_a_host_reads_the_agent_alone_nobody_starts_it(host: str) -> None:
     ]
 
 
+def test_a_tool_of_a_server_is_granted_without_those_whose_names_begin_with_its_own() -> None:
+    rules = {"permissions": {"allow": ["mcp__a__b", "Read"], "defaultMode": "dontAsk"}}
+    (conversion,) = convert(Memory({".claude/settings.json": json.dumps(rules)}), "a3s")
+    assert conversion.looser == ()
+    chain = chain_of(project_of(dict(conversion.files), "a3s"), ("main",))
+    names = ("mcp__a__b", "mcp__a__bc", "mcp__a__b__c", "mcp__a__b/c")
+    assert [chain.decide(name, {}).effect for name in names] == [ALLOW, DENY, DENY, DENY]
+
+
 def test_projects_below_folders_go_to_these_folders() -> None:
     rules = json.dumps({"permissions": {"deny": ["Edit"]}})
     tree = Memory({".claude/settings.json": rules, "sub/dir/.claude/settings.json": rules})

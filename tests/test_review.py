@@ -249,7 +249,7 @@ def test_a_line_that_says_no_more_than_its_rule_is_not_repeated(tmp_path, capsys
 
 def test_a_rule_that_the_host_never_asks_is_told_to_have_no_effect(tmp_path, capsys) -> None:
     rules = '{"permissions": {"allow": ["Read"%s]}}'
-    more = rules % ', "Agent(x)", "Read("'
+    more = rules % ', "Agent(x)",\n"Read("'
     main([*compared(tmp_path, rules % "", more, ".claude/settings.json")])
     out = capsys.readouterr().out
     assert "rules that changed without effect (1)" in out, "of what is in error nobody knows"

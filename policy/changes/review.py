@@ -275,9 +275,11 @@ def _written(workspace: Workspace) -> dict[_Key, list[Place]]:
             if entry.place is not None and entry.rule:
                 found.setdefault((entry.place, entry.rule), entry.effect)
     for project in workspace.projects:
-        wrong = {each.place for each in project.findings if each.severity is Severity.ERROR}
+        wrong = [each.place for each in project.findings if each.severity is Severity.ERROR]
+        lines = {(place.file, place.line) for place in wrong}
         for one in project.written:
-            if one.place not in wrong:
+            # Of a line in error it is not known whether it has an effect.
+            if (one.place.file, one.place.line) not in lines:
                 found.setdefault((one.place, one.rule), one.effect)
     by_key: dict[_Key, list[Place]] = {}
     for (place, rule), effect in found.items():

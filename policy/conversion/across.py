@@ -6,6 +6,7 @@ is no proof, and says so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain as chained
 from itertools import islice, product, takewhile
@@ -97,7 +98,8 @@ class Known:
             found += each.differences
             unproven += (Unproven(tool, why) for why in each.why)
         others = compare_others(sets, tools, (before.lookup, after.lookup), self._lines)
-        found += (one for one in others.differences if is_read(one) and one.tool not in left_out)
+        read = (one for one in others.differences if is_read(one) and one.tool not in left_out)
+        found += (one for one in read if not _NO_NAME.search(one.tool))
         if not (others.exact and tools.exact):
             unproven.append(Unproven("*", _TOLD_APART))
         return TwoTables(tuple(found), tuple(unproven))
@@ -208,6 +210,9 @@ def _row(row: Row, *, beside: bool = True) -> object:
         tuple(_row(row.ruleset.row(tool), beside=False) for tool in files),
     )
 
+
+# Stars of some hosts match no line break; names of tools have none.
+_NO_NAME: Final = re.compile(r"\s")
 
 _TOLD_APART: Final = "tools that neither host knows are told apart in another way"
 _TRIED_ONLY: Final = "its argument is read in another way; calls were tried"

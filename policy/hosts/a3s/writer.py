@@ -37,6 +37,9 @@ _THEIRS: Final = spoken(_COUNTERPARTS)
 # A command that is one text to every reader: no quotes, no operators, no slashes.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+-]*(?: [A-Za-z0-9_.,:@+-]+)*")
 
+_NAME: Final = re.compile(r"[\w-]+")
+_SERVERS: Final = "mcp__"
+
 
 @attrs.frozen
 class _Writer:
@@ -88,7 +91,15 @@ def _rules(agent: Agent) -> dict[Effect, list[str]]:
             effect &= least(agent.about("Glob"))
         if effect is Effect.DENY:
             rules[Effect.ALLOW] += _commands(theirs, said) if tool == "Bash" else ()
-        elif re.fullmatch(r"[\w-]+", theirs):
+        elif theirs.startswith(_SERVERS):
+            longer = (other for other in agent.tools if other.startswith(tool) and other != tool)
+            if _NAME.fullmatch(theirs) and all(
+                least(agent.about(other)) is Effect.DENY for other in longer
+            ):
+                rules[effect].append(theirs)
+                # Such a rule is about every name that begins with this one.
+                rules[Effect.DENY] += (f"{theirs}?**", f"{theirs}/**")
+        elif _NAME.fullmatch(theirs):
             rules[effect].append(theirs)
     return rules
 
