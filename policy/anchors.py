@@ -8,7 +8,7 @@ its calls has to be put there first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 import attrs
@@ -34,6 +34,7 @@ class Folders:
         also: other names of the project, e.g. where links lead.
         current: the folder that calls are made in, which relative names start from;
             "" is that of the project.
+        links: names of files that are links, absolute, and where each leads.
 
     """
 
@@ -41,6 +42,7 @@ class Folders:
     home: str = ""
     also: tuple[str, ...] = ()
     current: str = ""
+    links: tuple[tuple[str, str], ...] = ()
 
     def __attrs_post_init__(self) -> None:
         for folder in (self.cwd, *filter(None, [self.home, self.current]), *self.also):
@@ -81,10 +83,19 @@ class Folders:
             dialect,
             cwd=current or anchors[dialect.cwd],
             home=anchors[dialect.home],
-            links=tuple((_under(one, anchors), _under(two, anchors)) for one, two in dialect.links),
+            links=(
+                *((_under(one, anchors), _under(two, anchors)) for one, two in dialect.links),
+                *self._links(dialect),
+            ),
             shell=attrs.evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
         )
         return RuleSet(entries, rules.default, placed, rules.default_reason)
+
+    def _links(self, dialect: Dialect) -> Iterator[tuple[str, str]]:
+        for link, target in self.links:
+            named = self._named(link, dialect), self._named(target, dialect)
+            if named[0] != named[1]:  # as they are where case is ignored
+                yield named
 
     def _patterns(self, pattern: Pattern | None, dialect: Dialect) -> Iterable[Pattern | None]:
         """Return a pattern under each name of the project; once where it does not speak of it."""

@@ -184,6 +184,39 @@ def test_what_does_not_hold_is_refused(name, tmp_path) -> None:
     assert len(refused.value.message) < 500
 
 
+def test_no_byte_can_be_changed_or_left_out() -> None:
+    data = team().encode()
+    for at in range(len(data)):
+        for spoiled in (data[:at], data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]):
+            with pytest.raises(PolicyError):
+                compiled_from_json(spoiled)
+
+
+def ways(value, way=()):
+    """Yield where each value of a JSON document stands."""
+    found = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, each in found:
+        yield (*way, key)
+        if isinstance(each, (dict, list)):
+            yield from ways(each, (*way, key))
+
+
+@SLOW
+@pytest.mark.parametrize("new", [None, True, -1, 10**30, 1.5, "", "*", "allow", [], ["x"], {}])
+def test_a_value_changed_by_one_who_knows_how_to_hash_is_refused_or_decides(new) -> None:
+    """Who can write the hash can write any policy; but nothing breaks the reader or what it made."""
+    for way in ways(json.loads(team())["content"]):
+        try:
+            compiled = compiled_from_json(resealed(put(way, new)))
+        except PolicyError:
+            continue
+        for project in compiled.projects:
+            for reading in (project.attenuated, project.enforced):
+                for agent in reading.agents:
+                    for found in started(reading, agent, 1):
+                        said(found)
+
+
 def test_why_it_is_refused(text) -> None:
     told = []
     for name, hostile in HOSTILE.items():

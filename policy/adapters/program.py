@@ -15,7 +15,7 @@ from policy.anchors import Folders
 from policy.chain import Chain, SpawnDenied, spawn_call
 from policy.decision import Decision
 from policy.effect import Effect
-from policy.followed import followed, path_fields
+from policy.followed import beyond_links, followed, path_fields
 from policy.records.record import Record
 from policy.records.recorder import Recorder
 from policy.table import Table
@@ -148,10 +148,14 @@ class Program:
             if len(self.paths) >= _REMEMBERED:
                 self.paths.clear()
             fields = self.paths[key] = path_fields(table, tool)
+        found = [decision]
         real = followed(call, fields, self.folders) if fields else None
-        if real is None:
-            return decision
-        return min(decision, table.decide(tool, real), key=lambda one: one.effect)
+        if real is not None:
+            found.append(table.decide(tool, real))
+        linked = beyond_links(table, tool, call, self.folders)
+        if linked is not None:
+            found.append(linked.table(chain.table).decide(tool, call))
+        return min(found, key=lambda one: one.effect)
 
     def remains(self, chain: Chain, tool: str) -> str:
         """Return what a model is told of what remains where a call of *tool* is denied."""

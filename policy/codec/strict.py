@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hin
 
 import attrs
 
-from policy.dialect import Named, Program, Wrapper
+from policy.dialect import Named, Program, Shell, Wrapper
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Run, Token
 from policy.source import visible
@@ -237,6 +237,8 @@ def _check(value: object) -> None:
     if isinstance(value, Bounds) and value.trust is not None and value.trust not in TRUST:
         msg = f"expected one of {', '.join(TRUST)}, found {cited(value.trust)}"
         raise Wrong(msg)
+    if isinstance(value, Shell) and "" in {*value.wrappers, *value.programs}:
+        raise Wrong("expected the names of programs, found an empty text")
     if isinstance(value, Program):
         _compiled(value.first, value.operands, value.flags or "", value.values, value.pairs)
         _compiled(value.lists_if, value.files, value.unsafe, value.needs, value.writes_if)

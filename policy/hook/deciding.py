@@ -19,7 +19,7 @@ from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.errors import PolicyError
-from policy.followed import followed, path_fields
+from policy.followed import beyond_links, followed, path_fields
 from policy.hook.chains import FORK, HOST, chains_of, met
 from policy.hook.event import Event
 from policy.hook.guarded import guarded
@@ -152,6 +152,10 @@ def _within(project: Offered, chain: Chain, asked: _Asked) -> Iterator[_Said]:
     table = folders.table(own)
     for call in _spelled(table, event, folders):
         yield _said(table, event.tool, call, table.decide(event.tool, call))
+    linked = beyond_links(table, event.tool, event.call, folders, event.cwd)
+    if linked is not None:
+        table = linked.table(own)
+        yield _said(table, event.tool, event.call, table.decide(event.tool, event.call))
     if event.tool in _SPAWNING:
         try:
             yield from _starting(project, chain, event)

@@ -55,11 +55,13 @@ def serve(decider: Decider, path: str, *, idle: float = _IDLE) -> None:
     os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
     if not is_private(folder, 0o040000):
         return
-    with open(f"{path}.lock", "w") as lock:  # noqa: PTH123
+    # Appended to, since what one that is there wrote must outlive those that come too late.
+    with open(f"{path}.lock", "a") as lock:  # noqa: PTH123
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return
+        lock.truncate(0)
         lock.write(f"{os.getpid()}\n")  # for whoever wants to end it
         lock.flush()
         with contextlib.suppress(FileNotFoundError):

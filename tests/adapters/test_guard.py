@@ -294,6 +294,21 @@ def files(tmp_path: Path) -> Chain:
     return policy.load(tmp_path).chain("main")
 
 
+def test_files_that_a_command_opens_are_those_that_links_lead_to(tmp_path: Path) -> None:
+    (tmp_path / "x.policy").write_text(
+        "agent main {\n    allow Bash(echo *), Write(*)\n    deny Write(secret/**)\n}\n"
+    )
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "link").symlink_to("secret")
+    one = Guard(policy.load(tmp_path).chain("main"), project=tmp_path)
+
+    found = {
+        name: one.check("Bash", {"command": f"echo x > {name}"}).effect
+        for name in ("a", "secret/a", "link/a")
+    }
+    assert found == {"a": Effect.ALLOW, "secret/a": Effect.DENY, "link/a": Effect.DENY}
+
+
 def test_rules_about_files_know_the_absolute_names_of_this_machine(
     files: Chain, tmp_path: Path
 ) -> None:
