@@ -21,7 +21,7 @@ from policy.calls import (
     real_path,
 )
 from policy.decision import Reason
-from policy.dialect import ArgumentKind
+from policy.dialect import Argument, ArgumentKind
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.pattern import Kind, Pattern
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from policy.ruleset import RuleSet
     from policy.source import Place
 
-__all__ = ["KINDS", "Outcome", "Row", "RowEntry"]
+__all__ = ["KINDS", "Lines", "Outcome", "Row", "RowEntry"]
 
 
 @attrs.frozen
@@ -71,6 +71,27 @@ KINDS: Final = {
 }
 
 
+@attrs.frozen(cache_hash=True)
+class Lines:
+    """All that decides, for every call, what a row grants.
+
+    Attributes:
+        entries: of each what counts, and whether somebody wrote it.
+        default: the effect where none of them matches, and the reason.
+        argument: what they speak of.
+        beside: what else is asked.
+
+    """
+
+    entries: tuple[tuple[Pattern | None, str, Effect, Reason, bool], ...]
+    default: tuple[Effect, Reason]
+    argument: Argument
+    beside: object
+
+
+# A command opens files: other rows are asked as well.
+_OPENING = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
+
 # Arguments of which one text is all that is read.
 _ONE_TEXT = frozenset(
     {ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.LENIENT, ArgumentKind.PATH}
@@ -96,6 +117,7 @@ class Row:
         "_direct",
         "_indices",
         "_is_path",
+        "_lines",
         "_outcomes",
         "_parameters",
         "alias",
@@ -169,6 +191,21 @@ class Row:
             self._is_path and self.ruleset.dialect.links
         )
         self._direct = self.field if direct else NO_FIELD
+        self._lines: Lines | None = None
+
+    @property
+    def lines(self) -> Lines:
+        """All that decides what the row grants: rows with equal ones grant the same."""
+        if self._lines is None:
+            entries = (
+                (e.pattern, e.field, e.effect, e.reason, e.place is None) for e in self.entries
+            )
+            dialect = self.ruleset.dialect
+            alone = self.argument.kind not in _OPENING and not dialect.links
+            beside = dialect if alone else (self.ruleset, dialect.links and self.tool)
+            default = self.default.effect, self.default.reason
+            self._lines = Lines(tuple(entries), default, self.argument, beside)
+        return self._lines
 
     def _run(
         self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()

@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.changes.diff import diff_workspaces
+from policy.comparison import compare
 from policy.comparison.compare import Comparison, Known
+from policy.effect import Effect
 from policy.files.tree import Memory
-from policy.table import Table
+from policy.ruleset import Entry, RuleSet
+from policy.table import Ceiling, Part, Table
 from policy.workspace import Workspace, load_tree
 from tests.strategies import compiled, scopes
 
@@ -86,3 +89,31 @@ def test_the_same_lines_are_searched_once(monkeypatch) -> None:
         other[0].differences(other[1], known)
     again = table(), table(allow=["Bash(ls:*)"])
     assert spelled(again[0].differences(again[1], known)) == spelled(found)
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "searches"), [(Effect.ALLOW, ["Bash"]), (Effect.ASK, ["Bash", "Bash"])]
+)
+def test_rules_that_say_nothing_of_commands_need_no_search_where_they_hide_none(
+    monkeypatch, otherwise, searches
+) -> None:
+    """What one agent may not edit makes of its commands a search of their own, by what they write."""
+    known: Known = {}
+    searched: list[str] = []
+
+    def counting(tool: str, *rest: object) -> object:
+        searched.append(tool)
+        return differing(tool, *rest)
+
+    differing = compare._differing
+    monkeypatch.setattr(compare, "_differing", counting)
+    before, after = table(), table(allow=["Bash(npm run *)"])
+    found = before.differences(after, known)
+    assert [difference.tool for difference in found.differences] == ["Bash", "Monitor"]
+    dialect = before.use.parts[0].rules.dialect
+    edits = Entry("Edit", Effect.DENY)
+    beside = Table(Ceiling.of([Part(RuleSet((edits,), otherwise, dialect))]))
+    before, after = before & beside, after & beside
+    found = before.differences(after, known)
+    assert [tool for tool in searched if tool == "Bash"] == searches
+    assert spelled(found) == spelled(before.differences(after))

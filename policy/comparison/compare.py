@@ -22,7 +22,7 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.classes import classes
 from policy.patterns.pattern import Pattern
-from policy.row import Row, RowEntry
+from policy.row import Lines, Row, RowEntry
 from policy.ruleset import Entry
 
 __all__ = [
@@ -65,8 +65,11 @@ DIFFERENT_KINDS = "some rules read their calls otherwise than others do"
 TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
 
 
-# Lines on both sides -> the calls that they decide differently, and why there may be more.
-Known = dict[object, tuple[tuple[Call, ...], tuple[str, ...]]]
+# Calls that are decided differently, and why there may be more.
+_Calls = tuple[tuple[Call, ...], tuple[str, ...]]
+
+# Lines on both sides -> what they decide differently.
+Known = dict[object, _Calls]
 
 
 def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None) -> Comparison:
@@ -86,10 +89,7 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
     if len({row.argument.kind for row in rows}) > 1:
         return Comparison((), (DIFFERENT_KINDS,))
     known = {} if known is None else known
-    key = _lines(before), _lines(after)
-    if key not in known:
-        known[key] = _differing(tool, before, after, rows)
-    calls, why = known[key]
+    calls, why = _known(before, after, known) or _searched(tool, before, after, known)
     found: dict[object, Difference] = {}
     for call in calls:
         decisions = (lookup.decide_anew(call) for lookup in (before, after))
@@ -98,26 +98,43 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
     return Comparison(tuple(found.values()), why)
 
 
-def _lines(lookup: Lookup) -> object:
-    """Return all that decides, for every call, what a lookup grants."""
-    return lookup.floor, tuple(_row_lines(row) for row, _ in lookup.rows)
+def _searched(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls:
+    """Return a call for every difference, and why there may be more."""
+    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
+    found = known[_key(before, after)] = _differing(tool, before, after, rows)
+    return found
 
 
-def _row_lines(row: Row) -> object:
-    lines = tuple((e.pattern, e.field, e.effect, e.reason, e.place is None) for e in row.entries)
-    dialect = row.ruleset.dialect
-    # A command opens files and a link leads to one: other rows are asked as well.
-    alone = row.argument.kind not in _OPENING and not dialect.links
-    beside = dialect if alone else (row.ruleset, dialect.links and row.tool)
-    return lines, row.default.effect, row.default.reason, row.argument, beside
+def _known(before: Lookup, after: Lookup, known: Known) -> _Calls | None:
+    """Return what `_searched` would, where these lines were searched already.
+
+    A row without entries that both sides have takes away from what the others grant,
+    alike, e.g. where a command opens files. Where it allows every call that the others
+    decide differently it hides none, and they are all there are.
+    """
+    found = known.get(_key(before, after))
+    if found is not None:
+        return found
+    empty, others = (
+        {row.lines: row for row, _ in lookup.rows if not row.entries} for lookup in (before, after)
+    )
+    shared = {lines: row for lines, row in empty.items() if lines in others}
+    found = known.get(_key(before, after, shared)) if shared else None
+    if found is None:
+        return None
+    granted = (row.outcome(call).effect for row in shared.values() for call in found[0])
+    return found if all(effect is Effect.ALLOW for effect in granted) else None
 
 
-_OPENING = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
+def _key(before: Lookup, after: Lookup, but: Container[Lines] = ()) -> object:
+    """Return all that decides what two lookups grant, without some rows."""
+    return tuple(
+        (lookup.floor, tuple(row.lines for row, _ in lookup.rows if row.lines not in but))
+        for lookup in (before, after)
+    )
 
 
-def _differing(
-    tool: str, before: Lookup, after: Lookup, rows: Sequence[Row]
-) -> tuple[tuple[Call, ...], tuple[str, ...]]:
+def _differing(tool: str, before: Lookup, after: Lookup, rows: Sequence[Row]) -> _Calls:
     """Return a call for every difference, and why there may be more."""
     found: list[Difference] = []
     why: dict[str, None] = {}
@@ -261,9 +278,8 @@ class _ToolPair(Pair):
         disguises: Disguises | None = None
         for view, line in self.edits():
             pattern = self.pattern(view, line)
-            lines = self.views[view].entries[line:]
             # A line that allows matters to what is behind a prefix where it hides others.
-            reads = any(entry.effect is not Effect.ALLOW for entry in lines)
+            reads = line <= self.views[view].last_strict
             wanted = self._directions(view, line, reads=reads)
             if pattern is None or all(each in shown for each in wanted):
                 continue

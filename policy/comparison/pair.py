@@ -367,7 +367,8 @@ class Pair:
             return None
         shown: Difference | None = None
         # A fresh character is in no host name, but a word may stand for it.
-        for candidate in (text, *self._words(text), text.replace(self.fresh, "q7z")):
+        words = (text, *self._words(text), text.replace(self.fresh, "q7z"))
+        for candidate in dict.fromkeys(words):
             if candidate != text and not (
                 self.domain.holds(candidate) and self._decided(candidate, chosen)
             ):

@@ -69,6 +69,12 @@ class View:
             return self._row.automaton
         return Automaton([p.tokens for p in self.patterns], self.kind.separator)
 
+    @cached_property
+    def last_strict(self) -> int:
+        """The index of the last line that does not allow; -1 where all do."""
+        strict = (n for n, e in enumerate(self.entries) if e.effect is not Effect.ALLOW)
+        return max(strict, default=-1)
+
     def effect(self, index: int) -> Effect:
         """Return the effect of the line at *index*, or of the default."""
         return self.default if index == NO_MATCH else self.entries[index].effect

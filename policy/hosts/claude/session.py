@@ -14,7 +14,6 @@ from typing import Final
 import attrs
 
 from policy.calls import slashed_path
-from policy.comparison.tools import glob_pattern
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.finding import Finding
@@ -27,7 +26,8 @@ from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
-from policy.patterns.pattern import Pattern
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.notations import names
 from policy.ruleset import Entry
 
 __all__ = ["SCOPES", "Session", "session"]
@@ -86,13 +86,14 @@ class Session:
         return slashed_path(home) if self.options.os == "windows" else home
 
     @cached_property
-    def _removals(self) -> tuple[Pattern, ...]:
+    def _removals(self) -> Automaton:
         removing = (line.entry for line in self.lines if line.entry.reason is Reason.UNAVAILABLE)
-        return tuple(glob_pattern(tool) for tool in dict.fromkeys(e.tool for e in removing))
+        tools = dict.fromkeys(entry.tool for entry in removing)
+        return Automaton([names(tool).tokens for tool in tools])
 
     def is_removed(self, tool: str) -> bool:
         """Return whether a rule takes the tool away from every agent."""
-        if not any(pattern.matches(tool) for pattern in self._removals):
+        if self._removals.first(tool) == NO_MATCH:
             return False
         return tool != known.LAST or self._ends
 
