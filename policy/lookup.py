@@ -58,9 +58,7 @@ class Lookup:
                 self.rows.append((row, links))
                 continue
             fixed.append((outcome, links))
-            if outcome.effect is Effect.DENY and (
-                denial is None or (outcome.entries and not denial[0].entries)
-            ):
+            if outcome.effect is Effect.DENY and (denial is None or _says_more(outcome, denial[0])):
                 denial = (outcome, links)  # the first one that says why
         if denial is not None:
             # What one link denies whatever the arguments are, nobody needs to look at.
@@ -126,6 +124,13 @@ class Lookup:
             because = tuple(dict.fromkeys(told))
             links = tuple(dict.fromkeys(link for _, links in deciding for link in links))
         return Decision(effect, deciding[0][0].reason, because, links, self._table)
+
+
+def _says_more(outcome: Outcome, known: Outcome) -> bool:
+    """Return whether a denial says why where *known* does not: a tool that is lacking is why."""
+    if not outcome.entries or known.entries:
+        return False
+    return known.reason is not Reason.UNAVAILABLE or outcome.reason is Reason.UNAVAILABLE
 
 
 def _because(outcome: Outcome, links: _Links) -> tuple[Because, ...]:

@@ -11,6 +11,7 @@ from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.agents import MEMORY_TOOLS
 from policy.hosts.claude.lines import Line
 from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.negations import opened
@@ -64,10 +65,11 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
             definition.tools.span or definition.disallowed.span,
             help="take away what no agent below may have in the settings, with `permissions.deny`",
         )
-    if definition.memory and _lacks_editing(definition):
+    given = _given_by_memory(definition)
+    if given:
         yield Finding(
             "memory-widens-tools",
-            f"`memory` gives `{definition.name}` Read, Write and Edit as well",
+            f"`memory` gives `{definition.name}` {' and '.join(given)} as well",
             Severity.ERROR,
             definition.span,
         )
@@ -100,11 +102,12 @@ def _starts_agents(definition: Definition, session: Session, position: Position)
     return said[:1] == [Effect.ALLOW]
 
 
-def _lacks_editing(definition: Definition) -> bool:
-    listed = definition.tools.presence is not Presence.ABSENT
-    names = {matcher.tool for matcher in definition.tools.matchers}
-    removed = {matcher.tool for matcher in definition.disallowed.matchers}
-    return (listed and not {"Edit", "Write"} <= names) or bool(removed & {"Edit", "Write"})
+def _given_by_memory(definition: Definition) -> list[str]:
+    """Return the tools that a memory gives beyond the lists; it gives back none taken away."""
+    if not definition.memory or definition.tools.presence is Presence.ABSENT:
+        return []
+    names = {m.tool for m in (*definition.tools.matchers, *definition.disallowed.matchers)}
+    return [] if "*" in names else [tool for tool in MEMORY_TOOLS if tool not in names]
 
 
 def _tools(definition: Definition) -> Iterator[Finding]:

@@ -76,8 +76,8 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule, place=place)
         for tool, rule, place in _removed(definition, session)
     ]
+    # What is taken away a memory does not give back: those lines stand before its own.
     memory = known_agents.MEMORY_TOOLS if definition.memory else ()
-    entries = [entry for entry in entries if entry.tool not in memory]
     entries += _elsewhere(definition, session)
     available = _available(session, position)
     if position.main and session.enters:

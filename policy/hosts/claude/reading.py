@@ -46,7 +46,7 @@ class State:
 
 def main_definition(session: Session) -> Definition:
     """Return the definition of the main conversation."""
-    named = session.agents.get(session.options.main_agent)
+    named = session.agents.get(session.main_agent)
     return Definition(MAIN) if named is None else attrs.evolve(named, name=MAIN, mode=None)
 
 
@@ -112,7 +112,8 @@ class Enforced:
             if state.fork:
                 raise SpawnDenied(agent, parent.name, "depth")
             forked = attrs.evolve(state, fork=True)
-            return Link(agent, parent.table, parent.depth + 1, forked)
+            table = parent.table & self._unforked(state.mode)
+            return Link(agent, table, parent.depth + 1, forked)
         session = self.session
         bypass = session.options.behaves.bypass_of_agents and not session.no_bypass
         declared = definition.mode
@@ -156,6 +157,17 @@ class Enforced:
         table = Table(Ceiling.of(Part(rules, links) for rules in sets))
         session.cache[key] = table
         return table
+
+    def _unforked(self, mode: str) -> Table:
+        """Return what says that no fork is started."""
+        found = self.session.cache.get(("unforked", mode))
+        if not isinstance(found, Table):
+            rule = Entry(
+                "Agent", Effect.DENY, agent_pattern(known.FORK), rule="a fork does not fork"
+            )
+            rules = RuleSet((rule,), Effect.ALLOW, dialect(self.session, mode))
+            found = self.session.cache["unforked", mode] = Table.of(rules)
+        return found
 
     def _startable(self, mode: str) -> RuleSet:
         """Return the rule set that denies to start agents which would have no tool."""

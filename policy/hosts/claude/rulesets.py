@@ -24,6 +24,7 @@ from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRA
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.lines import Line
+from policy.hosts.claude.modes import is_judged_plan, is_plan, is_silent
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.specifiers import agent_pattern
@@ -63,7 +64,12 @@ _EDITS: Final = frozenset({"acceptEdits", "auto"})
 
 def _is_judged(session: Session, mode: str) -> bool:
     """Return whether a model decides what no rule speaks of: in plans too, where there is one."""
-    return mode == "auto" or (mode == "plan" and not session.no_auto)
+    return mode == "auto" or (is_judged_plan(mode) and not session.no_auto)
+
+
+def _is_silent(session: Session, mode: str) -> bool:
+    """Return whether what would be asked is denied; where a model judges, a rule still asks."""
+    return is_silent(mode) and not _is_judged(session, mode)
 
 
 def dialect(session: Session, mode: str) -> Dialect:
@@ -81,7 +87,7 @@ def dialect(session: Session, mode: str) -> Dialect:
         links=tuple(
             (link.casefold(), target.casefold()) for link, target in session.options.links.items()
         ),
-        asks=mode != "dontAsk",
+        asks=not _is_silent(session, mode),
     )
 
 
@@ -101,8 +107,9 @@ def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
     where they are opened: what else speaks of a call decides it then.
     """
     reading = dialect(session, mode)
+    silent = _is_silent(session, mode)
     opened = (
-        RuleSet(tuple(_answered(entries, mode)), Effect.ALLOW, reading)
+        RuleSet(tuple(_answered(entries, silent=silent)), Effect.ALLOW, reading)
         for entries in session.reopened
     )
     return (*_models(session, reading), _whole_set(session, mode), *opened)
@@ -120,9 +127,9 @@ def _models(session: Session, reading: Dialect) -> Iterator[RuleSet]:
         yield RuleSet((*entries, refused), Effect.ALLOW, reading)
 
 
-def _answered(entries: Iterable[Entry], mode: str) -> Iterator[Entry]:
+def _answered(entries: Iterable[Entry], *, silent: bool) -> Iterator[Entry]:
     for entry in entries:
-        if mode == "dontAsk" and entry.effect is Effect.ASK and entry is not _HOOK_ASKS:
+        if silent and entry.effect is Effect.ASK and entry is not _HOOK_ASKS:
             yield attrs.evolve(entry, effect=Effect.DENY)
         else:
             yield entry
@@ -151,8 +158,9 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         judged = _is_judged(session, mode)
         guards = Reason.CLASSIFIER if judged else Reason.PROTECTED
         entries += _guards(session, mode, guards)
-        if mode == "plan" and session.options.behaves.plan_before_rules:
-            entries += (_built_in(tool, Effect.ASK) for tool in _NOT_PLANNED)
+        if is_plan(mode) and session.options.behaves.plan_before_rules:
+            held = Effect.DENY if is_silent(mode) else Effect.ASK
+            entries += (_built_in(tool, held) for tool in _NOT_PLANNED)
             if not judged:
                 entries.append(_built_in(known.REDIRECT_OUT, Effect.ASK))
         entries += _allowed(session, mode)
@@ -162,9 +170,12 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     entries = [*_removals(session, mode), *power_shell_removals(), *entries]
     if not session.is_removed(known.LAST):
         entries.insert(0, _built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
-    if mode == "dontAsk" and default is Effect.ASK:
+    silent = _is_silent(session, mode)
+    if silent and default is Effect.ASK:
         default = Effect.DENY
-    return RuleSet(tuple(_answered(entries, mode)), default, dialect(session, mode), reason)
+    return RuleSet(
+        tuple(_answered(entries, silent=silent)), default, dialect(session, mode), reason
+    )
 
 
 def _built_in(

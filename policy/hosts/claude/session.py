@@ -49,6 +49,7 @@ class Session:
         folders: the working folder and the additional ones, canonical.
         mode: the permission mode of the main conversation.
         agents: by name, built-in ones among them.
+        main_agent: the agent that the session is started as, or "".
         skills: by name, commands among them.
         granted: lines of every rule that a skill allows while it is active.
         tools: the built-in tools that are offered; None is all.
@@ -65,6 +66,7 @@ class Session:
     folders: tuple[str, ...]
     mode: str
     agents: Mapping[str, Definition]
+    main_agent: str
     skills: Mapping[str, Skill]
     granted: tuple[Line, ...]
     tools: frozenset[str] | None
@@ -194,6 +196,7 @@ def session(
         folders,
         mode,
         agents,
+        options.main_agent or next((each.agent for each in settings if each.agent), ""),
         skills,
         tuple(granted),
         frozenset(offered[0]) if offered else None,

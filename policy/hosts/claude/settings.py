@@ -52,6 +52,7 @@ class Settings:
         reads_inside: whether reads outside working folders are blocked.
         no_bypass: whether no session may go without permissions.
         no_auto: whether no session may have its calls judged by a model.
+        agent: the agent that a session is started as, or "".
         hooks: what runs at events of a session.
         hooks_off: whether hooks are switched off, and where that stands; None where it
             is not said.
@@ -71,6 +72,7 @@ class Settings:
     reads_inside: bool = False
     no_bypass: bool = False
     no_auto: bool = False
+    agent: str = ""
     hooks: tuple[Hook, ...] = ()
     hooks_off: tuple[bool, Span] | None = attrs.field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
@@ -169,7 +171,9 @@ class _Reader:
         if off is not None and Kind.TRUTH.holds(off):
             switch = (isinstance(off, Scalar) and off.value is True, off.span)
             settings = attrs.evolve(settings, hooks_off=switch)
-        settings = attrs.evolve(settings, hooks=hooks)
+        agent = node.get("agent")
+        named = agent.value if isinstance(agent, Scalar) and isinstance(agent.value, str) else ""
+        settings = attrs.evolve(settings, hooks=hooks, agent=named)
         if self.rejected and self.scope != "managed":
             return Settings(self.scope, findings=tuple(self.findings), unreadable=True)
         return attrs.evolve(settings, findings=tuple(self.findings))

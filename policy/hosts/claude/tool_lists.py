@@ -1,7 +1,8 @@
 """Lists of tools in the front matter of agents, in every spelling the host takes.
 
-A string is cut at commas and blanks outside parentheses, and so is each entry
-of a list (2.1.329, observed).
+A string is cut at commas and spaces outside parentheses, and so is each entry of a
+list. A tab or a line break cuts nothing, so that what it stands between is no tool; an
+entry that is left empty is none (2.1.329, observed).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def read_list(node: Node | None, key: str) -> tuple[Declared, tuple[Finding, ...
         case Sequence(items=()):
             return Declared(Presence.EMPTY, span=node.span), ()
         case Sequence() if all(map(_is_text, node.items)):
-            items = [item for item in node.items if isinstance(item, Scalar)]
+            items = [i for i in node.items if isinstance(i, Scalar) and i.value is not None]
         case Sequence() | Mapping() | Scalar():
             return Declared(Presence.ILL_TYPED, span=node.span), (_ill_typed(node, key),)
     return _listed(node, items)
@@ -52,7 +53,7 @@ def _listed(node: Node, items: list[Scalar]) -> tuple[Declared, tuple[Finding, .
 
 
 def _is_text(node: Node) -> bool:
-    return isinstance(node, Scalar) and isinstance(node.value, str)
+    return isinstance(node, Scalar) and (node.value is None or isinstance(node.value, str))
 
 
 def _ill_typed(node: Node, key: str) -> Finding:
@@ -76,14 +77,12 @@ def _nonsense(text: str, span: Span) -> Finding:
 
 def _cut(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each entry of a string starts and ends."""
-    depth, start = 0, None
-    for position, character in enumerate(text):
+    depth, start = 0, 0
+    for position, character in enumerate(text + ","):
         depth = max(0, depth + (character == "(") - (character == ")"))
-        if depth == 0 and character in ", \t\r\n":
-            if start is not None:
-                yield start, position
-            start = None
-        elif start is None:
-            start = position
-    if start is not None:
-        yield start, len(text)
+        if position == len(text) or (depth == 0 and character in ", "):
+            entry = text[start:position]
+            left = len(entry) - len(entry.lstrip())
+            if entry.strip():
+                yield start + left, start + len(entry.rstrip())
+            start = position + 1

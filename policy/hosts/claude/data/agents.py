@@ -39,7 +39,7 @@ NEVER_BELOW: Final = frozenset(
 # An agent in the background has at most these, and what servers offer.
 BACKGROUND: Final = frozenset(
     "Agent Artifact Bash Edit EnterWorktree ExitPlanMode ExitWorktree Glob Grep LSP Monitor"
-    " NotebookEdit PowerShell Read ReportFindings SendMessage Skill SubagentHandback TaskStop"
+    " NotebookEdit PowerShell Read SendMessage Skill SubagentHandback TaskStop"
     " TodoWrite ToolSearch WebFetch WebSearch Write".split()
 )
 

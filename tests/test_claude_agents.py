@@ -1,0 +1,147 @@
+"""What agents of Claude Code 2.1.329 were observed to have and to do below one another."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+import pytest
+
+from policy.chain import Chain, SpawnDenied
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.source import Source
+
+
+def _chained(modes: tuple[str, ...], options: Options, settings: str = "") -> Chain:
+    """Return the chain of agents of these modes, one below the other."""
+    names = [f"a{number}" for number, _ in enumerate(modes)]
+    files = {
+        f".claude/agents/{name}.md": f"---\nname: {name}\ndescription: d\npermissionMode: {mode}\n---\n"
+        for name, mode in zip(names, modes, strict=True)
+    }
+    if settings:
+        files[".claude/settings.json"] = settings
+    (project,) = load(Memory(files), options)
+    chain = Chain.start("main", project.enforced)
+    for name in names:
+        chain = chain.spawn(name)
+    return chain
+
+
+def _told(chain: Chain, tool: str, call: dict[str, object]) -> str:
+    decision = chain.decide(tool, call)
+    judged = decision.reason is Reason.CLASSIFIER and decision.effect is Effect.ASK
+    return "judged" if judged else str(decision.effect)
+
+
+_MAKE: Final = ("Bash", {"command": "make"})
+_EDIT_A: Final = ("Edit", {"file_path": "/srv/app/a"})
+_NO_MODEL: Final = Source("<user>", '{"permissions": {"disableAutoMode": "disable"}}')
+
+
+@pytest.mark.parametrize(
+    ("root", "below", "judged", "command", "edit"),
+    [
+        ("default", ("plan",), True, "ask", "ask"),
+        ("dontAsk", ("plan",), True, "ask", "ask"),
+        ("plan", ("default",), True, "judged", "ask"),
+        ("plan", ("default",), False, "ask", "ask"),
+        ("plan", ("dontAsk",), True, "judged", "deny"),
+        ("plan", ("dontAsk",), False, "deny", "deny"),
+        ("plan", ("dontAsk", "default"), False, "deny", "deny"),
+        ("plan", ("dontAsk", "acceptEdits"), False, "deny", "deny"),
+        ("plan", ("dontAsk", "default", "plan"), False, "deny", "deny"),
+        ("default", ("plan", "acceptEdits"), True, "ask", "ask"),
+        ("default", ("plan", "auto"), True, "ask", "ask"),
+        ("default", ("plan", "dontAsk"), True, "deny", "deny"),
+        ("default", ("dontAsk", "plan"), False, "ask", "ask"),
+        ("dontAsk", ("default",), False, "ask", "ask"),
+        ("dontAsk", ("acceptEdits", "plan"), False, "ask", "allow"),
+    ],
+)
+def test_a_plan_holds_for_all_below_it_and_only_that_of_a_session_is_judged(
+    root: str, below: tuple[str, ...], judged: bool, command: str, edit: str
+) -> None:
+    options = Options(mode=root, cwd="/srv/app", user=None if judged else _NO_MODEL)
+    chain = _chained(below, options)
+    assert (_told(chain, *_MAKE), _told(chain, *_EDIT_A)) == (command, edit)
+
+
+def test_what_a_rule_asks_in_a_plan_that_is_judged_is_asked_though_an_agent_does_not_ask() -> None:
+    settings = '{"permissions": {"ask": ["Bash(make)"]}}'
+    options = Options(mode="plan", cwd="/srv/app")
+    assert _told(_chained(("dontAsk",), options, settings), *_MAKE) == "ask"
+    silent = attrs.evolve(options, user=_NO_MODEL)
+    assert _told(_chained(("dontAsk",), silent, settings), *_MAKE) == "deny"
+
+
+def _pool(front: str) -> set[str]:
+    """Return which of a few tools an agent of this front matter has."""
+    text = f"---\nname: a\ndescription: d\n{front}\n---\n"
+    (project,) = load(Memory({".claude/agents/a.md": text}), Options(cwd="/srv/app"))
+    try:
+        chain = Chain.start("main", project.enforced).spawn("a")
+    except SpawnDenied:
+        return set()
+    calls = {
+        "Bash": {"command": "ls"},
+        **{name: {"file_path": "/srv/app/a"} for name in ("Read", "Edit", "Write")},
+    }
+    return {
+        tool
+        for tool, call in calls.items()
+        if chain.decide(tool, call).reason is not Reason.UNAVAILABLE
+    }
+
+
+@pytest.mark.parametrize(
+    ("front", "tools"),
+    [
+        ("memory: project\ntools: Grep", {"Read", "Edit", "Write"}),
+        ("memory: project\ntools: Grep\ndisallowedTools: Read", {"Edit", "Write"}),
+        ("memory: project\ndisallowedTools: Edit, Write", {"Bash", "Read"}),
+        ("tools: Read\tBash", set()),
+        ("tools: |\n  Read\n  Bash", set()),
+        ("tools: |\n  Read,\n  Bash", {"Read", "Bash"}),
+        ('tools: "Read\\tBash"', set()),
+        ("tools: Read  ,  Bash", {"Read", "Bash"}),
+        ("tools:\n  - Read\n  -", {"Read"}),
+        ("disallowedTools: Read\tBash", {"Read", "Bash", "Edit", "Write"}),
+        ("disallowedTools:\n  - Read\n  -", {"Bash", "Edit", "Write"}),
+    ],
+)
+def test_lists_are_cut_at_commas_and_spaces_and_a_memory_gives_back_nothing(
+    front: str, tools: set[str]
+) -> None:
+    assert _pool(front) == tools
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_settings_name_the_agent_that_a_session_is_started_as(name: str) -> None:
+    files = {
+        f".claude/{name}": '{"agent": "a"}',
+        ".claude/agents/a.md": "---\nname: a\ndescription: d\ntools: Read\n---\n",
+    }
+    (project,) = load(Memory(files))
+    decision = Chain.start("main", project.enforced).decide("Bash", {"command": "ls"})
+    assert decision.reason is Reason.UNAVAILABLE
+
+
+def test_a_fork_may_not_start_a_fork() -> None:
+    (project,) = load(Memory({".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}))
+    chain = Chain.start("main", project.enforced).spawn("a")
+    call: dict[str, object] = {"subagent_type": "fork"}
+    assert chain.decide("Agent", call).effect is Effect.ALLOW
+    assert chain.spawn("fork").decide("Agent", call).effect is Effect.DENY
+
+
+def test_a_tool_that_is_lacking_is_lacking_where_nobody_is_asked_too() -> None:
+    (project,) = load(
+        Memory({".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}),
+        Options(mode="dontAsk"),
+    )
+    decision = Chain.start("main", project.enforced).spawn("a").decide("AskUserQuestion", {})
+    assert decision.reason is Reason.UNAVAILABLE
