@@ -284,6 +284,12 @@ class Shell:
     scripted: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
 
+    @property
+    def opening(self) -> tuple[str, ...]:
+        """The tools that opening a file is a call of."""
+        tools = (self.output, self.input, self.reads, self.writes, self.removes)
+        return tuple(dict.fromkeys(filter(None, tools)))
+
 
 @attrs.frozen(eq=True, cache_hash=True)
 class Dialect:

@@ -214,6 +214,27 @@ class Row:
         return Automaton.shared(tokens, separator, tuple(map(tuple, flags)))
 
     @property
+    def grants_whole(self) -> bool:
+        """Whether files that a command opens count only where a rule speaks of them."""
+        return self.ruleset.dialect.shell.whole and self.default.effect is Effect.ALLOW
+
+    @property
+    def by_rules(self) -> Row:
+        """The same where nothing counts that is said by default."""
+        entries = (
+            attrs.evolve(entry, effect=Effect.ALLOW) if entry.reason in _BY_DEFAULT else entry
+            for entry in self.entries
+        )
+        default = Effect.ALLOW if self.default.reason in _BY_DEFAULT else self.default.effect
+        return Row(entries, default, self.default.reason, self.tool, self.ruleset)
+
+    @property
+    def unasked(self) -> Effect:
+        """The effect of what runs where no rule speaks of it, where no entry matches."""
+        by_default = self.default.reason in _BY_DEFAULT
+        return Effect.ALLOW if by_default else self.default.effect
+
+    @property
     def has_parameters(self) -> bool:
         """Whether entries look at other arguments than the one."""
         return bool(self._parameters)

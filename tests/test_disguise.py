@@ -119,8 +119,7 @@ def test_no_command_is_decided_differently_that_a_difference_does_not_tell_of(ho
             call = {"command": command}
             was, now = before.decide("Bash", call).effect, after.decide("Bash", call).effect
             assert was is now or (was < now) in directions, (lists, edited, command)
-    # Which commands are harmless is the host's to know, and not all of it is compared.
-    assert exact > (0.9 if host == "policy" else 0.7) * PAIRS
+    assert exact > 0.9 * PAIRS
 
 
 def _confirm(comparison: Comparison, before: Table, after: Table) -> None:

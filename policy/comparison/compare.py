@@ -8,14 +8,13 @@ case more; those that are too long are decided like these.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from itertools import product
 
 import attrs
 
-from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
-from policy.comparison.pair import OVERLAPS, Difference, Pair, Side
-from policy.comparison.view import View
+from policy.comparison.pair import Difference
+from policy.comparison.tool_pair import ToolPair
 from policy.comparison.witness import Call, Shape
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
@@ -34,9 +33,6 @@ __all__ = [
     "compare",
     "parameter_cases",
 ]
-
-# What a host name can hold: hardly a rule names all of it.
-_HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
 
 # Combinations of parameters that are told apart before the answer is no longer exact.
 _PARAMETER_CASES = 64
@@ -100,8 +96,7 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
 
 def _searched(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls:
     """Return a call for every difference, and why there may be more."""
-    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
-    found = known[_key(before, after)] = _differing(tool, before, after, rows)
+    found = known[_key(before, after)] = _differing(tool, before, after, known)
     return found
 
 
@@ -134,8 +129,9 @@ def _key(before: Lookup, after: Lookup, but: Container[Lines] = ()) -> object:
     )
 
 
-def _differing(tool: str, before: Lookup, after: Lookup, rows: Sequence[Row]) -> _Calls:
+def _differing(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls:
     """Return a call for every difference, and why there may be more."""
+    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     found: list[Difference] = []
     why: dict[str, None] = {}
     if len({_manner(row) for row in rows}) > 1:
@@ -144,16 +140,39 @@ def _differing(tool: str, before: Lookup, after: Lookup, rows: Sequence[Row]) ->
     if shapes is None:
         why[TOO_MANY_PARAMETERS] = None
     for shape in shapes or [Shape(rows[0].ruleset.dialect, rows[0].argument)]:
-        tool_pair = _ToolPair(tool, before, after, shape)
+        tool_pair = ToolPair(tool, before, after, shape)
         found += tool_pair.differences()
         why.update(tool_pair.why)
         if shape.argument.kind is ArgumentKind.COMMAND:
+            found += tool_pair.unasked()
+            opened = _opened(before, after, known, why)
+            found += tool_pair.opening(opened, {difference.widened for difference in found})
             found += tool_pair.disguised({difference.widened for difference in found})
             why.update(tool_pair.why)
         unreadable = tool_pair.unreadable()
         if unreadable is not None and _effects(unreadable) not in map(_effects, found):
             found.append(unreadable)
     return tuple(difference.call for difference in found), tuple(why)
+
+
+def _opened(
+    before: Lookup, after: Lookup, known: Known, why: dict[str, None]
+) -> dict[str, list[Difference]]:
+    """Return how both sides decide files that commands may open, by tools with other lines."""
+    rows = [[row for row, _ in lookup.rows] for lookup in (before, after)]
+    shell = rows[0][0].ruleset.dialect.shell if rows[0] else rows[1][0].ruleset.dialect.shell
+    whole = any(row.grants_whole for side in rows for row in side)
+    found: dict[str, list[Difference]] = {}
+    for tool in shell.opening:
+        sides = [[row.ruleset.row(tool) for row in side] for side in rows]
+        if [row.lines for row in sides[0]] == [row.lines for row in sides[1]]:
+            continue
+        for each in (sides, [[row.by_rules for row in side] for side in sides])[: 1 + whole]:
+            lookups = [Lookup(((row, ()) for row in side), "") for side in each]
+            comparison = compare(tool, lookups[0], lookups[1], known)
+            why.update(dict.fromkeys(comparison.why))
+            found.setdefault(tool, []).extend(comparison.differences)
+    return found
 
 
 def _shapes(rows: Sequence[Row]) -> list[Shape] | None:
@@ -172,7 +191,7 @@ def _manner(row: Row) -> object:
     match argument.kind:
         case ArgumentKind.COMMAND:
             # What a command opens is decided too, below the folders there are.
-            return argument, attrs.evolve(dialect, name="", arguments={}, aliases={})
+            return argument, attrs.evolve(dialect, name="", arguments={}, aliases={}, asks=True)
         case ArgumentKind.PATH:
             return argument, dialect.cwd, dialect.home, dialect.fold, dialect.links
         case _:
@@ -219,97 +238,3 @@ def parameter_cases(entries: Sequence[RowEntry | Entry]) -> list[dict[str, str]]
     if count > _PARAMETER_CASES:
         return None
     return [dict(pair for pair in case if pair is not None) for case in product(*choices)]
-
-
-class _ToolPair(Pair):
-    """Calls of one tool that differ in one text only."""
-
-    def __init__(self, tool: str, before: Lookup, after: Lookup, shape: Shape) -> None:
-        self.tool = tool
-        self.lookups = (before, after)
-        self.shape = shape
-        super().__init__(
-            _side(before, shape),
-            _side(after, shape),
-            domain=shape.domain,
-            wider=shape.wider,
-            ask=self.asked,
-            letters=_HOST_LETTERS if shape.argument.kind is ArgumentKind.URL else "",
-        )
-
-    def asked(self, text: str) -> Difference:
-        """Return what the call whose argument is read as *text* gets of both."""
-        return self._decided_by_both(self.shape.call(text))
-
-    def unreadable(self) -> Difference | None:
-        """Return the difference of calls whose argument cannot be read, if there is one."""
-        call = self.shape.unreadable()
-        if call is None:
-            return None
-        found = self._decided_by_both(call)
-        return None if found.before.effect is found.after.effect else found
-
-    def _decided_by_both(self, call: Call) -> Difference:
-        before, after = (lookup.decide_anew(call) for lookup in self.lookups)
-        return Difference(self.tool, call, before, after)
-
-    def disguised(self, known: Collection[bool]) -> Iterator[Difference]:
-        """Yield a difference of commands that rules see through, or cannot grant.
-
-        Args:
-            known: the directions that need no further one.
-
-        """
-        shown = set(known)
-        for tried, text in enumerate(self._disguises(shown)):
-            if tried >= _DISGUISED:
-                self.why[OVERLAPS] = None
-                return
-            found = self.asked(text.replace(self.fresh, "q7z"))
-            if found.before.effect is found.after.effect or found.widened in shown:
-                continue
-            shown.add(found.widened)
-            plain = self.asked(text.replace(self.fresh, "x"))
-            same = (plain.before, plain.after) == (found.before, found.after)
-            yield plain if same else found
-
-    def _disguises(self, shown: Container[bool]) -> Iterator[str]:
-        """Yield commands, frozen, as long as a direction is not *shown* that they may have."""
-        disguises: Disguises | None = None
-        for view, line in self.edits():
-            pattern = self.pattern(view, line)
-            # A line that allows matters to what is behind a prefix where it hides others.
-            reads = line <= self.views[view].last_strict
-            wanted = self._directions(view, line, reads=reads)
-            if pattern is None or all(each in shown for each in wanted):
-                continue
-            if disguises is None:
-                disguises = Disguises(self.views, self.fresh, self.shape.dialect.shell)
-                yield from disguises.spelled_out()
-            hides = self.views[view].effect(line) is Effect.ALLOW
-            for text in disguises.of(pattern, reads=reads, hides=hides and reads):
-                yield text
-                if all(each in shown for each in wanted):
-                    break
-            if is_odd(pattern):
-                self.why[ODD_LINES] = None
-            if disguises.exhausted:
-                self.why[OVERLAPS] = None
-        yield from SAMPLES
-
-    def _directions(self, view: int, line: int, *, reads: bool) -> tuple[bool, ...]:
-        """Return in which directions calls may change that a line knows."""
-        only = [view in side for side in self.sides]
-        effect = self.views[view].effect(line)
-        if all(only) or effect is Effect.ASK or (effect is Effect.ALLOW and reads):
-            return True, False
-        return ((effect is Effect.ALLOW) is only[1],)
-
-
-# Commands known by other texts that are tried before the answer is no longer exact.
-_DISGUISED = 4_000
-
-
-def _side(lookup: Lookup, shape: Shape) -> Side:
-    views = (View.of(row, shape.parameters, shape.sole) for row, _ in lookup.rows)
-    return Side(tuple(views), lookup.floor)

@@ -26,7 +26,7 @@ from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, freeze
 from policy.shell.commands import read_command
 
-__all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_odd"]
+__all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_odd", "loud"]
 
 # Why an answer is not exact where rules spell out what a shell acts on.
 ODD_LINES: Final = "rules that spell out quotes or operators beside stars are compared by samples"
@@ -64,12 +64,16 @@ _NOTHING: Final = _Prefix("", transparent=False, behind=())
 
 @attrs.frozen
 class _Way:
-    """How commands behind a prefix are known: by how many words before them, and as what."""
+    """How commands behind a prefix are known: by how many words before them, and as what.
+
+    What runs where no rule speaks of it does so behind a *quiet* one too.
+    """
 
     words: tuple[tuple[int, ...], ...]
     transparent: bool
     grantable: bool
     inexact: bool
+    quiet: bool
 
 
 class Disguises:
@@ -268,7 +272,21 @@ def _way(text: str, shell: Shell) -> _Way | None:
     words = tuple(
         tuple(sorted(text.removesuffix(_PROBE).count(" ") for text in each)) for each in texts
     )
-    return _Way(words, part.text == _PROBE, part.grantable, part.inexact)
+    plain = (each[0] for name, each in _harmless(shell).items() if not shell.programs[name].direct)
+    quiet = any(
+        [part.harmless for part in read_command(text + each, shell).parts] == [True]
+        for each in islice(plain, 1)
+    )
+    return _Way(words, part.text == _PROBE, part.grantable, part.inexact, quiet)
+
+
+@lru_cache(maxsize=64)
+def loud(shell: Shell) -> tuple[str, ...]:
+    """Return prefixes that rules which allow see through, and behind which nothing runs unasked."""
+    ways = ((text, _way(text, shell)) for text in _usual(shell))
+    return tuple(
+        text for text, way in ways if way and way.transparent and way.grantable and not way.quiet
+    )
 
 
 @lru_cache(maxsize=64)
@@ -284,7 +302,7 @@ def _harmless(shell: Shell) -> dict[str, list[str]]:
 def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
     for name, program in programs.items():
         yield before + name
-        yield f"{before}{name} q7z"
+        yield f"{before}{name} q7z" + (" " + "]" * len(name) if set(name) == {"["} else "")
         for option in program.needs:
             yield f"{before}{name} {option}"
         yield from _calls(f"{before}{name} ", program.subcommands)

@@ -97,6 +97,7 @@ class Pair:
 
     Attributes:
         why: why something was left undecided so far; nothing where nothing was.
+        by_default: whether only texts count that no line decides on one of the sides.
 
     """
 
@@ -115,6 +116,7 @@ class Pair:
         self._wider = wider
         self.ask = ask
         self.why: dict[str, None] = {}
+        self.by_default = False
         self._letters = letters
         self._words = words
         by_key: dict[object, int] = {}
@@ -165,12 +167,16 @@ class Pair:
         if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:
             return
         together: set[tuple[Effect, Effect]] = set()
-        for view, line in self.edits():
+        for view, line in self.edits:
             written = line == NO_MATCH or self.views[view].entries[line].place is not None
             yield from self._by_line(view, line, set() if written else together)
 
-    def edits(self) -> Iterator[tuple[int, int]]:
-        """Yield the lines, as view and index, one of which decides any difference."""
+    @cached_property
+    def edits(self) -> list[tuple[int, int]]:
+        """The lines, as view and index, one of which decides any difference."""
+        return list(self._edits())
+
+    def _edits(self) -> Iterator[tuple[int, int]]:
         only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
         if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
             (before,), (after,) = only
@@ -182,7 +188,8 @@ class Pair:
                 self._kept_lines[view] = sorted(self._kept[view])
             for view in (after, before):
                 yield from ((view, line) for line in self._own[view])
-            if self.views[before].default is not self.views[after].default:
+            defaults = [(view.default, view.unasked) for view in self.views]
+            if defaults[before] != defaults[after]:
                 yield after, NO_MATCH
             return
         numbers = only[1] | only[0]
@@ -227,14 +234,23 @@ class Pair:
             difference = self._confirmed(text, combination)
             if difference is None:
                 # The search and the table disagree, since a host knows more of
-                # commands than rules say, e.g. that `ls` only reads. Of one
-                # text that settles it; of many it may hold for this one alone.
-                patterns = [self.pattern(v, n) for v, n in combination.items()]
-                if not any(p is not None and p.exact for p in patterns):
-                    self.why[_OPAQUE] = None
+                # commands than rules say, e.g. that `ls` only reads.
+                difference = self.otherwise(text, combination)
+            if difference is None:
                 continue
             seen.add(self._effects(combination))
             yield difference
+
+    def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
+        """Return a difference that other texts than *text* show, which the same lines decide.
+
+        Of one text it is settled that there is none; of many it may hold for this one alone.
+        """
+        del text
+        patterns = [self.pattern(view, line) for view, line in chosen.items()]
+        if not any(pattern is not None and pattern.exact for pattern in patterns):
+            self.why[_OPAQUE] = None
+        return None
 
     def _combinations(
         self, chosen: dict[int, int], firsts: Sequence[int], seen: Container[object]
@@ -249,7 +265,8 @@ class Pair:
         rest = [number for number in range(len(self.views)) if number not in chosen]
         if not rest:
             effects = self._effects(chosen)
-            if effects[0] is not effects[1] and effects not in seen:
+            by_line = self.by_default and NO_MATCH not in chosen.values()
+            if effects[0] is not effects[1] and effects not in seen and not by_line:
                 yield chosen
             return
         number, view = rest[0], self.views[rest[0]]
@@ -259,7 +276,9 @@ class Pair:
         # Only the effect of the last view tells whether there is something new.
         is_last = len(rest) == 1
         earliest = max((line for other, line in chosen.items() if other in self._kept), default=-1)
-        for effect in Effect:
+        # What lines decide on both sides is the same whoever runs it.
+        open_ = not (is_last and self.by_default and NO_MATCH not in chosen.values())
+        for effect in Effect if open_ else ():
             for line in self._lines(number, nearest, effect, earliest, last):
                 if is_last and not self._tells(number, effect, chosen, seen):
                     break
@@ -275,6 +294,8 @@ class Pair:
         first = view.shared
         kept = self._kept.get(number)
         if kept is not None:
+            if earliest == NO_MATCH:
+                return  # what no line matches there is matched by no kept one here
             # Those that are kept are in the same order on both sides.
             first = max(first, self._first_kept(number, earliest))
             for line in self._own[number]:
@@ -332,8 +353,13 @@ class Pair:
                 return possible
         return self._searched(guides, combination)
 
-    def _searched(self, guides: Sequence[Pattern], combination: Mapping[int, int]) -> str | None:
-        found = self._search(self.domain, guides, combination)
+    def _searched(
+        self,
+        guides: Sequence[Pattern],
+        combination: Mapping[int, int],
+        but: Domain | None = None,
+    ) -> str | None:
+        found = self._search(self.domain, guides, combination, but)
         if not found.exact:
             self.why[_SEARCHED] = None
         elif (
@@ -345,12 +371,19 @@ class Pair:
         return found.text
 
     def _search(
-        self, domain: Domain, guides: Sequence[Pattern], combination: Mapping[int, int]
+        self,
+        domain: Domain,
+        guides: Sequence[Pattern],
+        combination: Mapping[int, int],
+        but: Domain | None = None,
     ) -> Found:
+        """Search *domain* for a text of *guides* that *combination* decides, and not in *but*."""
+        wanted = tuple(combination.values()) + (() if but is None else (NO_MATCH,))
+        watched = [self.views[number].automaton for number in combination]
         return search(
             [domain, *(pattern.automaton for pattern in guides)],
-            [self.views[number].automaton for number in combination],
-            lambda firsts: firsts == tuple(combination.values()),
+            watched if but is None else [*watched, but],
+            lambda firsts: firsts == wanted,
             fresh=self.fresh,
             extra=self.extra,
             budget=limits.SEARCH_STATES,

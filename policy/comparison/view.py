@@ -9,6 +9,7 @@ from functools import cached_property
 
 import attrs
 
+from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import Kind, Pattern
@@ -26,6 +27,8 @@ class View:
         entries: each with a pattern.
         default: the effect where none matches.
         shared: lines at the start that every list it is compared with has too.
+        unasked: the effect, where none matches, of what its host runs unasked.
+        shell: what that host knows of commands.
 
     """
 
@@ -34,6 +37,8 @@ class View:
     default: Effect
     shared: int = 0
     _row: Row | None = None
+    unasked: Effect = attrs.field(default=attrs.Factory(lambda view: view.default, takes_self=True))
+    shell: Shell = Shell()
 
     @classmethod
     def of(cls, row: Row, parameters: Mapping[str, str], sole: str = "") -> View:
@@ -41,21 +46,25 @@ class View:
 
         Where the text itself is that of a *sole* parameter, rules about it remain too.
         """
+        shell = row.ruleset.dialect.shell
+        unasked = row.unasked if shell.programs else row.default.effect
         if not row.has_parameters:
-            return cls(row.kind, row.entries, row.default.effect, row=row)
+            return cls(
+                row.kind, row.entries, row.default.effect, row=row, unasked=unasked, shell=shell
+            )
         entries: list[RowEntry] = []
         for entry in row.entries:
             if not entry.field or entry.field == sole:
                 entries.append(entry)
             elif entry.pattern is not None and _holds(entry, parameters):
                 return cls(row.kind, tuple(entries), entry.effect)
-        return cls(row.kind, tuple(entries), row.default.effect)
+        return cls(row.kind, tuple(entries), row.default.effect, unasked=unasked, shell=shell)
 
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What two views that decide alike line by line have in common."""
         lines = tuple((entry.pattern, entry.effect) for entry in self.entries)
-        return self.kind, lines, self.default
+        return self.kind, lines, self.default, self.unasked, self.shell.programs
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:

@@ -121,7 +121,7 @@ def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Compari
         return Comparison(tuple(_tried(tool, before, after)), only)
     found = compare(tool, before, after, lines)
     differences = list(filter(is_read, found.differences))
-    if found.exact and _know_alike(*rows):
+    if found.exact:
         return Comparison(tuple(differences))
     differences += _tried(tool, before, after)
     why = _WHY.get(next(iter(kinds), None), _OTHERWISE)
@@ -172,18 +172,6 @@ def _constant(effect: Effect) -> Row:
 
 
 _NOBODY: Final = Dialect("")
-
-
-def _know_alike(before: list[Row], after: list[Row]) -> bool:
-    """Return whether both hosts let the same programs run without a rule, if any."""
-    programs = [
-        {row.ruleset.dialect.shell.programs for row in rows if row.argument.kind in _COMMANDS}
-        for rows in (before, after)
-    ]
-    return programs[0] == programs[1] or not any(set().union(*programs))
-
-
-_COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
 
 def _manner(lookup: Lookup) -> object:
@@ -260,10 +248,9 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
             if entry.pattern is not None and not entry.field
             for word in ("x", "", "a/b", "/x")
         )
-        programs = row.ruleset.dialect.shell.programs if commands else ()
         # Simple ones first: what shows a difference best is the plainest call.
         written = (form.format(text, text) for form, text in product(forms, (*texts, "zz")))
-        for text in chained(written, programs):
+        for text in written:
             call = witness_call(row.ruleset.dialect, row.argument, text)
             calls.setdefault(str(call), call)
     told: set[object] = set()

@@ -60,7 +60,7 @@ def fresh_character(letters: set[str]) -> str:
 
 def search(
     guides: Sequence[Automaton | Domain],
-    watched: Sequence[Automaton],
+    watched: Sequence[Automaton | Domain],
     wanted: Callable[[tuple[int, ...]], bool],
     *,
     fresh: str,

@@ -56,7 +56,7 @@ _FREE: Final = {
     "jq": Program(
         reads=Files.REST, files="-f|--from-file|--file",
         leading=True, ends=False, globs=False, direct=True,
-        first=r"(?!-|.*(\b(env|include|import)\b|`|\$ENV))(.|\n)*",
+        first=r"(?!-|.*(`|\$ENV)|(.*[^\w\n])?(env|include|import)(\W(.|\n)*)?$)(.|\n)*",
         unsafe="(?!-[a-zA-Z]+$|--[a-zA-Z-]+(=.+)?$)-.*|-[a-zA-Z]*[fL][a-zA-Z]*"
         "|--(from-file|file|argfile|rawfile|slurpfile|run-tests|library-path)(=.*)?",
     ),

@@ -1,0 +1,236 @@
+"""The words of a command that does no harm, read letter by letter.
+
+`policy.shell.programs` applies what is known of a program to the words of one command.
+Here each word is what is left of the expressions that it may match, and between two words
+is all that those before them say of those to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from policy.dialect import Files, Program, Shell
+from policy.patterns.expression_text import expression
+from policy.patterns.expressions import (
+    ANY_LETTER,
+    NOTHING,
+    Expression,
+    character_of,
+    letter_of,
+    literal,
+    mask_of,
+)
+
+__all__ = ["BLANK", "SIGNS", "Between", "Form", "Word"]
+
+BLANK: Final = letter_of(" ")
+SIGNS: Final = frozenset({mask_of("-"), mask_of("+")})
+
+# What no plain word holds, and what none begins with.
+_NEVER: Final = mask_of(" ;&|<>()`$\\{}\"'")
+_NEVER_FIRST: Final = mask_of("=#")
+_GLOBS: Final = mask_of("*?[")
+
+
+@attrs.frozen(eq=False)
+class Form:
+    """One way to call a program that does no harm, its expressions read.
+
+    Attributes:
+        program: what is known of it.
+        reads: expressions, by what they are about.
+        closed: whether calls that open files are left out.
+    """
+
+    program: Program
+    reads: dict[str, Expression]
+    closed: bool
+
+    @classmethod
+    def each(cls, program: Program, shell: Shell, *, closed: bool) -> Iterator[Form]:
+        """Yield the forms of a program."""
+        for form in (program, *program.forms):
+            if form.harmless or form.runs:
+                reads = {name: expression(getattr(form, name) or "") for name in _EXPRESSIONS}
+                if form.runs:
+                    piped = (name for name, each in shell.programs.known.items() if each.piped)
+                    reads["first"] = literal(piped)
+                yield cls(form, reads, closed)
+
+    @property
+    def letters(self) -> int:
+        """What a word may hold."""
+        return ANY_LETTER & ~_NEVER & ~(0 if self.program.globs else _GLOBS)
+
+    def opens(self, operands: int) -> bool:
+        """Whether the operand behind so many may be a file that it opens."""
+        known = self.program
+        if Files.NONE is known.reads is known.writes:
+            return known.removes
+        return operands > 0 or known.reads is not Files.REST or known.writes is not Files.NONE
+
+
+_EXPRESSIONS: Final = ("flags", "values", "pairs", "files", "unsafe", "needs", "first", "operands")
+
+
+@attrs.frozen(cache_hash=True)
+class _Option:
+    """An option that the next word may belong to.
+
+    Attributes:
+        takes: whether any word that begins with no dash does.
+        pairs: what a word must be that does in any case.
+        known: whether the option does no harm without it.
+    """
+
+    takes: bool
+    pairs: Expression
+    known: bool
+
+
+@attrs.frozen(cache_hash=True)
+class Between:
+    """Where a command of a form stands between two words."""
+
+    form: Form
+    operands: int = 0
+    needed: bool = False
+    ended: bool = False
+    option: _Option | None = None
+    fresh: bool = True  # whether no word came yet
+
+    def accepts(self) -> bool:
+        """Whether the command may end here."""
+        known = self.form.program
+        if known.runs:
+            return self.option is None or self.option.known
+        return (
+            (self.option is None or self.option.known)
+            and (self.needed or not known.needs)
+            and (self.operands > 0 or not known.first)
+            and not (self.form.closed and (known.lists or known.moves))
+        )
+
+    def word(self) -> Word:
+        """Return the beginning of one more word."""
+        reads = self.form.reads
+        pairs = NOTHING if self.option is None else self.option.pairs
+        typed = "" if self.fresh and self.form.program.subcommands else None
+        return Word(self, tuple(reads[name] for name in _EXPRESSIONS), pairs, "", typed)
+
+
+@attrs.frozen(cache_hash=True)
+class Word:
+    """A word that has begun: what is left of each expression, and how it begins."""
+
+    before: Between
+    left: tuple[Expression, ...]
+    pairs: Expression
+    start: str
+    typed: str | None
+
+    def after(self, letter: int) -> Word | None:
+        """Return the word with one more letter, if it may be harmless."""
+        if not self.before.form.letters >> letter & 1:
+            return None
+        if not self.start and _NEVER_FIRST >> letter & 1:
+            return None
+        character = character_of(letter)
+        start = self.start
+        if len(start) < 3:
+            start += character if character in ("-", "+") else "x"
+        typed = None if self.typed is None else self.typed + character
+        if typed is not None and not any(
+            name.startswith(typed) for name in self.before.form.program.subcommands
+        ):
+            typed = None
+        word = Word(
+            self.before,
+            tuple(each.after(letter) for each in self.left),
+            self.pairs.after(letter),
+            start,
+            typed,
+        )
+        return word if word.hopes() else None
+
+    def _left(self, name: str) -> Expression:
+        return self.left[_EXPRESSIONS.index(name)]
+
+    def is_option(self) -> bool:
+        """Whether the word is one, if nothing before it takes it."""
+        before = self.before
+        inner = before.form.program.runs and before.operands
+        return len(self.start) > 1 and self.start[0] in "-+" and not (before.ended or inner)
+
+    def hopes(self) -> bool:
+        """Whether what comes may still make it a word of a harmless command."""
+        known = self.before.form.program
+        if self.before.option is not None or len(self.start) < 2:
+            return True
+        if self.is_option():
+            some = ("flags", "values", "files", "pairs")
+            ends = known.ends and self.start == "--"
+            return known.flags is None or ends or any(self._left(n) is not NOTHING for n in some)
+        wanted = []
+        if not self.before.operands and (known.first or known.runs):
+            wanted.append("first")
+        if known.operands:
+            wanted.append("operands")
+        return all(self._left(name) is not NOTHING for name in wanted)
+
+    def ended(self) -> Between | None:
+        """Return where the command stands behind the word; None where it does harm."""
+        before, known = self.before, self.before.form.program
+        if not self.start:
+            return None
+        if (known.subcommands and before.fresh) and (
+            self.typed in known.subcommands or self.start[0] != "-"
+        ):
+            return None  # another program, known or not
+        option = before.option
+        before = attrs.evolve(before, option=None, fresh=False)
+        if option is not None:
+            if self.pairs.nullable or (option.takes and self.start[0] != "-"):
+                return before
+            if not option.known:
+                return None
+        if self.start == "--" and known.ends and self.is_option():
+            return None if known.flags == "" else attrs.evolve(before, ended=True)
+        if self.is_option():
+            return self._as_option(before)
+        return self._as_operand(before)
+
+    def _as_option(self, before: Between) -> Between | None:
+        known = before.form.program
+        if (known.leading and before.operands) or self._left("unsafe").nullable:
+            return None
+        files = self._left("files").nullable
+        takes = files or self._left("values").nullable
+        option: _Option | None = _Option(
+            takes and not (files and before.form.closed),
+            self._left("pairs").after(BLANK),
+            known.flags is None or self._left("flags").nullable,
+        )
+        if option and not option.takes and option.pairs is NOTHING:
+            if not option.known:
+                return None
+            option = None
+        needed = before.needed or self._left("needs").nullable
+        return attrs.evolve(before, option=option, needed=needed)
+
+    def _as_operand(self, before: Between) -> Between | None:
+        known, count = before.form.program, before.operands
+        if known.runs and count:
+            return before
+        if known.most is not None and count >= known.most:
+            return None
+        if not count and (known.first or known.runs) and not self._left("first").nullable:
+            return None
+        if known.operands and not self._left("operands").nullable:
+            return None
+        if before.form.closed and before.form.opens(count):
+            return None
+        return attrs.evolve(before, operands=min(count + 1, max(2, known.most or 0)))

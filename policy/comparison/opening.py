@@ -1,0 +1,174 @@
+"""Commands that open files of which two sides say different things.
+
+What a command gets is the strictest of what its parts get and the files it opens. Where
+two sides differ in a file, some command shows it just when one that opens this file is
+granted more than the stricter side grants of the file. For a redirection any command will
+do, so of all commands one of those that are granted most; a file that a program opens as
+an operand needs one of the programs that open such files, alone, as lines spell it out,
+or behind what lines name before it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+
+import attrs
+
+from policy.comparison.overlap import is_disguise
+from policy.comparison.pair import Difference
+from policy.comparison.view import View
+from policy.dialect import Dialect, Files, Program, Shell
+from policy.effect import Effect
+from policy.patterns.expression_text import expression
+from policy.patterns.pattern import freeze
+from policy.shell.commands import read_command
+
+__all__ = ["Openings", "unasked"]
+
+# Lines whose commands are tried with each file.
+_LINES = 200
+
+# Stands for a file in a command that opens it.
+_FILE = "q7w"
+
+
+class Openings:
+    """Commands of some lists that open files.
+
+    Args:
+        views: the lists.
+        dialect: how commands are read, and names of files.
+        ask: what a command gets of both sides.
+    """
+
+    def __init__(
+        self, views: Sequence[View], dialect: Dialect, ask: Callable[[str], Difference]
+    ) -> None:
+        self._dialect = dialect
+        self._shell = attrs.evolve(dialect.shell, cwd="")
+        self._ask = ask
+        granting = dict.fromkeys(
+            pattern
+            for effect in (Effect.ALLOW, Effect.ASK)
+            for view in views
+            for entry, pattern in zip(view.entries, view.patterns, strict=True)
+            if entry.effect is effect
+        )
+        self._granting = list(islice(granting, _LINES))
+        self.exhausted = len(granting) > _LINES
+        self._granted: list[str] | None = None
+
+    def of(self, tool: str, file: str) -> Iterator[str]:
+        """Yield commands that open *file*, a canonical name, as a call of *tool*."""
+        for name in self._spelled(file):
+            yield from self._with(tool, name)
+
+    def unknown(self, tools: Mapping[str, object]) -> Iterator[str]:
+        """Yield commands that open files of *tools* of which nobody knows which they are."""
+        yield from _unknown(self._shell)
+        for tool in tools:
+            for command in self._most_granted():
+                yield from _redirected(command, tool, "$x", self._shell)
+
+    def _with(self, tool: str, name: str) -> Iterator[str]:
+        shell = self._shell
+        for command in self._most_granted():
+            yield from _redirected(command, tool, name, shell)
+        known = [text.replace(_FILE, name) for text in _openers(shell).get(tool, ())]
+        yield from known
+        for pattern in self._granting:
+            yield freeze(pattern, name)
+            start = pattern.tokens[0] if pattern.tokens else ""
+            if is_disguise(pattern, shell):
+                before = start if isinstance(start, str) else ""
+                yield from filter(pattern.matches, (before + text for text in known))
+
+    def _most_granted(self) -> list[str]:
+        """Return one command for each way in which both sides grant commands that open nothing."""
+        if self._granted is None:
+            found: dict[object, str] = {}
+            for text in self._commands():
+                decided = self._ask(text)
+                both = decided.before, decided.after
+                found.setdefault(tuple((each.effect, bool(each.because)) for each in both), text)
+            self._granted = list(found.values())
+        return self._granted
+
+    def _commands(self) -> Iterator[str]:
+        yield "q7z"
+        yield from unasked(self._shell)
+        yield from (freeze(pattern, "q7z") for pattern in self._granting)
+
+    def _spelled(self, file: str) -> Iterator[str]:
+        """Yield how a command may name a file."""
+        below = self._dialect.cwd.rstrip("/") + "/"
+        if file.startswith(below):
+            yield shlex.quote(file.removeprefix(below))
+        yield shlex.quote(file or "/")
+
+
+def _redirected(command: str, tool: str, name: str, shell: Shell) -> Iterator[str]:
+    for sign, each in ((">", shell.output), ("<", shell.input)):
+        if each == tool:
+            yield f"{command} {sign} {name}"
+
+
+@lru_cache(maxsize=16)  # a host has one or two
+def unasked(shell: Shell) -> tuple[str, ...]:
+    """Return commands that run where no rule speaks of them, and open no file."""
+    texts = (text for name in shell.programs for text in (name, f"{name} q7z"))
+    return tuple(
+        text
+        for text in texts
+        for command in [read_command(text, shell)]
+        if [part.harmless for part in command.parts] == [True] and not command.redirections
+    )
+
+
+@lru_cache(maxsize=16)
+def _openers(shell: Shell) -> dict[str, list[str]]:
+    """Return commands that open a file, by the tool that this is a call of, the harmless first."""
+    found: dict[str, dict[str, bool]] = {}
+    for text in _calls("", shell.programs):
+        command = read_command(text, shell)
+        for file in command.redirections:
+            if file.target == _FILE:
+                harmless = all(part.harmless for part in command.parts)
+                found.setdefault(file.tool, {})[text] = harmless
+    return {tool: sorted(texts, key=lambda text: not texts[text]) for tool, texts in found.items()}
+
+
+@lru_cache(maxsize=16)
+def _unknown(shell: Shell) -> tuple[str, ...]:
+    """Return commands that open files nobody knows, one for each way in which they count."""
+    found: dict[object, str] = {}
+    texts = dict.fromkeys(text for each in _openers(shell).values() for text in each)
+    for form in ("{}", "cd q7y && {}", "(({}", "cd q7y & {}"):
+        for text in (form.format(text) for text in texts):
+            for written in (text.replace(_FILE, "$x"), text.replace(_FILE, "q7z")):
+                command = read_command(written, shell)
+                files = {file for file in command.redirections if file.target is None}
+                if files:
+                    key = frozenset(files), frozenset(part.harmless for part in command.parts)
+                    found.setdefault(key, written)
+    return tuple(found.values())
+
+
+def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
+    for name, program in programs.items():
+        for form in (program, *program.forms):
+            if form.reads is form.writes is Files.NONE and not form.removes:
+                continue
+            for option in dict.fromkeys(("", _shortest(form.needs), _shortest(form.writes_if))):
+                start = " ".join(filter(None, (before + name, option)))
+                for one in dict.fromkeys((_shortest(form.first), "q7z")):
+                    yield f"{start} {one} {_FILE}" if one else f"{start} {_FILE}"
+                yield f"{start} {_FILE} q7z"
+        yield from _calls(f"{before}{name} ", program.subcommands)
+
+
+def _shortest(text: str) -> str:
+    return (expression(text).shortest() or "") if text else ""

@@ -1,0 +1,256 @@
+"""Calls of one tool that differ in one text only, as two lookups decide them.
+
+Of commands more is told apart than what lines say of the text that is written: a host
+runs some where no rule speaks of them (`policy.comparison.unasked`), rules know a command by
+other texts (`policy.comparison.disguise`), and the files that it opens decide beside it
+(`policy.comparison.opening`). Each of these is a comparison of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+
+import attrs
+
+from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd, loud
+from policy.comparison.opening import Openings, unasked
+from policy.comparison.pair import OVERLAPS, Difference, Pair, Side
+from policy.comparison.unasked import Unasked
+from policy.comparison.view import View
+from policy.comparison.witness import Call, Shape
+from policy.dialect import ArgumentKind, Programs, Shell
+from policy.effect import Effect
+from policy.lookup import Lookup
+from policy.patterns.pattern import Pattern, freeze, named
+from policy.patterns.tokens import Gap
+from policy.shell.commands import read_command
+
+__all__ = ["ToolPair"]
+
+# What a host name can hold: hardly a rule names all of it.
+_HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
+
+_FILES = "the files that some commands open decide beside what rules say of them"
+
+
+class ToolPair(Pair):
+    """Calls of one tool that differ in one text only."""
+
+    def __init__(self, tool: str, before: Lookup, after: Lookup, shape: Shape) -> None:
+        self.tool = tool
+        self.lookups = (before, after)
+        self.shape = shape
+        super().__init__(
+            _side(before, shape),
+            _side(after, shape),
+            domain=shape.domain,
+            wider=shape.wider,
+            ask=self.asked,
+            letters=_HOST_LETTERS if shape.argument.kind is ArgumentKind.URL else "",
+        )
+
+    def asked(self, text: str) -> Difference:
+        """Return what the call whose argument is read as *text* gets of both."""
+        return self._decided_by_both(self.shape.call(text))
+
+    @property
+    def _shell(self) -> Shell:
+        return self.shape.dialect.shell
+
+    def unasked(self) -> Iterator[Difference]:
+        """Yield differences of commands that run where no rule speaks of them."""
+        shells = {view.shell.programs: view.shell for view in self.views if view.shell.programs}
+        for shell in shells.values():
+            yield from _UnaskedPair(self, shell, shells).differences()
+            if len(shells) > 1:
+                yield from _UnaskedPair(self, shell, {shell.programs}).differences()
+
+    def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
+        """Return a difference of lines whose *text* shows none, since it runs unasked."""
+        if not self._shell.programs:
+            return super().otherwise(text, chosen)
+        for prefix in loud(self._shell):
+            found = self.asked(prefix + text.replace(self.fresh, "q7z"))
+            if found.before.effect is not found.after.effect:
+                return found
+        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
+        asked_for = self._searched(guides, chosen, but=self._harmless())
+        return self._shown(asked_for, guides)
+
+    def _harmless(self, *, closed: bool = False) -> Unasked:
+        return Unasked(self._shell, frozenset(named(self.patterns)), closed=closed)
+
+    def _shown(self, text: str | None, guides: Sequence[Pattern]) -> Difference | None:
+        """Return the difference that a text shows; admit where its files may hide one."""
+        if text is None:
+            return None
+        found = self.asked(text.replace(self.fresh, "q7z"))
+        if found.before.effect is not found.after.effect:
+            return found
+        if read_command(text, self._shell).redirections and not any(p.exact for p in guides):
+            self.why[_FILES] = None
+        return None
+
+    def opening(
+        self, opened: Mapping[str, Sequence[Difference]], known: Collection[bool]
+    ) -> Iterator[Difference]:
+        """Yield a difference of commands that open files.
+
+        Args:
+            opened: tools, and how both sides decide other files as calls of them.
+            known: the directions that need no further one.
+
+        """
+        shown = set(known)
+        if not opened or len(shown) > 1:
+            return
+        openings = Openings(self.views, self.shape.dialect, self.asked)
+        for tool, differences in opened.items():
+            for file in _telling(differences):
+                if file.widened not in shown:
+                    path = str(next(iter(file.call.values()), "q7z"))
+                    yield from self._shows(openings.of(tool, path), shown, {file.widened})
+                    if openings.exhausted and file.widened not in shown:
+                        self.why[OVERLAPS] = None
+        yield from self._shows(openings.unknown(opened), shown, {False, True})
+
+    def _shows(
+        self, texts: Iterable[str], shown: set[bool], wanted: Collection[bool]
+    ) -> Iterator[Difference]:
+        """Yield what commands show in the *wanted* directions that none has *shown* yet."""
+        for text in texts:
+            found = self.asked(text)
+            if found.before.effect is not found.after.effect and found.widened not in shown:
+                shown.add(found.widened)
+                yield found
+            if shown.issuperset(wanted):
+                return
+
+    def unreadable(self) -> Difference | None:
+        """Return the difference of calls whose argument cannot be read, if there is one."""
+        call = self.shape.unreadable()
+        if call is None:
+            return None
+        found = self._decided_by_both(call)
+        return None if found.before.effect is found.after.effect else found
+
+    def _decided_by_both(self, call: Call) -> Difference:
+        before, after = (lookup.decide_anew(call) for lookup in self.lookups)
+        return Difference(self.tool, call, before, after)
+
+    def disguised(self, known: Collection[bool]) -> Iterator[Difference]:
+        """Yield a difference of commands that rules see through, or cannot grant.
+
+        Args:
+            known: the directions that need no further one.
+
+        """
+        shown = set(known)
+        for tried, text in enumerate(self._disguises(shown)):
+            if tried >= _DISGUISED:
+                self.why[OVERLAPS] = None
+                return
+            found = self.asked(text.replace(self.fresh, "q7z"))
+            if found.before.effect is found.after.effect or found.widened in shown:
+                continue
+            shown.add(found.widened)
+            plain = self.asked(text.replace(self.fresh, "x"))
+            same = (plain.before, plain.after) == (found.before, found.after)
+            yield plain if same else found
+
+    def _disguises(self, shown: Container[bool]) -> Iterator[str]:
+        """Yield commands, frozen, as long as a direction is not *shown* that they may have."""
+        disguises: Disguises | None = None
+        for view, line in self.edits:
+            pattern = self.pattern(view, line)
+            # A line that allows matters to what is behind a prefix where it hides others.
+            reads = line <= self.views[view].last_strict
+            wanted = self._directions(view, line, reads=reads)
+            if pattern is None or all(each in shown for each in wanted):
+                continue
+            if disguises is None:
+                disguises = Disguises(self.views, self.fresh, self.shape.dialect.shell)
+                yield from disguises.spelled_out()
+            hides = self.views[view].effect(line) is Effect.ALLOW
+            for text in disguises.of(pattern, reads=reads, hides=hides and reads):
+                yield text
+                if all(each in shown for each in wanted):
+                    break
+            if is_odd(pattern):
+                self.why[ODD_LINES] = None
+            if disguises.exhausted:
+                self.why[OVERLAPS] = None
+        yield from SAMPLES
+
+    def _directions(self, view: int, line: int, *, reads: bool) -> tuple[bool, ...]:
+        """Return in which directions calls may change that a line knows."""
+        only = [view in side for side in self.sides]
+        effect = self.views[view].effect(line)
+        if all(only) or effect is Effect.ASK or (effect is Effect.ALLOW and reads):
+            return True, False
+        return ((effect is Effect.ALLOW) is only[1],)
+
+
+class _UnaskedPair(ToolPair):
+    """The commands that run where no rule speaks of them: to these, no rule is one that allows.
+
+    Only what a default decides on one of the sides is another comparison than that of
+    all commands.
+    """
+
+    def __init__(self, pair: ToolPair, shell: Shell, known: Container[Programs]) -> None:
+        """Take from *pair* what *shell* runs, and so do views that have *known* programs."""
+        self.__dict__.update(pair.__dict__)
+        self._known_to = shell
+        self.views = [
+            attrs.evolve(view, default=view.unasked) if view.shell.programs in known else view
+            for view in pair.views
+        ]
+        self.domain = self._harmless()
+        self.by_default = True
+
+    @property
+    def _shell(self) -> Shell:
+        return self._known_to
+
+    def _text(self, combination: Mapping[int, int]) -> str | None:
+        """Return a command that runs unasked, and that the lines decide."""
+        for line in combination.items():
+            pattern = self.pattern(*line)
+            if pattern is not None and isinstance(pattern.tokens[0], Gap):
+                # Where the program is open one of those there are will do, most often.
+                texts = (freeze(pattern, text) for text in unasked(self._shell))
+                for text in filter(self.domain.holds, texts):
+                    if self._decided(text, combination):
+                        return text
+        return super()._text(combination)
+
+    def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
+        """Return a difference of a command that opens no files, where those of *text* hide it."""
+        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
+        closed = self._search(self._harmless(closed=True), guides, chosen).text
+        return self._shown(closed or text, guides)
+
+
+# Commands known by other texts that are tried before the answer is no longer exact.
+_DISGUISED = 4_000
+
+
+def _telling(differences: Iterable[Difference]) -> Iterator[Difference]:
+    """Yield of the files that are decided alike, by rules or not, only some."""
+    alike: Counter[object] = Counter()
+    for each in differences:
+        both = each.before, each.after
+        key = tuple((one.effect, one.reason) for one in both)
+        alike[key] += 1
+        if alike[key] <= _ALIKE:
+            yield each
+
+
+_ALIKE = 3
+
+
+def _side(lookup: Lookup, shape: Shape) -> Side:
+    views = (View.of(row, shape.parameters, shape.sole) for row, _ in lookup.rows)
+    return Side(tuple(views), lookup.floor)

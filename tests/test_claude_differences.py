@@ -1,0 +1,160 @@
+"""Settings of Claude Code, edited: what a comparison tells, and every command of a universe.
+
+Which commands run without a rule, which rules look through a wrapper, and which files a
+command opens all decide beside the rules about commands. Where a comparison says that it
+is exact, no command may change in a direction that it does not tell of.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from policy.chain import Chain
+from policy.files.tree import Memory
+from policy.table import Table
+from policy.workspace import load_tree
+
+_PROGRAMS = (
+    "a", "rm x", "git push x", "git status", "ls", "ls a", "cat a", "cat .env", "sed -n 1p a",
+    "sed -n 1w a", "find . -delete", "tee a", "cp a b", "echo x", "xargs cat",
+)  # fmt: skip
+_FORMS = (
+    "{}",
+    "sudo {}",
+    "timeout 5 {}",
+    "nohup {}",
+    "LANG=C {}",
+    "{} > .env",
+    "{} < a",
+    "{} $x",
+    "cd src && {}",
+    "{} &",
+)
+COMMANDS = [form.format(program) for program in _PROGRAMS for form in _FORMS] + [
+    "", ";", "$x", "cd src", "ls /etc", "cat /etc/x", "x=1", "( ls )", "cat ../b", "cat ~/b",
+    "cat *", "for i in a; do ls; done", "echo $(ls)", "ls | cat", "'ls' a", "/bin/ls", "A=1 ls",
+    "bash -c 'rm x'", "ls 2>/dev/null", "command ls", "[ -f a ]",
+]  # fmt: skip
+
+_BASH = (
+    "a", "a *", "*", "ls", "ls *", "ls:*", "cat *", "cat .env", "sed *", "sed -n *", "git *",
+    "git status", "git push *", "rm *", "rm x", "sudo *", "timeout *", "nohup *", "nohup ls",
+    "LANG=C *", "A=1 *", "* x", "* a", "* a *", "echo *", "find *", "tee *", "cp *", "cd *",
+    "ls && cat *", "xargs *", "cat src/*", "/bin/*", "*status*", "[ *",
+)  # fmt: skip
+_FILES = ("a", ".env", "src/**", "**", "*", "//etc/**", "~/b", "../b", "b", "o", "**/.env")
+
+_commands = st.sampled_from(_BASH).map("Bash({})".format)
+_opened = st.tuples(st.sampled_from(("Read", "Edit", "Write")), st.sampled_from(_FILES))
+_rules = st.one_of(
+    _commands,
+    _commands,
+    _opened.map(lambda pair: f"{pair[0]}({pair[1]})"),
+    st.sampled_from(("Bash", "Read", "Edit")),
+)
+_Lists = dict[str, list[str]]
+_lists = st.fixed_dictionaries(
+    {effect: st.lists(_rules, max_size=3) for effect in ("allow", "ask", "deny")}
+)
+_MODES = ("default", "dontAsk", "acceptEdits", "plan", "bypassPermissions")
+
+
+@st.composite
+def _edited(draw, lists) -> tuple[_Lists, _Lists]:
+    before = draw(lists)
+    after = {effect: list(rules) for effect, rules in before.items()}
+    for _ in range(draw(st.integers(1, 2))):
+        rules = after[draw(st.sampled_from(sorted(after)))]
+        if rules and draw(st.booleans()):
+            rules.pop(draw(st.integers(0, len(rules) - 1)))
+        else:
+            rules.append(draw(_rules))
+    return before, after
+
+
+_modes = st.one_of(
+    st.sampled_from(_MODES).map(lambda mode: (mode, mode)),
+    st.sampled_from(
+        (("default", "dontAsk"), ("default", "bypassPermissions"), ("plan", "default"))
+    ),
+)
+
+
+def _table(lists: _Lists, mode: str) -> Table:
+    content = json.dumps({"permissions": {**lists, "defaultMode": mode}})
+    (project,) = load_tree(Memory({".claude/settings.json": content})).projects
+    return Chain.start("main", project.enforced).table
+
+
+def _check(edited: tuple[_Lists, _Lists], modes: tuple[str, str]) -> bool:
+    before, after = (_table(*side) for side in zip(edited, modes, strict=True))
+    comparison = before.differences(after)
+    told = set()
+    for each in comparison.differences:
+        effects = [side.decide(each.tool, each.call).effect for side in (before, after)]
+        assert effects == [each.before.effect, each.after.effect]
+        assert effects[0] is not effects[1]
+        told |= {each.widened} if each.tool == "Bash" else set()
+    for command in COMMANDS if comparison.exact else ():
+        was, now = (side.decide("Bash", {"command": command}).effect for side in (before, after))
+        assert was is now or (was < now) in told, command
+    return comparison.exact
+
+
+def _with(mode: str, **added: list[str]):
+    nothing: _Lists = {"allow": [], "ask": [], "deny": []}
+    return (nothing, {**nothing, **added}), (mode, mode)
+
+
+@example(*_with("dontAsk", allow=["Bash(ls)"]))  # `nohup ls` is not known to do no harm
+@example(*_with("default", ask=["Bash(sed *)"]))  # of `sed` only `-n` and a print does none
+@example(*_with("dontAsk", deny=["Read(a)"]))
+@example(*_with("default", deny=["Edit(.env)"]))
+@example(*_with("default", ask=["Bash"]))
+@settings(max_examples=25)
+@given(_edited(_lists), _modes)
+def test_no_command_changes_that_a_comparison_of_settings_does_not_tell_of(edited, modes) -> None:
+    _check(edited, modes)
+
+
+@pytest.mark.slow
+@settings(max_examples=400)
+@given(_edited(_lists), _modes)
+def test_no_command_of_many_changes_that_a_comparison_does_not_tell_of(edited, modes) -> None:
+    _check(edited, modes)
+
+
+@pytest.mark.parametrize(
+    ("edited", "modes"),
+    [
+        _with("dontAsk", allow=["Bash(ls)"]),
+        _with("dontAsk", allow=["Bash(ls *)"]),
+        _with("default", allow=["Bash(npm run *)"], ask=["Bash(git *)"]),
+        _with("default", ask=["Bash(sed * a)"]),
+        _with("default", deny=["Bash(* --force)"]),
+        _with("dontAsk", deny=["Read(a)", "Edit(**/.env)"]),
+        _with("acceptEdits", deny=["Bash(rm *)"], ask=["Read(//etc/**)"]),
+    ],
+)
+def test_what_a_host_lets_run_without_a_rule_is_compared_exactly(edited, modes) -> None:
+    assert _check(edited, modes)
+
+
+@pytest.mark.parametrize(
+    ("mode", "added", "command"),
+    [
+        ("default", {"ask": ["Bash(sed *)"]}, "sed -n p"),
+        ("default", {"ask": ["Bash(git *)"]}, "git log"),
+        ("dontAsk", {"deny": ["Read(a)"]}, None),
+    ],
+)
+def test_a_command_that_runs_without_a_rule_is_a_witness(mode, added, command) -> None:
+    (before, after), _ = _with(mode, **added)
+    found = _table(before, mode).differences(_table(after, mode)).differences
+    (shown,) = [each for each in found if each.tool == "Bash"]
+    assert (shown.before.effect.value, shown.after.effect.value)[0] == "allow"
+    assert command is None or shown.call == {"command": command}

@@ -1,0 +1,85 @@
+"""Commands that run without a rule: the language agrees with how each command is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.comparison.unasked import Unasked
+from policy.dialect import Program
+from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
+from policy.hosts.claude.rulesets import _EDITING_SHELL, _SHELL
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.expression_text import expression
+from policy.shell.commands import read_command
+
+
+def _written(programs: Mapping[str, Program]) -> Iterator[str]:
+    names = ("flags", "values", "pairs", "files", "unsafe", "needs", "first", "operands")
+    for program in programs.values():
+        for form in (program, *program.forms):
+            yield from filter(None, (getattr(form, name) for name in names))
+        yield from _written(program.subcommands)
+
+
+EXPRESSIONS = sorted({*_written(READ_ONLY_PROGRAMS), *_written(EDITING_PROGRAMS)})
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(EXPRESSIONS), st.data())
+def test_an_expression_is_read_as_python_reads_it(text, data) -> None:
+    pieces = [*re.findall(r"[a-zA-Z]+|[ -~]", text), "-", "--", "=", "1", "e", "%", "~"]
+    some = expression(text).shortest()
+    assert some is not None
+    assert re.fullmatch(text, some)
+    tried = "".join(data.draw(st.lists(st.sampled_from(pieces), max_size=5)))
+    for each in (tried, some + tried, tried + some):
+        assert expression(text).matches(each) is bool(re.fullmatch(text, each)), each
+
+
+@pytest.mark.parametrize("text", ["(a", "a)", "a{2}", "^a", r"\ba", "*"])
+def test_what_is_not_understood_is_no_expression(text) -> None:
+    with pytest.raises(ValueError, match="not understood"):
+        expression(text)
+
+
+_SHELLS = {"reading": _SHELL, "editing": _EDITING_SHELL}
+_LETTERS = list("aenp1-+/. =sx%?")
+
+
+@pytest.mark.parametrize("name", _SHELLS)
+@settings(max_examples=400)
+@given(data=st.data())
+def test_the_language_of_harmless_commands_is_that_of_the_host(name, data) -> None:
+    shell = _SHELLS[name]
+    language = Unasked(shell, frozenset())
+    program = data.draw(st.sampled_from([each for each in shell.programs if "[" not in each]))
+    text = program
+    for names in (shell.programs[program].subcommands,):
+        if names and data.draw(st.booleans()):
+            text += " " + data.draw(st.sampled_from(sorted(names)))
+    for _ in range(data.draw(st.integers(0, 8))):
+        state = language.start
+        for character in text:
+            state = state.after(character)
+        likely = sorted(each for each in state.letters() if state.after(each).alive)
+        text += data.draw(st.sampled_from([*likely, " ", *_LETTERS]))
+    text = " ".join(text.split())
+    # What begins with an equals sign is left out: a shell may expand it.
+    if " =" not in text and "\ue000" not in text:
+        harmless = [part.harmless for part in read_command(text, shell).parts] == [True]
+        assert language.holds(text) is harmless, text
+
+
+def test_a_character_stands_for_all_that_nobody_names() -> None:
+    state = Unasked(_SHELL, frozenset("eg")).start
+    for character in "ls ":
+        state = state.after(character)
+    assert state.letters() == {" ", "-", "+"}
+    for character in "-":
+        state = state.after(character)
+    assert state.after("\ue000").first != NO_MATCH
