@@ -11,6 +11,7 @@ import pytest
 import policy
 from policy import limits
 from policy.chain import Chain, SpawnDenied
+from policy.cli.given import compiled_at
 from policy.codec import compiled_from_json, compiled_to_json, load_compiled
 from policy.codec.compiling import header
 from policy.errors import PolicyError
@@ -282,6 +283,55 @@ def test_the_command_writes_what_the_files_come_to(tmp_path) -> None:
     assert file.read_text() == team()
     assert load_compiled(file).hash in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["policy.json"]
+
+
+def test_check_decides_by_it_and_imports_no_parser(tmp_path) -> None:
+    assert command(FIXTURES / "command" / "team", "-o", tmp_path / "policy.json").returncode == 0
+    given = [
+        {"chain": chain, "tool": tool, "input": call}
+        for chain in ("main", "main>explore", "main>nobody")
+        for tool, call in CALLS
+    ]
+    said = []
+    python = [sys.executable, "-X", "importtime"]
+    for subject in (FIXTURES / "command" / "team", tmp_path / "policy.json"):
+        done = subprocess.run(
+            [*python, "-m", "policy", "check", subject, "--calls", "-", "--format", "json"],
+            input="".join(json.dumps(each) + "\n" for each in given),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        # Rules are told by the file that they stand in, as it was called when it was read.
+        said.append([(a["effect"], a["reason"], a["message"], a["table"]) for a in answers])
+        modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert len(said[0]) == len(given)
+    assert said[0] == said[1]
+    assert "policy.codec.loading" in modules
+    parsers = ("lark", "yaml", "cattrs", "policy.hosts", "policy.workspace", "policy.documents")
+    assert not [name for name in modules if name.startswith(parsers)]
+
+
+@pytest.mark.parametrize("verb", ["--help", "--version"])
+def test_the_command_tells_of_itself_without_its_engine(verb) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "policy", verb],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    ours = {name for name in modules if name.partition(".")[0] in ("policy", "attr", "attrs")}
+    assert ours == {"policy", "policy.cli"}
+
+
+def test_a_compiled_policy_has_its_profile(tmp_path) -> None:
+    file = tmp_path / "policy.json"
+    file.write_text(team())
+    with pytest.raises(PolicyError, match="the profiles that it was compiled with"):
+        compiled_at(str(file), ["claude-code@2.1.240"])
+    assert compiled_at(str(tmp_path)) is None
 
 
 def test_the_command_writes_nothing_where_a_file_cannot_be_read(tmp_path) -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from policy.chain import Chain, SpawnDenied
-from policy.claims import call_of
 from policy.cli.calls import Asked
+from policy.cli.given import Given
 from policy.decision import Decision, Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.finding import Finding
 from policy.language.mistakes import closest
-from policy.language.parse import parse_matcher
-from policy.project import Project
+from policy.projects import Offered
 from policy.render.check_text import Answer
 from policy.render.words import quoted
 from policy.table import Table
-from policy.workspace import Workspace
 
 __all__ = ["Asking", "dialect_of"]
 
@@ -36,13 +34,13 @@ def dialect_of(table: Table) -> Dialect:
 
 
 class Asking:
-    """Answers calls of one workspace, in one reading."""
+    """Answers calls of one policy, in one reading."""
 
-    def __init__(self, workspace: Workspace, chain: tuple[str, ...], reading: str) -> None:
-        self.workspace = workspace
+    def __init__(self, policy: Given, chain: tuple[str, ...], reading: str) -> None:
+        self.policy = policy
         self.chain = chain
         self.reading = reading
-        self._projects: dict[str, Project] = {}
+        self._projects: dict[str, Offered] = {}
         self._walks: dict[tuple[str, tuple[str, ...]], _Walk] = {}
 
     def answer(self, asked: Asked) -> Answer:
@@ -64,21 +62,24 @@ class Asking:
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what is the matter with the projects that were asked about."""
-        asked = (finding for project in self._projects.values() for finding in project.findings)
-        return (*self.workspace.problems, *asked)
+        return self.policy.findings(self._projects.values())
 
     def _answer(self, asked: Asked) -> Answer:
         names = asked.chain or self.chain or self._only_start()
-        project, first = self.workspace.find(names[0])
+        project, first = self.policy.projects.find(names[0])
         self._projects[project.title] = project
         names = (first, *names[1:])
         chain, denied = self._walk(project, names, self.reading)
         tool, call = asked.tool, asked.call
         if asked.text:
+            # What is written as a matcher is read as one, which takes a parser.
+            from policy.claims import call_of  # noqa: PLC0415
+            from policy.language.parse import parse_matcher  # noqa: PLC0415
+
             tool, call = call_of(parse_matcher(asked.text), dialect_of(chain.table))
         decision = _decision(chain, denied, tool, call)
-        other = next(reading for reading in _READINGS if reading != self.reading)
-        instead = _decision(*self._walk(project, names, other), tool, call)
+        instead = self._otherwise(project, names, tool, call)
+        differs = instead is not None and instead.effect is not decision.effect
         return Answer(
             chain=names,
             tool=tool,
@@ -90,8 +91,21 @@ class Asking:
             denied=denied.agent if denied else "",
             message=str(denied) if denied else "",
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
-            instead=instead if instead.effect is not decision.effect else None,
+            instead=instead if differs else None,
         )
+
+    def _otherwise(
+        self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
+    ) -> Decision | None:
+        """Return what the other reading decides; None where it was not compiled that far."""
+        other = next(reading for reading in _READINGS if reading != self.reading)
+        try:
+            chain, denied = self._walk(project, names, other)
+        except PolicyError:
+            return None
+        if denied is not None and denied.reason == "not-compiled":
+            return None
+        return _decision(chain, denied, tool, call)
 
     def _refused(self, asked: Asked, problem: str) -> Answer:
         decision = Decision(Effect.DENY, Reason.MALFORMED)
@@ -107,30 +121,31 @@ class Asking:
             PolicyError: there is none, or there are several.
 
         """
+        label, projects = self.policy.projects.label, self.policy.projects.projects
         starts = [
-            name if len(self.workspace.projects) == 1 else f"{project.title}:{name}"
-            for project in self.workspace.projects
+            name if len(projects) == 1 else f"{project.title}:{name}"
+            for project in projects
             for name in project.starts
         ]
         if len(starts) == 1:
             return (starts[0],)
         if not starts:
-            reports = [f for f in self.workspace.findings if f.severity.value == "error"]
+            reports = [f for f in self.policy.findings() if f.severity.value == "error"]
             why = f"; {reports[0].place}: {reports[0].message}" if reports else ""
             msg = f"no agent starts a chain{why}"
-            raise PolicyError(msg, file=self.workspace.label)
+            raise PolicyError(msg, file=label)
         msg = f"{len(starts)} agents start chains"
         raise PolicyError(
             msg,
-            file=self.workspace.label,
+            file=label,
             help=f"name one of {quoted(starts)} with --chain",
         )
 
-    def _walk(self, project: Project, names: tuple[str, ...], reading: str) -> _Walk:
+    def _walk(self, project: Offered, names: tuple[str, ...], reading: str) -> _Walk:
         """Return the chain as far as it goes, and what keeps it from going on.
 
         Raises:
-            PolicyError: there is no such agent.
+            PolicyError: there is no such agent, or no chain begins with the first.
 
         """
         key = (f"{project.title} {reading}", names)
@@ -139,7 +154,7 @@ class Asking:
         return self._walks[key]
 
 
-def _walked(project: Project, names: tuple[str, ...], reading: str) -> _Walk:
+def _walked(project: Offered, names: tuple[str, ...], reading: str) -> _Walk:
     agents = project.reading(reading).agents
     for name in names:
         if name not in agents:
@@ -148,7 +163,10 @@ def _walked(project: Project, names: tuple[str, ...], reading: str) -> _Walk:
                 msg,
                 help=closest(name, agents) or f"there are {quoted(agents)}",
             )
-    chain = Chain.start(names[0], project.reading(reading))
+    try:
+        chain = Chain.start(names[0], project.reading(reading))
+    except SpawnDenied as denied:
+        raise PolicyError(str(denied)) from None
     for name in names[1:]:
         try:
             chain = chain.spawn(name)

@@ -8,7 +8,8 @@ from typing import Final
 import attrs
 
 from policy.cli.console import Console
-from policy.cli.inputs import Input, add_profile, load
+from policy.cli.given import add_profile
+from policy.cli.inputs import Input, load
 from policy.cli.running import internal_error
 from policy.comparison.compare import Known
 from policy.files.unread import is_unreadable

@@ -10,16 +10,14 @@ from pathlib import Path
 from policy.cli.asking import Asking
 from policy.cli.calls import Asked, chain_of, from_lines, from_options, from_word
 from policy.cli.console import Console
-from policy.cli.inputs import Input, add_profile, load, read
+from policy.cli.given import Given, add_profile, compiled_at, given, given_by
 from policy.effect import Effect
 from policy.errors import PolicyError
-from policy.files.opening import open_tree
 from policy.files.unread import is_unreadable
 from policy.records.record import REDACTIONS
 from policy.records.recorder import Recorder
 from policy.render.as_json import dumps
 from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
-from policy.render.findings_text import findings_report
 
 __all__ = ["FORMATS", "configure", "run"]
 
@@ -37,6 +35,7 @@ examples:
   policy check team.policy 'Edit(src/app.py)' 'Read(/etc/passwd)'
   policy check . --tool Bash --input '{"command": "git push"}' --format json
   policy check . --calls calls.jsonl --format json
+  policy check policy.json --calls calls.jsonl      # compiled: no file is parsed
 """
 
 
@@ -49,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="PATH, CALL",
-        help="a folder, a file or a git revision (default: .), and calls",
+        help="a folder, a file, a compiled policy or a git revision (default: .), and calls",
     )
     parser.add_argument(
         "--chain",
@@ -84,9 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Decide the calls, and return the exit status."""
     found, words = _path_and_words(options, console)
-    asking = Asking(
-        found.workspace, chain_of(options.chain) if options.chain else (), options.reading
-    )
+    asking = Asking(found, chain_of(options.chain) if options.chain else (), options.reading)
     recorder = Recorder(options.record, options.redact) if options.record else None
     status = 0
     for number, asked in enumerate(_asked(options, words)):
@@ -97,8 +94,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
         status = max(status, _status(answer))
     # Below what was asked about may be a rule that nobody could read.
     unreadable = [finding for finding in asking.findings() if is_unreadable(finding)]
+    if not unreadable:
+        return status
+    from policy.render.findings_text import findings_report  # noqa: PLC0415  # seldom needed
+
     console.complain(findings_report(unreadable, console.errors))
-    return 2 if unreadable else status
+    return 2
 
 
 def _status(answer: Answer) -> int:
@@ -107,7 +108,7 @@ def _status(answer: Answer) -> int:
     return 0 if answer.decision.effect is Effect.ALLOW else 1
 
 
-def _path_and_words(options: argparse.Namespace, console: Console) -> tuple[Input, list[str]]:
+def _path_and_words(options: argparse.Namespace, console: Console) -> tuple[Given, list[str]]:
     """Return what is asked about, and the words that are calls.
 
     A path beats a revision beats a call.
@@ -121,16 +122,28 @@ def _path_and_words(options: argparse.Namespace, console: Console) -> tuple[Inpu
         msg = "expected `--calls` or `--tool`, found both"
         raise PolicyError(msg)
     if words and (not needs_calls or len(words) > 1 or Path(words[0]).exists()):
-        try:
-            tree = open_tree(words[0])
-        except PolicyError:
-            if not needs_calls:
-                raise
-        else:
-            return read(tree, console.progress, options.profile), _calls(
-                words[1:], needed=needs_calls
-            )
-    return load(".", console.progress, options.profile), _calls(words, needed=needs_calls)
+        found = compiled_at(words[0], options.profile)
+        if found is None:
+            found = _files(words[0], options, console, needed=not needs_calls)
+        if found is not None:
+            return found, _calls(words[1:], needed=needs_calls)
+    return given(".", console.progress, options.profile), _calls(words, needed=needs_calls)
+
+
+def _files(
+    word: str, options: argparse.Namespace, console: Console, *, needed: bool
+) -> Given | None:
+    """Return what the files at *word* come to; None where it is no path, and need not be one."""
+    from policy.cli.inputs import read  # noqa: PLC0415  # a parser
+    from policy.files.opening import open_tree  # noqa: PLC0415  # the same
+
+    try:
+        tree = open_tree(word)
+    except PolicyError:
+        if needed:
+            raise
+        return None
+    return given_by(read(tree, console.progress, options.profile))
 
 
 def _calls(words: list[str], *, needed: bool) -> list[str]:
@@ -171,7 +184,7 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
         yield line.decode("utf-8", "surrogateescape")
 
 
-def _show(answer: Answer, form: str, found: Input, console: Console, *, first: bool) -> None:
+def _show(answer: Answer, form: str, found: Given, console: Console, *, first: bool) -> None:
     if form == "json":
         console.line(dumps(answer_json(answer), indent=None))
         return

@@ -6,7 +6,8 @@ import argparse
 
 from policy.cli.asking import dialect_of
 from policy.cli.console import Console
-from policy.cli.inputs import add_profile, load
+from policy.cli.given import add_profile
+from policy.cli.inputs import load
 from policy.dialect import Dialect
 from policy.errors import PolicyError
 from policy.files.unread import is_unreadable

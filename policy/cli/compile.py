@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 from policy.cli.console import Console
-from policy.cli.inputs import add_profile, load, unreadable
+from policy.cli.given import add_profile
+from policy.cli.inputs import load, unreadable
 from policy.codec import compiled_from_json, compiled_to_json
 from policy.errors import PolicyError
 from policy.render.findings_text import findings_report

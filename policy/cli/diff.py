@@ -15,7 +15,8 @@ from policy.changes.diff import READINGS, Change, Diff, diff_workspaces
 from policy.changes.review import review
 from policy.changes.spawn_changes import spawn_changes
 from policy.cli.console import Console
-from policy.cli.inputs import Input, add_profile, load
+from policy.cli.given import add_profile
+from policy.cli.inputs import Input, load
 from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text
 from policy.cli.revisions import sides

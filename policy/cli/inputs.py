@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable
 
 import attrs
@@ -20,7 +19,7 @@ from policy.source import Source, Span
 from policy.workspace import Workspace, load_tree
 from policy.written import rule_span
 
-__all__ = ["Input", "Watched", "add_profile", "load", "read", "unreadable"]
+__all__ = ["Input", "Watched", "load", "read", "unreadable"]
 
 
 @attrs.frozen
@@ -77,17 +76,6 @@ class Input:
             if span is not None:
                 found[one] = span
         return found
-
-
-def add_profile(parser: argparse.ArgumentParser) -> None:
-    """Add the option that chooses the version of a host."""
-    parser.add_argument(
-        "--profile",
-        action="append",
-        default=[],
-        metavar="HOST@VERSION",
-        help="the version of a host, e.g. claude-code@2.1.240 (default: the one observed)",
-    )
 
 
 def load(text: str, told: Callable[[str], None], profiles: Iterable[str] = ()) -> Input:

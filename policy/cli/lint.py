@@ -10,7 +10,8 @@ from pathlib import Path
 import attrs
 
 from policy.cli.console import Console
-from policy.cli.inputs import Input, add_profile, read
+from policy.cli.given import add_profile
+from policy.cli.inputs import Input, read
 from policy.cli.mending import mend_files, show_mending
 from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.cli.results import MACHINE, machine_text

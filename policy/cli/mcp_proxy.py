@@ -10,12 +10,11 @@ from policy.adapters.mcp_proxy import run_proxy
 from policy.chain import SpawnDenied
 from policy.cli.calls import chain_of
 from policy.cli.console import Console
-from policy.cli.inputs import add_profile, load
+from policy.cli.given import add_profile, given
 from policy.errors import PolicyError
 from policy.files.unread import is_unreadable
 from policy.records.record import REDACTIONS
 from policy.records.recorder import Recorder
-from policy.render.findings_text import findings_report
 
 __all__ = ["FORMATS", "TAKES_COMMAND", "configure", "run"]
 
@@ -46,7 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--chain", metavar="A>B>C", required=True, help="who calls, from the root down"
     )
     parser.add_argument(
-        "--policy", default=".", metavar="PATH", help="a folder or a file (default: .)"
+        "--policy",
+        default=".",
+        metavar="PATH",
+        help="a folder, a file or a compiled policy (default: .)",
     )
     parser.add_argument(
         "--server",
@@ -74,16 +76,17 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if not options.command:
         msg = "expected the command that starts the server behind `--`"
         raise PolicyError(msg, help="write `policy mcp-proxy --chain main -- COMMAND`")
-    found = load(options.policy, console.progress, options.profile)
+    found = given(options.policy, console.progress, options.profile)
     names = chain_of(options.chain)
     try:
-        chain = found.workspace.chain(*names)
+        chain = found.projects.chain(*names)
     except SpawnDenied as denied:
         raise PolicyError(str(denied), help="name a chain that the policy allows") from None
-    project, _ = found.workspace.find(names[0])
-    findings = (*found.workspace.problems, *project.findings)
-    unreadable = [finding for finding in findings if is_unreadable(finding)]
+    project, _ = found.projects.find(names[0])
+    unreadable = [finding for finding in found.findings([project]) if is_unreadable(finding)]
     if unreadable:
+        from policy.render.findings_text import findings_report  # noqa: PLC0415  # seldom needed
+
         # Below it may be a rule that nobody could read.
         console.complain(findings_report(unreadable, console.errors))
         return 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from policy.cli.console import Console
-from policy.cli.inputs import add_profile, load
+from policy.cli.given import add_profile, given
 from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.files.unread import is_unreadable
 from policy.records.decider import Decider
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--policy",
         default=".",
         metavar="NEW",
-        help="a folder, a file or a git revision (default: .)",
+        help="a folder, a file, a compiled policy or a git revision (default: .)",
     )
     parser.add_argument("--against", metavar="OLD", help="decide what the calls got by this one")
     parser.add_argument(
@@ -78,25 +78,25 @@ def run(options: argparse.Namespace, console: Console) -> int:
     outputs = outputs_of(options.output, FORMATS)
     files = log_files(options.logs)
     sides = [
-        load(path, console.progress, options.profile).workspace
+        given(path, console.progress, options.profile)
         for path in (options.policy, options.against)
         if path is not None
     ]
-    deciders = [Decider(each, options.reading, options.home) for each in sides]
+    deciders = [Decider(each.projects, options.reading, options.home) for each in sides]
     found = replay(
         records(files),
         *deciders,
         root=options.root,
         progress=lambda lines: console.progress(f"{lines:,} lines"),
     )
-    report = Report(found, len(files), *(each.label for each in sides))
+    report = Report(found, len(files), *(each.projects.label for each in sides))
 
     def text(form: str) -> str:
         return _text(form, report, console.page, everything=options.all)
 
     write_outputs(outputs, text)
     console.write(text(options.format))
-    unreadable = [one for each in sides for one in each.findings if is_unreadable(one)]
+    unreadable = [one for each in sides for one in each.findings() if is_unreadable(one)]
     for finding in unreadable:
         console.complain(finding_report(finding, console.errors))
     if unreadable or not found.outcomes:

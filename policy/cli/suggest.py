@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from policy.cli.console import Console
-from policy.cli.inputs import add_profile, load
+from policy.cli.given import add_profile
+from policy.cli.inputs import load
 from policy.cli.replay import records
 from policy.records.decider import Decider
 from policy.records.reading import log_files
