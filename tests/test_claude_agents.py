@@ -145,3 +145,105 @@ def test_a_tool_that_is_lacking_is_lacking_where_nobody_is_asked_too() -> None:
     )
     decision = Chain.start("main", project.enforced).spawn("a").decide("AskUserQuestion", {})
     assert decision.reason is Reason.UNAVAILABLE
+
+
+# --- workflows and versions ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["default", "plan", "dontAsk", "bypassPermissions"])
+def test_what_a_workflow_starts_accepts_edits_whatever_the_session_does(mode: str) -> None:
+    (project,) = load(Memory({".claude/settings.json": "{}"}), Options(mode=mode, cwd="/srv/app"))
+    chain = Chain.start("workflow", project.enforced)
+    assert chain.decide(*_EDIT_A).effect is Effect.ALLOW
+    assert chain.decide(*_MAKE).effect is Effect.ASK
+    assert chain.decide("AskUserQuestion", {}).reason is Reason.UNAVAILABLE
+
+
+def test_an_agent_may_have_the_name_of_what_a_workflow_starts() -> None:
+    text = "---\nname: workflow\ndescription: d\ntools: Read\n---\n"
+    (project,) = load(Memory({".claude/agents/workflow.md": text}))
+    for reading in (project.attenuated, project.enforced):
+        assert list(reading.agents).count("workflow") == 1
+        decision = Chain.start("main", reading).spawn("workflow").decide("Bash", {"command": "ls"})
+        assert decision.reason is Reason.UNAVAILABLE
+
+
+_AGENT: Final = "---\nname: a\ndescription: d\n{}\n---\n"
+_SKILL: Final = "---\nname: s\ndescription: d\n{}\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("since", "files", "options", "chain", "call", "effects"),
+    [
+        ("2.0.30", _AGENT.format("disallowedTools: Bash"), {}, ("a",), _MAKE, "ask deny"),
+        ("2.0.43", _AGENT.format("permissionMode: dontAsk"), {}, ("a",), _MAKE, "ask deny"),
+        ("2.1.71", "", {}, (), ("Bash", {"command": "seq 3"}), "ask allow"),
+        ("2.1.72", "", {}, (), ("Bash", {"command": "lsof -i"}), "ask allow"),
+        (
+            "2.1.126",
+            "",
+            {"mode": "bypassPermissions"},
+            (),
+            ("Edit", {"file_path": "/srv/app/.git/config"}),
+            "ask allow",
+        ),
+        (
+            "2.1.152",
+            _SKILL.format("disallowed-tools: Bash"),
+            {"active_skill": "s"},
+            (),
+            ("Bash", {"command": "ls"}),
+            "allow deny",
+        ),
+        ("2.1.198", "", {}, ("general-purpose",), ("CronList", {}), "allow deny"),
+        (
+            "2.1.223",
+            _AGENT.format("permissionMode: bypassPermissions"),
+            {
+                "user": Source(
+                    "<user>", '{"permissions": {"disableBypassPermissionsMode": "disable"}}'
+                )
+            },
+            ("a",),
+            _MAKE,
+            "allow ask",
+        ),
+        (
+            "2.1.282",
+            _SKILL.format("allowed-tools: Bash(make)"),
+            {
+                "active_skill": "s",
+                "managed": Source("<managed>", '{"allowManagedPermissionRulesOnly": true}'),
+            },
+            (),
+            _MAKE,
+            "allow ask",
+        ),
+    ],
+)
+def test_a_version_does_as_its_release_notes_say(  # noqa: PLR0917  # a table
+    since: str,
+    files: str,
+    options: dict[str, object],
+    chain: tuple[str, ...],
+    call: tuple[str, dict[str, object]],
+    effects: str,
+) -> None:
+    path = ".claude/skills/s/SKILL.md" if "name: s" in files else ".claude/agents/a.md"
+    major, minor, patch = since.split(".")
+    found = []
+    for version in (f"{major}.{minor}.{int(patch) - 1}", since):
+        given = Options(version=version, cwd="/srv/app", **options)  # type: ignore[arg-type]
+        (project,) = load(Memory({".claude/settings.json": "{}", path: files}), given)
+        reached = Chain.start("main", project.enforced)
+        for agent in chain:
+            reached = reached.spawn(agent)
+        found.append(str(reached.decide(*call).effect))
+    assert " ".join(found) == effects
+
+
+def test_there_are_forks_since_the_version_that_brought_them() -> None:
+    files = Memory({".claude/settings.json": "{}"})
+    for version, there in (("2.1.231", False), ("2.1.232", True)):
+        (project,) = load(files, Options(version=version))
+        assert ("fork" in project.agents) is there

@@ -206,3 +206,22 @@ def test_a_workspace_of_nested_folders_tells_each_finding_once() -> None:
     }
     workspace: Workspace = load_tree(Memory(files))
     assert [f.code for f in workspace.findings].count("zero-tools") == 1
+
+
+# --- skills and commands in other places --------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["kit/skills/deploy/SKILL.md", "kit/commands/web/deploy.md"])
+def test_a_skill_in_another_place_is_read_as_a_guess(path: str) -> None:
+    project = only({path: DEPLOY})
+    assert project.root == "kit"
+    assert [(file.path, bool(file.assumed)) for file in project.files] == [(path, True)]
+    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "path", ["kit/commands/deploy.md", "kit/skills/deploy/SKILL.md", ".gemini/commands/deploy.md"]
+)
+def test_a_text_that_says_nothing_of_tools_is_not_read(path: str) -> None:
+    text = DEPLOY if path.startswith(".") else "---\nname: deploy\ndescription: d\n---\n"
+    assert load(Memory({path: text})) == ()

@@ -59,8 +59,10 @@ def _finding(tree: Memory, project: Project, expected: str) -> str:
 
 def _decided(project: Project, case: Case) -> str:
     try:
-        chain = Chain.start("main", project.enforced)
-        for agent in case.get("chain", ()):
+        agents = list(case.get("chain", ()))
+        of_workflow = bool(agents) and agents[0].startswith("workflow:")
+        chain = Chain.start("workflow" if of_workflow else "main", project.enforced)
+        for agent in agents[of_workflow:]:
             chain = chain.spawn(agent)
     except SpawnDenied as denied:
         return _REASONS.get(denied.reason, "deny")

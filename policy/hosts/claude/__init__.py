@@ -11,7 +11,7 @@ from policy.documents.layout import layout_json_file, layout_markdown_file
 from policy.files.opening import Tree
 from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition, read_agent
-from policy.hosts.claude.data.agents import BUILT_IN
+from policy.hosts.claude.data.agents import BUILT_IN, FORK
 from policy.hosts.claude.discovery import Found, Role, discover, kind_of
 from policy.hosts.claude.hook_lint import hook_findings, switch_findings
 from policy.hosts.claude.hooks import Hook
@@ -144,9 +144,10 @@ class _Files:
 
     def take(self, files: Iterable[Role]) -> None:
         """Read *files*, and the settings that a session is started with."""
-        for name, tools, removed in ((n, *lists) for n, lists in BUILT_IN.items()):
-            self.definitions[name] = _built_in(name, tools, removed)
         options = self.options
+        for name, tools, removed in ((n, *lists) for n, lists in BUILT_IN.items()):
+            if name != FORK or options.behaves.forks:
+                self.definitions[name] = _built_in(name, tools, removed)
         for scope, given in (
             ("managed", options.managed),
             ("cli", options.command_line),

@@ -100,6 +100,8 @@ def _changes() -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return " ".join(sorted(value)) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)

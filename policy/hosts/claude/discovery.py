@@ -24,6 +24,7 @@ from policy.errors import PolicyError
 from policy.files.opening import Tree
 from policy.hosts.claude.agents import looks_like_agent
 from policy.hosts.claude.settings import looks_like_settings
+from policy.hosts.claude.skills import looks_like_skill
 from policy.source import Source
 
 __all__ = ["Found", "Role", "discover", "kind_of"]
@@ -37,6 +38,9 @@ _OTHERS: Final = frozenset(
 )
 _CONFIGURED: Final = frozenset({(".config", "zeph"), (".config", "opencode")})
 _STRAY: Final = "the host looks for agents in `.claude/agents` and in plugins"
+_STRAY_SKILL: Final = (
+    "the host looks for skills and commands in `.claude/skills`, `.claude/commands` and in plugins"
+)
 _ALONE: Final = "only its front matter says that it is an agent"
 _STRAY_NAMES: Final = {
     "settings.local.json": "local",
@@ -151,7 +155,7 @@ class _Discovery:
                 root, kind, name = plugins[path]
                 yield root, self._read(path, kind, name, limits.AGENT_BYTES)
             elif path.endswith(".md"):
-                yield from self._stray_agent(path, segments)
+                yield from self._stray_text(path, segments)
             elif path.endswith(".json"):
                 yield from self._stray_settings(path, segments)
 
@@ -169,7 +173,7 @@ class _Discovery:
         elif path.endswith(".json"):
             yield from self._stray_settings(path, segments)
         elif path.endswith(".md"):
-            yield from self._stray_agent(path, segments)
+            yield from self._stray_text(path, segments)
 
     def is_project(self, root: str) -> bool:
         """Return whether a session may be started in the folder *root* as it is."""
@@ -218,6 +222,24 @@ class _Discovery:
         return str(name.value) if isinstance(name, Scalar) else "", places
 
     # --- files in other places -----------------------------------------------
+
+    def _stray_text(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
+        yield from tuple(self._stray_skill(path, segments)) or self._stray_agent(path, segments)
+
+    def _stray_skill(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
+        if not _OTHERS.isdisjoint(segments):
+            return
+        folders = segments[:-1]
+        if segments[-1] == "SKILL.md" and folders[-2:-1] == ["skills"]:
+            kind, name, at = "skill", folders[-1], len(folders) - 2
+        elif "commands" in folders:
+            at = len(folders) - 1 - folders[::-1].index("commands")
+            kind, name = "command", _command(segments[at + 1 :])
+        else:
+            return
+        role = self._read(path, kind, name, limits.AGENT_BYTES, _STRAY_SKILL)
+        if role.source is not None and looks_like_skill(role.source):
+            yield "/".join(segments[:at]), role
 
     def _stray_agent(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
         if not _OTHERS.isdisjoint(segments) or segments[-1] == "SKILL.md":

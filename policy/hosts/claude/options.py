@@ -33,7 +33,8 @@ class Options:
         local_tracked: whether the local settings are in version control.
         main_agent: the agent that a session is started as, or "".
         depth: levels of agents below the main conversation; None is that of the version.
-        background: whether agents are started in the background, as is the default.
+        background: whether agents are started in the background; None is as the version
+            does by default.
         user: user settings.
         managed: settings of an administrator.
         command_line: rules given as flags, as settings.
@@ -59,7 +60,7 @@ class Options:
     local_tracked: bool = False
     main_agent: str = ""
     depth: int | None = None
-    background: bool = True
+    background: bool | None = None
     user: Source | None = None
     managed: Source | None = None
     command_line: Source | None = None
@@ -74,6 +75,11 @@ class Options:
     teammate: bool = False
     strangers: bool = False
     active_skill: str = ""
+
+    @property
+    def in_background(self) -> bool:
+        """Whether agents are started in the background."""
+        return self.behaves.in_background if self.background is None else self.background
 
     @property
     def behaves(self) -> Behaviour:

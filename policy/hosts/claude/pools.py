@@ -149,6 +149,9 @@ _Tool = tuple[str, str, Place | None]
 
 
 def _removed(definition: Definition, session: Session) -> Iterator[_Tool]:
+    written = definition.span is not None
+    if written and not session.options.behaves.disallowed_of_agents:
+        return
     for matcher in definition.disallowed.matchers:
         name = _name(matcher)
         rule, place = str(matcher), matcher.span.place

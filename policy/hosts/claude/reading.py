@@ -20,13 +20,18 @@ from policy.project import Attenuated
 from policy.ruleset import Entry, RuleSet
 from policy.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["MAIN", "TURN", "Enforced", "State", "attenuated", "main_definition"]
+__all__ = ["MAIN", "TURN", "WORKFLOW", "Enforced", "State", "attenuated", "main_definition"]
 
 MAIN: Final = "main"
 
 # The main conversation in a turn in which every skill was invoked: it and whoever it
 # starts have what the skills allow.
 TURN: Final = "main+skills"
+
+
+# What a workflow starts: nobody's agent, which accepts edits whatever the session does
+# (documented for 2.1.240, not observed).
+WORKFLOW: Final = "workflow"
 
 
 @attrs.frozen
@@ -64,6 +69,8 @@ def attenuated(session: Session) -> Attenuated:
     if session.granted:
         # What a skill allows beyond the settings is no narrower than they are.
         tables[TURN] = tables[MAIN]
+    if WORKFLOW not in tables:
+        tables[WORKFLOW] = tables[known.GENERAL]
     return Attenuated(tables, {MAIN: root, TURN: root})
 
 
@@ -89,10 +96,12 @@ class Enforced:
     def agents(self) -> tuple[str, ...]:
         """Every agent that can be a link."""
         turn = (TURN,) if self.session.granted else ()
-        return (MAIN, *turn, *(name for name in self.session.agents if name != MAIN))
+        return tuple(dict.fromkeys((MAIN, *turn, WORKFLOW, *self.session.agents)))
 
     def start(self, agent: str) -> Link:
         """Return the main conversation, as itself or as *agent*."""
+        if agent == WORKFLOW and WORKFLOW not in self.session.agents:
+            return self._of_workflow()
         skilled = agent == TURN
         definition = (
             main_definition(self.session)
@@ -103,6 +112,12 @@ class Enforced:
         depth = depth_limit(self.session)
         position = Position(main=True, background=False, may_start=depth > 0)
         return Link(agent, self._table(definition, position, state, agent), 0, state)
+
+    def _of_workflow(self) -> Link:
+        definition = self.session.agents[known.GENERAL]
+        position = Position(main=False, background=self.session.options.in_background)
+        state = State("acceptEdits")
+        return Link(WORKFLOW, self._table(definition, position, state, WORKFLOW), 1, state)
 
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""
@@ -115,8 +130,10 @@ class Enforced:
             table = parent.table & self._unforked(state.mode)
             return Link(agent, table, parent.depth + 1, forked)
         session = self.session
-        bypass = session.options.behaves.bypass_of_agents and not session.no_bypass
-        declared = definition.mode
+        behaves = session.options.behaves
+        switched = session.no_bypass and behaves.switch_binds_agents
+        bypass = behaves.bypass_of_agents and not switched
+        declared = definition.mode if behaves.modes_of_agents else None
         if declared == "auto" and session.no_auto:
             declared = None
         mode = child_mode(state.mode, declared, bypass=bypass)
@@ -124,7 +141,7 @@ class Enforced:
         limit = depth_limit(self.session)
         if depth > limit:
             raise SpawnDenied(agent, parent.name, "depth")
-        background = self.session.options.background
+        background = self.session.options.in_background
         position = Position(
             main=False,
             plans=definition.mode == "plan",
@@ -174,7 +191,7 @@ class Enforced:
         known = self.session.cache.get(("startable", mode))
         if isinstance(known, RuleSet):
             return known
-        background = self.session.options.background
+        background = self.session.options.in_background
         below = Position(main=False, background=background)
         entries = tuple(
             Entry(

@@ -8,12 +8,13 @@ tool gets by default. A mode is a change of that list, nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 import attrs
 
 from policy.decision import Reason
-from policy.dialect import Dialect, Shell
+from policy.dialect import Dialect, Programs, Shell
 from policy.effect import Effect
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
@@ -21,6 +22,7 @@ from policy.hosts.claude.data.agents import MODELS
 from policy.hosts.claude.data.guarded import GUARDED
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
+from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.lines import Line
@@ -72,13 +74,23 @@ def _is_silent(session: Session, mode: str) -> bool:
     return is_silent(mode) and not _is_judged(session, mode)
 
 
+@lru_cache(maxsize=64)
+def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one question
+    """Return what a version knows of commands, in modes that edit files or in others."""
+    shell = _EDITING_SHELL if edits else _SHELL
+    if not behaves.unknown_programs:
+        return shell
+    known = {n: p for n, p in shell.programs.items() if n not in behaves.unknown_programs}
+    return attrs.evolve(shell, programs=Programs(known))
+
+
 def dialect(session: Session, mode: str) -> Dialect:
     """Return how calls are read in *mode*."""
     return Dialect(
         f"claude-code@{session.options.version}",
         arguments=known.ENTERING if session.enters else known.ARGUMENTS,
         aliases=known.ALIASES,
-        shell=attrs.evolve(_EDITING_SHELL if mode in _EDITS else _SHELL, cwd=session.cwd),
+        shell=attrs.evolve(_shell(mode in _EDITS, session.options.behaves), cwd=session.cwd),
         cwd=session.cwd,
         home=session.home,
         fold=True,
@@ -153,6 +165,8 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         entries += _agents(session, mode)
     elif mode == "bypassPermissions":
         default = Effect.ALLOW
+        if not session.options.behaves.bypass_of_guarded:
+            entries += _guards(session, mode, Reason.PROTECTED)
         entries += _agents(session, mode)
     else:
         judged = _is_judged(session, mode)

@@ -173,12 +173,12 @@ def session(
     for skill in skills.values():
         allowed = _granted(skill, scope)
         findings += (*skill.findings, *allowed.findings)
-        if managed_only:
+        if managed_only and options.behaves.lock_binds_skills:
             continue
         granted += allowed.lines
         if skill is active:
             lines += allowed.lines
-    if active is not None:
+    if active is not None and options.behaves.skills_take_away:
         denied = _denied(active, scope)
         lines += denied.lines
         findings += denied.findings

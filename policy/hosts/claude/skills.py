@@ -7,6 +7,8 @@ takes nothing away. One that is empty, or no list, is none (2.1.329, observed).
 
 from __future__ import annotations
 
+from typing import Final
+
 import attrs
 
 from policy.documents.frontmatter import Kind, split_front_matter
@@ -20,7 +22,7 @@ from policy.hosts.claude.tool_lists import read_list
 from policy.language.syntax import Declared, Presence
 from policy.source import Source, Span
 
-__all__ = ["Skill", "read_skill"]
+__all__ = ["Skill", "looks_like_skill", "read_skill"]
 
 
 @attrs.frozen
@@ -46,6 +48,19 @@ class Skill:
     hooks: tuple[Hook, ...] = ()
     span: Span | None = attrs.field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
+
+
+def looks_like_skill(source: Source) -> bool:
+    """Return whether the front matter of a file says which tools a skill or a command has."""
+    try:
+        front = split_front_matter(source)
+    except PolicyError:
+        return False
+    header = "\n" + front.header.text if front is not None else ""
+    return any(f"\n{key}:" in header for key in _TELLING)
+
+
+_TELLING: Final = ("allowed-tools", "disallowed-tools")
 
 
 def read_skill(name: str, source: Source) -> Skill:

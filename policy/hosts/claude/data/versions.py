@@ -35,6 +35,15 @@ class Behaviour:
         plan_before_rules: whether a plan holds edits back that a rule allows.
         auto_of_project: whether a project may choose the mode ``auto``.
         bypass_of_project: whether a project may choose ``bypassPermissions``.
+        lock_binds_skills: whether skills allow nothing where only an administrator's rules do.
+        forks: whether agents may be started as forks, without a switch.
+        switch_binds_agents: whether the switch against `bypassPermissions` binds definitions.
+        in_background: whether agents are started in the background unless one says otherwise.
+        skills_take_away: whether `disallowed-tools` of a skill counts.
+        bypass_of_guarded: whether `bypassPermissions` is for guarded files too.
+        modes_of_agents: whether `permissionMode` of an agent counts.
+        disallowed_of_agents: whether `disallowedTools` of an agent counts.
+        unknown_programs: the programs that are asked for though they only look.
         colon_star_inside: whether a rule with ``:*`` before its end is loaded.
     """
 
@@ -52,6 +61,15 @@ class Behaviour:
     plan_before_rules: bool = True
     auto_of_project: bool = False
     bypass_of_project: bool = False
+    lock_binds_skills: bool = True
+    forks: bool = True
+    switch_binds_agents: bool = True
+    in_background: bool = True
+    skills_take_away: bool = True
+    bypass_of_guarded: bool = True
+    modes_of_agents: bool = True
+    disallowed_of_agents: bool = True
+    unknown_programs: frozenset[str] = frozenset()
     colon_star_inside: bool = True
 
 
@@ -70,25 +88,38 @@ class Change:
     before: Any
 
 
+_SINCE_72: Final = frozenset("fd fdfind lsof pgrep ss tput".split())
+_SINCE_71: Final = frozenset("cmp comm expr fmt getconf numfmt pr printf seq test tsort".split())
+
 # The newest first: each says what held before it.
 CHANGES: Final = (
     Change("2.1.282", "colon_star_inside", before=False),
+    Change("2.1.282", "lock_binds_skills", before=False),
     Change("2.1.280", "lsp_in_background", before=False),
     Change("2.1.267", "bypass_of_agents", before=True),
     Change("2.1.257", "bypass_of_project", before=True),
+    Change("2.1.232", "forks", before=False),
     Change("2.1.228", "read_blocks_write", before=False),
+    Change("2.1.223", "switch_binds_agents", before=False),
     Change("2.1.219", "depth", before=1),
     Change("2.1.217", "depth", before=5),
     Change("2.1.214", "folder_in_place", before=False),
     Change("2.1.208", "refuses_no_tools", before=False),
     Change("2.1.208", "read_blocks_edit", before=False),
+    Change("2.1.198", "in_background", before=False),
     Change("2.1.178", "parameters", before=False),
     Change("2.1.178", "mcp_in_disallowed", before=False),
     Change("2.1.172", "depth", before=1),
     Change("2.1.172", "host_wildcards", before=False),
     Change("2.1.166", "tool_globs", before=False),
+    Change("2.1.152", "skills_take_away", before=False),
     Change("2.1.142", "auto_of_project", before=True),
     Change("2.1.136", "plan_before_rules", before=False),
+    Change("2.1.126", "bypass_of_guarded", before=False),
+    Change("2.1.72", "unknown_programs", before=_SINCE_72),
+    Change("2.1.71", "unknown_programs", before=_SINCE_71 | _SINCE_72),
+    Change("2.0.43", "modes_of_agents", before=False),
+    Change("2.0.30", "disallowed_of_agents", before=False),
 )
 
 
