@@ -24,6 +24,7 @@ __all__ = [
     "parameter_text",
     "real_path",
     "slashed_path",
+    "stranger_path",
 ]
 
 
@@ -39,8 +40,16 @@ class Unreadable(Exception):
         self.reason = reason
 
 
-def argument_text(argument: Argument, dialect: Dialect, call: Mapping[str, object]) -> str:
+def argument_text(
+    argument: Argument, dialect: Dialect, call: Mapping[str, object], *, stranger: bool = False
+) -> str:
     """Return the text of *call* that patterns are matched with.
+
+    Args:
+        argument: which argument it is.
+        dialect: how it is read.
+        call: the arguments.
+        stranger: whether a path is wanted as `stranger_path` has it.
 
     Raises:
         Unreadable: there is no such text.
@@ -51,7 +60,7 @@ def argument_text(argument: Argument, dialect: Dialect, call: Mapping[str, objec
         raise Unreadable(Reason.TOO_LONG)
     match argument.kind:
         case ArgumentKind.PATH:
-            return canonical_path(text, dialect)
+            return (stranger_path if stranger else canonical_path)(text, dialect)
         case ArgumentKind.URL:
             return _host(text)
         case _:
@@ -141,6 +150,11 @@ def canonical_path(path: str, dialect: Dialect) -> str:
         Unreadable: the path is empty, or holds a NUL, which ends names below.
 
     """
+    text = _absolute(path, dialect)
+    return text.casefold() if dialect.fold else text
+
+
+def _absolute(path: str, dialect: Dialect) -> str:
     if not path or "\0" in path:
         raise Unreadable
     if dialect.drives:
@@ -150,10 +164,38 @@ def canonical_path(path: str, dialect: Dialect) -> str:
     elif not path.startswith("/"):
         path = f"{dialect.cwd}/{path}"
     # Most paths have nothing to mend: no `//`, `/.` or `/` at the end.
-    text = (
+    return (
         path if "//" not in path and "/." not in path and not path.endswith("/") else _mended(path)
     )
-    return text.casefold() if dialect.fold else text
+
+
+def stranger_path(path: str, dialect: Dialect) -> str:
+    """Return the canonical path of a file as which *path* is judged too.
+
+    Rules ignore the case of letters; a working folder has its own. A path that names one
+    in other letters may be below it for a rule, and is below no folder: then the name
+    of the folder is put out of reach of all that names it, segment for segment.
+
+    Raises:
+        Unreadable: as `canonical_path`.
+
+    """
+    text = _absolute(path, dialect)
+    folded = text.casefold()
+    if any(_is_below(text, folder) for folder in dialect.cased):
+        return folded
+    for folder in dialect.cased:
+        if _is_below(folded, folder.casefold()):
+            hidden = re.sub(r"[^/]", _NO_LETTER, folder)
+            return hidden + folded[len(folder.casefold()) :]
+    return folded
+
+
+_NO_LETTER = "\x1f"
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + "/")
 
 
 _DRIVE = re.compile(r"([A-Za-z]):(?=/|\Z)")

@@ -119,6 +119,8 @@ class Program:
         piped: whether it is harmless with what another program gives it as arguments.
         direct: whether it is harmless only where no wrapper or assignment stands before it.
         stays: whether it is harmless only where no change of folder came before.
+        unchecked: what its arguments match, with a NUL between them, where the host
+            vouches for nothing of the command that they stand in; None is never.
         subcommands: by the first operand; one that is not there is not known.
         forms: other ways to call it that are harmless too.
     """
@@ -149,6 +151,7 @@ class Program:
     piped: bool = False
     direct: bool = False
     stays: bool = False
+    unchecked: str | None = None
     subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
     forms: tuple[Program, ...] = ()
 
@@ -168,6 +171,7 @@ class Wrapper:
         appends: whether it puts more arguments behind those of the program.
         quiet: whether the program is as harmless behind it as it is alone.
         bare: whether it is quiet only without options.
+        idle: options with which it runs no program, as an expression.
     """
 
     flags: str = ""
@@ -180,6 +184,7 @@ class Wrapper:
     appends: bool = False
     quiet: bool = False
     bare: bool = False
+    idle: str = ""
 
 
 _Known = TypeVar("_Known", Program, Wrapper)
@@ -247,6 +252,7 @@ class Shell:
         reads: the tool that reading a file named as an operand is a call of, or "".
         writes: the same for writing one.
         removes: the same for removing one.
+        shadows: the tool that reading just any file is a call of, or "".
         inner: those of these tools that nobody calls: they are only there to
             carry what file rules say of commands.
         locales: variables whose assignment is harmless with a locale that all know.
@@ -260,6 +266,7 @@ class Shell:
         cwd: the folder a change to which is none; "" is not known.
         scripted: programs that a rule which denies makes doubtful in ``bash -c SCRIPT``.
         texts: variables that it takes within quoted text, though not what they hold.
+        guarded: what the name of a variable matches whose value decides what follows.
     """
 
     wrappers: frozenset[str] = frozenset()
@@ -273,6 +280,7 @@ class Shell:
     reads: str = ""
     writes: str = ""
     removes: str = ""
+    shadows: str = ""
     inner: frozenset[str] = frozenset()
     locales: frozenset[str] = frozenset()
     whole: bool = False
@@ -283,6 +291,7 @@ class Shell:
     cwd: str = ""
     scripted: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
+    guarded: str = ""
 
     @property
     def opening(self) -> tuple[str, ...]:
@@ -304,6 +313,7 @@ class Dialect:
         cwd: the folder relative paths are relative to, canonical.
         home: the folder ``~`` stands for, canonical.
         fold: whether the case of paths is ignored.
+        cased: folders, canonical, that a path is below only in their own letters all the same.
         drives: whether paths are those of Windows, which begin with a drive: ``/c/a``.
         commands: aliases of PowerShell commands, and what they stand for.
         links: names of files that are links, canonical, and what each leads to.
@@ -323,6 +333,7 @@ class Dialect:
     cwd: str = "/@project"
     home: str = "/@home"
     fold: bool = False
+    cased: tuple[str, ...] = ()
     drives: bool = False
     links: tuple[tuple[str, str], ...] = ()
     commands: Mapping[str, str] = attrs.field(hash=False, factory=dict)

@@ -19,6 +19,7 @@ from policy.calls import (
     canonical_path,
     parameter_text,
     real_path,
+    stranger_path,
 )
 from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind
@@ -115,6 +116,7 @@ class Row:
 
     __slots__ = (
         "_direct",
+        "_files",
         "_indices",
         "_is_path",
         "_lines",
@@ -156,17 +158,20 @@ class Row:
             kept.append(entry)
         self.entries = tuple(kept)
         self._outcomes = [Outcome(e.effect, e.reason, (e,)) for e in kept]
-        self.constant = None if kept or self._opens_files() else self.default
+        self._files = self._opens_files()
+        self.constant = None if kept or self._files else self.default
         self._compile()
 
     def _opens_files(self) -> bool:
         """Whether rules about files decide calls that no rule of this row looks at."""
-        return (
-            self.argument.kind is ArgumentKind.COMMAND
-            and self.ruleset.dialect.shell.whole
-            and self.ruleset.default_reason in _BY_DEFAULT
-            and self.default.effect is not Effect.DENY
-        )
+        if self.argument.kind is not ArgumentKind.COMMAND or self.default.effect is Effect.DENY:
+            return False
+        shell = self.ruleset.dialect.shell
+        if shell.whole:
+            return self.ruleset.default_reason in _BY_DEFAULT
+        rows = [self.ruleset.row(tool) for tool in (shell.output, shell.input) if tool]
+        said = [entry for row in rows for entry in (*row.entries, *row.default.entries)]
+        return any(entry.effect < self.default.effect for entry in said)
 
     def _compile(self) -> None:
         fields: dict[str, list[int]] = {}
@@ -245,9 +250,12 @@ class Row:
         if type(text) is not str or len(text) > limits.CALL_CHARACTERS or self.alias in call:
             return self._outcome(call)
         if self._is_path:
+            given = text
             try:
-                text = canonical_path(text, self.ruleset.dialect)
+                text = canonical_path(given, self.ruleset.dialect)
             except Unreadable:
+                return self._outcome(call)
+            if text != given and self.ruleset.dialect.cased:
                 return self._outcome(call)
         # `Automaton.first`, written out: this is where a call spends its time.
         edges: Any = self.automaton.start.edges
@@ -266,18 +274,29 @@ class Row:
             return self.constant
         try:
             limit = self._first_parameter(call) if self._parameters else NO_MATCH
-            if not self._indices and not self._opens_files():
+            if not self._indices and not self._files:
                 return self._at(limit)
             text = argument_text(self.argument, self.ruleset.dialect, call)
         except Unreadable as unreadable:
+            asked = self._indices or self.ruleset.dialect.shell.whole
+            if self._files and not asked and unreadable.reason is Reason.MALFORMED:
+                return self._at(limit)  # no command, so it opens no file
             return _UNREADABLE[unreadable.reason]
         if self.argument.kind is ArgumentKind.COMMAND:
             return self._command(read_command(text, self.ruleset.dialect.shell), limit)
         if self.argument.kind is ArgumentKind.POWERSHELL:
             return self._command(read_powershell(text, self.ruleset.dialect.commands), limit)
-        if self.ruleset.dialect.links and self.argument.kind is ArgumentKind.PATH:
-            return self.path_outcome(text, limit)
-        return self._at(min(self.first(text), limit))
+        if self.argument.kind is not ArgumentKind.PATH:
+            return self._at(min(self.first(text), limit))
+        stranger = argument_text(self.argument, self.ruleset.dialect, call, stranger=True)
+        return self.file_outcome(text, stranger, limit)
+
+    def file_outcome(self, path: str, stranger: str, limit: int = NO_MATCH) -> Outcome:
+        """Return what the row says of a path, and of the other as which it is judged too."""
+        found = self.path_outcome(path, limit)
+        if stranger == path:
+            return found
+        return min(found, self.path_outcome(stranger, limit), key=_strictness)
 
     def path_outcome(self, path: str, limit: int = NO_MATCH) -> Outcome:
         """Return what the row says of a canonical path, and of the file that it leads to.
@@ -287,6 +306,8 @@ class Row:
         working folders is asked for in any case; and a tool needs both names.
         """
         named = self._at(min(self.first(path), limit))
+        if not self.ruleset.dialect.links:
+            return named
         try:
             real = real_path(path, self.ruleset.dialect)
         except Unreadable as unreadable:
@@ -335,16 +356,16 @@ class Row:
     def _command(self, command: Command, limit: int) -> Outcome:
         outcomes = [self._part(part, limit) for part in command.parts]
         outcomes = self._spelled_out(command.whole, outcomes)
-        whole = (
-            self.ruleset.dialect.shell.whole
-            and self.default.effect is Effect.ALLOW
-            and all(outcome is self.default for outcome in outcomes)
+        shell = self.ruleset.dialect.shell
+        passed = _BY_DEFAULT if shell.whole else _SILENT
+        whole = (self.default.effect is Effect.ALLOW if shell.whole else not self.entries) and all(
+            outcome is self.default for outcome in outcomes
         )
         if command.unread and self.entries:
             outcomes.append(self._unsure)  # a rule that might speak of it cannot be asked
         for redirection in command.redirections:
             outcome = self._redirection(redirection)
-            if not (whole and outcome.reason in _BY_DEFAULT):
+            if not (whole and outcome.reason in passed):
                 outcomes.append(outcome)
         if not command.parts:
             # No parts is never allowed: there is nothing that a rule granted.
@@ -426,8 +447,10 @@ class Row:
             return self._guarded
         row = self.ruleset.row(tool)
         if redirection.shadowed:
-            denied = any(e.effect is Effect.DENY and e.reason is Reason.RULE for e in row.entries)
-            return self._unsure if denied else _HARMLESS
+            every = self.ruleset.row(shell.shadows).default if shell.shadows else self.default
+            said = {(entry.effect, entry.reason) for entry in row.entries}
+            said.add((every.effect, every.reason))
+            return self._unsure if (Effect.DENY, Reason.RULE) in said else _HARMLESS
         if redirection.target is None:
             # Whichever file it is, what denies every file denies it.
             constant = row.constant
@@ -435,7 +458,11 @@ class Row:
         if row.constant is not None:
             return row.constant
         try:
-            return row.path_outcome(canonical_path(redirection.target, self.ruleset.dialect))
+            path = canonical_path(redirection.target, self.ruleset.dialect)
+            if not self.ruleset.dialect.cased:
+                return row.path_outcome(path)
+            stranger = stranger_path(redirection.target, self.ruleset.dialect)
+            return row.file_outcome(path, stranger)
         except Unreadable:
             return self._unsure
 
@@ -452,6 +479,7 @@ def _strictness(outcome: Outcome) -> tuple[Effect, bool]:
 
 # What a rule for any command overrides where the host's shell says so.
 _BY_DEFAULT = frozenset({Reason.DEFAULT, Reason.CLASSIFIER, Reason.UNANALYSABLE})
+_SILENT = frozenset({Reason.DEFAULT})
 _UNANALYSABLE = Outcome(Effect.ASK, Reason.UNANALYSABLE)
 _JUDGED = Outcome(Effect.ASK, Reason.CLASSIFIER)
 _REFUSED = Outcome(Effect.DENY, Reason.UNANALYSABLE)

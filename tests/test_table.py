@@ -236,3 +236,13 @@ def test_a_denial_of_everything_leaves_nothing_else() -> None:
     met = table("allow Bash(a)") & compiled(Scope())
     assert len(met.use.parts) == 1
     assert met.decide("Bash", {"command": "a"}).effect is DENY
+
+
+@pytest.mark.parametrize("effect", ["allow", "ask"])
+def test_a_rule_for_any_command_does_not_open_files_that_another_denies(effect):
+    opening = table(f"{effect} Bash", "deny Read(.env)", "deny Write(src/**)")
+    for command in ("cat < .env", "make > src/a", "make && cat 0< conf/../.env"):
+        assert opening.decide("Bash", {"command": command}).effect is Effect.DENY, command
+    for command in ("cat < a", "make > a", "make"):
+        assert str(opening.decide("Bash", {"command": command}).effect) == effect, command
+    assert opening.decide("Bash", {"command": "cat < $X"}).effect is Effect.ASK

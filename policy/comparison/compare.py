@@ -193,7 +193,7 @@ def _manner(row: Row) -> object:
             # What a command opens is decided too, below the folders there are.
             return argument, attrs.evolve(dialect, name="", arguments={}, aliases={}, asks=True)
         case ArgumentKind.PATH:
-            return argument, dialect.cwd, dialect.home, dialect.fold, dialect.links
+            return argument, dialect.cwd, dialect.home, dialect.fold, dialect.cased, dialect.links
         case _:
             return argument
 

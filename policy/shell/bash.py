@@ -65,6 +65,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
         for mended in _mended(reader.source):
             other = parser.parse(mended).root_node
             if not other.has_error:
+                reader.closed = mended.endswith(b"'")
                 reader.source, root = mended, other
                 break
     reader.script.opaque |= root.has_error

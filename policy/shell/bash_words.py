@@ -37,6 +37,7 @@ class WordReader(ABC):
         self.script = Script()
         self.variables: dict[str, str] = {}
         self.inside = 0  # statements that hold others
+        self.closed = False  # whether the last quote is one that nobody wrote
         self._put_in = False  # into a word: what nobody knows
 
     def text_of(self, node: Node) -> str:
@@ -69,7 +70,8 @@ class WordReader(ABC):
     def _piece(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
         kind, text = node.type, self.text_of(node)
         if kind == "raw_string":
-            pieces.append(text[1:-1])
+            ends = self.closed and node.end_byte == len(self.source)
+            pieces.append(text[:-1] if ends else text[1:-1])
         elif kind == "string":
             self._string(node, word, pieces, depth)
         elif kind == "concatenation":

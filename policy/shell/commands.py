@@ -61,7 +61,7 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
     return (
         (),
         (Gap.ANY, _ACTED_ON, Gap.ANY),
-        *(((Gap.ANY, " =", Gap.ANY),) if shell.control else ()),
+        *(((Gap.ANY, " =", Gap.ANY), ("-", Gap.ANY)) if shell.control else ()),
         (" ", Gap.ANY),
         (Gap.ANY, " "),
         (Gap.ANY, "  ", Gap.ANY),
@@ -146,7 +146,7 @@ class _Reading:
                 if target.name is not None and is_indirect(target.name)
             ]
         self._moves = self._stays = 0
-        self._relative = self._shadowed = False
+        self._relative = self._shadowed = self._unchecked = False
         self._harmless: list[bool] = []  # of every command, by its number
         self._quiet = True  # whether all would be, if nothing of the script were opaque
         # Looked for once: a long command has as many parts as would look for them.
@@ -167,7 +167,7 @@ class _Reading:
         if self._moves:
             self.files += [_somewhere(file) for file in self.files[:redirected]]
             self.files += [_somewhere(file) for file in self.files[redirected:] if file.writes]
-        if self._moves > 1 or (self._moves and self._stays):
+        if self._unchecked or self._moves > 1 or (self._moves and self._stays):
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
@@ -207,6 +207,7 @@ class _Reading:
             name = granted[0]
             grantable &= number not in self.script.led and not name.plain.startswith("-")
             grantable &= name.literal and "$" not in name.raw
+            self._unchecked |= doubts.is_unchecked(words, shell)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or _is_quoted(granted[0]):
             grantable = False  # no program, or a quoted or escaped one
         inexact = shell.control and self._is_inexact(words, granted)

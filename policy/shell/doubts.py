@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
+from policy.shell.readings import is_assignment, is_fragment, stages
 from policy.shell.words import Word
 
-__all__ = ["ODD_BLANKS", "has_control", "hides", "is_doubtful", "is_evaluated"]
+if TYPE_CHECKING:
+    from policy.dialect import Shell
+
+__all__ = ["ODD_BLANKS", "has_control", "hides", "is_doubtful", "is_evaluated", "is_unchecked"]
 
 # What looks like a blank and is none to a shell.
 ODD_BLANKS = frozenset(
@@ -58,3 +65,43 @@ def is_evaluated(program: Sequence[Word]) -> bool:
     return program[0].plain in _EVALUATING and any(
         _SUBSCRIPT.search(word.plain) for word in program[1:]
     )
+
+
+def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether nobody vouches for this command, nor for what stands beside it.
+
+    What such commands are is data (`policy.dialect`): arguments that may run or be
+    evaluated, and variables that change how a shell reads what follows. The rest holds of
+    every host that looks into commands: an option is no program, and a wrapper with one
+    that it does not have runs nobody knows what.
+    """
+    if any(word.raw == "=" for word in words) and words[0].plain not in ("[", "[["):
+        return True  # the grammar of the host takes it for half an assignment
+    return any(
+        is_fragment(stage, shell)
+        or _has_unchecked_arguments(stage, shell)
+        or _guards(stage, shell, first=stage is words)
+        for stage in stages(words, shell)
+    )
+
+
+@lru_cache(maxsize=256)
+def _expression(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.DOTALL)
+
+
+def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
+    program = shell.programs.known.get(words[0].plain)
+    if program is None or program.unchecked is None:
+        return False
+    arguments = "\0".join([word.plain for word in words[1:]])
+    return _expression(program.unchecked).fullmatch(arguments) is not None
+
+
+def _guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
+    """Whether a variable is set that changes how a shell reads what follows."""
+    for word in takewhile(is_assignment, words):
+        name = word.raw.partition("=")[0].rstrip("+")
+        if name == "IFS" or (not first and _expression(shell.guarded).fullmatch(name)):
+            return True
+    return False

@@ -42,7 +42,7 @@ class Examined:
     Attributes:
         harmless: whether it runs where no rule speaks of it.
         opened: the files it names.
-        moves: whether it changes the folder of what follows.
+        moves: how many folders it is told to go to, as that of what follows.
         stays: whether it must not follow such a change.
         direct: whether it is harmless without anything before it only.
         relative: whether it reads a file by a name that depends on the folder it runs in.
@@ -52,7 +52,7 @@ class Examined:
 
     harmless: bool = False
     opened: tuple[Opened, ...] = ()
-    moves: bool = False
+    moves: int = 0
     stays: bool = False
     direct: bool = False
     relative: bool = False
@@ -80,11 +80,11 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
         shadowed = inner is not None and _reads_more(inner, given.operands[1:])
         harmless = given.known and (not given.operands or bool(inner and inner.piped))
-        return Examined(harmless, shadowed=shadowed)
+        return Examined(harmless, stays=bool(inner and inner.stays), shadowed=shadowed)
     opened = _opened(program, rest, given, shell)
     if program.moves and not rest and shell.reads:
         opened = (Opened("~", shell.reads),)
-    moves = program.moves and not _stays(rest, shell)
+    moves = max(1, len(given.operands)) if program.moves and not _stays(rest, shell) else 0
     return Examined(
         _harmless(program, rest, given)
         or any(_harmless(form, rest, _split(form, rest)) for form in program.forms),

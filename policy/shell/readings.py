@@ -25,9 +25,11 @@ __all__ = [
     "behind_all",
     "is_assignment",
     "is_expanded",
+    "is_fragment",
     "is_safe_assignment",
     "may_vanish",
     "readings",
+    "stages",
     "without_vanishing",
 ]
 
@@ -80,6 +82,14 @@ def behind_wrapper(
     words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool = True
 ) -> int | None:
     """Return the number of the program that the wrapper at *start* runs; None of none known."""
+    index = _behind_options_of(words, start, wrapper, quoted=quoted)
+    return index if index is not None and index < len(words) else None
+
+
+def _behind_options_of(
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool
+) -> int | None:
+    """Return the number of the word behind all of a wrapper; None where that is not known."""
     index, last = start + 1, len(words) - 1
     while index <= last and words[index].plain.startswith("-"):
         option = words[index].plain
@@ -104,7 +114,21 @@ def behind_wrapper(
             return None
     while wrapper.assignments and index <= last and ASSIGNMENT.match(words[index].plain):
         index += 1
-    return index if index <= last else None
+    return index
+
+
+def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether a command is an option without a program, or has one that its wrapper has not."""
+    if words[0].plain.startswith("-"):
+        return True
+    wrapper = shell.granting.known.get(words[0].plain)
+    if wrapper is None or wrapper.appends or len(words) == 1:
+        return False
+    if not (words[1].plain.startswith("-") or wrapper.operands):
+        return False
+    if wrapper.idle and _expression(wrapper.idle).fullmatch(words[1].plain):
+        return False
+    return _behind_options_of(words, 0, wrapper, quoted=True) is None
 
 
 def _safe_assignments(words: Sequence[Word], shell: Shell, *, harmless: bool) -> int:
@@ -178,15 +202,21 @@ def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
     return words[start:] if start else words
 
 
+def stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
+    """Yield the command, and what it is behind each of its assignments and wrappers."""
+    at: int | None = 0
+    for _ in range(limits.NESTING):
+        if at is None:
+            return
+        yield words[at:] if at else words
+        at = _behind_known(words, at, shell)
+
+
 def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield every text by which a rule that denies may know the command."""
     if shell.wrapping.known:
-        at: int | None = 0
-        for _ in range(limits.NESTING):
-            if at is None:
-                return
-            yield from _names(words[at:])
-            at = _behind_known(words, at, shell)
+        for stage in stages(words, shell):
+            yield from _names(stage)
         return
     for start in range(min(len(words), limits.NESTING)):
         yield from _names(words[start:])

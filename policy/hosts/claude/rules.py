@@ -158,7 +158,7 @@ def _unknown(rule: RuleText, tool: str) -> Lines:
 def _whole(rule: RuleText, tool: str) -> Lines:
     lines = [Line(rule.entry(tool, reason=rule.removal))]
     if tool == "Read" and rule.effect is Effect.DENY:
-        lines += [Line(rule.entry(name)) for name in unread(rule)]
+        lines += [Line(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
     if tool == "Bash" and rule.effect is not Effect.ALLOW:
         lines.append(Line(rule.entry("Monitor", reason=rule.removal)))
     return Lines(tuple(lines))

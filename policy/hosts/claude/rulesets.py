@@ -22,6 +22,8 @@ from policy.hosts.claude.data.agents import MODELS
 from policy.hosts.claude.data.guarded import GUARDED
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
+from policy.hosts.claude.data.unchecked import EXACT_ONLY
+from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
@@ -49,6 +51,7 @@ _SHELL: Final = Shell(
     writes=known.OPERAND_WRITE,
     removes=known.OPERAND_REMOVE,
     inner=known.INNER,
+    shadows=known.ANY_READ,
     programs=READ_ONLY_PROGRAMS,
     whole=True,
     control=True,
@@ -57,6 +60,7 @@ _SHELL: Final = Shell(
     redirected=commands.REDIRECTED,
     texts=commands.TEXTS,
     scripted=frozenset({"rm", "rmdir"}),
+    guarded=GUARDED_VARIABLES,
 )
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
@@ -94,6 +98,7 @@ def dialect(session: Session, mode: str) -> Dialect:
         cwd=session.cwd,
         home=session.home,
         fold=True,
+        cased=() if session.options.os == "windows" else session.folders,
         drives=session.options.os == "windows",
         commands=ALIASES,
         links=tuple(
@@ -276,7 +281,7 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     yield from _pick(allowed, Effect.ALLOW, exact=True)
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
     yield from (entry for entry in others if entry.pattern is None)
-    for text in commands.EXACT_ONLY:
+    for text in EXACT_ONLY:
         for tool in ("Bash", "Monitor"):
             pattern = Pattern.text(text)
             yield _built_in(

@@ -16,6 +16,7 @@ from policy.finding import Severity
 from policy.hosts.absolute import looks_absolute
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.powershell import ALIASES
+from policy.hosts.claude.data.unchecked import STARTING
 from policy.hosts.claude.lines import Line, Lines, RuleText
 from policy.hosts.claude.paths import Negation, path_patterns
 from policy.patterns import notations
@@ -266,7 +267,7 @@ _DEAD: Final = {
 }
 
 _EXACT_ONLY: Final = re.compile(
-    r"(?:watch|setsid|ionice|flock)\b|find\b.*-(?:exec|ok|delete|fprint)"
+    rf"(?:{STARTING.replace(' ', '|')})\b|find\b.*-(?:exec|ok|delete|fprint)"
 )
 
 

@@ -14,6 +14,7 @@ import attrs
 from policy.dialect import Files, Program, Programs
 from policy.hosts.claude.data.git import GIT
 from policy.hosts.claude.data.program_options import options
+from policy.hosts.claude.data.unchecked import UNCHECKED
 
 __all__ = ["EDITING_PROGRAMS", "READ_ONLY_PROGRAMS"]
 
@@ -249,6 +250,7 @@ _REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True)
 _CHANGING: Final = {
     "awk": Program(harmless=False, reads=Files.REST, files="-f|--file"),
     "cd": Program(reads=Files.ALL, moves=True, flags="", most=1, texts=True),
+    **dict.fromkeys(("chdir", "pushd"), Program(harmless=False, moves=True)),
     "tee": Program(harmless=False, writes=Files.ALL),
     "touch": Program(harmless=False, writes=Files.ALL),
     "mkdir": Program(harmless=False, writes=Files.ALL),
@@ -258,7 +260,16 @@ _CHANGING: Final = {
     "cp": Program(harmless=False, reads=Files.BUT_LAST, writes=Files.LAST),
 }  # fmt: skip
 
-READ_ONLY_PROGRAMS: Final = Programs({**_FREE, **_KNOWN, **_CHANGING})
+_UNKNOWN: Final = Program(harmless=False)
+_ALL: Final = {**_FREE, **_KNOWN, **_CHANGING}
+
+READ_ONLY_PROGRAMS: Final = Programs(
+    _ALL
+    | {
+        name: attrs.evolve(_ALL.get(name, _UNKNOWN), unchecked=arguments)
+        for name, arguments in UNCHECKED.items()
+    }
+)
 
 # What the mode that accepts edits runs beside these.
 EDITING_PROGRAMS: Final = Programs(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "EXACT_ONLY",
     "LOCALES",
     "REDIRECTED",
     "STRUCTURES",
@@ -39,12 +38,3 @@ TEXTS: Final = frozenset(
     "HOME PWD OLDPWD USER LOGNAME SHELL PATH HOSTNAME UID EUID PPID RANDOM SECONDS LINENO TMPDIR"
     " IFS BASH_VERSION BASHPID SHLVL HISTFILE".split()
 )
-
-# Commands that only an exact rule, or one for any command, can allow.
-EXACT_ONLY: Final = (
-    "watch *", "setsid *", "ionice *", "flock *",
-    "find * -exec *", "find * -execdir *", "find * -ok *", "find * -okdir *", "find * -delete*",
-    "find * -fprint*", "find * -fls *",
-    "source *", ". *", "alias", "alias *",
-    "eval", "eval *", "exec *", "trap *", "coproc *", "nocorrect *",
-)  # fmt: skip

@@ -8,6 +8,7 @@ from policy.dialect import Argument, ArgumentKind
 
 __all__ = [
     "ALIASES",
+    "ANY_READ",
     "ARGUMENTS",
     "EDITING",
     "ENTER",
@@ -35,7 +36,14 @@ REDIRECT_IN: Final = "Bash<"
 OPERAND_READ: Final = "Bash:read"
 OPERAND_WRITE: Final = "Bash:write"
 OPERAND_REMOVE: Final = "Bash:remove"
-INNER: Final = frozenset({REDIRECT_OUT, REDIRECT_IN, OPERAND_READ, OPERAND_WRITE, OPERAND_REMOVE})
+
+# What reads by a name that depends on where it runs is one of these, where some rule keeps
+# the tool from every file.
+ANY_READ: Final = "Bash:any"
+
+INNER: Final = frozenset(
+    {REDIRECT_OUT, REDIRECT_IN, OPERAND_READ, OPERAND_WRITE, OPERAND_REMOVE, ANY_READ}
+)
 
 # The tools that a path rule of `Read`, and of `Edit`, governs.
 FILE_TOOLS: Final = {

@@ -215,5 +215,13 @@ DIFFERENCES: Final = (
         "a value that is wrong is skipped",
         "the whole file is, unless an administrator's or an entry of a list of rules",
     ),
+    (
+        "`allow` for `Bash(awk *)`, or a star alone, allows every command that it matches",
+        "`awk -f x`, `hash x`, `script x` and more are asked for unless a rule is just that",
+    ),
+    (
+        "paths are compared without regard to case",
+        "those of rules are; a working folder counts in its own letters only",
+    ),
     ("`disallowed-tools` of a skill take tools away", "the tools stay, and their calls are denied"),
 )

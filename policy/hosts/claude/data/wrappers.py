@@ -29,7 +29,7 @@ GRANTING: Final = Wrappers(
         "nice": _NICE,
         "nohup": Wrapper(),
         "stdbuf": _STDBUF,
-        "command": Wrapper(flags="-p|--", quiet=True),
+        "command": Wrapper(flags="-p|--", quiet=True, idle="-p?[vV]"),
         "builtin": Wrapper(flags="--", quiet=True),
         "noglob": Wrapper(quiet=True),
         "xargs": Wrapper(appends=True),

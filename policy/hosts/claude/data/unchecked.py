@@ -1,0 +1,83 @@
+"""Programs whose arguments Claude Code 2.1.329 does not vouch for, as it was observed.
+
+What stands in such arguments may run, or change what runs after it, so that only a rule
+for exactly that command, or one for any command, allows what they stand in.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["EXACT_ONLY", "GUARDED", "STARTING", "UNCHECKED"]
+
+# What sets one of these, or takes it away, changes how a shell reads what follows.
+GUARDED: Final = (
+    r"PATH|HOME|IFS|PS4|SHELL|LANG|LC_[A-Z]+|LD_[A-Z_]+|DYLD_[A-Z_]+|BASH_ENV|ENV|CDPATH"
+    r"|GLOBIGNORE|E?UID|E?GID|PPID|S?RANDOM|SECONDS|LINENO|OPTIND|HIST(?:FILE|SIZE|CMD)"
+    r"|BASHPID|MAILCHECK|COLUMNS|LINES|status|f?path|cdpath|manpath|DIRSTACK|EPOCHSECONDS"
+    r"|TMOUT|BASH_FUNC_\w*|ZDOTDIR|ERRNO"
+)
+
+# Words that no program is called by, wherever a grammar finds one to be.
+_KEYWORDS: Final = "if then elif else fi while until do done case esac in }"
+
+_EVALUATING: Final = (
+    "alias bind compgen complete compopt coproc enable eval exec hash let mapfile nocorrect"
+    " readarray source trap ."
+)
+_OF_ZSH: Final = (
+    "autoload disable emulate foreach functions getln repeat setopt shopt strftime sysopen"
+    " sysread sysseek syserror syswrite unsetopt vared zcompile zcurses zf_chgrp zf_chmod zf_chown"
+    " zf_ln zf_mkdir zf_mv zf_rm zf_rmdir zformat zftp zgetattr zlistattr zmodload zparseopts zpty"
+    " zregexparse zselect zsocket zstat zstyle zsystem ztcp"
+)
+
+# Programs that start others, of which nothing is known before they run.
+STARTING: Final = (
+    "chrt flock ionice ltrace nsenter sandbox-exec script setsid strace taskset unshare watch"
+)
+
+_FIND: Final = r"-(?:exec|execdir|ok|okdir|delete|fprint[^\0]*|fls)"
+
+
+def _with(word: str) -> str:
+    """Return what arguments match of which one is such a word."""
+    return rf"(?:.*\0)?(?:{word})(?:\0.*)?"
+
+
+# Of a variable: its name, and what is no home folder that a shell puts there.
+_DECLARED: Final = _with(
+    r"IFS\+?=[^\0]*|(?!-[a-zA-Z]+(?:\0|\Z)|[A-Za-z_]\w*(?:\+?=(?!~)|\0|\Z))[^\0]+"
+)
+_CONVERTED: Final = _with("-[a-zA-Z]*[aAEFilnuLRTUZ][a-zA-Z]*")
+
+
+# Program -> what its arguments match, with a NUL between them.
+UNCHECKED: Final = {
+    **dict.fromkeys(f"{_KEYWORDS} {_EVALUATING} {_OF_ZSH}".split(), ".*"),
+    **dict.fromkeys(STARTING.split(), ".+"),
+    "fc": _with("-[es]"),
+    "find": _with(_FIND),
+    "jobs": _with("-x"),
+    "printf": "-v.*",
+    "read": ".+",
+    **dict.fromkeys("declare local readonly typeset".split(), f"{_DECLARED}|{_CONVERTED}"),
+    "export": _DECLARED,
+    **dict.fromkeys("float integer".split(), ".+"),
+    "awk": _with(r"-f[^\0]*"),
+    "env": _with("-[^iuC0][^\0]*"),
+    "unset": _with(rf"{GUARDED}|[^\0]*\[[^\0]*"),
+}
+
+# The same as patterns of commands, as far as the name of a program tells.
+EXACT_ONLY: Final = (
+    *(
+        pattern
+        for name in f"{_EVALUATING} {_OF_ZSH}".split()
+        for pattern in (name, name + " *")
+    ),
+    *(name + " *" for name in STARTING.split()),
+    *(f"find * -{option} *" for option in ("exec", "execdir", "ok", "okdir", "fls")),
+    "find * -delete*",
+    "find * -fprint*",
+)  # fmt: skip

@@ -1,0 +1,101 @@
+"""What Claude Code vouches for in no command, and folders in other letters, as 2.1.329 was seen."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+
+pytest.importorskip("tree_sitter_bash")
+
+
+def decide(tool: str, argument: str, mode: str = "default", **lists: list[str]) -> Effect:
+    settings = json.dumps({"permissions": lists})
+    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    field = "command" if tool == "Bash" else "file_path"
+    return Chain.start("main", project.enforced).decide(tool, {field: argument}).effect
+
+
+UNCHECKED = (
+    *("script x", "strace -p 1", "taskset -p 1", "hash -r x", "let x=1", "mapfile x", "zmodload x"),
+    *("shopt -s extglob", "nohup script x", "'zmodload' x", "e\\val 'rm x'", "timeout 5 eval x"),
+    *("find . -delete", "awk -f x y", "printf -v PATH x", "read x", "unset PATH", "jobs -x x y"),
+    *("export a-b c", "export IFS=1", "export A=~/x", "declare -i x=1", "declare -n x=y"),
+    *("-x a", "nohup -x a", "nice -n", "stdbuf -x a", "timeout aa bb", "time -p make x"),
+    *("sed = a", "make a = b", "do x", "in x", "IFS=, make x", "time HOME=/tmp rm x"),
+)
+
+
+@pytest.mark.parametrize("command", UNCHECKED)
+def test_no_rule_with_a_star_allows_what_the_host_does_not_vouch_for(command):
+    assert decide("Bash", command, allow=["Bash(* *)"]) is Effect.ASK
+    assert decide("Bash", f"make x && {command}", allow=["Bash(* *)"]) is Effect.ASK
+    assert decide("Bash", f"{command} | make x", "dontAsk", allow=["Bash(* *)"]) is Effect.DENY
+
+
+@pytest.mark.parametrize("command", UNCHECKED)
+def test_a_rule_for_exactly_that_command_allows_it_and_nothing_around_it(command):
+    exact = [f"Bash({command})", "Bash(make *)"]
+    assert decide("Bash", command, allow=exact) is Effect.ALLOW
+    assert decide("Bash", f"make x && {command}", allow=exact) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", UNCHECKED)
+def test_a_rule_for_any_command_allows_it(command):
+    assert decide("Bash", command, allow=["Bash"]) is Effect.ALLOW
+    assert decide("Bash", command, "bypassPermissions") is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("nice -n 5", "nohup x", "timeout -k 5 10", "command -v make", "fc -l", "jobs x"),
+        *("export A=1 B", "export -p x", "declare -x A=1", "export A='a-b c.d'", "make a=b"),
+        *("unset X", "unset -f x", "printf x y", "awk x y", "sudo -x"),
+    ],
+)
+def test_what_stands_near_to_it_is_allowed_by_a_rule_with_a_star(command):
+    assert decide("Bash", command, allow=["Bash(* *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cd a b && make x", "pushd src; git status", "pushd src && cd b", "cd src && xargs git x"],
+)
+def test_several_folders_and_repositories_behind_them_are_asked_for(command):
+    assert decide("Bash", command, allow=["Bash(* *)"]) is Effect.ASK
+
+
+def test_a_rule_against_every_read_is_one_against_a_read_behind_a_change_of_folder():
+    for rule in ("Read(*)", "Read"):
+        assert decide("Bash", "cd src && numfmt 1", deny=[rule]) is Effect.ASK
+        assert decide("Bash", "cd src && seq 3", deny=[rule]) is Effect.ALLOW
+        assert decide("Bash", "numfmt 1", deny=[rule]) is Effect.ALLOW
+
+
+def test_a_quote_that_is_not_closed_belongs_to_its_word():
+    assert decide("Bash", "sed -n '1p") is Effect.ASK
+    assert decide("Bash", "cat 'a") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("path", ["/SRV/app/a", "/srv/APP/a", "../App/a"])
+def test_a_working_folder_has_letters_of_its_own(path):
+    absolute = path.replace("../", "/srv/")
+    assert decide("Read", absolute) is Effect.ASK
+    assert decide("Bash", f"cat {path}") is Effect.ASK
+    assert decide("Bash", f"echo x > {path}", "acceptEdits") is Effect.ASK
+    assert decide("Write", absolute, "acceptEdits") is Effect.ASK
+    assert decide("Read", absolute, allow=["Read"]) is Effect.ALLOW
+    assert decide("Read", absolute, "bypassPermissions", deny=["Read(//srv/app/a)"]) is Effect.DENY
+
+
+@pytest.mark.parametrize("path", ["A", "/srv/app/SRC/a", "SRC/A.py"])
+def test_below_a_working_folder_letters_do_not_count(path):
+    assert decide("Bash", f"cat {path}") is Effect.ALLOW
+    assert decide("Bash", f"cat {path}", deny=["Read(a)", "Read(src/**)"]) is Effect.DENY
