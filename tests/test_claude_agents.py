@@ -247,3 +247,49 @@ def test_there_are_forks_since_the_version_that_brought_them() -> None:
     for version, there in (("2.1.231", False), ("2.1.232", True)):
         (project,) = load(files, Options(version=version))
         assert ("fork" in project.agents) is there
+
+
+# --- what holds whatever else is said ---------------------------------------------------
+
+
+def _main(settings: str, options: Options) -> Chain:
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    return Chain.start("main", project.enforced)
+
+
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions", "dontAsk"])
+def test_reads_that_are_kept_inside_are_denied_whatever_asks_for_them(mode: str) -> None:
+    settings = """{"permissions": {
+        "blockReadsOutsideWorkingDirectories": true, "ask": ["Read(//opt/**)", "Read(a)"]}}"""
+    chain = _main(settings, Options(mode=mode, cwd="/srv/app"))
+    assert chain.decide("Read", {"file_path": "/opt/x"}).effect is Effect.DENY
+    asked = Effect.DENY if mode == "dontAsk" else Effect.ASK
+    assert chain.decide("Read", {"file_path": "/srv/app/a"}).effect is asked
+    assert chain.decide("Read", {"file_path": "/srv/app/b"}).effect is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("value", "locked"),
+    [("true", True), ('"no"', True), ("1", True), ("false", False), ("null", False)],
+)
+def test_a_lock_that_is_neither_false_nor_null_is_on(value: str, locked: bool) -> None:
+    managed = Source("<managed>", f'{{"allowManagedPermissionRulesOnly": {value}}}')
+    chain = _main('{"permissions": {"allow": ["Bash(make)"]}}', Options(managed=managed))
+    assert chain.decide(*_MAKE).effect is (Effect.ASK if locked else Effect.ALLOW)
+
+
+@pytest.mark.parametrize(
+    ("mode", "path", "told"),
+    [
+        ("default", "a", "allow"),
+        ("default", ".git/config", "ask"),
+        ("plan", "a", "ask"),
+        ("auto", ".git/config", "judged"),
+        ("bypassPermissions", ".git/config", "allow"),
+    ],
+)
+def test_what_a_hook_allows_opens_neither_what_is_guarded_nor_a_plan(
+    mode: str, path: str, told: str
+) -> None:
+    chain = _main("{}", Options(mode=mode, cwd="/srv/app", hooks=("allow",)))
+    assert _told(chain, "Edit", {"file_path": f"/srv/app/{path}"}) == told

@@ -129,7 +129,12 @@ def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
         RuleSet(tuple(_answered(entries, silent=silent)), Effect.ALLOW, reading)
         for entries in session.reopened
     )
-    return (*_models(session, reading), _whole_set(session, mode), *opened)
+    # Where reads are kept inside, nothing that is asked or allowed speaks of others.
+    shut = (
+        RuleSet(tuple(_answered(_shut(session), silent=silent)), Effect.ALLOW, reading)
+        for _ in range(session.reads_inside)
+    )
+    return (*_models(session, reading), _whole_set(session, mode), *shut, *opened)
 
 
 def _models(session: Session, reading: Dialect) -> Iterator[RuleSet]:
@@ -159,14 +164,13 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     if "deny" in hooks:
         return RuleSet((), Effect.DENY, dialect(session, mode), Reason.RULE)
     entries = [*_denied(session), *_asked(session)]
-    entries += _shut(session)
     default, reason = Effect.ASK, Reason.DEFAULT
     if "ask" in hooks:
         entries.append(_HOOK_ASKS)
     elif "allow" in hooks and mode != "bypassPermissions":
-        # Whether a hook opens what is guarded was not observed: it counts as shut.
+        # It opens neither what is guarded nor what waits for a plan.
         default = Effect.ALLOW
-        entries += _guards(session, mode, Reason.PROTECTED)
+        entries += _held(session, mode)
         entries += _agents(session, mode)
     elif mode == "bypassPermissions":
         default = Effect.ALLOW
@@ -174,14 +178,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
             entries += _guards(session, mode, Reason.PROTECTED)
         entries += _agents(session, mode)
     else:
-        judged = _is_judged(session, mode)
-        guards = Reason.CLASSIFIER if judged else Reason.PROTECTED
-        entries += _guards(session, mode, guards)
-        if is_plan(mode) and session.options.behaves.plan_before_rules:
-            held = Effect.DENY if is_silent(mode) else Effect.ASK
-            entries += (_built_in(tool, held) for tool in _NOT_PLANNED)
-            if not judged:
-                entries.append(_built_in(known.REDIRECT_OUT, Effect.ASK))
+        entries += _held(session, mode)
         entries += _allowed(session, mode)
         reason = _by_default(session, mode)
         entries += _defaults(session, mode)
@@ -232,14 +229,24 @@ _NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
 
 
 def _shut(session: Session) -> Iterator[Entry]:
-    """Yield what keeps reads in working folders, where the settings say so."""
-    if session.reads_inside:
-        for tool in known.READING:
-            for folder in session.folders:
-                yield _built_in(tool, Effect.ALLOW, _below(folder), why="working folder")
-            # What a tool may not read, a command asks for.
-            effect = Effect.DENY if tool in known.FILE_TOOLS["Read"] else Effect.ASK
-            yield _built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
+    """Yield what keeps reads in working folders."""
+    for tool in known.READING:
+        for folder in session.folders:
+            yield _built_in(tool, Effect.ALLOW, _below(folder), why="working folder")
+        # What a tool may not read, a command asks for.
+        effect = Effect.DENY if tool in known.FILE_TOOLS["Read"] else Effect.ASK
+        yield _built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
+
+
+def _held(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what the host guards, and what waits for a plan to be agreed to."""
+    judged = _is_judged(session, mode)
+    yield from _guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
+    if is_plan(mode) and session.options.behaves.plan_before_rules:
+        held = Effect.DENY if is_silent(mode) else Effect.ASK
+        yield from (_built_in(tool, held) for tool in _NOT_PLANNED)
+        if not judged:
+            yield _built_in(known.REDIRECT_OUT, Effect.ASK)
 
 
 def _guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:

@@ -154,9 +154,7 @@ class _Reader:
         settings = Settings(
             self.scope,
             tools=tuple(self._texts(tools, "tools")) if tools is not None else None,
-            managed_only=self.scope == "managed"
-            and managed is not None
-            and not (isinstance(managed, Scalar) and managed.value is False),
+            managed_only=self.scope == "managed" and _is_locked(managed),
         )
         if isinstance(permissions, Mapping):
             settings = self._permissions(permissions, settings)
@@ -327,6 +325,14 @@ class _Reader:
 
     def _warn(self, code: str, message: str, span: Span, help: str = "") -> None:
         self.findings.append(Finding(code, message, Severity.WARNING, span, help=help))
+
+
+def _is_locked(node: Node | None) -> bool:
+    """Return whether the lock is on: whatever is neither false nor null is on."""
+    return not (
+        node is None
+        or (isinstance(node, Scalar) and any(node.value is off for off in (False, None)))
+    )
 
 
 def _shown(node: Node) -> str:
