@@ -18,12 +18,13 @@ from typing import Final
 import attrs
 
 from policy.comparison.overlap import ODD, is_disguise, runners
-from policy.comparison.view import View
+from policy.comparison.view import View, counterparts
 from policy.dialect import Program, Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, freeze
+from policy.row import RowEntry
 from policy.shell.commands import read_command
 
 __all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_odd", "loud"]
@@ -50,7 +51,8 @@ class _Prefix:
     Attributes:
         text: the text.
         transparent: whether rules that allow see through it.
-        behind: for each view, what is left of its lines behind that text, frozen.
+        behind: what is left of the lines that may decide a command behind it, frozen:
+            each combination of lines, and that of none.
 
     """
 
@@ -59,7 +61,7 @@ class _Prefix:
     behind: tuple[tuple[str, ...], ...]
 
 
-_NOTHING: Final = _Prefix("", transparent=False, behind=())
+_NOTHING: Final = _Prefix("", transparent=False, behind=((),))
 
 
 @attrs.frozen
@@ -95,32 +97,71 @@ class Disguises:
         self._shell = shell
         self.exhausted = False
         self._open = [
-            [pattern for pattern in view.patterns if is_disguise(pattern, shell)] for view in views
+            [e for e in view.entries if e.pattern is not None and is_disguise(e.pattern, shell)]
+            for view in views
         ]
+        self._pairs: dict[tuple[int, int], dict[int, int]] = {}
         self._prefixes = list(self._telling_apart())
         self._tried: set[object] = set()
 
     def _telling_apart(self) -> Iterator[_Prefix]:
         seen: set[object] = set()
-        starts = (_start(pattern) for patterns in self._open for pattern in patterns)
+        starts = (_start(pattern) for pattern in self._open_patterns)
         for text in dict.fromkeys((*_usual(self._shell), *(p for s in starts for p in _cuts(s)))):
             way = _way(text, self._shell)
             if way is None:
                 continue
-            left = [[self._behind(p, text) for p in patterns] for patterns in self._open]
+            left = [[self._behind(e, text) for e in entries] for entries in self._open]
             # Two prefixes are alike where the same lines leave the same open behind both.
             key = way, tuple(map(tuple, left))
             if key not in seen:
                 seen.add(key)
-                behind = (dict.fromkeys(r for rests in lines for r in rests) for lines in left)
-                yield _Prefix(text, way.transparent, tuple(map(tuple, behind)))
+                yield _Prefix(text, way.transparent, tuple(dict.fromkeys(self._together(left))))
 
-    def _behind(self, pattern: Pattern, text: str) -> tuple[str, ...]:
-        return _quotients(freeze(pattern, self._fresh), text, self._fresh)
+    def _together(self, left: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[tuple[str, ...]]:
+        """Yield what the lines that decide a text leave open, one line or none of each list.
+
+        What decides in two lists that have the same line in the same order is that line in
+        both, or one that the other has not (`policy.comparison.view.counterparts`).
+        """
+        speaking = [number for number, lists in enumerate(left) if any(lists)]
+        if len(speaking) != 2:
+            choices = [[(), *_singly(left[number])] for number in speaking]
+            for chosen in product(*choices):
+                yield tuple(dict.fromkeys(rest for rests in chosen for rest in rests))
+            return
+        one, other = (left[number] for number in speaking)
+        kept = self._kept(*speaking)
+        yield ()
+        own = [rests for line, rests in enumerate(one) if line not in kept]
+        others = {*kept.values()}
+        new = [rests for line, rests in enumerate(other) if line not in others]
+        for first, second in ((own, other), (new, one)):
+            for (rest,) in _singly(first):
+                yield (rest,)
+                yield from ((rest, more) for (more,) in _singly(second) if more != rest)
+        yield from _singly([one[line] for line in kept])
+
+    def _kept(self, one: int, other: int) -> dict[int, int]:
+        """Return which open lines of one list stand in another one too."""
+        if (one, other) not in self._pairs:
+            self._pairs[one, other] = counterparts(self._open[one], self._open[other])
+        return self._pairs[one, other]
+
+    def _behind(self, entry: RowEntry, text: str) -> tuple[str, ...]:
+        return () if entry.pattern is None else self._left(entry.pattern, text)
+
+    def _left(self, pattern: Pattern, text: str) -> tuple[str, ...]:
+        """Return what a pattern leaves open behind *text*, frozen."""
+        return _quotients(pattern, text, self._fresh)
+
+    @property
+    def _open_patterns(self) -> Iterator[Pattern]:
+        return (e.pattern for entries in self._open for e in entries if e.pattern is not None)
 
     def spelled_out(self) -> Iterator[str]:
         """Yield the commands that lines spell out and that are no one command of plain words."""
-        odd = (p for patterns in self._open for p in patterns if p.exact)
+        odd = (pattern for pattern in self._open_patterns if pattern.exact)
         for number, pattern in enumerate(dict.fromkeys(odd)):
             if number >= _COMBINATIONS:
                 self.exhausted = True
@@ -144,7 +185,7 @@ class Disguises:
             yield from (prefix.text + text for prefix in self._prefixes if prefix.transparent)
         for text in self._hidden(frozen) if hides else (frozen,) if reads else ():
             for prefix in self._prefixes:
-                if any(prefix.behind) or self._is_new(prefix.text, prefix.text + text, text):
+                if len(prefix.behind) > 1 or self._is_new(prefix.text, prefix.text + text, text):
                     yield from self._shared(prefix, text)
             program, blank, rest = text.partition(" ")
             for form in _FORMS:
@@ -153,18 +194,17 @@ class Disguises:
                     yield written
         if is_disguise(pattern, self._shell):
             for prefix in self._prefixes:
-                for rest in self._behind(pattern, prefix.text):
+                for rest in self._left(pattern, prefix.text):
                     yield prefix.text + rest
                     yield from self._known(prefix, rest)
 
     def _shared(self, prefix: _Prefix, frozen: str) -> Iterator[str]:
         """Yield commands behind *prefix* that are *frozen*, for all that lists say of both."""
-        choices = [(self._fresh, *rests) for rests in prefix.behind if rests]
-        for tried, chosen in enumerate(product(*choices)):
+        for tried, chosen in enumerate(prefix.behind):
             if tried >= _COMBINATIONS:
                 self.exhausted = True
                 return
-            yield from self._members(prefix, (frozen, *dict.fromkeys(chosen)))
+            yield from self._members(prefix, (frozen, *chosen))
 
     def _harmless(self, pattern: Pattern) -> Iterator[str]:
         """Yield commands that *pattern* matches and that run where no rule speaks of them."""
@@ -308,8 +348,18 @@ def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
         yield from _calls(f"{before}{name} ", program.subcommands)
 
 
-def _quotients(frozen: str, text: str, fresh: str) -> tuple[str, ...]:
-    """Return what a frozen pattern leaves open behind *text*; nothing where it does not match."""
+def _singly(lines: Iterable[tuple[str, ...]]) -> list[tuple[str]]:
+    """Return all that *lines* leave open, each once and alone."""
+    return [(rest,) for rest in dict.fromkeys(rest for rests in lines for rest in rests)]
+
+
+@lru_cache(maxsize=65_536)  # rules are tried one by one beside the same open lines
+def _quotients(pattern: Pattern, text: str, fresh: str) -> tuple[str, ...]:
+    """Return what a pattern leaves open behind *text*; nothing where it does not match."""
+    frozen = freeze(pattern, fresh)
+    start = frozen.partition(fresh)[0]
+    if not (start.startswith(text) or text.startswith(start)):
+        return ()
     places = {0}
     for letter in text:
         following = set()

@@ -180,7 +180,7 @@ class Pair:
         only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
         if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
             (before,), (after,) = only
-            kept = counterparts(self.views[before], self.views[after])
+            kept = counterparts(self.views[before].entries, self.views[after].entries)
             self._kept = {before: kept, after: {new: old for old, new in kept.items()}}
             for view in (after, before):
                 lines = range(len(self.views[view].entries))

@@ -145,7 +145,7 @@ def _suffix(pattern: Pattern) -> str:
     return last if isinstance(last, str) else ""
 
 
-def counterparts(before: View, after: View) -> dict[int, int]:
+def counterparts(before: Sequence[RowEntry], after: Sequence[RowEntry]) -> dict[int, int]:
     """Return which lines of *before* stand in *after* too, in the same order.
 
     Whatever call is decided differently is decided, on one side or the other,
@@ -153,10 +153,10 @@ def counterparts(before: View, after: View) -> dict[int, int]:
     same order the first that matches is the same.
     """
     places: dict[object, deque[int]] = {}
-    for number, entry in enumerate(after.entries):
+    for number, entry in enumerate(after):
         places.setdefault((entry.pattern, entry.effect), deque()).append(number)
     pairs: list[tuple[int, int]] = []
-    for number, entry in enumerate(before.entries):
+    for number, entry in enumerate(before):
         candidates = places.get((entry.pattern, entry.effect))
         if candidates:
             pairs.append((number, candidates.popleft()))

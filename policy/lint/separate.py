@@ -33,32 +33,60 @@ def separated(table: Table) -> Iterator[Table]:
     if any(is_glob(entry.tool) for part in parts for entry in part.rules.entries):
         yield table
         return
-    groups: list[tuple[set[str], set[_Mark]]] = []
-    for part in parts:
-        for entry in part.rules.entries:
-            tools, marks = {part.rules.dialect.key(entry.tool)}, {(entry.place, entry.rule)}
-            apart = []
-            for group in groups:
-                if tools & group[0] or marks & group[1]:
-                    tools |= group[0]
-                    marks |= group[1]
-                else:
-                    apart.append(group)
-            groups = [*apart, (tools, marks)]
-    if len(groups) < 2:
+    groups = _Groups()
+    numbered = [
+        [groups.number(part.rules.dialect.key(entry.tool), _mark(entry)) for entry in entries]
+        for part in parts
+        for entries in [part.rules.entries]
+    ]
+    said: dict[int, list[list[Entry]]] = {}
+    last: dict[int, tuple[int, int]] = {}
+    for at, part in enumerate(parts):
+        for line, (entry, number) in enumerate(zip(part.rules.entries, numbered[at], strict=True)):
+            group = groups.first(number)
+            said.setdefault(group, [[] for _ in parts])[at].append(entry)
+            last[group] = at, line
+    if len(said) < 2:
         yield table
         return
-    for _, marks in groups:
-        some = tuple(_only(part, marks) for part in parts)
+    for group in sorted(said, key=last.__getitem__):
+        some = tuple(
+            Part(attrs.evolve(part.rules, entries=tuple(entries)), part.links)
+            for part, entries in zip(parts, said[group], strict=True)
+        )
         # `Ceiling.of` would leave out rules that a constant part covers.
         yield Table(Ceiling(frozenset(part.rules for part in some), some))
 
 
-def _only(part: Part, marks: set[_Mark]) -> Part:
-    """Return *part* with no other rules than *marks*."""
-    entries = part.rules.entries
-    kept = tuple(entry for entry in entries if (entry.place, entry.rule) in marks)
-    return Part(attrs.evolve(part.rules, entries=kept), part.links)
+def _mark(entry: Entry) -> _Mark:
+    return entry.place, entry.rule
+
+
+class _Groups:
+    """Tools and rules that belong together: a tool with each rule that names it."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str | _Mark, int] = {}
+        self._above: list[int] = []
+
+    def number(self, tool: str, mark: _Mark) -> int:
+        """Put a tool and a rule together, and return the number of one of them."""
+        one, other = self.first(self._of(tool)), self.first(self._of(mark))
+        self._above[other] = one
+        return one
+
+    def _of(self, name: str | _Mark) -> int:
+        number = self._numbers.setdefault(name, len(self._above))
+        if number == len(self._above):
+            self._above.append(number)
+        return number
+
+    def first(self, number: int) -> int:
+        """Return the number that all have which belong together with *number*."""
+        while self._above[number] != number:
+            self._above[number] = self._above[self._above[number]]
+            number = self._above[number]
+        return number
 
 
 @attrs.define
