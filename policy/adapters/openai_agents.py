@@ -36,8 +36,25 @@ class PolicyAgent(Agent):
 
     guard: Guard = field(kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Guard the handoffs, those of a clone as well."""
+        super().__post_init__()
+        given: list[Any] = vars(self)["handoffs"]
+        self.handoffs = [one if self._decides(one) else _handoff(one, self.guard) for one in given]
+
+    def _decides(self, target: Any) -> bool:
+        return isinstance(target, _GuardedHandoff) and target.guard is self.guard
+
     async def get_all_tools(self, run_context: Any) -> list[Any]:
-        """Return the tools that can be allowed, each deciding its calls."""
+        """Return the tools that can be allowed, each deciding its calls.
+
+        Raises:
+            TypeError: a handoff was added to the list that no guard decides.
+
+        """
+        # The run asks for the tools of every turn, and the list is anybody's to change.
+        if not all(map(self._decides, self.handoffs)):
+            raise TypeError("a handoff was added behind the guard; use `clone(handoffs=...)`")
         tools = await super().get_all_tools(run_context)
         here = [tool.name for tool in tools if isinstance(tool, FunctionTool)]
         there = [tool.name for tool in tools if not isinstance(tool, FunctionTool)]
@@ -60,9 +77,11 @@ def guarded(agent: Any, guard: Guard) -> Any:
     if type(agent) is not Agent:
         msg = f"expected an `Agent`, found `{type(agent).__name__}`"
         raise TypeError(msg)
-    values = {one.name: getattr(agent, one.name) for one in fields(agent) if one.init}
-    values["handoffs"] = [_handoff(one, guard) for one in agent.handoffs]
-    return PolicyAgent(**values, guard=guard)
+    return PolicyAgent(**_values(agent), guard=guard)
+
+
+def _values(made: Any) -> dict[str, Any]:
+    return {one.name: getattr(made, one.name) for one in fields(made) if one.init}
 
 
 def _arguments(text: str) -> Any:
@@ -97,6 +116,13 @@ def _decided(tool: Any, guard: Guard) -> Any:
     return replace(tool, on_invoke_tool=invoke, needs_approval=needs_approval)
 
 
+@dataclass
+class _GuardedHandoff(Handoff):
+    """A handoff that a guard decides."""
+
+    guard: Guard = field(kw_only=True)
+
+
 def _handoff(target: Any, guard: Guard) -> Any:
     """Return a handoff to an agent below the chain of *guard*."""
     original = target if isinstance(target, Handoff) else handoff(target)
@@ -123,4 +149,5 @@ def _handoff(target: Any, guard: Guard) -> Any:
             raise TypeError(msg)
         return guarded(agent, guard.at(found.started))
 
-    return replace(original, on_invoke_handoff=invoke, is_enabled=is_enabled)
+    values = _values(original) | {"on_invoke_handoff": invoke, "is_enabled": is_enabled}
+    return _GuardedHandoff(**values, guard=guard)

@@ -13,7 +13,11 @@ from tests.adapters import Broken, runtime
 pytestmark = runtime("'.[langchain]'", "langchain")
 
 
-def model(*calls: tuple[str, dict[str, Any]], offered: list[list[str]] | None = None) -> Any:
+def model(
+    *calls: tuple[str, dict[str, Any]],
+    offered: list[list[str]] | None = None,
+    at_once: bool = False,
+) -> Any:
     """Return a model that makes *calls* one by one, and then repeats the last result."""
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, ToolMessage
@@ -31,10 +35,13 @@ def model(*calls: tuple[str, dict[str, Any]], offered: list[list[str]] | None = 
 
         def _generate(self, messages: Any, *_: Any, **__: Any) -> Any:
             results = [message for message in messages if isinstance(message, ToolMessage)]
-            if len(results) < len(calls):
-                name, args = calls[len(results)]
-                call = {"name": name, "args": args, "id": f"call{len(results)}"}
-                message = AIMessage(content="", tool_calls=[call])
+            left = calls if at_once and not results else calls[len(results) : len(results) + 1]
+            if left:
+                made = [
+                    {"name": name, "args": args, "id": f"call{number}"}
+                    for number, (name, args) in enumerate(left, len(results))
+                ]
+                message = AIMessage(content="", tool_calls=made)
             else:
                 message = AIMessage(content=results[-1].content if results else "nothing")
             return ChatResult(generations=[ChatGeneration(message=message)])
@@ -130,6 +137,24 @@ def test_a_denied_call_does_not_run_and_the_model_is_told(team: Team, is_async: 
     assert "allowed `Bash(ls *)`" in text
 
 
+@pytest.mark.parametrize("way", ["invoke", "stream", "astream", "batch"])
+def test_calls_of_one_message_are_decided_each(team: Team, way: str) -> None:
+    calls = [("shell", {"command": "ls x"}), ("shell", {"command": "rm x"}), ("erase", {})]
+    agent = team.agent("main", model(*calls, ("look", {}), at_once=True))
+
+    async def astream() -> None:
+        async for _ in agent.astream(say("go"), stream_mode=["messages", "updates"]):
+            pass
+
+    if way == "astream":
+        asyncio.run(astream())
+    elif way == "batch":
+        agent.batch([say("go"), say("go")])
+    else:
+        list(getattr(agent, way)(say("go")))
+    assert sorted(set(team.ran)) == ["look", "ls x"]
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 def test_tools_that_can_never_be_allowed_are_not_offered(team: Team, is_async: bool) -> None:
     offered: list[list[str]] = []
@@ -176,6 +201,23 @@ def test_an_asked_call_interrupts_the_graph_and_runs_when_it_is_approved(
     text = told(agent.invoke(Command(resume=answer), config))
     assert team.ran == ran
     assert text == "sent" if ran else "not approved" in text
+
+
+@pytest.mark.parametrize("approved", ["bob", "eve"])
+def test_of_two_asked_calls_the_one_runs_that_is_approved(team: Team, approved: str) -> None:
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.types import Command
+
+    played = model(("send", {"to": "bob"}), ("send", {"to": "eve"}), at_once=True)
+    agent = team.agent("main", played, checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    answers = {}
+    for one in agent.invoke(say("go"), config)["__interrupt__"]:
+        (action,) = one.value["action_requests"]
+        kind = "approve" if action["args"]["to"] == approved else "reject"
+        answers[one.id] = {"decisions": [{"type": kind}]}
+    agent.invoke(Command(resume=answers), config)
+    assert team.ran == [approved]
 
 
 @pytest.mark.parametrize("is_async", [False, True])

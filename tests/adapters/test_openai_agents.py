@@ -16,7 +16,11 @@ from tests.adapters import Broken, runtime
 pytestmark = runtime("'.[openai-agents]'", "agents")
 
 
-def model(*calls: tuple[str, dict[str, Any]], offered: list[list[str]] | None = None) -> Any:
+def model(
+    *calls: tuple[str, dict[str, Any]],
+    offered: list[list[str]] | None = None,
+    at_once: bool = False,
+) -> Any:
     """Return a model that makes *calls* one by one, and then repeats the last result."""
     from agents import Model, ModelResponse, Usage
     from openai.types.responses import (
@@ -32,25 +36,40 @@ def model(*calls: tuple[str, dict[str, Any]], offered: list[list[str]] | None = 
                 offered.append([tool.name for tool in (*tools, *_named(handoffs))])
             items = [items] if isinstance(items, str) else list(items)
             results = [i["output"] for i in items if isinstance(i, dict) and "output" in i]
-            if len(results) < len(calls):
-                name, arguments = calls[len(results)]
-                output: Any = ResponseFunctionToolCall(
-                    type="function_call",
-                    call_id=f"call{len(results)}",
-                    name=name,
-                    arguments=json.dumps(arguments),
-                )
+            left = calls if at_once and not results else calls[len(results) : len(results) + 1]
+            if left:
+                output: Any = [
+                    ResponseFunctionToolCall(
+                        type="function_call",
+                        call_id=f"call{number}",
+                        name=name,
+                        arguments=json.dumps(arguments),
+                    )
+                    for number, (name, arguments) in enumerate(left, len(results))
+                ]
             else:
                 text = ResponseOutputText(
                     type="output_text", text=str(results[-1:]), annotations=[]
                 )
-                output = ResponseOutputMessage(
-                    id="m", type="message", role="assistant", status="completed", content=[text]
-                )
-            return ModelResponse(output=[output], usage=Usage(), response_id=None)
+                output = [
+                    ResponseOutputMessage(
+                        id="m", type="message", role="assistant", status="completed", content=[text]
+                    )
+                ]
+            return ModelResponse(output=output, usage=Usage(), response_id=None)
 
-        def stream_response(self, *_: Any, **__: Any) -> Any:
-            raise NotImplementedError
+        async def stream_response(self, *given: Any, **_: Any) -> Any:
+            from openai.types.responses import Response, ResponseCompletedEvent
+
+            _, items, _, tools, _, handoffs, *_ = given
+            made = await self.get_response(input=items, tools=tools, handoffs=handoffs)
+            response = Response(
+                id="r", created_at=0, model="m", object="response", output=made.output,
+                tool_choice="auto", tools=[], parallel_tool_calls=True,
+            )  # fmt: skip
+            yield ResponseCompletedEvent(
+                type="response.completed", response=response, sequence_number=0
+            )
 
     return Played()
 
@@ -154,6 +173,21 @@ def test_a_tool_that_is_run_past_the_run_decides_all_the_same(
 
     assert told in asyncio.run(invoke())
     assert not team.ran
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_calls_of_one_message_are_decided_each(team: Team, streamed: bool) -> None:
+    from agents import Runner
+
+    calls = [("shell", {"command": "ls x"}), ("shell", {"command": "rm x"}), ("look", {})]
+    agent = team.agent("main", model(*calls, at_once=True))
+
+    async def stream() -> None:
+        async for _ in Runner.run_streamed(agent, "go").stream_events():
+            pass
+
+    asyncio.run(stream() if streamed else arun(agent))
+    assert sorted(team.ran) == ["look", "ls x"]
 
 
 def test_tools_that_can_never_be_allowed_are_not_offered(team: Team) -> None:
@@ -279,6 +313,22 @@ def test_a_handoff_narrows_the_chain_also_on_the_way_back(handing: Team) -> None
     assert result.last_agent.guard.chain.names == ("main", "explore", "main")
     # To be asked for is not to be had on the way to another agent.
     assert offered[0] == ["shell", "transfer_to_explore"]
+
+
+def test_a_handoff_that_is_added_later_is_decided_or_refused(handing: Team) -> None:
+    from policy.adapters.openai_agents import guarded
+
+    command = {"command": "rm x"}
+    calls = [("transfer_to_explore", {}), ("shell", command)]
+    played = model(*calls)
+    explore = handing.plain("explore", played)
+    main = guarded(handing.plain("main", played), handing.guard)
+    result = run(main.clone(handoffs=[explore]))
+    assert result.last_agent.guard.chain.names == ("main", "explore")
+    assert handing.ran == []
+    main.handoffs.append(explore)
+    with pytest.raises(TypeError, match="behind the guard"):
+        run(main)
 
 
 def test_a_handoff_that_is_denied_does_not_lead_anywhere(team: Team) -> None:

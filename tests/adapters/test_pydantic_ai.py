@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,57 @@ def test_a_denied_call_does_not_run_and_the_model_is_told(team: Team) -> None:
     assert team.ran == ["ls x"]
     assert "rule `Bash(rm *)` of `main`" in text
     assert "allowed `Bash(ls *)`" in text
+
+
+@pytest.mark.parametrize("way", ["run", "stream"])
+def test_calls_of_one_message_are_decided_each(team: Team, way: str) -> None:
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+    from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+    calls = [("shell", {"command": "ls x"}), ("shell", {"command": "rm x"}), ("look", {})]
+
+    def is_first(messages: Any) -> bool:
+        return not any(isinstance(p, ToolReturnPart) for m in messages for p in m.parts)
+
+    def play(messages: Any, _: Any) -> Any:
+        if is_first(messages):
+            return ModelResponse(parts=[ToolCallPart(*call) for call in calls])
+        return ModelResponse(parts=[TextPart("done")])
+
+    async def stream(messages: Any, _: Any) -> Any:
+        if is_first(messages):
+            yield {
+                number: DeltaToolCall(name, json.dumps(given), tool_call_id=f"call{number}")
+                for number, (name, given) in enumerate(calls)
+            }
+        else:
+            yield "done"
+
+    agent = team.agent("main", FunctionModel(play, stream_function=stream))
+
+    async def streamed() -> None:
+        async with agent.run_stream("go") as result:
+            await result.get_output()
+
+    asyncio.run(streamed() if way == "stream" else agent.run("go"))
+    assert sorted(team.ran) == ["look", "ls x"]
+
+
+def test_tools_that_are_added_later_are_decided(team: Team) -> None:
+    from pydantic_ai import Tool
+    from pydantic_ai.toolsets import FunctionToolset
+
+    def drop() -> str:
+        team.ran.append("drop")
+        return "dropped"
+
+    offered: list[list[str]] = []
+    agent = team.agent("main", model(("look", {}), offered=offered))
+    run(agent, "go", toolsets=[FunctionToolset([drop])])
+    with agent.override(tools=[Tool(drop), Tool(drop, name="look")]):
+        run(agent, "go")
+    assert {"drop"} & {name for names in offered for name in names} == set()
+    assert team.ran == ["look", "drop"]  # which the program itself calls `look`
 
 
 def test_arguments_are_decided_as_they_were_given(tmp_path: Path) -> None:
