@@ -530,6 +530,17 @@ def test_a_tool_of_a_server_is_granted_without_those_whose_names_begin_with_its_
     assert [chain.decide(name, {}).effect for name in names] == [ALLOW, DENY, DENY, DENY]
 
 
+def test_a_name_that_stands_for_a_server_is_made_to_say_less_where_a_tool_of_it_gets_more() -> None:
+    files = {
+        "a3s.session.yaml": (
+            'version: "9.0"\npermissions:\n  allow: ["*"]\n  ask: ["mcp__a"]\n'
+            "  default_decision: deny\n"
+        ),
+        ".a3s/agents/one.yaml": "name: one\ndescription: x\n",
+    }
+    check_files(files, "a3s", "claude-code")
+
+
 def test_projects_below_folders_go_to_these_folders() -> None:
     rules = json.dumps({"permissions": {"deny": ["Edit"]}})
     tree = Memory({".claude/settings.json": rules, "sub/dir/.claude/settings.json": rules})

@@ -29,7 +29,8 @@ def weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Por
         common: how calls are read in common words.
 
     """
-    agents = {agent.name: agent for agent in portable.agents}
+    written = {agent.name: agent for agent in portable.agents}
+    agents = dict(written)
     for loss in losses:
         effect = loss.before.effect
         for name in dict.fromkeys(chain[-1] for chain in (loss.chain, *loss.also)):
@@ -43,16 +44,32 @@ def weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Por
                 said = _less(agent.tools[loss.tool], texts, effect)
                 tools = {**agent.tools, loss.tool: said}
                 agents[name] = attrs.evolve(agent, tools=tools)
+            elif _others(written[name], effect) != written[name]:
+                agents[name] = _others(agent, effect)
             else:
-                globs = {glob: one & effect for glob, one in agent.globs.items()}
-                otherwise = agent.otherwise & effect
-                agents[name] = attrs.evolve(agent, globs=globs, otherwise=otherwise)
+                agents[name] = _beginning(agent, loss.tool, effect)
     return attrs.evolve(portable, agents=tuple(agents.values()))
 
 
 def _starting(agent: Agent, name: str, effect: Effect) -> Agent:
     starts = {one: e & effect if one == name else e for one, e in agent.starts.items()}
     return attrs.evolve(agent, starts=starts)
+
+
+def _others(agent: Agent, effect: Effect) -> Agent:
+    """Return *agent* with no more than *effect* for tools that it does not name."""
+    globs = {glob: one & effect for glob, one in agent.globs.items()}
+    return attrs.evolve(agent, globs=globs, otherwise=agent.otherwise & effect)
+
+
+def _beginning(agent: Agent, tool: str, effect: Effect) -> Agent:
+    """Return *agent* with no more than *effect* for tools whose names *tool* begins with.
+
+    To some hosts the name of a server, or of a tool of it, stands for all such names.
+    """
+    begun = {name: said for name, said in agent.tools.items() if tool.startswith(name)}
+    less = {name: _less(said, (), effect) for name, said in begun.items()}
+    return attrs.evolve(agent, tools={**agent.tools, **less})
 
 
 def _texts(tool: str, call: Mapping[str, object], common: Dialect) -> list[str]:
