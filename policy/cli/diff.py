@@ -212,8 +212,7 @@ def _effects(diff: Diff, old: Workspace, new: Workspace) -> dict[str, str]:
     }
     changed = {change.project for change in diff.changes}
     for change in diff.changes:
-        if change.what != "rule":
-            named |= _defining(change, projects)
+        named |= _defining(change, projects)
     restless = {
         file.path for project in projects if project.title in changed for file in project.files
     }
@@ -230,8 +229,10 @@ def _effects(diff: Diff, old: Workspace, new: Workspace) -> dict[str, str]:
 
 
 def _defining(change: Change, projects: tuple[Project, ...]) -> set[str]:
-    """Return the files that define the agent that comes or goes."""
-    entries = (p.agents.get(change.chain[-1]) for p in projects if p.title == change.project)
+    """Return the files that define the agents whose calls are decided differently."""
+    names = {chain[-1] for chain in (change.chain, *change.also)}
+    agents = [p.agents for p in projects if p.title == change.project]
+    entries = (each.get(name) for each in agents for name in names)
     return {entry.place.file for entry in entries if entry is not None and entry.place is not None}
 
 

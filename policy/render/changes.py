@@ -54,9 +54,9 @@ NO_EFFECT = "rules that changed without effect"
 FILES = {
     "unread": "changed and not read: what these files grant is not known",
     "error": "changed and in error: their change may not be understood",
-    "unknown": "changed, and not named by any rule above",
+    "unknown": "changed, and no rule or agent of theirs is named above",
     "none": "changed without effect: no call is decided differently",
-    "decisions": "changed, and named by the rules above",
+    "decisions": "changed, and told of above",
 }
 
 

@@ -100,12 +100,12 @@ def rule_text(because: Because) -> str:
     return f"{because.effect} {rule}" if rule else str(because.effect)
 
 
-def quoted(names: Sequence[str], most: int = 6) -> str:
-    """Return names in backticks, e.g. ```a`, `b` and `c```."""
+def quoted(names: Sequence[str], most: int = 6, *, last: str = "and") -> str:
+    """Return names in backticks, e.g. ```a`, `b` and `c```; *last* stands before the last."""
     shown = [f"`{visible(name)}`" for name in names[:most]]
     if len(names) > most:
-        return ", ".join(shown) + f" and {len(names) - most} more"
-    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+        return ", ".join(shown) + f" {last} {len(names) - most} more"
+    return f" {last} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
 
 
 def listed(names: Sequence[str], most: int | None) -> list[str]:
@@ -130,7 +130,7 @@ def verb(effect: Effect) -> str:
     return _VERBS[effect]
 
 
-# Why, by reason, where no rule is named. `{who}` is the links that decide.
+# Why, by reason, where no rule is named. `{who}` is the links that decide, `{any}` one of them.
 _WHY: dict[Reason, dict[Effect | None, str]] = {
     Reason.RULE: {
         Effect.ALLOW: "a rule of {who} allows it",
@@ -138,17 +138,17 @@ _WHY: dict[Reason, dict[Effect | None, str]] = {
         Effect.DENY: "a rule of {who} denies it",
     },
     Reason.DEFAULT: {
-        Effect.ALLOW: "no rule of {who} speaks of it, so it is allowed",
-        Effect.ASK: "no rule of {who} speaks of it, so it is asked for",
-        Effect.DENY: "nothing in {who} grants it",
+        Effect.ALLOW: "no rule of {any} speaks of it, so it is allowed",
+        Effect.ASK: "no rule of {any} speaks of it, so it is asked for",
+        Effect.DENY: "nothing in {any} grants it",
     },
     Reason.UNRESTRICTED: {None: "no policy speaks of it"},
     Reason.UNAVAILABLE: {None: "{who} does not have this tool"},
     Reason.MALFORMED: {
-        None: "its arguments cannot be read, so no rule of {who} can be trusted to speak of it"
+        None: "its arguments cannot be read, so no rule of {any} can be trusted to speak of it"
     },
-    Reason.TOO_LONG: {None: "an argument is longer than any rule of {who} is asked about"},
-    Reason.PROTECTED: {None: "the host guards this against every rule of {who} that allows"},
+    Reason.TOO_LONG: {None: "an argument is longer than any rule of {any} is asked about"},
+    Reason.PROTECTED: {None: "the host guards this against every rule of {any} that allows"},
     Reason.CLASSIFIER: {None: "a model of the host decides, which nothing here foresees"},
     Reason.NO_TOOLS: {None: "{who} would have no tool, so the host does not start it"},
     Reason.UNANALYSABLE: {
@@ -160,9 +160,9 @@ _WHY: dict[Reason, dict[Effect | None, str]] = {
 def explained(decision: Decision, agent: str = "") -> str:
     """Return why a call got its effect, in a clause; *agent* made the call."""
     whose = decision.links or ((agent,) if agent else ())
-    who = quoted(whose) if whose else "the policy"
-    if decision.reason is Reason.UNAVAILABLE and len(whose) > 1:
-        who = quoted(whose[:1])
+    if decision.reason is Reason.UNAVAILABLE:
+        whose = whose[:1]
+    who, any_ = (quoted(whose, last=last) if whose else "the policy" for last in ("and", "or"))
     sentences = _WHY.get(decision.reason, {})
     text = sentences.get(decision.effect) or sentences.get(None) or decision.reason.value
-    return text.format(who=who)
+    return text.format(who=who, any=any_)

@@ -9,6 +9,7 @@ from policy.decision import Decision
 from policy.reach.audit import AgentAudit, Position
 from policy.render.gaps import GapGroup
 from policy.render.html.text import anchor, code, prose, text
+from policy.render.html.text import place as written
 from policy.render.most import Most, mosts
 from policy.render.privileges import LABELS, Summary, side_by_side, summarise
 from policy.render.words import call_text, chain_text, count, explained
@@ -136,6 +137,8 @@ def _names(names: tuple[str, ...]) -> str:
 
 def differences(groups: Iterable[GapGroup], project: str) -> str:
     """Return calls on which the two readings differ, as rows of a table."""
+    groups = list(groups)
+    enforced = any(row.enforced is not None for group in groups for row in group.rows)
     lines = []
     for group in groups:
         links = [f'<a href="#{anchor(project, name)}">{text(name)}</a>' for name in group.agents]
@@ -143,19 +146,18 @@ def differences(groups: Iterable[GapGroup], project: str) -> str:
         if len(links) > _MOST_NAMES:
             who += f" and {len(links) - _MOST_NAMES:,} more"
         for row in group.rows:
-            cells = (
+            cells = [
                 who,
                 code(chain_text(group.chain)),
                 " ".join(code(call_text(gap.tool, gap.call)) for gap in row.gaps),
                 f"{_effect(row.before.value)} → {_effect(row.after.value)}",
                 _said(group.declared),
-                "" if row.enforced is None else _said(row.enforced),
-            )
+            ]
+            if enforced:
+                cells.append("" if row.enforced is None else _said(row.enforced))
             lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    heads = "".join(
-        f"<th>{head}</th>"
-        for head in ("agents", "by chain", "calls", "declared → real", "declared", "real")
-    )
+    titles = ("agents", "by chain", "calls", "declared → enforced", "declared", "enforced")
+    heads = "".join(f"<th>{title}</th>" for title in titles[: 6 if enforced else 5])
     return (
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
@@ -172,4 +174,4 @@ def _effect(effect: str) -> str:
 
 
 def _at(place: str) -> str:
-    return f' <span class="place">{text(place)}</span>' if place else ""
+    return f' <span class="place">{written(place)}</span>' if place else ""

@@ -26,6 +26,7 @@ h1 { font-size: 1.6rem; margin: .5rem 0; } h2 { font-size: 1.25rem; margin: 2.2r
   border-bottom: 1px solid var(--line); padding-bottom: .3rem; } h3 { margin: 1.4rem 0 .4rem; }
 a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
 code, pre, .place { font: 13px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
+td.place, td.code > code { overflow-wrap: normal; }
 .dim, .place { color: var(--dim); } nav { display: flex; gap: 1rem; flex-wrap: wrap; }
 .tiles { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0; }
 .tiles > * { border: 1px solid var(--line); border-radius: 8px; padding: .4rem .9rem;

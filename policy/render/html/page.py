@@ -30,7 +30,8 @@ def audit_html(audit: Audit) -> str:
     ]
     if audit.findings:
         body += ['<h2 id="findings">Findings</h2>', finding_rows(audit.findings)]
-    body += [part for project in audit.projects for part in _project(project)]
+    named: set[str] = set()
+    body += [part for project in audit.projects for part in _project(project, named)]
     if any(finding.span for finding in audit.findings):
         body += ['<h2 id="files">Where the findings are</h2>', file_blocks(audit.findings)]
     if audit.unread:
@@ -56,14 +57,14 @@ def _tiles(audit: Audit) -> str:
         return sum(gap_count(gaps(project.agents)) for project in audit.projects)
 
     tiles = [
-        (len(audit.projects), "projects", "", ""),
-        (len(agents), "agents", "", ""),
-        (told(escalations), "escalations", "#escalations", "bad"),
-        (told(dead_letters), "dead letters", "#dead-letters", ""),
-        (severities["error"], "errors", "#findings", "bad"),
-        (severities["warning"], "warnings", "#findings", ""),
-        (severities["note"], "notes", "#findings", ""),
-        (len(audit.unread), "files not read", "#unread", "bad"),
+        (len(audit.projects), "project", "", ""),
+        (len(agents), "agent", "", ""),
+        (told(escalations), "escalation", "#escalations", "bad"),
+        (told(dead_letters), "dead letter", "#dead-letters", ""),
+        (severities["error"], "error", "#findings", "bad"),
+        (severities["warning"], "warning", "#findings", ""),
+        (severities["note"], "note", "#findings", ""),
+        (len(audit.unread), "unread file", "#unread", "bad"),
     ]
     shown = "".join(_tile(*tile) for tile in tiles)
     exact = all(project.exact for project in audit.projects)
@@ -72,13 +73,14 @@ def _tiles(audit: Audit) -> str:
 
 
 def _tile(number: int, label: str, link: str, kind: str) -> str:
-    inner = f"<b>{number:,}</b>{label}"
+    inner = f"<b>{number:,}</b>{label}{'' if number == 1 else 's'}"
     if not number or not link:
         return f"<span>{inner}</span>"
     return f'<a href="{link}" class="{kind}">{inner}</a>'
 
 
-def _project(audited: ProjectAudit) -> list[str]:
+def _project(audited: ProjectAudit, named: set[str]) -> list[str]:
+    """Return what a project comes to; *named* are the sections that the page has by now."""
     project = audited.project
     parts = [
         f'<h2>{code(project.title)} <span class="dim">{text(project.profile)}</span></h2>',
@@ -104,7 +106,10 @@ def _project(audited: ProjectAudit) -> list[str]:
         ),
     ):
         if told:
-            head = f'<h3 id="{name}">{title} <span class="dim">{said}</span></h3>'
+            # What the counts lead to is the first of its kind.
+            mark = "" if name in named else f' id="{name}"'
+            named.add(name)
+            head = f'<h3{mark}>{title} <span class="dim">{said}</span></h3>'
             parts += [head, differences(told, project.title)]
     return [*parts, "<h3>Agents</h3>", agent_blocks(audited.agents, project.title)]
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from policy.credentials import masked
-from policy.finding import Finding
+from policy.finding import Finding, Severity
 from policy.render.html.text import anchor, code, prose, text
+from policy.render.html.text import place as written
 from policy.source import Source
 
 __all__ = ["file_blocks", "finding_rows"]
@@ -15,23 +16,26 @@ __all__ = ["file_blocks", "finding_rows"]
 # Lines shown before and after one that a finding is about.
 _AROUND: Final = 3
 _LONGEST: Final = 400  # characters of a line
+_RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 def finding_rows(findings: Iterable[Finding]) -> str:
-    """Return the findings as a table, each with a link to its place."""
+    """Return the findings as a table, the worst first, each with a link to its place."""
     rows = []
-    for finding in findings:
+    for finding in sorted(findings, key=lambda one: _RANKS[one.severity]):
         place = finding.place
         if finding.span is not None:
-            at = f'<a href="#{_line(place.file, place.line)}">{text(str(place))}</a>'
+            at = f'<a href="#{_line(place.file, place.line)}">{written(str(place))}</a>'
         else:
-            at = text(finding.file)
+            at = written(finding.file)
         severity = finding.severity.value
         help_ = f'<br><span class="dim">{prose(finding.help)}</span>' if finding.help else ""
-        rows.append(
-            f'<tr><td class="{severity}">{severity}</td><td class="place">{at}</td>'
-            f"<td>{prose(finding.message)}{help_}</td><td>{code(finding.code)}</td></tr>"
-        )
+        cells = [
+            f'<td class="{severity}">{severity}</td><td class="place">{at}</td>',
+            f"<td>{prose(finding.message)}{help_}</td>",
+            f'<td class="code">{code(finding.code)}</td>',
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
     heads = "<th>severity</th><th>place</th><th>finding</th><th>code</th>"
     return (
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'

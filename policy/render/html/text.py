@@ -8,12 +8,18 @@ import html
 from policy.credentials import masked
 from policy.source import visible
 
-__all__ = ["anchor", "code", "prose", "text"]
+__all__ = ["anchor", "code", "place", "prose", "text"]
 
 
 def text(value: str) -> str:
     """Return *value* as text, for an element or an attribute in double quotes."""
     return html.escape(visible(masked(value)), quote=True)
+
+
+def place(value: str) -> str:
+    """Return a place as text that breaks behind a folder or before a line, if it must."""
+    shown = text(value)
+    return shown.replace("/", "/<wbr>").replace(":", "<wbr>:", 1)
 
 
 def code(value: str) -> str:
