@@ -266,6 +266,7 @@ class Shell:
         cwd: the folder a change to which is none; "" is not known.
         scripted: programs that a rule which denies makes doubtful in ``bash -c SCRIPT``.
         texts: variables that it takes within quoted text, though not what they hold.
+        odd: programs with arguments that are not vouched for, and wrappers.
         guarded: what the name of a variable matches whose value decides what follows.
     """
 
@@ -291,6 +292,7 @@ class Shell:
     cwd: str = ""
     scripted: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
+    odd: frozenset[str] = frozenset()
     guarded: str = ""
 
     @property

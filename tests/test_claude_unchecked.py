@@ -99,3 +99,37 @@ def test_a_working_folder_has_letters_of_its_own(path):
 def test_below_a_working_folder_letters_do_not_count(path):
     assert decide("Bash", f"cat {path}") is Effect.ALLOW
     assert decide("Bash", f"cat {path}", deny=["Read(a)", "Read(src/**)"]) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("test a -nt b", "test 1 -eq 2", "test -nt b", "tput setaf -- a", "tput xx", "ps - 1"),
+        *(
+            "ifconfig eth0.1",
+            "ifconfig a:b",
+            "ls |&",
+            "[[ -f a ]]",
+            "while ls; do [[ -f a ]]; done",
+        ),
+    ],
+)
+def test_near_to_what_is_asked_for_stands_what_runs(command):
+    assert decide("Bash", command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("test a -nt", "test a -eq 2", "tput reset", "tput mc5p", "tput smcup", "ifconfig 0"),
+        *("[[ -f a ]] > out", "while ls; do [ -f a ] > out; done", "[[a ]]", "|&"),
+    ],
+)
+def test_near_to_what_runs_stands_what_is_asked_for(command):
+    assert decide("Bash", command, "acceptEdits") is Effect.ASK
+
+
+def test_behind_an_escaped_blank_a_comment_is_none_to_rules_that_deny():
+    for command in ("touch a \\ # (rm x)", "touch a \\ # case x in a) ls;; *) rm x;; esac"):
+        assert decide("Bash", command, allow=["Bash"], deny=["Bash(rm *)"]) is Effect.DENY
+    assert decide("Bash", "touch a # (rm x)", allow=["Bash"], deny=["Bash(rm *)"]) is Effect.ALLOW

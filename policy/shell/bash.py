@@ -78,8 +78,9 @@ def read_script(text: str, shell: Shell) -> Script | None:
 
 def _mended(source: bytes) -> Iterator[bytes]:
     """Yield what the host takes an unfinished command for. A shell runs nothing of it."""
-    if source.rstrip().endswith(b"|") and source.strip() != b"|":
-        yield source.rstrip().removesuffix(b"|")
+    for operator in (b"|&", b"|"):
+        if source.rstrip().endswith(operator) and source.strip() != operator:
+            yield source.rstrip().removesuffix(operator)
     if b"'" in source:
         yield source + b"'"
 
@@ -189,6 +190,8 @@ class _Reader(WordReader):
         for child in node.children:
             walk(child, depth + 1)
         raw = [word.raw for word in words]
+        if raw[0] in ("[", "[["):  # `[[a` is a program to a shell
+            self.script.opaque |= not self.text_of(node)[len(raw[0]) :][:1].isspace()
         self.script.opaque |= raw[0] == "[" and not {"-a", "-o"}.isdisjoint(raw)
         self.script.opaque |= raw[0] == "[[" and any(word.glob for word in words[1:])
         self.script.opaque |= raw[0] in ("[", "[[") and not _is_counted(words)

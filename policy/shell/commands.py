@@ -85,6 +85,9 @@ def read_command(text: str, shell: Shell) -> Command:
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
     if shell.control:
         script.unread |= doubts.has_control(text)
+        if "#" in text and doubts.is_doubtful(text):
+            # What looks like a comment may be none to whoever cannot read the rest.
+            script.commands += Scanner(text.replace("#", " ")).run().commands
         script.opaque |= script.unread or 0 < shell.longest < len(text) or doubts.is_doubtful(text)
         script.opaque |= script.swallowed or (
             "\n" in text and any(map(doubts.hides, script.commands))
@@ -152,6 +155,7 @@ class _Reading:
         # Looked for once: a long command has as many parts as would look for them.
         self._fed = "<<<" in text
         self._spaced = "  " in text
+        self._equals = " =" in text
         self._many = len(script.commands) > _LOOKED_UP
 
     def run(self) -> None:
@@ -207,7 +211,10 @@ class _Reading:
             name = granted[0]
             grantable &= number not in self.script.led and not name.plain.startswith("-")
             grantable &= name.literal and "$" not in name.raw
-            self._unchecked |= doubts.is_unchecked(words, shell)
+            if program is not words or program[0].plain in shell.odd or name.plain[:1] == "-":
+                self._unchecked |= doubts.is_unchecked(words, shell)
+            if self._equals:
+                self._unchecked |= doubts.has_half_assignment(words)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or _is_quoted(granted[0]):
             grantable = False  # no program, or a quoted or escaped one
         inexact = shell.control and self._is_inexact(words, granted)

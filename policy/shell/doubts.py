@@ -14,7 +14,15 @@ from policy.shell.words import Word
 if TYPE_CHECKING:
     from policy.dialect import Shell
 
-__all__ = ["ODD_BLANKS", "has_control", "hides", "is_doubtful", "is_evaluated", "is_unchecked"]
+__all__ = [
+    "ODD_BLANKS",
+    "has_control",
+    "has_half_assignment",
+    "hides",
+    "is_doubtful",
+    "is_evaluated",
+    "is_unchecked",
+]
 
 # What looks like a blank and is none to a shell.
 ODD_BLANKS = frozenset(
@@ -75,8 +83,6 @@ def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     every host that looks into commands: an option is no program, and a wrapper with one
     that it does not have runs nobody knows what.
     """
-    if any(word.raw == "=" for word in words) and words[0].plain not in ("[", "[["):
-        return True  # the grammar of the host takes it for half an assignment
     return any(
         is_fragment(stage, shell)
         or _has_unchecked_arguments(stage, shell)
@@ -96,6 +102,11 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
         return False
     arguments = "\0".join([word.plain for word in words[1:]])
     return _expression(program.unchecked).fullmatch(arguments) is not None
+
+
+def has_half_assignment(words: Sequence[Word]) -> bool:
+    """Whether a word is a lone ``=``, which a grammar may take for half an assignment."""
+    return any(word.raw == "=" for word in words) and words[0].plain not in ("[", "[[")
 
 
 def _guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:

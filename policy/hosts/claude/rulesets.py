@@ -22,7 +22,7 @@ from policy.hosts.claude.data.agents import MODELS
 from policy.hosts.claude.data.guarded import GUARDED
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
-from policy.hosts.claude.data.unchecked import EXACT_ONLY
+from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED
 from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.data.web import PREAPPROVED
@@ -60,6 +60,7 @@ _SHELL: Final = Shell(
     redirected=commands.REDIRECTED,
     texts=commands.TEXTS,
     scripted=frozenset({"rm", "rmdir"}),
+    odd=frozenset(UNCHECKED) | frozenset(GRANTING),
     guarded=GUARDED_VARIABLES,
 )
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)

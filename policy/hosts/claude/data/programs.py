@@ -108,6 +108,10 @@ _PS_NAMES: Final = "help deselect forest headers no-headers info version"
 _PRINTED: Final = r" ?(\d+(,\d+)?)?p(;(\d+(,\d+)?)?p)* ?"
 _TEXT: Final = r"[^/;!#{}$`\n\x7f-\U0010ffff]*"
 _REPLACED: Final = rf" ?s/{_TEXT}/{_TEXT}/[gpiIm0-9]* ?"
+# What a terminal does that is told to start anew, to print, or to be programmed.
+_SET_UP: Final = (
+    "clear|flash|if|init|iprog|is[123]|mc(0|4|5[ip]?)|pf(key|loc|xl?)|reset|rf|rmcup|rs[123]|smcup"
+)
 _VERSION: Final = Program(flags="--version", needs="--version", most=0)
 
 _SED: Final = options(
@@ -163,8 +167,15 @@ _KNOWN: Final = {
     "which": options("apsvwV", globs=False, operands="(?!-$).*"),
     "test": options(
         values="b c d e f g h k n p r s u w x z G L N O S",
-        counts="t", globs=False, ends=False,
+        counts="t", pairs="-(nt|ot|ef) [^-].*", globs=False, ends=False,
         operands="(?!=$).*",
+        # Words that are no numbers are worked out by the shell.
+        forms=(
+            Program(
+                flags="-(eq|ne|lt|le|gt|ge)", globs=False, ends=False, most=2,
+                operands="[+-]?[0-9]+",
+            ),
+        ),
     ),
     "help": options("d", globs=False, operands=_NAME, direct=True),
     "lsof": options(
@@ -188,8 +199,7 @@ _KNOWN: Final = {
     "netstat": options("agilmnrsvL", values="f I", globs=False),
     "tput": options(
         "xV", values="T", globs=False,
-        operands="cols|lines|colors|longname|set[af][fb]|bold|sgr0|op|rev|cup|hpa|el|ed|civis|cnorm"
-        "|bel|[0-9]+",
+        operands=rf"(?!({_SET_UP})$).*",
     ),
     "man": options(
         "adhwfk", "whatis apropos all", values="s S", joined=False, leading=True, globs=False,
@@ -208,7 +218,7 @@ _KNOWN: Final = {
         _PS_LETTERS, _PS_NAMES,
         pairs="-[gnpqstuCGU] [^e-][^e]*|--(pid|quick-pid|sid|tty|user|sort|width) [^e-][^e]*",
         also="--(pid|quick-pid|sid|tty|user|sort)=[^e-][^e]*|--width=[0-9]+",
-        globs=False, operands="[^~e-][^e]*",
+        globs=False, operands="-|[^~e-][^e]*",
         forms=(options(_PS_LETTERS + "e", _PS_NAMES, most=0),),
     ),
     "date": options(
@@ -221,7 +231,7 @@ _KNOWN: Final = {
         most=0, direct=True,
     ),
     "history": Program(flags="", most=1, operands=r"\d+", direct=True),
-    "ifconfig": Program(flags="", most=1, globs=False, operands="[a-zA-Z][a-zA-Z0-9]*"),
+    "ifconfig": Program(flags="", most=1, globs=False, operands="[a-zA-Z][a-zA-Z0-9._:/ -]*"),
     "ip": Program(harmless=False, subcommands={"addr": _ALONE}),
     "sed": _SED,
     "xargs": options("rtx0", counts="n L s P", pairs=r"-d .|-I \{\}", runs=True),

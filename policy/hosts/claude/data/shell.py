@@ -29,7 +29,7 @@ STRUCTURES: Final = frozenset(
     " heredoc_redirect command_substitution".split()
 )
 REDIRECTED: Final = frozenset(
-    "command list pipeline negated_command test_command variable_assignment redirected_statement"
+    "command list pipeline negated_command variable_assignment redirected_statement"
     " declaration_command".split()
 )
 
