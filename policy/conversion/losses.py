@@ -218,7 +218,8 @@ class _Walk:
     def losses(self) -> Iterator[Loss]:
         """Yield each difference once, with the chains that it is of."""
         for members in self._found.values():
-            members.sort(key=lambda member: (len(member[0]), member[0]))
+            # A call that says nothing shows little, where another is at hand.
+            members.sort(key=lambda m: (len(m[0]), m[0], not any(m[1].call.values())))
             (names, difference), *others = members
             also = tuple(dict.fromkeys(other for other, _ in others if other != names))
             yield Loss(

@@ -12,7 +12,7 @@ from policy.render.as_json import Object, because_json
 from policy.render.excerpt import because_line
 from policy.render.layout import Ink, Page
 from policy.render.markdown import code, item, prose, table
-from policy.render.words import call_text, chain_text, count, explained
+from policy.render.words import call_text, chain_text, count, explained, quoted
 from policy.source import visible
 
 __all__ = ["conversions_json", "conversions_markdown", "conversions_text", "told"]
@@ -130,11 +130,10 @@ def _names(conversion: Conversion) -> list[str]:
         f"the agent `{visible(old)}` is called `{visible(new)}`"
         for old, new in conversion.names.items()
     ]
-    kept = [
-        f"`{visible(tool)}` keeps its name, since the host has no counterpart"
-        for tool in conversion.tools
-    ]
-    return renamed + kept
+    if not conversion.tools:
+        return renamed
+    tools = quoted(conversion.tools, len(conversion.tools))
+    return [*renamed, f"tools that the host does not know keep theirs: {tools}"]
 
 
 def _declared(conversion: Conversion) -> list[str]:
