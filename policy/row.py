@@ -240,6 +240,20 @@ class Row:
         return Effect.ALLOW if by_default else self.default.effect
 
     @property
+    def grants_nothing(self) -> bool:
+        """Whether it is plain that every call is denied; a host may know more of commands."""
+        dialect = self.ruleset.dialect
+        plain = self.argument.kind not in _OPENING or (
+            self.argument.kind is ArgumentKind.COMMAND and not dialect.shell.programs
+        )
+        return (
+            plain
+            and not dialect.links
+            and self.default.effect is Effect.DENY
+            and all(entry.effect is Effect.DENY for entry in self.entries)
+        )
+
+    @property
     def has_parameters(self) -> bool:
         """Whether entries look at other arguments than the one."""
         return bool(self._parameters)

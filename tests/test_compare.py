@@ -357,3 +357,11 @@ def test_what_may_be_handed_on_counts_too() -> None:
     assert not a <= b
     assert Table(use, NOTHING.use) <= a
     assert Table(use, use) == Table(use)
+
+
+def test_what_denies_every_call_is_not_searched(monkeypatch) -> None:
+    before, after = table("deny Bash(a *)", "deny Read(b/**)"), table("deny Bash(timeout *)")
+    monkeypatch.setattr("policy.comparison.compare._differing", None)
+    assert before.differences(after) == Comparison()
+    with pytest.raises(TypeError):
+        before.differences(table("deny Bash(a *)", "ask Bash(b *)"))

@@ -82,6 +82,8 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     if not rows:
         return _constants(tool, before, after)
+    if _grants_nothing(before) and _grants_nothing(after):
+        return Comparison()
     if len({row.argument.kind for row in rows}) > 1:
         return Comparison((), (DIFFERENT_KINDS,))
     known = {} if known is None else known
@@ -209,6 +211,10 @@ def _signature(difference: Difference) -> object:
 
 def _effects(difference: Difference) -> tuple[Effect, Effect]:
     return difference.before.effect, difference.after.effect
+
+
+def _grants_nothing(lookup: Lookup) -> bool:
+    return lookup.floor is Effect.DENY or any(row.grants_nothing for row, _ in lookup.rows)
 
 
 def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:
