@@ -13,7 +13,8 @@ from policy import limits
 from policy.calls import NO_FIELD
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
-from policy.row import Outcome, Row
+from policy.row import Outcome, ReadCommand, Row
+from policy.shell.commands import read_command
 
 __all__ = ["Lookup"]
 
@@ -93,19 +94,25 @@ class Lookup:
             self.remembered[text] = decision
         return decision
 
-    def decide_anew(self, call: Mapping[str, object]) -> Decision:
-        """Return the decision without remembering it."""
+    def decide_anew(self, call: Mapping[str, object], read: ReadCommand = read_command) -> Decision:
+        """Return the decision without remembering it.
+
+        Args:
+            call: the arguments.
+            read: `read_command`, or what remembers its answers.
+
+        """
         if self._constant is not None:
             return self._constant
         if len(self.rows) == 1 and not self._settled:
             row, links = self.rows[0]
-            outcome = row.outcome(call)
+            outcome = row.outcome(call, read)
             decision = self._decisions.get(outcome)
             if decision is None:
                 decision = self._decisions[outcome] = self._combine([(outcome, links)])
             return decision
         return self._combine(
-            [*((row.outcome(call), links) for row, links in self.rows), *self._settled]
+            [*((row.outcome(call, read), links) for row, links in self.rows), *self._settled]
         )
 
     def _combine(self, outcomes: list[tuple[Outcome, _Links]]) -> Decision:

@@ -6,7 +6,7 @@ Cost does not grow with the number of rules: all patterns of a row run at once
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -22,7 +22,7 @@ from policy.calls import (
     stranger_path,
 )
 from policy.decision import Reason
-from policy.dialect import Argument, ArgumentKind
+from policy.dialect import Argument, ArgumentKind, Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.pattern import Kind, Pattern
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from policy.ruleset import RuleSet
     from policy.source import Place
 
-__all__ = ["KINDS", "Lines", "Outcome", "Row", "RowEntry"]
+__all__ = ["KINDS", "Lines", "Outcome", "ReadCommand", "Row", "RowEntry"]
+
+ReadCommand = Callable[[str, Shell], Command]
 
 
 @attrs.frozen
@@ -258,19 +260,25 @@ class Row:
         """Whether entries look at other arguments than the one."""
         return bool(self._parameters)
 
-    def outcome(self, call: Mapping[str, object]) -> Outcome:
-        """Return what the row says of a call with these arguments. Never raises."""
+    def outcome(self, call: Mapping[str, object], read: ReadCommand = read_command) -> Outcome:
+        """Return what the row says of a call with these arguments. Never raises.
+
+        Args:
+            call: the arguments.
+            read: `read_command`, or what remembers its answers.
+
+        """
         text = call.get(self._direct)
         if type(text) is not str or len(text) > limits.CALL_CHARACTERS or self.alias in call:
-            return self._outcome(call)
+            return self._outcome(call, read)
         if self._is_path:
             given = text
             try:
                 text = canonical_path(given, self.ruleset.dialect)
             except Unreadable:
-                return self._outcome(call)
+                return self._outcome(call, read)
             if text != given and self.ruleset.dialect.cased:
-                return self._outcome(call)
+                return self._outcome(call, read)
         # `Automaton.first`, written out: this is where a call spends its time.
         edges: Any = self.automaton.start.edges
         try:
@@ -280,10 +288,10 @@ class Row:
         except KeyError:
             state = self.automaton.walk(text)
         if state.flagged:
-            return self._command(read_command(text, self.ruleset.dialect.shell), NO_MATCH)
+            return self._command(read(text, self.ruleset.dialect.shell), NO_MATCH)
         return self.default if state.first == NO_MATCH else self._outcomes[state.first]
 
-    def _outcome(self, call: Mapping[str, object]) -> Outcome:
+    def _outcome(self, call: Mapping[str, object], read: ReadCommand) -> Outcome:
         if self.constant is not None:
             return self.constant
         try:
@@ -297,7 +305,7 @@ class Row:
                 return self._at(limit)  # no command, so it opens no file
             return _UNREADABLE[unreadable.reason]
         if self.argument.kind is ArgumentKind.COMMAND:
-            return self._command(read_command(text, self.ruleset.dialect.shell), limit)
+            return self._command(read(text, self.ruleset.dialect.shell), limit)
         if self.argument.kind is ArgumentKind.POWERSHELL:
             return self._command(read_powershell(text, self.ruleset.dialect.commands), limit)
         if self.argument.kind is not ArgumentKind.PATH:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import attrs
 
@@ -136,7 +137,7 @@ class ToolPair(Pair):
         return None if found.before.effect is found.after.effect else found
 
     def _decided_by_both(self, call: Call) -> Difference:
-        before, after = (lookup.decide_anew(call) for lookup in self.lookups)
+        before, after = (lookup.decide_anew(call, _read) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
 
     def disguised(self, known: Collection[bool]) -> Iterator[Difference]:
@@ -232,6 +233,9 @@ class _UnaskedPair(ToolPair):
         closed = self._search(self._harmless(closed=True), guides, chosen).text
         return self._shown(closed or text, guides)
 
+
+# Every row of both sides reads the same text, and so do tables with other rules for it.
+_read = lru_cache(maxsize=16_384)(read_command)
 
 # Commands known by other texts that are tried before the answer is no longer exact.
 _DISGUISED = 4_000
