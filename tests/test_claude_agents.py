@@ -293,3 +293,20 @@ def test_what_a_hook_allows_opens_neither_what_is_guarded_nor_a_plan(
 ) -> None:
     chain = _main("{}", Options(mode=mode, cwd="/srv/app", hooks=("allow",)))
     assert _told(chain, "Edit", {"file_path": f"/srv/app/{path}"}) == told
+
+
+@pytest.mark.parametrize(
+    ("scope", "rule", "told"),
+    [
+        ("command_line", "Read", "ask"),
+        ("command_line", "Read()", "ask"),
+        ("command_line", "Read(**)", "deny"),
+        ("user", "Read", "deny"),
+        ("managed", "Read", "deny"),
+    ],
+)
+def test_a_flag_that_takes_reading_away_leaves_writing(scope: str, rule: str, told: str) -> None:
+    given = Source("<given>", f'{{"permissions": {{"deny": ["{rule}"]}}}}')
+    chain = _main("{}", Options(cwd="/srv/app", **{scope: given}))  # type: ignore[arg-type]
+    assert _told(chain, "Write", {"file_path": "/srv/app/new.txt"}) == told
+    assert chain.decide("Read", {"file_path": "/srv/app/a"}).effect is Effect.DENY

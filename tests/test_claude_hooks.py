@@ -161,7 +161,14 @@ def sees(condition: str, tool: str, call: dict[str, object]) -> bool:
     [
         *("git push", "git  push", "git 'push'", "ls && git push", "make; git push", "(git push)"),
         *("echo $(git push)", "FOO=1 git push", "git push > out", "git push &", "xargs git push"),
-        *("if true; then git push; fi", "x=git; $x push", "git push (", "$G push", "{ git push; }"),
+        *(
+            "if true; then git push; fi",
+            "x=git; $x push",
+            "git push (",
+            ")",
+            "$G push",
+            "{ git push; }",
+        ),
     ],
 )
 def test_a_condition_sees_a_command_wherever_it_stands(command: str) -> None:
@@ -177,6 +184,29 @@ def test_a_condition_sees_a_command_wherever_it_stands(command: str) -> None:
     ],
 )
 def test_a_condition_does_not_look_behind_wrappers(command: str) -> None:
+    assert not sees("Bash(git *)", "Bash", {"command": command})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("make (", "ls; (", "for", "f() { ls; }; f", "case x in a) ls;; esac", "{ ls; }"),
+        *("cat <<E\nx\nE", "make \\", "make ${x", "ls && ", 'make "$(ls', "ls <(ls)", "$X"),
+        *("make $'a'", "a=(1 2); ls", "function f { ls; }", "select i in a; do ls; done"),
+    ],
+)
+def test_a_condition_holds_for_what_is_not_taken_apart(command: str) -> None:
+    assert sees("Bash(git *)", "Bash", {"command": command})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("(ls)", "echo $X", "x=$(ls)", "ls | wc", "ls *.py", "[[ -f a ]]", "x=1; ls", "! ls"),
+        *("time ls", "echo `ls`", "make 'x", "coproc ls"),
+    ],
+)
+def test_a_condition_does_not_hold_for_other_commands(command: str) -> None:
     assert not sees("Bash(git *)", "Bash", {"command": command})
 
 

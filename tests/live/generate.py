@@ -44,10 +44,15 @@ class Generator:
         for scope in self.chance.sample(SCOPES, self.pick((1, 1, 1, 2, 3))):
             settings[scope] = self.settings(scope)
         names = self.chance.sample(words.AGENT_NAMES, self.pick((0, 1, 2, 3)))
+        for scope in ("managed", "flag", "local", "project", "user"):
+            if scope in settings and names and draw() < 0.03:
+                settings[scope]["agent"] = names[0]
+        skills = {**words.SKILLS, "commit": self.pick(words.SKILL_LISTS)}
+        skills = skills if "S" in self.kinds and draw() < 0.8 else {}
         return Scenario(
             settings=settings,
             agents={name: self.agent() for name in names},
-            skills=words.SKILLS if "S" in self.kinds and draw() < 0.8 else {},
+            skills=skills,
             servers=words.SERVERS if "M" in self.kinds and draw() < 0.8 else {},
             links=words.LINKS if draw() < 0.2 else {},
             mode=None if draw() < 0.1 else self.pick(words.MODES),
@@ -56,6 +61,11 @@ class Generator:
             depth=self.pick((None, None, None, None, None, None, 1, 2)),
             main_agent=names[0] if names and draw() < 0.06 else "",
             automatic=draw() < 0.5,
+            skill="commit" if skills and draw() < 0.4 else "",
+            guards=tuple(
+                (self.pick(words.MATCHERS), self.pick(words.CONDITIONS))
+                for _ in range(self.pick((0, 0, 0, 0, 1, 2)))
+            ),
         )
 
     def settings(self, scope: str) -> dict[str, Any]:
@@ -74,9 +84,11 @@ class Generator:
             permissions["defaultMode"] = self.pick(words.MODES)
         if self.chance.random() < 0.03:
             permissions["disableBypassPermissionsMode"] = "disable"
+        if self.chance.random() < 0.04:
+            permissions["blockReadsOutsideWorkingDirectories"] = True
         settings = {"permissions": permissions}
         if scope == "managed" and self.chance.random() < 0.15:
-            settings["allowManagedPermissionRulesOnly"] = True
+            settings["allowManagedPermissionRulesOnly"] = self.pick((True, True, False, None))
         return settings
 
     def rule(self) -> str:
@@ -150,8 +162,8 @@ class Generator:
             keys["disallowedTools"] = self.pick(words.DENY_LISTS)
         if self.chance.random() < 0.3:
             keys["permissionMode"] = self.pick(words.MODES)
-        if self.chance.random() < 0.05:
-            keys["memory"] = "project"
+        if self.chance.random() < 0.1:
+            keys["memory"] = self.pick(("project", "user", "local", "true"))
         return keys
 
     def calls(self, scenario: Scenario, count: int) -> list[Call]:

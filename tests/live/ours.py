@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
+from policy.errors import PolicyError
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
+from policy.hosts.claude.conditions import Condition, of_conditions
+from policy.hosts.claude.hooks import takes
+from policy.hosts.claude.paths import Anchors
+from policy.hosts.claude.rulesets import dialect
+from policy.hosts.claude.session import session
 from policy.project import Project
 from policy.source import Source
 from tests.live.scenario import CWD, FLAG_FOLDER, HOME, Call, Scenario
@@ -26,8 +33,13 @@ class Ours:
     """One scenario, loaded once."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._main = scenario.main_agent or "main"
         self._project = _load(scenario)
+        self._guards = scenario.guards
+        if scenario.skill:
+            main = Chain.start("main", self._project.enforced)
+            invoked = main.decide("Skill", {"skill": scenario.skill})
+            if invoked.effect is not Effect.DENY and not self._is_seen("Skill", {}):
+                self._project = _load(scenario, scenario.skill)
 
     def decide(self, call: Call) -> str:
         """Return ``allow``, ``ask``, ``classifier``, ``deny``, ``unavailable`` or ``unspawned``."""
@@ -37,7 +49,31 @@ class Ours:
                 chain = chain.spawn(agent)
         except SpawnDenied:
             return "unspawned"
-        return _word(chain.decide(call.tool, dict(call.input)))
+        word = _word(chain.decide(call.tool, dict(call.input)))
+        if word != "unavailable" and self._is_seen(call.tool, dict(call.input)):
+            return "deny"
+        return word
+
+    def _is_seen(self, tool: str, given: dict[str, Any]) -> bool:
+        """Return whether a hook sees the call, and so refuses it."""
+        return any(
+            takes(matcher, tool) is not False and _holds(condition, tool, given)
+            for matcher, condition in self._guards
+        )
+
+
+_ANCHORS = Anchors(CWD, HOME, f"{HOME}/.claude")
+_READING = of_conditions(dialect(session(Options(cwd=CWD, home=HOME), [], {}, {}), "default"))
+
+
+def _holds(text: str, tool: str, given: dict[str, Any]) -> bool:
+    if not text:
+        return True
+    try:
+        condition = Condition(text, Source("<if>", text).whole())
+        return condition.sees(tool, given, _READING, _ANCHORS)
+    except PolicyError:
+        return False
 
 
 def _word(decision: Decision) -> str:
@@ -46,7 +82,7 @@ def _word(decision: Decision) -> str:
     return str(decision.effect)
 
 
-def _load(scenario: Scenario) -> Project:
+def _load(scenario: Scenario, skill: str = "") -> Project:
     sources = {
         scope: Source(f"<{scope}>", json.dumps(settings))
         for scope, settings in scenario.scopes().items()
@@ -66,6 +102,7 @@ def _load(scenario: Scenario) -> Project:
         flag_folder=FLAG_FOLDER,
         servers=scenario.servers,
         links=scenario.links,
+        active_skill=skill,
     )
     (project,) = load(Memory(dict(scenario.files())), options)
     return project

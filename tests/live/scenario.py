@@ -65,6 +65,9 @@ class Scenario:
         depth: levels of agents below the main conversation.
         main_agent: the agent a session is started as, or "".
         automatic: whether there is the mode in which a model decides.
+        skill: the skill that the main conversation invokes before all else, or "".
+        guards: hooks of the user that refuse what they see: a matcher and a condition
+            each, "" for none.
 
     """
 
@@ -79,6 +82,8 @@ class Scenario:
     depth: int | None = None
     main_agent: str = ""
     automatic: bool = False
+    skill: str = ""
+    guards: tuple[tuple[str, str], ...] = ()
 
     @property
     def key(self) -> str:
@@ -92,6 +97,9 @@ class Scenario:
             user = dict(settings.get("user", {}))
             user["permissions"] = {**_permissions(user), "disableAutoMode": "disable"}
             settings["user"] = user
+        if self.guards:
+            groups = [_group(*guard) for guard in self.guards]
+            settings["user"] = {**settings.get("user", {}), "hooks": {"PreToolUse": groups}}
         return settings
 
     def files(self) -> Iterator[tuple[str, str]]:
@@ -122,6 +130,13 @@ class Scenario:
             elif value != default:
                 lines.append(f"{field.name}: {value}")
         return "\n".join(lines)
+
+
+def _group(matcher: str, condition: str) -> Mapping[str, Any]:
+    hook = {"type": "command", "command": "cat > /dev/null; echo no >&2; exit 2"}
+    if condition:
+        hook["if"] = condition
+    return {"hooks": [hook], **({"matcher": matcher} if matcher else {})}
 
 
 def _permissions(settings: object) -> Mapping[str, Any]:

@@ -136,6 +136,8 @@ def without(scenario: Scenario, gone: Iterable[Part]) -> Scenario:
     }
     if fields["main_agent"] not in fields["agents"]:
         fields["main_agent"] = ""
+    if fields["skill"] not in fields["skills"]:
+        fields["skill"] = ""
     return Scenario(**fields)
 
 

@@ -67,11 +67,13 @@ _REST: dict[str, dict[str, Any]] = {
 # The first expression that is found tells the outcome of an error.
 _ERRORS = (
     (r"No such tool available", "unavailable"),
+    (r"^PreToolUse:\w+ hook error", "deny"),
     (r"zero tools", "unspawned"),
     (r"InputValidationError|is missing|unexpected parameter|not been read yet", ""),
     (r"String to replace not found|No changes to make|Unknown skill|Invalid URL", ""),
     (r"^Exit code|^File does not exist|Unable to verify if domain|EISDIR|ENOENT|EACCES", "allow"),
     (r"EROFS|timed out|Path does not exist|ENOTDIR|Is a directory", "allow"),
+    (r"^Permission for this tool use was denied", "deny"),
     (r"has been denied|is denied by|deny rule|Permission to|denied by|denied access", "deny"),
     (r"don.t ask mode|not allowed|blocks reads|Agent type .* not found|is blocked", "deny"),
     (r"blocked by", "deny"),
@@ -127,6 +129,8 @@ def decide(scenario: Scenario, calls: Sequence[Call]) -> list[Answer]:
     """
     script = _Script(scenario.background)
     uses = []
+    if scenario.skill:
+        script.add(0, "Skill", {"skill": scenario.skill}, granted=True)
     for call in sorted(calls, key=lambda call: (len(call.chain), call.tool == "Skill")):
         actor = script.actor(call.chain)
         file = call.input.get("file_path") or call.input.get("notebook_path") or ""

@@ -258,6 +258,17 @@ MCP_RULES = (
 )
 
 SKILLS = {"deploy": {}, "commit": {"allowed-tools": "Bash(git *)"}, "deploy-all": {}}
+# What one of the skills allows and takes away while it is active.
+SKILL_LISTS = (
+    *(
+        {"allowed-tools": each}
+        for each in ("Bash(git *)", "Bash", "Bash(make *), Edit", "Read, Grep")
+    ),
+    *({"allowed-tools": each} for each in ("Edit(src/**)", "mcp__github__*", '"*"', "Bash(npm:*)")),
+    {"allowed-tools": '["Bash(docker *)", "WebFetch(domain:example.com)"]'},
+    {"allowed-tools": "Bash(git *)", "disallowed-tools": "Bash(git push *)"},
+    {"disallowed-tools": "Bash(rm *), WebSearch"},
+)
 SKILL_RULES = (
     "",
     "(deploy)",
@@ -270,6 +281,18 @@ SKILL_RULES = (
     "(dep*)",
 )
 SKILL_CALLS = ("deploy", "commit", "deploy-all", "/deploy")
+
+# Matchers and conditions of hooks; none sees what starts agents and skills, or what reads.
+MATCHERS = (
+    *("Bash", "Edit|Write", "^Bash$", "Bash, Edit", "mcp__.*", "mcp__github", "bash", "WebFetch"),
+    *("Edit|Bash*", "NotebookEdit", "Monitor", "Bash(git *)", "[", "mcp__github__get_issue", "Ba"),
+)
+CONDITIONS = (
+    *("", "", "", "Bash(git *)", "Bash(npm run:*)", "Bash(rm *)", "Bash(make)", "Bash(docker *)"),
+    *("Edit(src/**)", "Edit(*.py)", "Write(**)", "Edit", "Bash(make)|Bash(rm *)", "Bash(git"),
+    *("mcp__github__get_issue", "mcp__github", "WebFetch(domain:example.com)", "Monitor(make *)"),
+    *("Edit(/src/**)", "Edit(//srv/app/src/**)", "Bash(* push)", "Bash(*)"),
+)
 
 AGENT_NAMES = ("worker", "lead", "code-reviewer")
 AGENT_RULES = (
@@ -298,6 +321,9 @@ TOOL_LISTS = (
         "Bash, WebFetch, Skill",
         "Task, Edit, Bash",
         "[]",
+        '"Read\\tBash"',
+        "Grep",
+        "|\n  Read,\n  Bash",
     ),
 )
 DENY_LISTS = (
@@ -312,7 +338,7 @@ DENY_LISTS = (
         "WebFetch",
         "B*",
     ),
-    *("Read", "Agent(worker)", "bash", '["Skill"]', "Skill"),
+    *("Read", "Agent(worker)", "bash", '["Skill"]', "Skill", "Read, Edit", '"Bash\\tEdit"'),
 )
 # As often as people work in each.
 MODES = (

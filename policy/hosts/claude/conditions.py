@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Dialect, Wrapper, Wrappers
+from policy.dialect import Dialect, Shell, Wrapper, Wrappers
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.claude.data import hooks as known
@@ -25,6 +25,8 @@ from policy.language.syntax import Matcher
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry, RuleSet
+from policy.shell.bash import read_script
+from policy.shell.plain import read_plain
 from policy.source import Span
 from policy.table import Table
 
@@ -36,7 +38,9 @@ def of_conditions(dialect: Dialect) -> Dialect:
     if dialect.shell is None:
         return dialect
     shell = attrs.evolve(
-        dialect.shell, wrappers=frozenset({"xargs"}), wrapping=Wrappers({"xargs": Wrapper()})
+        dialect.shell,
+        wrappers=frozenset({"xargs"}),
+        wrapping=Wrappers({"xargs": Wrapper()}),
     )
     return attrs.evolve(dialect, shell=shell)
 
@@ -86,7 +90,7 @@ class Condition:
             return False
         if not self.content:
             return True
-        if tool in _SHELLS and _UNNAMED.search(str(call.get("command", ""))):
+        if tool in _SHELLS and _is_unclear(str(call.get("command", "")), dialect.shell):
             return True
         entries = tuple(
             Entry(tool, Effect.DENY, p, rule=self.text) for p in self._patterns(anchors)
@@ -108,8 +112,17 @@ class Condition:
 
 
 _SHELLS: Final = ("Bash", "Monitor", "PowerShell")
-# A command whose program is the value of something.
-_UNNAMED: Final = re.compile(r"(?:^|[;&|({\n])\s*[$`]")
+# A command whose program is the value of something, and what is never taken apart.
+_UNNAMED: Final = re.compile(r"(?:^|[;&|({\n])\s*[$`]|[<>]\(|\$'")
+
+
+def _is_unclear(command: str, shell: Shell | None) -> bool:
+    """Return whether the host takes it for one that it cannot take apart."""
+    if shell is None or _UNNAMED.search(command) or 0 < shell.longest < len(command):
+        return True
+    looked_into = attrs.evolve(shell, structures=shell.structures | {"subshell"})
+    script = read_plain(command) or read_script(command, looked_into)
+    return script is None or script.opaque
 
 
 def why_never(hook: Hook) -> str:

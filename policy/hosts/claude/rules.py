@@ -63,6 +63,14 @@ _SKIPPED: Final = "the host skips the rule; nothing it says is in force"
 # What the host shows a tool as, e.g. `Stop Task`, instead of its name.
 _WORDS: Final = re.compile(r"[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+")
 
+
+def _takes_away(rule: RuleText) -> bool:
+    """Return whether it is a flag that takes a tool away, which may have empty parentheses."""
+    return (
+        rule.scope.flag and rule.effect is Effect.DENY and not rule.matcher.tool.startswith("mcp")
+    )
+
+
 _LITERAL_SERVER: Final = re.compile(r"mcp__[^*]+?__")
 
 
@@ -70,7 +78,9 @@ def _read(rule: RuleText) -> Lines:
     tool = rule.matcher.tool
     specifier = rule.matcher.specifier
     content = None if specifier is None else specifier.text
-    if content is not None and not content.strip():
+    if content == "" and _takes_away(rule):
+        content = None
+    if content is not None and not content.strip() and not _takes_away(rule):
         return rule.skipped(
             "empty-specifier", "has an empty specifier", f"write `{tool}` for every call"
         )
@@ -157,7 +167,8 @@ def _unknown(rule: RuleText, tool: str) -> Lines:
 
 def _whole(rule: RuleText, tool: str) -> Lines:
     lines = [Line(rule.entry(tool, reason=rule.removal))]
-    if tool == "Read" and rule.effect is Effect.DENY:
+    # As a flag it takes the tool away, and says nothing of files.
+    if tool == "Read" and rule.effect is Effect.DENY and not rule.scope.flag:
         lines += [Line(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
     if tool == "Bash" and rule.effect is not Effect.ALLOW:
         lines.append(Line(rule.entry("Monitor", reason=rule.removal)))
