@@ -133,3 +133,17 @@ def test_behind_an_escaped_blank_a_comment_is_none_to_rules_that_deny():
     for command in ("touch a \\ # (rm x)", "touch a \\ # case x in a) ls;; *) rm x;; esac"):
         assert decide("Bash", command, allow=["Bash"], deny=["Bash(rm *)"]) is Effect.DENY
     assert decide("Bash", "touch a # (rm x)", allow=["Bash"], deny=["Bash(rm *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["touch /srv/app/q", "mkdir /srv/app/z", "echo x > /srv/app/y"])
+def test_no_name_of_what_is_written_behind_a_change_of_folder_is_believed(command):
+    assert decide("Bash", f"cd src && {command}", "acceptEdits") is Effect.ASK
+    assert decide("Bash", f"cd . && {command}", "acceptEdits") is Effect.ALLOW
+    assert decide("Bash", f"cd src && {command}", allow=["Bash"]) is Effect.ALLOW
+
+
+def test_a_star_for_every_file_means_those_of_the_working_folder_where_it_allows():
+    assert decide("Read", "/data/d/f", allow=["Read(*)"]) is Effect.ASK
+    assert decide("Read", "/srv/app/a", "dontAsk", allow=["Read(*)"]) is Effect.ALLOW
+    assert decide("Read", "/data/d/f", allow=["Read"]) is Effect.ALLOW
+    assert decide("Read", "/data/d/f", deny=["Read(*)"]) is Effect.DENY

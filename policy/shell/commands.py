@@ -347,9 +347,12 @@ _NAME = re.compile(r"[\w./+-]+")
 
 
 def _somewhere(file: Redirection) -> Redirection:
-    """Return *file* as what it is after a change of folder: nobody knows which."""
+    """Return *file* as what it is after a change of folder: nobody knows which.
+
+    One that is written is not believed to be where its name says it is, wherever that is.
+    """
     relative = file.target is not None and file.target[:1] not in ("/", "~")
-    return attrs.evolve(file, target=None) if relative else file
+    return attrs.evolve(file, target=None) if relative or file.writes else file
 
 
 def _script(words: Sequence[Word]) -> str | None:

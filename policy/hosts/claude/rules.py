@@ -100,7 +100,7 @@ def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:
     if content is None or (content.strip(" ") == "*" and content.startswith("*")):
         if name not in known.NAMES and name != known.ENTER:
             return _unknown(rule, tool)
-        if name == "Edit" and content is not None and rule.effect is Effect.ALLOW:
+        if name in known.FILE_TOOLS and content is not None and rule.effect is Effect.ALLOW:
             return rule.lines([name], notations.paths("**", rule.scope.anchors.cwd, fold=True))
         return _whole(rule, name)
     found = read_specifier(rule, name, content)

@@ -219,6 +219,7 @@ DIFFERENCES: Final = (
         "`allow` for `Bash(awk *)`, or a star alone, allows every command that it matches",
         "`awk -f x`, `hash x`, `script x` and more are asked for unless a rule is just that",
     ),
+    ("`Read(*)` is `Read`", "it is in `deny`; in `allow` it is what is in the working folder"),
     (
         "paths are compared without regard to case",
         "those of rules are; a working folder counts in its own letters only",
