@@ -46,6 +46,7 @@ class Answer:
         effect: the answer; without one the host decides as it would.
         message: what the model is told, or a person asked.
         chain: who calls, from the root down; () where that is not certain.
+        project: whose agents they are, where several projects have such a root; or "".
         decision: what the policy says of the call, for records.
 
     """
@@ -53,6 +54,7 @@ class Answer:
     effect: Effect | None
     message: str
     chain: tuple[str, ...]
+    project: str
     decision: Decision
 
 
@@ -74,6 +76,7 @@ class _Said:
     decision: Decision
     message: str = ""
     chain: tuple[str, ...] = ()
+    project: str = ""
 
     @property
     def effect(self) -> Effect:
@@ -86,7 +89,7 @@ class _Said:
     def told(self, effect: Effect | None) -> Answer:
         """Return the answer *effect*, for the reason that this is."""
         message = self.message if effect is self.effect else ""
-        return Answer(effect, message, self.chain, self.decision)
+        return Answer(effect, message, self.chain, self.project, self.decision)
 
 
 def decided(
@@ -119,8 +122,8 @@ def decided(
         named = {**event.call, "subagent_type": event.call.get("agent", _GENERAL)}
         event = attrs.evolve(event, call=named)
     call = _Asked(event, started_by(event), folders, root, files)
-    ours = [_of(project, call) for project in asked]
-    theirs = [_of(project, call) for project in declared]
+    ours = [attrs.evolve(_of(one, call), project=_told(one, found)) for one in asked]
+    theirs = [attrs.evolve(_of(one, call), project=_told(one, found)) for one in declared]
     strictest = min((*ours, *theirs), key=lambda said: said.effect)
     if strictest.effect is Effect.DENY:
         return strictest.told(Effect.DENY)
@@ -131,6 +134,15 @@ def decided(
         return own.told(Effect.ASK)
     silent = all(said.effect is Effect.ALLOW or said.is_default for said in theirs)
     return own.told(Effect.ALLOW) if silent and event.mode in _PLAIN else strictest.told(None)
+
+
+def _told(project: Offered, among: Sequence[Offered]) -> str:
+    """Return how *project* is told from others whose chains start alike; "" where none do."""
+    starts = set(project.starts)
+    if sum(not starts.isdisjoint(other.starts) for other in among) < 2:
+        return ""
+    alone = sum(other.host == project.host for other in among) < 2
+    return project.host if alone else project.title
 
 
 def _of(project: Offered, asked: _Asked) -> _Said:

@@ -22,4 +22,6 @@ def record_of(event: Event, answer: Answer, project: str) -> Record:
     """
     record = Record.of(answer.chain, event.tool, event.call, answer.decision)
     agent = "" if answer.chain else event.agent_type
-    return attrs.evolve(record, agent=agent, effect=answer.effect, cwd=project)
+    return attrs.evolve(
+        record, agent=agent, effect=answer.effect, cwd=project, project=answer.project
+    )

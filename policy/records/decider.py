@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from policy.anchors import Anchored, Folders
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision
+from policy.errors import PolicyError
 from policy.projects import Projects
 from policy.records.record import Record
 
@@ -27,7 +29,7 @@ class Decider:
         self._projects = projects
         self._reading = reading
         self._home = home
-        self._chains: dict[tuple[tuple[str, ...], str], Chain | Decision] = {}
+        self._chains: dict[tuple[tuple[str, ...], str, str], Chain | Decision] = {}
         self._folders: dict[str, Folders] = {}
 
     def decide(self, record: Record) -> Decision:
@@ -37,24 +39,36 @@ class Decider:
             PolicyError: the policy has no agent for the first link, or several.
 
         """
-        found = self.chain(record.chain, record.cwd)
+        found = self.chain(record.chain, record.cwd, record.project)
         return found if isinstance(found, Decision) else found.decide(record.tool, record.call)
 
-    def chain(self, names: tuple[str, ...], cwd: str = "") -> Chain | Decision:
+    def chain(self, names: tuple[str, ...], cwd: str = "", project: str = "") -> Chain | Decision:
         """Return the chain of agents *names*, or why it cannot come about.
+
+        Args:
+            names: from the root down.
+            cwd: the folder of the project, absolute, or "".
+            project: whose agents they are, where there are several.
 
         Raises:
             PolicyError: the policy has no agent for the first link, or several.
 
         """
-        found = self._chains.get((names, cwd))
+        found = self._chains.get((names, cwd, project))
         if found is None:
-            found = self._chains[names, cwd] = self._walked(names, cwd)
+            found = self._chains[names, cwd, project] = self._walked(names, cwd, project)
         return found
 
-    def _walked(self, names: tuple[str, ...], cwd: str) -> Chain | Decision:
+    def _found(self, name: str, project: str) -> tuple[Any, str]:
+        if project:
+            # In a policy of another host, or elsewhere, the agent may be there all the same.
+            with suppress(PolicyError):
+                return self._projects.find(f"{project}:{name}")
+        return self._projects.find(name)
+
+    def _walked(self, names: tuple[str, ...], cwd: str, where: str) -> Chain | Decision:
         try:
-            project, first = self._projects.find(names[0])
+            project, first = self._found(names[0], where)
             reading = project.reading(self._reading)
             if cwd:
                 folders = self._folders.setdefault(cwd, Folders(cwd, self._home))

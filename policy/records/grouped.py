@@ -28,6 +28,7 @@ _FIELDS: Final = (
     "policy.effect",
     "effect",
     "policy.cwd",
+    "policy.project",
     "policy.redacted",
 )
 _ARGUMENTS: Final = ("gen_ai.tool.call.arguments", "input")

@@ -208,6 +208,7 @@ def _record(value: dict[str, object], source: str) -> Record | str:
         time=_text(value.get("time")),
         cwd=_text(value.get("policy.cwd")),
         redacted=tuple(map(str, redacted)) if isinstance(redacted, list) else (),
+        project=_text(value.get("policy.project")),
         agent="" if chain else _text(value.get("gen_ai.agent.name")),
     )
 

@@ -38,6 +38,7 @@ class Record:
         source: where it was read, e.g. ``a.jsonl:12``.
         times: how many calls were like this one, where a log was counted first.
         agent: the agent that called, where its chain is not known, or "".
+        project: whose agents they are, as chains are qualified by it, or "".
 
     """
 
@@ -54,6 +55,7 @@ class Record:
     source: str = attrs.field(default="", eq=False)
     times: int = 1
     agent: str = ""
+    project: str = ""
 
     @classmethod
     def of(
@@ -81,6 +83,7 @@ def line(record: Record) -> str:
         "policy.rules": record.rules,
         "policy.table": record.table,
         "policy.cwd": record.cwd,
+        "policy.project": record.project,
         "policy.redacted": record.redacted,
     }
     said = {name: value for name, value in shape.items() if value not in ("", ())}

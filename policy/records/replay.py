@@ -159,7 +159,7 @@ def _decidable(record: Record | Problem, root: str) -> Record:
         msg = "arguments were kept from the log"
         raise PolicyError(msg)
     if root:
-        return attrs.evolve(record, chain=(root, *record.chain[1:]))
+        return attrs.evolve(record, chain=(root, *record.chain[1:]), project="")
     if not record.chain:
         msg = "the log does not say which agent called"
         raise PolicyError(msg)
@@ -169,7 +169,7 @@ def _decidable(record: Record | Problem, root: str) -> Record:
 def _digest(record: Record) -> bytes:
     """Return what tells calls apart, in a few bytes: logs are long."""
     effect = record.effect.value if record.effect else ""
-    said = (record.chain, record.cwd, record.tool, effect, record.call)
+    said = (record.project, record.chain, record.cwd, record.tool, effect, record.call)
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=16).digest()
 

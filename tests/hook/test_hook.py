@@ -596,6 +596,29 @@ def test_every_answer_is_written_down_and_can_be_decided_again(session) -> None:
     }
 
 
+def test_records_tell_the_project_where_several_have_such_a_root(session) -> None:
+    session.write(".claude/agents/a.md", "---\nname: a\ndescription: d\n---\n")
+    session.note("a1", "lead", None, 1)
+    session.bash("git push --force x", "--record", "calls.jsonl")
+    session.bash("git log", "--record", "calls.jsonl", agent_id="a1", agent_type="lead")
+    workspace = policy.load(session.project)
+    assert [project.starts for project in workspace.projects] == [("main",), ("main",)]
+    file = session.project / "calls.jsonl"
+    read = list(read_log(file, file.name))
+    assert [(one.project, one.chain) for one in read] == [
+        ("policy", ("main",)),
+        ("policy", ("main", "lead")),
+    ]
+    again = replay(read, Replayer(workspace, "attenuated"))
+    assert (again.changes, again.undecided, again.distinct) == ((), {}, 2)
+    session.write("other.policy", POLICY)
+    session.bash("git push --force x", "--record", "more.jsonl")
+    (one,) = read_log(session.project / "more.jsonl", "more.jsonl")
+    assert one.project == "policy@other.policy"
+    again = replay([one], Replayer(policy.load(session.project), "attenuated"))
+    assert (again.changes, again.undecided) == ((), {})
+
+
 def test_records_keep_no_credentials(session) -> None:
     key = "ghp_" + "a1" * 20
     session.bash(f"git push https://x:{key}@host", "--record", "a")
