@@ -149,7 +149,9 @@ def _differing(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls
             found += tool_pair.unasked()
             opened = _opened(before, after, known, why)
             found += tool_pair.opening(opened, {difference.widened for difference in found})
-            found += tool_pair.disguised({difference.widened for difference in found})
+            exact = DIFFERENT_KINDS not in why
+            shown = {difference.widened for difference in found}
+            found += tool_pair.disguised(shown, exact=exact)
             why.update(tool_pair.why)
         unreadable = tool_pair.unreadable()
         if unreadable is not None and _effects(unreadable) not in map(_effects, found):

@@ -185,7 +185,8 @@ class Disguises:
             yield from (prefix.text + text for prefix in self._prefixes if prefix.transparent)
         for text in self._hidden(frozen) if hides else (frozen,) if reads else ():
             for prefix in self._prefixes:
-                if len(prefix.behind) > 1 or self._is_new(prefix.text, prefix.text + text, text):
+                tells = any(rest != self._fresh for rests in prefix.behind for rest in rests)
+                if tells or self._is_new(prefix.text, prefix.text + text, text):
                     yield from self._shared(prefix, text)
             program, blank, rest = text.partition(" ")
             for form in _FORMS:
@@ -196,7 +197,9 @@ class Disguises:
             for prefix in self._prefixes:
                 for rest in self._left(pattern, prefix.text):
                     yield prefix.text + rest
-                    yield from self._known(prefix, rest)
+                    for text in self._known(prefix, rest):
+                        if self._is_new(prefix.text, text, text.removeprefix(prefix.text)):
+                            yield text
 
     def _shared(self, prefix: _Prefix, frozen: str) -> Iterator[str]:
         """Yield commands behind *prefix* that are *frozen*, for all that lists say of both."""
@@ -217,22 +220,21 @@ class Disguises:
     def _is_new(self, way: str, written: str, text: str) -> bool:
         """Return whether *written* may show more than another command known as *way*.
 
-        Where no line matches what is written, all depends on what each list says of
-        *text*, by which it is known as well.
+        All depends on which lines match what is written, on what each list says of *text*,
+        by which it is known as well, and on which of both comes first.
         """
-        firsts = [view.automaton.first(text) for view in self._views]
-        if any(view.automaton.first(written) != NO_MATCH for view in self._views):
-            return True
-        key = (
-            way,
-            tuple(
-                None if first == NO_MATCH else view.entries[first].effect
-                for view, first in zip(self._views, firsts, strict=True)
-            ),
-        )
+        key = way, tuple(self._told(view, written, text) for view in self._views)
         known = key in self._tried
         self._tried.add(key)
         return not known
+
+    def _told(self, view: View, written: str, text: str) -> object:
+        first, line = view.automaton.first(text), view.automaton.first(written)
+        if first == NO_MATCH:
+            return line
+        entry = view.entries[first]
+        exact = entry.pattern is not None and entry.pattern.exact
+        return line, first < line, entry.effect, entry.reason, exact
 
     def _hidden(self, frozen: str) -> Iterator[str]:
         """Yield what *frozen* shares with lines that deny or ask."""

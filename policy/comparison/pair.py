@@ -135,6 +135,10 @@ class Pair:
         self._kept: dict[int, dict[int, int]] = {}
         self._kept_lines: dict[int, list[int]] = {}
         self._own: dict[int, list[int]] = {}
+        # The same by the entries of two views: other defaults change nothing of it.
+        self.aligned: dict[tuple[int, int], dict[int, int]] = {}
+        # pattern, view -> the line that matches all that the pattern does
+        self._firsts: dict[tuple[Pattern, int], int] = {}
 
     @cached_property
     def patterns(self) -> list[Pattern]:
@@ -180,7 +184,7 @@ class Pair:
         only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
         if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
             (before,), (after,) = only
-            kept = counterparts(self.views[before].entries, self.views[after].entries)
+            kept = self._aligned(self.views[before], self.views[after])
             self._kept = {before: kept, after: {new: old for old, new in kept.items()}}
             for view in (after, before):
                 lines = range(len(self.views[view].entries))
@@ -188,8 +192,7 @@ class Pair:
                 self._kept_lines[view] = sorted(self._kept[view])
             for view in (after, before):
                 yield from ((view, line) for line in self._own[view])
-            defaults = [(view.default, view.unasked) for view in self.views]
-            if defaults[before] != defaults[after]:
+            if self.views[before].default is not self.views[after].default:
                 yield after, NO_MATCH
             return
         numbers = only[1] | only[0]
@@ -199,6 +202,12 @@ class Pair:
             list_ = self.views[number]
             yield from ((number, line) for line in range(list_.shared, len(list_.entries)))
             yield number, NO_MATCH
+
+    def _aligned(self, before: View, after: View) -> dict[int, int]:
+        key = id(before.entries), id(after.entries)
+        if key not in self.aligned:
+            self.aligned[key] = counterparts(before.entries, after.entries)
+        return self.aligned[key]
 
     def pattern(self, view: int, line: int) -> Pattern | None:
         """Return the pattern of a line; None for the default."""
@@ -228,7 +237,7 @@ class Pair:
             if tried > _COMBINATIONS:
                 self.why[OVERLAPS] = None
                 return
-            text = self._text(combination)
+            text = None if self._is_precluded(combination) else self._text(combination)
             if text is None:
                 continue
             difference = self._confirmed(text, combination)
@@ -240,6 +249,27 @@ class Pair:
                 continue
             seen.add(self._effects(combination))
             yield difference
+
+    def _is_precluded(self, combination: Mapping[int, int]) -> bool:
+        """Return whether a line before a chosen one matches all that another chosen one does.
+
+        Of star patterns one match tells; of plain lists most of these are never chosen.
+        """
+        if self.plain and not self.by_default:
+            return False
+        for view, line in combination.items():
+            pattern = self.pattern(view, line)
+            if pattern is None or not is_stars(pattern):
+                continue
+            for other, last in combination.items():
+                key = pattern, other
+                if key not in self._firsts:
+                    first = self.views[other].automaton.first(freeze(pattern, self.fresh))
+                    known = first == NO_MATCH or is_stars(self.views[other].patterns[first])
+                    self._firsts[key] = first if known else NO_MATCH
+                if self._firsts[key] < last:
+                    return True
+        return False
 
     def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
         """Return a difference that other texts than *text* show, which the same lines decide.

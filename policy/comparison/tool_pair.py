@@ -42,14 +42,18 @@ class ToolPair(Pair):
         self.tool = tool
         self.lookups = (before, after)
         self.shape = shape
+        self.given = (_side(before, shape), _side(after, shape))
         super().__init__(
-            _side(before, shape),
-            _side(after, shape),
+            *self._seen(self.given),
             domain=shape.domain,
             wider=shape.wider,
             ask=self.asked,
             letters=_HOST_LETTERS if shape.argument.kind is ArgumentKind.URL else "",
         )
+
+    def _seen(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
+        """Return the sides as this comparison sees them."""
+        return sides
 
     def asked(self, text: str) -> Difference:
         """Return what the call whose argument is read as *text* gets of both."""
@@ -61,7 +65,8 @@ class ToolPair(Pair):
 
     def unasked(self) -> Iterator[Difference]:
         """Yield differences of commands that run where no rule speaks of them."""
-        shells = {view.shell.programs: view.shell for view in self.views if view.shell.programs}
+        views = (view for side in self.given for view in side.views)
+        shells = {view.shell.programs: view.shell for view in views if view.shell.programs}
         for shell in shells.values():
             yield from _UnaskedPair(self, shell, shells).differences()
             if len(shells) > 1:
@@ -140,16 +145,19 @@ class ToolPair(Pair):
         before, after = (lookup.decide_anew(call, _read) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
 
-    def disguised(self, known: Collection[bool]) -> Iterator[Difference]:
+    def disguised(self, known: Collection[bool], *, exact: bool) -> Iterator[Difference]:
         """Yield a difference of commands that rules see through, or cannot grant.
 
         Args:
             known: the directions that need no further one.
+            exact: whether nothing else is left undecided.
 
         """
         shown = set(known)
+        # What is not exact in any case is told by some of them.
+        most = _DISGUISED if exact else _DISGUISED // 10
         for tried, text in enumerate(self._disguises(shown)):
-            if tried >= _DISGUISED:
+            if tried >= most:
                 self.why[OVERLAPS] = None
                 return
             found = self.asked(text.replace(self.fresh, "q7z"))
@@ -202,14 +210,29 @@ class _UnaskedPair(ToolPair):
 
     def __init__(self, pair: ToolPair, shell: Shell, known: Container[Programs]) -> None:
         """Take from *pair* what *shell* runs, and so do views that have *known* programs."""
-        self.__dict__.update(pair.__dict__)
         self._known_to = shell
-        self.views = [
-            attrs.evolve(view, default=view.unasked) if view.shell.programs in known else view
-            for view in pair.views
-        ]
+        self._runs = known
+        super().__init__(pair.tool, *pair.lookups, pair.shape)
+        self.aligned, self.why = pair.aligned, pair.why
+        self.patterns, self.fresh = pair.patterns, pair.fresh
+        self.extra, self.plain = pair.extra, pair.plain
         self.domain = self._harmless()
         self.by_default = True
+
+    def _seen(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
+        before, after = (
+            attrs.evolve(
+                side,
+                views=tuple(
+                    attrs.evolve(view, default=view.unasked)
+                    if view.shell.programs in self._runs
+                    else view
+                    for view in side.views
+                ),
+            )
+            for side in sides
+        )
+        return before, after
 
     @property
     def _shell(self) -> Shell:

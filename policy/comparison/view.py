@@ -64,7 +64,7 @@ class View:
     def key(self) -> tuple[object, ...]:
         """What two views that decide alike line by line have in common."""
         lines = tuple((entry.pattern, entry.effect) for entry in self.entries)
-        return self.kind, lines, self.default, self.unasked, self.shell.programs
+        return self.kind, lines, self.default
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
