@@ -7,7 +7,7 @@ also says which files it read, so that nothing is passed over in silence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import attrs
@@ -83,6 +83,8 @@ class Project:
             the others, whoever is started behind them has as well.
         written: rules that its files say, where no table may hold them: the host skips
             some, or never asks them.
+        bare: what the host does in this place without files of the project's own, where
+            it runs there all the same; None of a host that starts nothing without files.
 
     """
 
@@ -98,6 +100,7 @@ class Project:
     claims: tuple[object, ...] = ()
     asides: tuple[str, ...] = ()
     written: tuple[WrittenRule, ...] = ()
+    bare: Callable[[], Project] | None = attrs.field(default=None, eq=False)
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""

@@ -1,10 +1,10 @@
 """Differences as they are told: each once, and of tools that a call can name.
 
 A shell command that opens a file is decided by what its host says of that file,
-under a name of the host's own (`policy.dialect.Shell`). Where the same rules
-make the same difference for a tool that agents call, telling it of that tool
-is enough. A call that cannot be read, and that nobody allows either way, no tool
-would take: whether it is asked for or denied is not worth a reader's time.
+under a name of the host's own (`policy.dialect.Shell`). No call has that name, and
+where it makes a difference a command shows it (`policy.comparison.opening`). A call
+that cannot be read, and that nobody allows either way, no tool would take: whether it
+is asked for or denied is not worth a reader's time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policy.comparison.compare import Difference
-from policy.decision import Because, Reason
+from policy.decision import Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.table import Table
@@ -39,7 +39,7 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
     internal = internal_tools(dialects)
     once: dict[object, Difference] = {}
     for difference in differences:
-        if is_idle(difference):
+        if is_idle(difference) or difference.tool in internal:
             continue
         # Under the name that all have for the tool, where they have one.
         names = {dialect.canonical(difference.tool) for dialect in dialects}
@@ -47,15 +47,4 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
         key = (name, str(difference.call), difference.before, difference.after)
         if key not in once or difference.tool == name:
             once[key] = difference
-    known = {_signature(d) for d in once.values() if d.tool not in internal}
-    return tuple(d for d in once.values() if d.tool not in internal or _signature(d) not in known)
-
-
-def _signature(difference: Difference) -> object:
-    before, after = difference.before, difference.after
-    return before.effect, after.effect, _written(before.because), _written(after.because)
-
-
-def _written(because: Iterable[Because]) -> tuple[object, ...]:
-    """Return the places of the rules that somebody wrote."""
-    return tuple(one.place for one in because if one.place is not None)
+    return tuple(once.values())

@@ -117,3 +117,24 @@ def test_rules_that_say_nothing_of_commands_need_no_search_where_they_hide_none(
     found = before.differences(after, known)
     assert [tool for tool in searched if tool == "Bash"] == searches
     assert spelled(found) == spelled(before.differences(after))
+
+
+def test_the_first_settings_of_a_folder_are_compared_with_none() -> None:
+    none = load_tree(Memory({"README.md": ""}))
+    for permissions, widened, narrowed in (
+        ('"allow": ["Bash(make *)"]', True, False),
+        ('"deny": ["Bash(make *)"]', False, True),
+    ):
+        settings = {".claude/settings.json": '{"permissions": {%s}}' % permissions}  # noqa: UP031
+        some = load_tree(Memory(settings))
+        come, gone = diff_workspaces(none, some), diff_workspaces(some, none)
+        assert {change.what for change in (*come.changes, *gone.changes)} == {"rule"}
+        assert (come.widened > 0, come.narrowed > 0) == (widened, narrowed)
+        assert (gone.widened, gone.narrowed) == (come.narrowed, come.widened)
+
+
+def test_hosts_that_start_nothing_without_files_are_compared_with_nothing() -> None:
+    none, some = (
+        load_tree(Memory(files)) for files in ({}, {"t.policy": "agent main { allow Read }"})
+    )
+    assert [change.what for change in diff_workspaces(none, some).changes] == ["agent-added"]

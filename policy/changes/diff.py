@@ -23,7 +23,7 @@ from policy.table import Table
 from policy.telling import told
 from policy.workspace import Workspace
 
-__all__ = ["READINGS", "Change", "Diff", "diff_workspaces"]
+__all__ = ["READINGS", "Change", "Diff", "diff_workspaces", "paired"]
 
 READINGS = ("attenuated", "enforced")
 
@@ -119,13 +119,10 @@ def diff_workspaces(
         progress: told of each project as its turn comes.
 
     """
-    before = {(p.host, p.root): p for p in old.projects}
-    after = {(p.host, p.root): p for p in new.projects}
     changes: list[Change] = []
     known: Known = {}
     why: dict[str, None] = {}
-    for key in sorted({**before, **after}):
-        pair = (before.get(key), after.get(key))
+    for pair in paired(old, new):
         title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
         progress(title)
         groups: dict[object, dict[tuple[str, ...], list[_Shown]]] = {}
@@ -138,6 +135,22 @@ def diff_workspaces(
         for chains in groups.values():
             changes += _changes(title, chains)
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))
+
+
+def paired(old: Workspace, new: Workspace) -> Iterator[tuple[Project | None, Project | None]]:
+    """Yield every project of either side, with what is in its place on the other.
+
+    That is the project there, or what the host does there without files, or
+    None where it does nothing.
+    """
+    sides = [{(p.host, p.root): p for p in workspace.projects} for workspace in (old, new)]
+    for key in sorted({**sides[0], **sides[1]}):
+        before, after = (side.get(key) for side in sides)
+        yield before or _bare(after), after or _bare(before)
+
+
+def _bare(other: Project | None) -> Project | None:
+    return None if other is None or other.bare is None else other.bare()
 
 
 def _changes(title: str, chains: dict[tuple[str, ...], list[_Shown]]) -> Iterator[Change]:

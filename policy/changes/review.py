@@ -272,7 +272,8 @@ def _written(workspace: Workspace) -> dict[_Key, list[Place]]:
     found: dict[tuple[Place, str], Effect] = {}
     for rules in _sets(workspace):
         for entry in rules.entries:
-            if entry.place is not None and entry.rule:
+            # What comes with the host is written nowhere.
+            if entry.place is not None and entry.rule and entry.place.file in workspace.files:
                 found.setdefault((entry.place, entry.rule), entry.effect)
     for project in workspace.projects:
         wrong = [each.place for each in project.findings if each.severity is Severity.ERROR]

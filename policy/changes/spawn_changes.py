@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import attrs
 
-from policy.changes.diff import READINGS
+from policy.changes.diff import READINGS, paired
 from policy.project import Project
 from policy.reach.worklist import reach
 from policy.workspace import Workspace
@@ -37,13 +35,6 @@ class Spawn:
         if bool(self.before) == bool(self.after):
             return ""
         return "added" if self.after else "removed"
-
-
-def paired(old: Workspace, new: Workspace) -> Iterable[tuple[Project | None, Project | None]]:
-    """Yield every project of either side, with the one of the other side that it became."""
-    sides = [{(p.host, p.root): p for p in workspace.projects} for workspace in (old, new)]
-    for key in sorted({**sides[0], **sides[1]}):
-        yield sides[0].get(key), sides[1].get(key)
 
 
 def spawn_changes(old: Workspace, new: Workspace) -> dict[str, tuple[Spawn, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 import attrs
@@ -118,7 +119,14 @@ def _project(found: Found, options: Options) -> Project:
             for each in read.settings
             for rule in each.rules
         ),
+        bare=partial(_bare, found, options),
     )
+
+
+def _bare(found: Found, options: Options) -> Project:
+    """Return what a session does in a folder that holds none of these files."""
+    above = [role for role in found.files if role.above]
+    return _project(Found(found.root, above, found.passed), options)
 
 
 def _entries(built: Session) -> dict[str, AgentEntry]:

@@ -95,8 +95,6 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
         team = sorted(known_agents.OF_TEAMS & available)
         entries += (Entry(tool, Effect.ALLOW, rule="a member of a team") for tool in team)
     entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
-    # Whoever has a shell has what its commands do to files: no pool is about that.
-    entries += (Entry(name, Effect.ALLOW, rule="a command") for name in sorted(known.INNER))
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
 
