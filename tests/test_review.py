@@ -256,6 +256,16 @@ def test_a_rule_that_the_host_never_asks_is_told_to_have_no_effect(tmp_path, cap
     assert re.search(r"^  added +allow Agent\(x\)  .claude/settings.json:1:36$", out, re.MULTILINE)
 
 
+def test_chains_that_exceed_a_maximum_by_one_rule_are_told_once(tmp_path, capsys) -> None:
+    team = "root m\nagent m {\n    allow Read, Bash(x), Task(a)\n}\nagent a {\n    inherit\n    deny Read(x)\n}\n"
+    arguments = compared(tmp_path, team, team)
+    (tmp_path / "most.policy").write_text("agent most {\n    allow Read, Task\n}\n")
+    assert main([*arguments, "--max", str(tmp_path / "most.policy")]) == 1
+    out = capsys.readouterr().out
+    assert "beyond the maximum (2 in 1 group)" in out
+    assert re.search(r"^    chain    m in policy@t.policy, and 1 more chain$", out, re.MULTILINE)
+
+
 AGENT = "---\nname: a\ndescription: x\n{0}---\n"
 
 

@@ -291,10 +291,15 @@ def verdict(change: Change) -> tuple[Decision, Decision] | None:
     return change.difference.before, change.difference.after
 
 
+def _side_name(name: str) -> str:
+    is_hash = len(name) == 40 and not name.strip("0123456789abcdef")
+    return visible(name[:12] if is_hash else name)
+
+
 def summary(report: Report) -> str:
     """Return the answer in a line."""
     diff = report.diff
-    parts = [f"{visible(report.old)} -> {visible(report.new)}: "]
+    parts = [f"{_side_name(report.old)} -> {_side_name(report.new)}: "]
     if diff.changes:
         parts.append(f"{diff.widened:,} widened, {diff.narrowed:,} narrowed")
     elif not diff.files:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from policy.decision import Decision
+from policy.effect import Effect
+from policy.reach.query import Excess
 from policy.render.changes import (
     BEYOND,
     FILES,
@@ -156,24 +158,39 @@ def _why(title: str, decision: Decision, agent: str, spans: Spans, page: Page) -
     return lines
 
 
+# Project, readings, call, effects and rules: what differs is the chain.
+_SameExcess = tuple[str, tuple[str, ...], tuple[str, str], tuple[Effect, Effect], object]
+
+
 def _beyond(report: Report, page: Page, *, everything: bool) -> list[str]:
     excess = beyond(report)
     if not excess:
         return []
-    lines = [page.paint(f"{BEYOND} ({len(excess):,})", "widened"), ""]
-    most = len(excess) if everything else _MOST_CHANGES
-    for one, readings in excess[:most]:
+    groups: dict[_SameExcess, list[Excess]] = {}
+    for one, readings in excess:
+        difference = one.difference
+        rules = tuple((because.rule, because.place) for because in difference.after.because)
+        effects = difference.before.effect, difference.after.effect
+        call = (difference.tool, str(difference.call))
+        groups.setdefault((one.project, readings, call, effects, rules), []).append(one)
+    told = f"{len(excess):,}"
+    told += f" in {count(len(groups), 'group')}" if len(groups) < len(excess) else ""
+    lines = [page.paint(f"{BEYOND} ({told})", "widened"), ""]
+    shown = list(groups.items())
+    most = len(shown) if everything else _MOST_CHANGES
+    for (_, readings, *_), (one, *others) in shown[:most]:
         difference = one.difference
         before, after = difference.before.effect, difference.after.effect
-        call = page.paint(call_text(difference.tool, difference.call), "bold")
-        lines.append(f"  {call}  at most {page.effect(before)} -> {page.effect(after)}")
+        text = page.paint(call_text(difference.tool, difference.call), "bold")
+        lines.append(f"  {text}  at most {page.effect(before)} -> {page.effect(after)}")
         chain = f"{chain_text(one.chain)} in {visible(one.project)}"
+        chain += f", and {count(len(others), 'more chain')}" if others else ""
         lines += page.prose(chain, _label("chain"))
         lines += _why("granted", difference.after, one.chain[-1], report.spans[1], page)
         lines += [] if len(readings) > 1 else [f"{_label('reading')}{readings[0]} only"]
         lines.append("")
-    if len(excess) > most:
-        more = f"  … {len(excess) - most:,} more, shown with --all"
+    if rest := shown[most:]:
+        more = f"  … {sum(len(each) for _, each in rest):,} more, shown with --all"
         lines += [page.paint(more, "dim"), ""]
     return lines
 
