@@ -24,7 +24,7 @@ from policy.patterns import automaton as automata
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
 from policy.patterns.pattern import Kind, Meet, Pattern, excluded_characters, freeze, maximal, named
-from policy.patterns.search import fresh_character, search
+from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import Gap, OneOf, Token
 
 SCALE = int(os.environ.get("POLICY_TEST_SCALE", "1"))
@@ -899,3 +899,16 @@ def test_the_examples_of_the_module_hold() -> None:
     results = doctest.testmod(pattern)
     assert results.attempted >= 2
     assert results.failed == 0
+
+
+def test_a_search_leaves_what_an_earlier_pattern_matches_whatever_follows() -> None:
+    def searched(pattern: str, wanted: int, **more: object) -> Found:
+        watched = Automaton([Pattern.text(each).tokens for each in ("a*", "*bc*z", "ab*")])
+        guide = Pattern.text(pattern).automaton
+        return search([guide], [watched], lambda found: found == (wanted,), fresh="q", **more)
+
+    assert searched("a*", NO_MATCH, budget=2) == Found(None, exact=False)
+    assert searched("a*", NO_MATCH, budget=2, least=(NO_MATCH,)) == Found(None)
+    for pattern in ("*", "a*", "*c*", "b*z"):
+        for wanted in (0, 1, 2, NO_MATCH):
+            assert searched(pattern, wanted) == searched(pattern, wanted, least=(wanted,))

@@ -417,6 +417,7 @@ class Pair:
             fresh=self.fresh,
             extra=self.extra,
             budget=limits.SEARCH_STATES,
+            least=tuple(combination.values()),
         )
 
     def _decided(self, text: str, combination: Mapping[int, int]) -> bool:

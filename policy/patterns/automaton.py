@@ -124,13 +124,24 @@ class State:
         first: index of the first pattern that matches the text so far.
         flagged: a flag matches the text so far.
         final: no further text can change ``first``.
+        forever: index of the first pattern that matches whatever further text follows.
         alive: some pattern may still match.
         key: equal for states of one automaton that mean the same, even where
             one of them has been forgotten and built again.
 
     """
 
-    __slots__ = ("_automaton", "_nodes", "alive", "edges", "final", "first", "flagged", "key")
+    __slots__ = (
+        "_automaton",
+        "_nodes",
+        "alive",
+        "edges",
+        "final",
+        "first",
+        "flagged",
+        "forever",
+        "key",
+    )
 
     def __init__(
         self, automaton: Automaton | None, nodes: Sequence[_Node], key: frozenset[int]
@@ -140,15 +151,18 @@ class State:
         self._automaton = automaton
         self._nodes = nodes
         self.alive = bool(nodes)
-        first = below = NO_MATCH
+        first = below = forever = NO_MATCH
         flagged = hoping = False
         for node in nodes:
             first = min(first, node.accept)
+            if node.loop is Gap.ANY and node.accept < forever:
+                forever = node.accept  # a match inside an ANY loop survives every character
             below = min(below, node.first)
             flagged = flagged or node.flag
             hoping = hoping or node.hopes
         self.first = first
         self.flagged = flagged
+        self.forever = forever
         # A match inside an ANY loop survives every further character.
         self.final = not nodes or (
             below >= first

@@ -25,7 +25,7 @@ from itertools import chain
 import attrs
 
 from policy import limits
-from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.domains import Domain
 from policy.patterns.tokens import plainness
 
@@ -66,6 +66,7 @@ def search(
     fresh: str,
     extra: frozenset[str] = frozenset(),
     budget: int = limits.SEARCH_STATES,
+    least: Sequence[int] = (),
 ) -> Found:
     """Return a shortest text that all *guides* match and *wanted* accepts.
 
@@ -76,6 +77,8 @@ def search(
         fresh: a character that no pattern of either names.
         extra: further characters to try in gaps: those that sets name.
         budget: product states to visit at most.
+        least: of the first watched automata, the first match that is wanted: where an
+            earlier pattern matches whatever follows, there is nothing to look for.
 
     """
     separators = {automaton.separator for automaton in (*guides, *watched)} - {""}
@@ -97,6 +100,8 @@ def search(
             following = tuple(state.after(letter) for state in states)
             if not all(state.alive for state in following[:count]):
                 continue
+            if any(map(_is_before, following[count:], least)):
+                continue
             key = tuple(state.key for state in following)
             if key in came_from:
                 continue
@@ -105,6 +110,10 @@ def search(
             came_from[key] = (here, letter)
             queue.append((key, following))
     return Found(None)
+
+
+def _is_before(state: State, wanted: int) -> bool:
+    return state.forever < wanted
 
 
 def _text(came_from: dict[_Key, tuple[_Key, str] | None], key: _Key) -> str:
