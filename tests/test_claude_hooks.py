@@ -193,6 +193,15 @@ def test_a_condition_does_not_look_behind_wrappers(command: str) -> None:
         *("make (", "ls; (", "for", "f() { ls; }; f", "case x in a) ls;; esac", "{ ls; }"),
         *("cat <<E\nx\nE", "make \\", "make ${x", "ls && ", 'make "$(ls', "ls <(ls)", "$X"),
         *("make $'a'", "a=(1 2); ls", "function f { ls; }", "select i in a; do ls; done"),
+        *(
+            "echo $(ls) | wc",
+            "echo `ls` | wc",
+            "echo a\\ b",
+            "echo {a,b}",
+            "echo {1..3}",
+            "echo a$",
+        ),
+        *("echo ${X:-y}", 'echo "${X}"', "IFS=, ls", "ls {fd}> out"),
     ],
 )
 def test_a_condition_holds_for_what_is_not_taken_apart(command: str) -> None:
@@ -203,7 +212,8 @@ def test_a_condition_holds_for_what_is_not_taken_apart(command: str) -> None:
     "command",
     [
         *("(ls)", "echo $X", "x=$(ls)", "ls | wc", "ls *.py", "[[ -f a ]]", "x=1; ls", "! ls"),
-        *("time ls", "echo `ls`", "make 'x", "coproc ls"),
+        *("time ls", "echo `ls`", "make 'x", "coproc ls", "echo a\\;b", "echo {}", "FOO=1 ls"),
+        *('echo "$HOME/x"', "echo $((1+2))", "echo a?", "(ls) | wc", "ls > *.txt", "eval ls"),
     ],
 )
 def test_a_condition_does_not_hold_for_other_commands(command: str) -> None:

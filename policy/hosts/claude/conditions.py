@@ -112,13 +112,21 @@ class Condition:
 
 
 _SHELLS: Final = ("Bash", "Monitor", "PowerShell")
-# A command whose program is the value of something, and what is never taken apart.
-_UNNAMED: Final = re.compile(r"(?:^|[;&|({\n])\s*[$`]|[<>]\(|\$'")
+# What the host does not take apart: a program that is the value of something, process
+# substitution, escaped blanks, braces, `${`, a lone `$`, and values within a pipeline.
+_UNREAD: Final = re.compile(
+    r"(?:^|[;&|({\n])\s*[$`]|[<>]\(|\$'|\\[ \t]|\$\{|\$(?=\s|$)|\bIFS=|\{\w+\}[<>]"
+    r"|\{[^{}\s,.]*(?:,|\.\.)"
+)
+_VALUE: Final = re.compile(r"\$\(|`")
+_PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 
 
 def _is_unclear(command: str, shell: Shell | None) -> bool:
     """Return whether the host takes it for one that it cannot take apart."""
-    if shell is None or _UNNAMED.search(command) or 0 < shell.longest < len(command):
+    if shell is None or _UNREAD.search(command) or 0 < shell.longest < len(command):
+        return True
+    if _VALUE.search(command) and _PIPE.search(command):
         return True
     looked_into = attrs.evolve(shell, structures=shell.structures | {"subshell"})
     script = read_plain(command) or read_script(command, looked_into)
