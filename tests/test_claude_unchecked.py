@@ -147,3 +147,15 @@ def test_a_star_for_every_file_means_those_of_the_working_folder_where_it_allows
     assert decide("Read", "/srv/app/a", "dontAsk", allow=["Read(*)"]) is Effect.ALLOW
     assert decide("Read", "/data/d/f", allow=["Read"]) is Effect.ALLOW
     assert decide("Read", "/data/d/f", deny=["Read(*)"]) is Effect.DENY
+
+
+def test_what_is_denied_in_a_folder_is_denied_behind_a_change_to_it():
+    for command in ("cd src; mv a b", "cd src && touch a", "cd ./src && rm a", "cd src && ls > a"):
+        assert decide("Bash", command, deny=["Edit(src/**)"]) is Effect.DENY
+        assert decide("Bash", command, allow=["Bash"], deny=["Edit(src/**)"]) is Effect.DENY
+    assert decide("Bash", "touch a; cd src", deny=["Edit(src/**)"]) is Effect.ASK
+
+
+def test_a_descriptor_with_a_name_is_asked_for():
+    assert decide("Bash", "realpath {fd}>out", "acceptEdits") is Effect.ASK
+    assert decide("Bash", "realpath a >out", "acceptEdits") is Effect.ALLOW

@@ -129,6 +129,9 @@ def _whole(text: str, script: Script) -> tuple[str, ...]:
 _MOVERS = frozenset("cd chdir pushd popd".split())
 
 
+# Folders below which a name is looked for behind changes of folder.
+_FOLDERS = 6
+
 # Commands of a script that are looked for in its text; of more none is taken to be as written.
 _LOOKED_UP = 1000
 
@@ -149,6 +152,7 @@ class _Reading:
                 if target.name is not None and is_indirect(target.name)
             ]
         self._moves = self._stays = 0
+        self._folders: list[str] = []  # that what follows may run in
         self._relative = self._shadowed = self._unchecked = False
         self._harmless: list[bool] = []  # of every command, by its number
         self._quiet = True  # whether all would be, if nothing of the script were opaque
@@ -169,6 +173,7 @@ class _Reading:
                 harmless = part.harmless
             self._harmless.append(harmless)
         if self._moves:
+            self.files += self._below_folders(self.files[:redirected])
             self.files += [_somewhere(file) for file in self.files[:redirected]]
             self.files += [_somewhere(file) for file in self.files[redirected:] if file.writes]
         if self._unchecked or self._moves > 1 or (self._moves and self._stays):
@@ -271,6 +276,7 @@ class _Reading:
             harmless = len(words) == 1 and self._is_set(words[0])
             self._quiet &= harmless
             return harmless, doubtful
+        behind = self._moves > 0
         self._moves += known.moves
         self._stays += known.stays
         self._relative |= known.relative
@@ -278,9 +284,23 @@ class _Reading:
         for file in known.opened:
             writes = file.tool == shell.writes
             self.files.append(Redirection(file.name, writes, file.tool, file.guarded))
+            if behind and writes:
+                self.files += self._below_folders(self.files[-1:])
+        folder = known.opened[0].name if known.moves and len(known.opened) == 1 else None
+        if folder:
+            self._folders += [folder, *(f"{each}/{folder}" for each in self._folders[:2])]
         harmless = self._is_harmless(known, words, program)
         self._quiet &= harmless
         return harmless and not self.script.opaque, doubtful
+
+    def _below_folders(self, files: Sequence[Redirection]) -> list[Redirection]:
+        """Return what is written as what denies it knows it behind a change of folder."""
+        return [
+            attrs.evolve(file, target=f"{folder}/{file.target}")
+            for file in files
+            if file.writes and file.target and file.target[:1] not in "/~"
+            for folder in self._folders[:_FOLDERS]
+        ]
 
     def _is_set(self, word: Word) -> bool:
         name = word.raw.partition("=")[0]

@@ -37,6 +37,9 @@ _DOUBTFUL = re.compile(
 )
 
 
+# `{fd}> a` sets a variable, wherever a grammar takes `{fd}` for a word.
+_NAMED_DESCRIPTOR = re.compile(r"\{\w+\}[<>]")
+
 # No command has these; where one has, readers of shell differ.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -48,8 +51,10 @@ def has_control(text: str) -> bool:
 
 def is_doubtful(text: str) -> bool:
     """Whether a host does not vouch for *text*, whatever is in it."""
-    return (("\\" in text or "=" in text or "#" in text) and bool(_DOUBTFUL.search(text))) or (
-        not text.isascii() and not ODD_BLANKS.isdisjoint(text)
+    return (
+        (("\\" in text or "=" in text or "#" in text) and bool(_DOUBTFUL.search(text)))
+        or (not text.isascii() and not ODD_BLANKS.isdisjoint(text))
+        or ("}" in text and bool(_NAMED_DESCRIPTOR.search(text)))
     )
 
 
