@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from policy.changes.diff import Diff, diff_workspaces
 from policy.comparison.compare import Comparison
 from policy.decision import Decision
 from policy.files.tree import Memory
@@ -19,7 +20,7 @@ from policy.project import Project
 from policy.reach.audit import audit
 from policy.reach.worklist import Reach, reach
 from policy.table import Table
-from policy.workspace import load_tree
+from policy.workspace import Workspace, load_tree
 from tests.benchmark import workload as workloads
 from tests.benchmark.clock import Cost, cost_of_each, seconds
 from tests.benchmark.deciders import (
@@ -119,6 +120,7 @@ def figures(scale: Scale) -> Iterator[Figure]:
     yield from _compile(scale)
     yield from _settings(scale)
     yield from _differences(scale)
+    yield from _settings_differences(scale)
     yield from _agents(scale)
     yield from _memory(scale)
 
@@ -304,10 +306,15 @@ def _settings(scale: Scale) -> Iterator[Figure]:
 
 def _differences(scale: Scale) -> Iterator[Figure]:
     pairs = ((1_000, 50), (10_000, 500)) if scale.largest == 10_000 else ((scale.largest, 10),)
-    workloads_of = {"rules": lambda size: scale.workload(size).rules, "names": workloads.named}
+    workloads_of = {
+        "rules": lambda size: scale.workload(size).rules,
+        "names": workloads.named,
+        "commands": workloads.commands,
+        "denials": workloads.denying,
+    }
     for (size, edits), kind in itertools.product(pairs, workloads_of):
         rules = workloads_of[kind](size)
-        kinds = ("name", "glob") if kind == "names" else None
+        kinds = {"names": ("name", "glob"), "commands": ("bash",)}.get(kind)
         found: list[Comparison] = []
 
         def tables(
@@ -339,6 +346,33 @@ def _differences(scale: Scale) -> Iterator[Figure]:
             "exact": comparison.exact,
         }
         yield Figure("    found", values, f"{widened} + {narrowed}, {exact}")
+
+
+def _settings_differences(scale: Scale) -> Iterator[Figure]:
+    """Yield what it costs to compare settings of Claude Code in both readings, all chains."""
+    size, edits = (10_000, 500) if scale.largest == 10_000 else (scale.largest, 10)
+    for kind, rules in (
+        ("rules", scale.workload(size).rules),
+        ("commands", workloads.commands(size)),
+    ):
+        kinds = ("bash",) if kind == "commands" else None
+        found: list[Diff] = []
+
+        def pair(
+            rules: Sequence[Rule] = rules, kinds: Sequence[str] | None = kinds, edits: int = edits
+        ) -> list[Workspace]:
+            whole = workloads.fresh(rules)
+            after = (*workloads.edited(rules, edits, kinds), *whole[-2:])
+            texts = (json.dumps(workloads.settings(each)) for each in (whole, after))
+            return [load_tree(Memory({".claude/settings.json": text})) for text in texts]
+
+        spent = seconds(lambda both, found=found: found.append(diff_workspaces(*both)), pair)
+        name = f"diff of {size:,} {kind} of .claude/settings.json, {edits:,} edits"
+        yield attrs.evolve(
+            _at_most(name, spent, 1, "s"),
+            met=spent <= 1 and found[-1].exact,
+            target="≤ 1 s, exact",
+        )
 
 
 # --- agents -----------------------------------------------------------------

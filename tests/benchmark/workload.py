@@ -27,8 +27,10 @@ __all__ = [
     "Compound",
     "Rule",
     "Workload",
+    "commands",
     "compounds",
     "decide",
+    "denying",
     "edited",
     "fresh",
     "hosts",
@@ -217,6 +219,17 @@ def named(size: int) -> tuple[Rule, ...]:
     """Return rules that look at the name of a tool alone."""
     draw = _Draw(random.Random(f"{SEED} names {size}"))
     return tuple(draw.rule(_NAMES[n % len(_NAMES)], allows=n % 5 != 0) for n in range(size))
+
+
+def commands(size: int) -> tuple[Rule, ...]:
+    """Return rules for shell commands alone."""
+    draw = _Draw(random.Random(f"{SEED} commands {size}"))
+    return tuple(draw.rule("bash", allows=n % 5 != 0) for n in range(size))
+
+
+def denying(size: int) -> tuple[Rule, ...]:
+    """Return the rules of a workload, of which each denies."""
+    return tuple(attrs.evolve(rule, allows=False) for rule in workload(size).rules)
 
 
 def edited(
