@@ -297,8 +297,8 @@ class Shell:
 
     @property
     def opening(self) -> tuple[str, ...]:
-        """The tools that opening a file is a call of."""
-        tools = (self.output, self.input, self.reads, self.writes, self.removes)
+        """The tools that opening a file is a call of, and the one that may deny any."""
+        tools = (self.output, self.input, self.reads, self.writes, self.removes, self.shadows)
         return tuple(dict.fromkeys(filter(None, tools)))
 
 

@@ -114,6 +114,7 @@ def _with(mode: str, **added: list[str]):
 @example(*_with("default", ask=["Bash(sed *)"]))  # of `sed` only `-n` and a print does none
 @example(*_with("dontAsk", deny=["Read(a)"]))
 @example(*_with("default", deny=["Edit(.env)"]))
+@example(*_with("default", deny=["Read"]))  # behind `cd` a command may read what is denied
 @example(*_with("default", ask=["Bash"]))
 @settings(max_examples=25)
 @given(_edited(_lists), _modes)
