@@ -43,11 +43,13 @@ class Form:
         program: what is known of it.
         reads: expressions, by what they are about.
         closed: whether calls that open files are left out.
+        unchecked: the arguments, with a blank between each two, that nobody vouches for.
     """
 
     program: Program
     reads: dict[str, Expression]
     closed: bool
+    unchecked: Expression = NOTHING
 
     @classmethod
     def each(cls, program: Program, shell: Shell, *, closed: bool) -> Iterator[Form]:
@@ -58,7 +60,7 @@ class Form:
                 if form.runs:
                     piped = (name for name, each in shell.programs.known.items() if each.piped)
                     reads["first"] = literal(piped)
-                yield cls(form, reads, closed)
+                yield cls(form, reads, closed, _unchecked(program))
 
     @property
     def letters(self) -> int:
@@ -71,6 +73,16 @@ class Form:
         if Files.NONE is known.reads is known.writes:
             return known.removes
         return operands > 0 or known.reads is not Files.REST or known.writes is not Files.NONE
+
+
+def _unchecked(program: Program) -> Expression:
+    if program.unchecked is None:
+        return NOTHING
+    try:
+        # No word that is read here has a blank.
+        return expression(program.unchecked.replace(r"\0", " "))
+    except ValueError:  # more is searched then, and what is found is harmful is shown by no command
+        return NOTHING
 
 
 _EXPRESSIONS: Final = ("flags", "values", "pairs", "files", "unsafe", "needs", "first", "operands")
@@ -101,10 +113,17 @@ class Between:
     ended: bool = False
     option: _Option | None = None
     fresh: bool = True  # whether no word came yet
+    unchecked: Expression = attrs.field()
+
+    @unchecked.default
+    def _at_first(self) -> Expression:
+        return self.form.unchecked
 
     def accepts(self) -> bool:
         """Whether the command may end here."""
         known = self.form.program
+        if self.unchecked.nullable:
+            return False
         if known.runs:
             return self.option is None or self.option.known
         return (
@@ -119,7 +138,8 @@ class Between:
         reads = self.form.reads
         pairs = NOTHING if self.option is None else self.option.pairs
         typed = "" if self.fresh and self.form.program.subcommands else None
-        return Word(self, tuple(reads[name] for name in _EXPRESSIONS), pairs, "", typed)
+        unchecked = self.unchecked if self.fresh else self.unchecked.after(BLANK)
+        return Word(self, tuple(reads[name] for name in _EXPRESSIONS), pairs, "", typed, unchecked)
 
 
 @attrs.frozen(cache_hash=True)
@@ -131,6 +151,7 @@ class Word:
     pairs: Expression
     start: str
     typed: str | None
+    unchecked: Expression
 
     def after(self, letter: int) -> Word | None:
         """Return the word with one more letter, if it may be harmless."""
@@ -153,6 +174,7 @@ class Word:
             self.pairs.after(letter),
             start,
             typed,
+            self.unchecked.after(letter),
         )
         return word if word.hopes() else None
 
@@ -191,7 +213,7 @@ class Word:
         ):
             return None  # another program, known or not
         option = before.option
-        before = attrs.evolve(before, option=None, fresh=False)
+        before = attrs.evolve(before, option=None, fresh=False, unchecked=self.unchecked)
         if option is not None:
             if self.pairs.nullable or (option.takes and self.start[0] != "-"):
                 return before

@@ -23,10 +23,10 @@ from policy.comparison.view import View
 from policy.dialect import Dialect, Files, Program, Shell
 from policy.effect import Effect
 from policy.patterns.expression_text import expression
-from policy.patterns.pattern import freeze
+from policy.patterns.pattern import Pattern, freeze
 from policy.shell.commands import read_command
 
-__all__ = ["Openings", "unasked"]
+__all__ = ["Openings", "opened_by", "unasked"]
 
 # Lines whose commands are tried with each file.
 _LINES = 200
@@ -114,6 +114,29 @@ def _redirected(command: str, tool: str, name: str, shell: Shell) -> Iterator[st
     for sign, each in ((">", shell.output), ("<", shell.input)):
         if each == tool:
             yield f"{command} {sign} {name}"
+
+
+def opened_by(patterns: Sequence[Pattern], shell: Shell) -> frozenset[str]:
+    """Return the tools that the files are calls of which commands of all *patterns* may open."""
+    starts = (pattern.tokens[0] for pattern in patterns if pattern.tokens)
+    names = [start.partition(" ")[0] for start in starts if isinstance(start, str) and " " in start]
+    known = [shell.programs.known.get(name) for name in names]
+    programs = [program for program in known if program] or [*shell.programs.known.values()]
+    return frozenset(tool for program in programs for tool in _tools(program, shell))
+
+
+def _tools(program: Program, shell: Shell) -> Iterator[str]:
+    for form in (program, *program.forms):
+        if form.reads is not Files.NONE or form.files or form.moves or form.lists:
+            yield shell.reads
+        if form.writes is not Files.NONE or form.writes_if:
+            yield shell.writes
+        if form.removes:
+            yield shell.removes
+        if form.runs:
+            yield from (shell.reads, shell.writes, shell.removes)
+    for below in program.subcommands.values():
+        yield from _tools(below, shell)
 
 
 @lru_cache(maxsize=16)  # a host has one or two

@@ -15,7 +15,7 @@ from functools import lru_cache
 import attrs
 
 from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd, loud
-from policy.comparison.opening import Openings, unasked
+from policy.comparison.opening import Openings, opened_by, unasked
 from policy.comparison.pair import OVERLAPS, Difference, Pair, Side
 from policy.comparison.unasked import Unasked
 from policy.comparison.view import View
@@ -25,6 +25,7 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.pattern import Pattern, freeze, named
 from policy.patterns.tokens import Gap
+from policy.row import Outcome
 from policy.shell.commands import read_command
 
 __all__ = ["ToolPair"]
@@ -94,9 +95,18 @@ class ToolPair(Pair):
         found = self.asked(text.replace(self.fresh, "q7z"))
         if found.before.effect is not found.after.effect:
             return found
-        if read_command(text, self._shell).redirections and not any(p.exact for p in guides):
+        opens = read_command(text, self._shell).redirections and not any(p.exact for p in guides)
+        if opens and not self._is_shut(opened_by(guides, self._shell)):
             self.why[_FILES] = None
         return None
+
+    def _is_shut(self, tools: Iterable[str]) -> bool:
+        """Whether either side denies every command that opens a file as a call of these."""
+        return all(
+            any(_denies(row.ruleset.row(tool).constant) for row, _ in lookup.rows)
+            for lookup in self.lookups
+            for tool in tools
+        )
 
     def opening(
         self, opened: Mapping[str, Sequence[Difference]], known: Collection[bool]
@@ -276,6 +286,10 @@ def _telling(differences: Iterable[Difference]) -> Iterator[Difference]:
 
 
 _ALIKE = 3
+
+
+def _denies(outcome: Outcome | None) -> bool:
+    return outcome is not None and outcome.effect is Effect.DENY
 
 
 def _side(lookup: Lookup, shape: Shape) -> Side:
