@@ -122,6 +122,7 @@ class Row:
         "_indices",
         "_is_path",
         "_lines",
+        "_longest",
         "_outcomes",
         "_parameters",
         "alias",
@@ -198,6 +199,8 @@ class Row:
             self._is_path and self.ruleset.dialect.links
         )
         self._direct = self.field if direct else NO_FIELD
+        longest = self.ruleset.dialect.shell.longest if is_command else 0
+        self._longest = longest or limits.CALL_CHARACTERS
         self._lines: Lines | None = None
 
     @property
@@ -269,7 +272,7 @@ class Row:
 
         """
         text = call.get(self._direct)
-        if type(text) is not str or len(text) > limits.CALL_CHARACTERS or self.alias in call:
+        if type(text) is not str or len(text) > self._longest or self.alias in call:
             return self._outcome(call, read)
         if self._is_path:
             given = text

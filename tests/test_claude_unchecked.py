@@ -159,3 +159,10 @@ def test_what_is_denied_in_a_folder_is_denied_behind_a_change_to_it():
 def test_a_descriptor_with_a_name_is_asked_for():
     assert decide("Bash", "realpath {fd}>out", "acceptEdits") is Effect.ASK
     assert decide("Bash", "realpath a >out", "acceptEdits") is Effect.ALLOW
+
+
+def test_a_command_too_long_to_be_taken_apart_is_asked_for_however_plain_it_is():
+    for command in ("make " + "a" * 10_000, "make" + " a" * 5_000):
+        assert decide("Bash", command, allow=["Bash(make *)"]) is Effect.ASK
+        assert decide("Bash", command, allow=["Bash(make *)"], deny=["Bash(* a*)"]) is Effect.DENY
+    assert decide("Bash", "make " + "a" * 9_000, allow=["Bash(make *)"]) is Effect.ALLOW

@@ -79,7 +79,7 @@ def _compound(shell: Shell) -> Automaton:
 
 def read_command(text: str, shell: Shell) -> Command:
     """Return the parts and redirections of *text*. Never fails; never vouches for a guess."""
-    if _compound(shell).first(text) == NO_MATCH:
+    if not 0 < shell.longest < len(text) and _compound(shell).first(text) == NO_MATCH:
         return Command((Part(text),))
     short = len(text) <= limits.COMMAND_PIECES
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
