@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain, Reading, SpawnDenied
-from policy.changes.diff import Change, diff_workspaces
+from policy.changes.diff import Change, diff_workspaces, paired
 from policy.decision import Because, Decision
 from policy.effect import Effect
 from policy.files.tree import Memory
@@ -157,20 +157,17 @@ def test_each_cause_makes_a_difference_by_itself() -> None:
         assert parts(project)[0], code
 
 
-def chain_of(
-    workspace: Workspace, change: Change, names: tuple[str, ...], reading: str
-) -> Chain | None:
-    """Return a chain of the project of *change*, or None where it cannot come about."""
-    for project in workspace.projects:
-        if project.title == change.project:
-            try:
-                chain = Chain.start(names[0], project.reading(reading))
-                for name in names[1:]:
-                    chain = chain.spawn(name)
-            except SpawnDenied:
-                return None
-            return chain
-    return None
+def chain_of(project: Project | None, names: tuple[str, ...], reading: str) -> Chain | None:
+    """Return a chain of *project*, or None where it cannot come about."""
+    if project is None:
+        return None
+    try:
+        chain = Chain.start(names[0], project.reading(reading))
+        for name in names[1:]:
+            chain = chain.spawn(name)
+    except SpawnDenied:
+        return None
+    return chain
 
 
 def shown(decision: Decision) -> tuple[Effect, tuple[Because, ...]]:
@@ -179,7 +176,8 @@ def shown(decision: Decision) -> tuple[Effect, tuple[Because, ...]]:
 
 def confirmed(sides: list[Workspace], change: Change, names: tuple[str, ...], reading: str) -> bool:
     """Return whether both sides decide for a chain what *change* says of it."""
-    found = [chain_of(side, change, names, reading) for side in sides]
+    pairs = (pair for pair in paired(*sides) if any(p and p.title == change.project for p in pair))
+    found = [chain_of(project, names, reading) for project in next(pairs)]
     if change.what != "rule":
         return [chain is None for chain in found] == [
             change.what == "agent-added",

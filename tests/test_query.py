@@ -71,7 +71,7 @@ def _workspace(text: str = TEAM) -> Workspace:
 
 @pytest.mark.parametrize(
     ("matcher", "can", "exact"),
-    [("Bash(b *)", True, True), ("Bash(a *)", False, False), ("Read", False, True)],
+    [("Bash(b *)", True, True), ("Bash(a *)", False, False), ("WebFetch", False, True)],
 )
 def test_beyond_the_bound_of_positions_only_what_no_chain_can_do_is_certain(
     matcher: str, can: bool, exact: bool, monkeypatch: pytest.MonkeyPatch
