@@ -15,9 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import attrs
-import brute_force
 import pytest
-from brute_force import Raw, Universe, parts
 
 from policy import limits
 from policy.patterns import automaton as automata
@@ -26,6 +24,8 @@ from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
 from policy.patterns.pattern import Kind, Meet, Pattern, excluded_characters, freeze, maximal, named
 from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import Gap, OneOf, Token
+from tests import brute_force
+from tests.brute_force import Raw, Universe, parts
 
 SCALE = int(os.environ.get("POLICY_TEST_SCALE", "1"))
 

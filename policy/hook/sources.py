@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -25,6 +26,8 @@ _MANAGED: Final = "/etc/claude-code/managed-settings.json"
 _FILES: Final = 5_000
 _DEPTH: Final = 16
 _TRIES: Final = 8
+# The clock of a file system stands still between its ticks, 10 ms at most where files are local.
+_TICK_NS: Final = 20_000_000
 
 
 @attrs.frozen
@@ -94,7 +97,8 @@ def read_sources(places: Places) -> Sources:
     """Return the files at *places* as they were at one moment.
 
     They are read until two readings are equal: one that is halfway through an edit of
-    several files could hold what no moment held.
+    several files could hold what no moment held. What changed so lately that a change
+    back would show no other time is read again a little later.
 
     Raises:
         PolicyError: one cannot be read, or they go on changing.
@@ -102,23 +106,28 @@ def read_sources(places: Places) -> Sources:
     """
     last = None
     for _ in range(_TRIES):
+        began = time.time_ns()
         try:
-            files = dict(_read(places))
+            read = {path: _content(file, path) for path, file in _counted(places)}
         except FileNotFoundError:
             last = None  # it was there a moment ago
             continue
-        if files == last:
-            return Sources(places, files)
-        last = files
+        if read == last:
+            return Sources(places, {path: data for path, (data, _) in read.items()})
+        last = read
+        lately = range(began - _TICK_NS, time.time_ns() + _TICK_NS)
+        if any(changed in lately for _, changed in read.values()):
+            last = None
+            time.sleep(_TICK_NS / 1e9)
     raise PolicyError("the files of the policy change while they are read", file=places.project)
 
 
-def _read(places: Places) -> Iterator[tuple[str, bytes]]:
+def _counted(places: Places) -> Iterator[tuple[str, str]]:
     for count, (path, file) in enumerate(_named(places)):
         if count >= _FILES:
             msg = f"there are more than {_FILES:,} files of agents"
             raise PolicyError(msg, file=places.project)
-        yield path, _content(file, path)
+        yield path, file
 
 
 def _named(places: Places) -> Iterator[tuple[str, str]]:
@@ -170,14 +179,16 @@ def _names(folder: str) -> list[str]:
         raise _unreadable(error, folder) from None
 
 
-def _content(file: str, path: str) -> bytes:
+def _content(file: str, path: str) -> tuple[bytes, int]:
+    """Return what the file says, and when it last changed, in nanoseconds."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise _unreadable(error, path) from None
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
         os.close(handle)
         raise PolicyError("not a file", file=path)
     with os.fdopen(handle, "rb") as stream:
@@ -185,7 +196,7 @@ def _content(file: str, path: str) -> bytes:
     if len(data) > limits.FILE_BYTES:
         msg = f"the file has more than {limits.FILE_BYTES:,} bytes"
         raise PolicyError(msg, file=path)
-    return data
+    return data, found.st_ctime_ns
 
 
 def _unreadable(error: OSError, path: str) -> PolicyError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -470,6 +471,7 @@ def test_files_are_taken_as_they_were_at_one_moment(tmp_path) -> None:
     for file in files:
         file.write_text("denies")
     ended = threading.Event()
+    pauses = itertools.cycle([0] * 200 + [0.06])
 
     def edit() -> None:
         while not ended.is_set():
@@ -478,12 +480,13 @@ def test_files_are_taken_as_they_were_at_one_moment(tmp_path) -> None:
                     made = file.with_suffix(".new")
                     made.write_text(text)
                     made.replace(file)
+            ended.wait(next(pauses))
 
     editing = threading.Thread(target=edit)
     editing.start()
     read = 0
     try:
-        for _ in range(300):
+        for _ in range(2000):
             try:
                 sources = read_sources(Places(str(tmp_path), managed="/nowhere/x"))
             except PolicyError as error:
@@ -494,6 +497,7 @@ def test_files_are_taken_as_they_were_at_one_moment(tmp_path) -> None:
     finally:
         ended.set()
         editing.join()
+    assert read
     sources = read_sources(Places(str(tmp_path), managed="/nowhere/x"))
     assert sorted(sources.files) == [".claude/b.policy", "a.policy"]
 
@@ -506,6 +510,7 @@ def test_at_every_moment_of_an_edit_what_both_states_deny_is_denied(session) -> 
         file.write_text(POLICY)
     ended = threading.Event()
     found = set()
+    pauses = itertools.cycle([0.001] * 20 + [0.1])
 
     def edit() -> None:
         while not ended.is_set():
@@ -514,7 +519,7 @@ def test_at_every_moment_of_an_edit_what_both_states_deny_is_denied(session) -> 
                     made = file.with_suffix(".new")
                     made.write_text(text)
                     made.replace(file)
-                    ended.wait(0.001)
+                    ended.wait(next(pauses))
 
     def ask() -> None:
         for _ in range(20):
