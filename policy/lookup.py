@@ -13,7 +13,8 @@ from policy import limits
 from policy.calls import NO_FIELD
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
-from policy.row import Outcome, ReadCommand, Row
+from policy.rows.outcome import Outcome
+from policy.rows.row import ReadCommand, Row
 from policy.shell.commands import read_command
 
 __all__ = ["Lookup"]

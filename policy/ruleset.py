@@ -22,7 +22,8 @@ from policy.effect import Effect
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, Run, Token
-from policy.row import Row, RowEntry
+from policy.rows.entry import RowEntry
+from policy.rows.row import Row
 from policy.source import Place
 
 __all__ = ["Entry", "RuleSet"]

@@ -14,6 +14,7 @@ from itertools import product
 import attrs
 
 from policy.comparison.pair import Difference
+from policy.comparison.rows import by_rules, grants_nothing, grants_whole
 from policy.comparison.tool_pair import ToolPair
 from policy.comparison.witness import Call, Shape
 from policy.dialect import ArgumentKind
@@ -21,7 +22,8 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.classes import classes
 from policy.patterns.pattern import Pattern
-from policy.row import Lines, Row, RowEntry
+from policy.rows.entry import Lines, RowEntry
+from policy.rows.row import Row
 from policy.ruleset import Entry
 
 __all__ = [
@@ -165,13 +167,13 @@ def _opened(
     """Return how both sides decide files that commands may open, by tools with other lines."""
     rows = [[row for row, _ in lookup.rows] for lookup in (before, after)]
     shell = rows[0][0].ruleset.dialect.shell if rows[0] else rows[1][0].ruleset.dialect.shell
-    whole = any(row.grants_whole for side in rows for row in side)
+    whole = any(grants_whole(row) for side in rows for row in side)
     found: dict[str, list[Difference]] = {}
     for tool in shell.opening:
         sides = [[row.ruleset.row(tool) for row in side] for side in rows]
         if [row.lines for row in sides[0]] == [row.lines for row in sides[1]]:
             continue
-        for each in (sides, [[row.by_rules for row in side] for side in sides])[: 1 + whole]:
+        for each in (sides, [[by_rules(row) for row in side] for side in sides])[: 1 + whole]:
             lookups = [Lookup(((row, ()) for row in side), "") for side in each]
             comparison = compare(tool, lookups[0], lookups[1], known)
             why.update(dict.fromkeys(comparison.why))
@@ -216,7 +218,7 @@ def _effects(difference: Difference) -> tuple[Effect, Effect]:
 
 
 def _grants_nothing(lookup: Lookup) -> bool:
-    return lookup.floor is Effect.DENY or any(row.grants_nothing for row, _ in lookup.rows)
+    return lookup.floor is Effect.DENY or any(grants_nothing(row) for row, _ in lookup.rows)
 
 
 def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:

@@ -24,7 +24,7 @@ from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, freeze
-from policy.row import RowEntry
+from policy.rows.entry import RowEntry
 from policy.shell.commands import read_command
 
 __all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_odd", "loud"]

@@ -37,7 +37,7 @@ from policy.patterns.domains import DEAD, Domain
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Kind, Pattern, readable
 from policy.patterns.tokens import Gap, OneOf, Token
-from policy.row import RowEntry
+from policy.rows.entry import RowEntry
 from policy.ruleset import Entry, RuleSet
 
 __all__ = ["MANY_NAMES", "Tools", "compare_others"]

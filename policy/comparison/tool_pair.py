@@ -25,7 +25,7 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.pattern import Pattern, freeze, named
 from policy.patterns.tokens import Gap
-from policy.row import Outcome
+from policy.rows.outcome import Outcome
 from policy.shell.commands import read_command
 
 __all__ = ["ToolPair"]

@@ -9,11 +9,13 @@ from functools import cached_property
 
 import attrs
 
+from policy.comparison.rows import unasked
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import Kind, Pattern
-from policy.row import Row, RowEntry
+from policy.rows.entry import RowEntry
+from policy.rows.row import Row
 
 __all__ = ["View", "counterparts"]
 
@@ -47,10 +49,10 @@ class View:
         Where the text itself is that of a *sole* parameter, rules about it remain too.
         """
         shell = row.ruleset.dialect.shell
-        unasked = row.unasked if shell.programs else row.default.effect
+        silent = unasked(row) if shell.programs else row.default.effect
         if not row.has_parameters:
             return cls(
-                row.kind, row.entries, row.default.effect, row=row, unasked=unasked, shell=shell
+                row.kind, row.entries, row.default.effect, row=row, unasked=silent, shell=shell
             )
         entries: list[RowEntry] = []
         for entry in row.entries:
@@ -58,7 +60,7 @@ class View:
                 entries.append(entry)
             elif entry.pattern is not None and _holds(entry, parameters):
                 return cls(row.kind, tuple(entries), entry.effect)
-        return cls(row.kind, tuple(entries), row.default.effect, unasked=unasked, shell=shell)
+        return cls(row.kind, tuple(entries), row.default.effect, unasked=silent, shell=shell)
 
     @cached_property
     def key(self) -> tuple[object, ...]:

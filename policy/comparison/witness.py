@@ -15,7 +15,7 @@ import attrs
 
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.patterns.domains import ANY_TEXT, COMMANDS, DEAD, OBJECTS, Domain, joined
-from policy.row import KINDS
+from policy.rows.entry import KINDS
 
 __all__ = ["Call", "Shape", "witness_call"]
 

@@ -25,7 +25,7 @@ from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.pattern import freeze
-from policy.row import Row
+from policy.rows.row import Row
 from policy.ruleset import RuleSet
 from policy.table import Table
 from policy.telling import internal_tools

@@ -17,7 +17,8 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.pattern import Pattern
 from policy.portable import Agent, Line, Said, covers
-from policy.row import Row, RowEntry
+from policy.rows.entry import RowEntry
+from policy.rows.row import Row
 from policy.ruleset import RuleSet
 from policy.table import Table
 from policy.telling import internal_tools

@@ -21,7 +21,7 @@ from policy.conversion.across import Known, Unproven
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.project import Project
-from policy.row import RowEntry
+from policy.rows.entry import RowEntry
 
 __all__ = ["Loss", "Losses", "Side", "losses"]
 

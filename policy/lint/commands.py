@@ -22,7 +22,7 @@ from policy.finding import Finding, Severity
 from policy.lint.positions import Positions
 from policy.lint.programs import ANYTHING, READERS, RUNNERS, SUBCOMMANDED
 from policy.patterns.pattern import Pattern, freeze
-from policy.row import RowEntry
+from policy.rows.entry import RowEntry
 from policy.source import Place
 from policy.table import Table
 

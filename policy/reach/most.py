@@ -25,7 +25,7 @@ from policy.patterns.pattern import Kind, Meet, Pattern, freeze, is_stars, named
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.reach.privileges import privileges
-from policy.row import Row
+from policy.rows.row import Row
 from policy.table import Table
 
 __all__ = ["MANY_PATTERNS", "OTHER_ARGUMENTS", "OVERLAPPING", "AtMost", "Grant", "at_most"]

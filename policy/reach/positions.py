@@ -28,7 +28,7 @@ from policy.chain import (
 )
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
-from policy.row import Row
+from policy.rows.row import Row
 from policy.ruleset import RuleSet
 from policy.table import TRUST, Bounds, Ceiling, Part, Table
 

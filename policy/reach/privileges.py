@@ -9,7 +9,7 @@ from policy.decision import Because, Reason
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.pattern import Pattern
-from policy.row import Row
+from policy.rows.row import Row
 from policy.ruleset import Entry
 from policy.table import Part, Table
 from policy.telling import internal_tools

@@ -1,0 +1,136 @@
+"""What a row says of a shell command: part by part, and of the files that it opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from policy.calls import Unreadable, canonical_path, stranger_path
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.patterns.automaton import NO_MATCH
+from policy.rows.file import file_outcome, path_outcome
+from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, guarded, strictness, unsure
+from policy.shell.parts import Command, Part, Redirection
+
+if TYPE_CHECKING:
+    from policy.rows.row import Row
+
+__all__ = ["command_outcome"]
+
+_SILENT: Final = frozenset({Reason.DEFAULT})
+
+
+def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcome:
+    """Return what *row* says of a command that was taken apart: the strictest of all.
+
+    Args:
+        row: the row of the tool that runs it.
+        command: its parts and redirections.
+        limit: an entry of the row that decides in any case; those in front of it may
+            decide before.
+
+    """
+    outcomes = [_part(row, part, limit) for part in command.parts]
+    outcomes = _spelled_out(row, command.whole, outcomes)
+    shell = row.ruleset.dialect.shell
+    passed = BY_DEFAULT if shell.whole else _SILENT
+    whole = (row.default.effect is Effect.ALLOW if shell.whole else not row.entries) and all(
+        outcome is row.default for outcome in outcomes
+    )
+    if command.unread and row.entries:
+        outcomes.append(unsure(row.ruleset))  # a rule that might speak of it cannot be asked
+    for redirection in command.redirections:
+        outcome = _redirection(row, redirection)
+        if not (whole and outcome.reason in passed):
+            outcomes.append(outcome)
+    if not command.parts:
+        # No parts is never allowed: there is nothing that a rule granted.
+        outcomes.append(_part(row, Part("", grantable=False), limit))
+    return min(outcomes, key=strictness)
+
+
+def _spelled_out(row: Row, texts: tuple[str, ...], outcomes: list[Outcome]) -> list[Outcome]:
+    """Return *outcomes* with what rules say that spell out the command as a whole."""
+    for number, text in enumerate(texts):
+        index = row.first(text)
+        if index == NO_MATCH:
+            continue
+        pattern, outcome = row.entries[index].pattern, row.at(index)
+        exact = pattern is not None and pattern.exact
+        if outcome.effect is Effect.ALLOW:
+            if exact and all(one.reason in BY_DEFAULT for one in outcomes):
+                return [outcome]
+        elif exact or number:
+            outcomes = [*outcomes, outcome]
+    return outcomes
+
+
+def _part(row: Row, part: Part, limit: int) -> Outcome:
+    first = min(_granting(row, part), limit)
+    # A rule that knows the command under any of its readings holds. Of several it
+    # is the strictest, wherever each stands, but where a host ranks its rules.
+    known = [index for reading in part.readings if (index := row.first(reading)) != NO_MATCH]
+    known = [index for index in known if row.at(index).effect is not Effect.ALLOW]
+    is_granted = first != NO_MATCH and row.at(first).effect is Effect.ALLOW
+    if not known or not (is_granted or first == NO_MATCH):
+        known.append(first)
+    ranked = row.ruleset.dialect.shell.control
+    strictest = min(known) if ranked else min(known, key=lambda one: (row.at(one).effect, one))
+    granted = row.at(strictest)
+    if part.written and granted.effect is not Effect.DENY and granted.reason in BY_DEFAULT:
+        for text in part.written:
+            written = row.first(text)
+            if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
+                granted = row.at(written)
+                break
+    for reading in part.doubtful:
+        index = row.first(reading)
+        if index != NO_MATCH and row.at(index).effect is Effect.DENY:
+            granted = min(granted, unsure(row.ruleset), key=strictness)
+    is_default = granted is row.default
+    if part.harmless and is_default and granted.effect is not Effect.ALLOW:
+        return HARMLESS if row.default.reason in BY_DEFAULT else granted
+    if part.deferred and is_default and granted.reason not in BY_DEFAULT:
+        return min(granted, unsure(row.ruleset), key=strictness)
+    if granted.effect is Effect.ALLOW and not part.grantable:
+        return granted if is_default and row.ruleset.dialect.shell.whole else unsure(row.ruleset)
+    return granted
+
+
+def _granting(row: Row, part: Part) -> int:
+    """Return the first entry that matches a part as rules that allow know it."""
+    first = row.first(part.text)
+    if part.inexact and first != NO_MATCH and row.at(first).effect is Effect.ALLOW:
+        pattern = row.entries[first].pattern
+        if pattern is not None and pattern.exact:
+            return row.first(part.text + " \x1f")  # any other argument
+    return first
+
+
+def _redirection(row: Row, redirection: Redirection) -> Outcome:
+    rules = row.ruleset
+    shell = rules.dialect.shell
+    tool = redirection.tool or (shell.output if redirection.writes else shell.input)
+    if not tool:
+        return HARMLESS
+    if redirection.guarded:
+        return guarded(rules)
+    files = rules.row(tool)
+    if redirection.shadowed:
+        every = rules.row(shell.shadows).default if shell.shadows else row.default
+        said = {(entry.effect, entry.reason) for entry in files.entries}
+        said.add((every.effect, every.reason))
+        return unsure(rules) if (Effect.DENY, Reason.RULE) in said else HARMLESS
+    if redirection.target is None:
+        # Whichever file it is, what denies every file denies it.
+        constant = files.constant
+        return constant if constant and constant.effect is Effect.DENY else unsure(rules)
+    if files.constant is not None:
+        return files.constant
+    try:
+        path = canonical_path(redirection.target, rules.dialect)
+        if not rules.dialect.cased:
+            return path_outcome(files, path)
+        return file_outcome(files, path, stranger_path(redirection.target, rules.dialect))
+    except Unreadable:
+        return unsure(rules)

@@ -1,0 +1,59 @@
+"""The lines of a row, and what rows are compared by."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from policy.decision import Reason
+from policy.dialect import Argument, ArgumentKind
+from policy.effect import Effect
+from policy.patterns.pattern import Kind, Pattern
+from policy.source import Place
+
+__all__ = ["KINDS", "Lines", "RowEntry"]
+
+
+@attrs.frozen
+class RowEntry:
+    """One line of a row; without a pattern it decides every call that reaches it."""
+
+    pattern: Pattern | None
+    field: str
+    effect: Effect
+    reason: Reason
+    rule: str
+    place: Place | None
+
+
+# The patterns that each kind of argument is matched with.
+KINDS: Final = {
+    ArgumentKind.TEXT: Kind.TEXT,
+    ArgumentKind.COMMAND: Kind.TEXT,
+    ArgumentKind.POWERSHELL: Kind.TEXT,
+    ArgumentKind.PATH: Kind.PATH,
+    ArgumentKind.URL: Kind.HOST,
+    ArgumentKind.LENIENT: Kind.TEXT,
+    ArgumentKind.FILES: Kind.TEXT,
+    ArgumentKind.JOINED: Kind.TEXT,
+    ArgumentKind.JSON: Kind.TEXT,
+}
+
+
+@attrs.frozen(cache_hash=True)
+class Lines:
+    """All that decides, for every call, what a row grants.
+
+    Attributes:
+        entries: of each what counts, and whether somebody wrote it.
+        default: the effect where none of them matches, and the reason.
+        argument: what they speak of.
+        beside: what else is asked.
+
+    """
+
+    entries: tuple[tuple[Pattern | None, str, Effect, Reason, bool], ...]
+    default: tuple[Effect, Reason]
+    argument: Argument
+    beside: object

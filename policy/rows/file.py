@@ -1,0 +1,68 @@
+"""What a row says of a file, under the name that it has and where links lead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policy.calls import Unreadable, real_path
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.patterns.automaton import NO_MATCH
+from policy.rows.outcome import (
+    BY_DEFAULT,
+    UNANALYSABLE,
+    UNREADABLE,
+    Outcome,
+    guarded,
+    strictness,
+    unsure,
+)
+
+if TYPE_CHECKING:
+    from policy.rows.row import Row
+
+__all__ = ["file_outcome", "path_outcome"]
+
+
+def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> Outcome:
+    """Return what *row* says of a path, and of the other as which it is judged too."""
+    found = path_outcome(row, path, limit)
+    if stranger == path:
+        return found
+    return min(found, path_outcome(row, stranger, limit), key=strictness)
+
+
+def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
+    """Return what *row* says of a canonical path, and of the file that it leads to.
+
+    What a rule denies under either name is denied. Otherwise the file that a
+    command reads decides alone; what it writes behind a link out of the
+    working folders is asked for in any case; and a tool needs both names.
+    """
+    named = row.at(min(row.first(path), limit))
+    if not row.ruleset.dialect.links:
+        return named
+    try:
+        real = real_path(path, row.ruleset.dialect)
+    except Unreadable as unreadable:
+        return UNREADABLE[unreadable.reason]
+    if real == path:
+        return named
+    led_to = row.at(min(row.first(real), limit))
+    found = min(named, led_to, key=strictness)
+    if found.effect is Effect.DENY and found.reason not in BY_DEFAULT:
+        return found
+    shell = row.ruleset.dialect.shell
+    if row.tool in (shell.reads, shell.input):
+        return led_to
+    if row.tool in (shell.writes, shell.output):
+        writes = row.ruleset.row(shell.writes).outcome_at(real)
+        inside = writes.effect is Effect.ALLOW and writes.reason in BY_DEFAULT
+        alike = named.reason is led_to.reason and (inside or named.reason is Reason.RULE)
+        is_same = alike or row.default.effect is Effect.ALLOW
+        return found if is_same else guarded(row.ruleset)
+    if found.effect is Effect.ALLOW:
+        from_default = named.reason in BY_DEFAULT and led_to.reason not in BY_DEFAULT
+        return unsure(row.ruleset) if from_default else named
+    # Whoever else could judge a call, this is asked of somebody.
+    return UNANALYSABLE if found.reason is Reason.CLASSIFIER else found

@@ -1,0 +1,243 @@
+"""What one rule set says of one tool: an ordered first-match list.
+
+Cost does not grow with the number of rules: all patterns of a row run at once
+(`policy.patterns.automaton`), and the outcome of each entry is made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from policy import limits
+from policy.calls import NO_FIELD, Unreadable, argument_text, canonical_path, parameter_text
+from policy.decision import Reason
+from policy.dialect import ArgumentKind, Shell
+from policy.effect import Effect
+from policy.patterns.automaton import NO_MATCH, Automaton, State
+from policy.patterns.tokens import Token
+from policy.rows.command import command_outcome
+from policy.rows.entry import KINDS, Lines, RowEntry
+from policy.rows.file import file_outcome
+from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
+from policy.shell.commands import Command, compound, read_command
+from policy.shell.powershell import read_powershell
+
+if TYPE_CHECKING:
+    from policy.ruleset import RuleSet
+
+__all__ = ["ReadCommand", "Row"]
+
+ReadCommand = Callable[[str, Shell], Command]
+
+# A command opens files: other rows are asked as well.
+_OPENING = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
+
+# Arguments of which one text is all that is read.
+_ONE_TEXT = frozenset(
+    {ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.LENIENT, ArgumentKind.PATH}
+)
+
+
+class Row:
+    """An ordered first-match list for one tool of one rule set.
+
+    Attributes:
+        entries: the lines that look at the arguments.
+        default: the outcome where none of them matches.
+        constant: the outcome of every call, where all get the same one.
+        argument: what the rules speak of.
+        field: the argument that decides alone where it is a text and *alias*
+            is not in the call; `NO_FIELD` where there is none such.
+        alias: the other name of that argument, or `NO_FIELD`.
+        kind: the kind of its patterns.
+
+    """
+
+    __slots__ = (
+        "_direct",
+        "_files",
+        "_indices",
+        "_is_path",
+        "_lines",
+        "_longest",
+        "_outcomes",
+        "_parameters",
+        "alias",
+        "argument",
+        "automaton",
+        "constant",
+        "default",
+        "entries",
+        "field",
+        "kind",
+        "ruleset",
+        "tool",
+    )
+
+    def __init__(
+        self,
+        entries: Iterable[RowEntry],
+        default: Effect,
+        default_reason: Reason,
+        tool: str,
+        ruleset: RuleSet,
+    ) -> None:
+        self.tool = tool
+        self.ruleset = ruleset
+        self.argument = ruleset.dialect.argument(tool)
+        self.kind = KINDS[self.argument.kind]
+        self.default = Outcome(default, default_reason)
+        kept: list[RowEntry] = []
+        for entry in entries:
+            if entry.pattern is None:
+                self.default = Outcome(entry.effect, entry.reason, (entry,))
+                # Neighbours that say the same of some calls add nothing, in any order.
+                while kept and kept[-1].effect is entry.effect and kept[-1].reason is entry.reason:
+                    kept.pop()
+                break
+            kept.append(entry)
+        self.entries = tuple(kept)
+        self._outcomes = [Outcome(e.effect, e.reason, (e,)) for e in kept]
+        self._files = self._opens_files()
+        self.constant = None if kept or self._files else self.default
+        self._compile()
+
+    def _opens_files(self) -> bool:
+        """Whether rules about files decide calls that no rule of this row looks at."""
+        if self.argument.kind is not ArgumentKind.COMMAND or self.default.effect is Effect.DENY:
+            return False
+        shell = self.ruleset.dialect.shell
+        if shell.whole:
+            return self.ruleset.default_reason in BY_DEFAULT
+        rows = [self.ruleset.row(tool) for tool in (shell.output, shell.input) if tool]
+        said = [entry for row in rows for entry in (*row.entries, *row.default.entries)]
+        return any(entry.effect < self.default.effect for entry in said)
+
+    def _compile(self) -> None:
+        fields: dict[str, list[int]] = {}
+        for index, entry in enumerate(self.entries):
+            fields.setdefault(entry.field, []).append(index)
+        self._indices: Sequence[int] = fields.pop("", [])
+        self._parameters = [
+            (field, self._run(indices, ""), indices) for field, indices in fields.items()
+        ]
+        # Beside the rules of a command run the patterns of what must be taken
+        # apart before any rule is asked.
+        is_command = self.argument.kind is ArgumentKind.COMMAND
+        separator = " " if is_command else self.kind.separator
+        flags = compound(self.ruleset.dialect.shell) if is_command else ()
+        self.automaton = self._run(self._indices, separator, flags)
+        named = self.argument.fields
+        simple = not self._parameters and len(named) in (1, 2)
+        self.field = named[0] if simple else NO_FIELD
+        self.alias = named[1] if simple and len(named) > 1 else NO_FIELD
+        self._is_path = self.argument.kind is ArgumentKind.PATH
+        direct = self.argument.kind in _ONE_TEXT and not (
+            self._is_path and self.ruleset.dialect.links
+        )
+        self._direct = self.field if direct else NO_FIELD
+        longest = self.ruleset.dialect.shell.longest if is_command else 0
+        self._longest = longest or limits.CALL_CHARACTERS
+        self._lines: Lines | None = None
+
+    @property
+    def lines(self) -> Lines:
+        """All that decides what the row grants: rows with equal ones grant the same."""
+        if self._lines is None:
+            entries = (
+                (e.pattern, e.field, e.effect, e.reason, e.place is None) for e in self.entries
+            )
+            dialect = self.ruleset.dialect
+            alone = self.argument.kind not in _OPENING and not dialect.links
+            beside = dialect if alone else (self.ruleset, dialect.links and self.tool)
+            default = self.default.effect, self.default.reason
+            self._lines = Lines(tuple(entries), default, self.argument, beside)
+        return self._lines
+
+    def _run(
+        self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()
+    ) -> Automaton:
+        tokens = tuple(p.tokens for i in indices if (p := self.entries[i].pattern) is not None)
+        return Automaton.shared(tokens, separator, tuple(map(tuple, flags)))
+
+    @property
+    def has_parameters(self) -> bool:
+        """Whether entries look at other arguments than the one."""
+        return bool(self._parameters)
+
+    def outcome(self, call: Mapping[str, object], read: ReadCommand = read_command) -> Outcome:
+        """Return what the row says of a call with these arguments. Never raises.
+
+        Args:
+            call: the arguments.
+            read: `read_command`, or what remembers its answers.
+
+        """
+        text = call.get(self._direct)
+        if type(text) is not str or len(text) > self._longest or self.alias in call:
+            return self._outcome(call, read)
+        if self._is_path:
+            given = text
+            try:
+                text = canonical_path(given, self.ruleset.dialect)
+            except Unreadable:
+                return self._outcome(call, read)
+            if text != given and self.ruleset.dialect.cased:
+                return self._outcome(call, read)
+        # `Automaton.first`, written out: this is where a call spends its time.
+        edges: Any = self.automaton.start.edges
+        try:
+            for character in text:
+                edges = edges[character]
+            state: State = edges[""]
+        except KeyError:
+            state = self.automaton.walk(text)
+        if state.flagged:
+            return command_outcome(self, read(text, self.ruleset.dialect.shell))
+        return self.default if state.first == NO_MATCH else self._outcomes[state.first]
+
+    def _outcome(self, call: Mapping[str, object], read: ReadCommand) -> Outcome:
+        if self.constant is not None:
+            return self.constant
+        try:
+            limit = self._first_parameter(call) if self._parameters else NO_MATCH
+            if not self._indices and not self._files:
+                return self.at(limit)
+            text = argument_text(self.argument, self.ruleset.dialect, call)
+        except Unreadable as unreadable:
+            asked = self._indices or self.ruleset.dialect.shell.whole
+            if self._files and not asked and unreadable.reason is Reason.MALFORMED:
+                return self.at(limit)  # no command, so it opens no file
+            return UNREADABLE[unreadable.reason]
+        if self.argument.kind is ArgumentKind.COMMAND:
+            return command_outcome(self, read(text, self.ruleset.dialect.shell), limit)
+        if self.argument.kind is ArgumentKind.POWERSHELL:
+            command = read_powershell(text, self.ruleset.dialect.commands)
+            return command_outcome(self, command, limit)
+        if self.argument.kind is not ArgumentKind.PATH:
+            return self.at(min(self.first(text), limit))
+        stranger = argument_text(self.argument, self.ruleset.dialect, call, stranger=True)
+        return file_outcome(self, text, stranger, limit)
+
+    def first(self, text: str) -> int:
+        """Return the index of the first entry that matches an argument, or NO_MATCH."""
+        index = self.automaton.first(text)
+        return NO_MATCH if index == NO_MATCH else self._indices[index]
+
+    def outcome_at(self, text: str) -> Outcome:
+        """Return what the row says of an argument that was read already."""
+        return self.at(self.first(text))
+
+    def at(self, index: int) -> Outcome:
+        """Return what the row says where the entry of an index decides; NO_MATCH is none."""
+        return self.default if index == NO_MATCH else self._outcomes[index]
+
+    def _first_parameter(self, call: Mapping[str, object]) -> int:
+        first = NO_MATCH
+        for field, automaton, indices in self._parameters:
+            text = parameter_text(call[field]) if field in call else None
+            index = NO_MATCH if text is None else automaton.first(text)
+            if index != NO_MATCH:
+                first = min(first, indices[index])
+        return first
