@@ -268,6 +268,11 @@ class Shell:
         texts: variables that it takes within quoted text, though not what they hold.
         odd: programs with arguments that are not vouched for, and wrappers.
         guarded: what the name of a variable matches whose value decides what follows.
+        traced: whether it asks for every command of which it cannot tell which files are
+            read, whatever allows it (`policy.shell.tracing`).
+        interpreters: programs that it is given scripts for.
+        speechless: programs whose operands are no files that they read.
+        movers: programs that change the folder of what follows.
     """
 
     wrappers: frozenset[str] = frozenset()
@@ -294,6 +299,10 @@ class Shell:
     texts: frozenset[str] = frozenset()
     odd: frozenset[str] = frozenset()
     guarded: str = ""
+    traced: bool = False
+    interpreters: frozenset[str] = frozenset()
+    speechless: frozenset[str] = frozenset()
+    movers: frozenset[str] = frozenset()
 
     @property
     def opening(self) -> tuple[str, ...]:

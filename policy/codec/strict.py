@@ -239,7 +239,10 @@ def _check(value: object) -> None:
         raise Wrong(msg)
     if isinstance(value, Shell) and "" in {*value.wrappers, *value.programs}:
         raise Wrong("expected the names of programs, found an empty text")
+    if isinstance(value, Shell):
+        _compiled(value.guarded)
     if isinstance(value, Program):
+        _compiled(value.unchecked or "")
         _compiled(value.first, value.operands, value.flags or "", value.values, value.pairs)
         _compiled(value.lists_if, value.files, value.unsafe, value.needs, value.writes_if)
     if isinstance(value, Wrapper):

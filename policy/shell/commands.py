@@ -9,7 +9,7 @@ inside, never to vouch for it. No rule grants a part whose ``grantable`` is Fals
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import attrs
@@ -18,7 +18,7 @@ from policy import limits
 from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import Gap, OneOf, Token
-from policy.shell import bash, doubts
+from policy.shell import bash, doubts, tracing
 from policy.shell.parts import Command, Part, Redirection
 from policy.shell.plain import read_plain
 from policy.shell.programs import Examined, examine, is_indirect
@@ -69,7 +69,17 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
         (Gap.PART, OneOf(frozenset("/=!~*?[")), Gap.ANY),  # in the first word
         *((program,) for program in programs),
         *((program + " ", Gap.ANY) for program in programs),
+        *(_traced(shell) if shell.traced else ()),
     )
+
+
+def _traced(shell: Shell) -> Iterator[tuple[Token, ...]]:
+    """Yield patterns of plain commands that are read all the same, for the files they may name."""
+    yield (Gap.ANY, OneOf(frozenset("/~")), Gap.ANY)
+    yield (Gap.ANY, "..", Gap.ANY)
+    for program in sorted(shell.interpreters | shell.movers):
+        yield (program,)
+        yield (program + " ", Gap.ANY)
 
 
 @cache
@@ -125,6 +135,9 @@ def _whole(text: str, script: Script) -> tuple[str, ...]:
     return (whole,)
 
 
+# A file of which nothing is known, and that no rule allows.
+_GUARDED = Redirection(None, writes=False, guarded=True)
+
 # Programs that change the folder of what follows.
 _MOVERS = frozenset("cd chdir pushd popd".split())
 
@@ -153,7 +166,7 @@ class _Reading:
             ]
         self._moves = self._stays = 0
         self._folders: list[str] = []  # that what follows may run in
-        self._relative = self._shadowed = self._unchecked = False
+        self._relative = self._shadowed = self._unchecked = self._untraced = False
         self._harmless: list[bool] = []  # of every command, by its number
         self._quiet = True  # whether all would be, if nothing of the script were opaque
         # Looked for once: a long command has as many parts as would look for them.
@@ -187,11 +200,18 @@ class _Reading:
                 self.parts = [attrs.evolve(part, deferred=True) for part in self.parts]
             if self._moves:
                 # Nobody waits for it, so nobody knows where what follows runs.
-                self.files.append(Redirection(None, writes=False, guarded=True))
+                self.files.append(_GUARDED)
+        if self.shell.traced and self._is_untraced():
+            self.files.append(_GUARDED)
         if self.shell.control and "((" in self.text and _NESTED_OR_COUNTED.search(self.text):
-            self.files.append(Redirection(None, writes=False, guarded=True))
+            self.files.append(_GUARDED)
         if self.shell.control and not self.parts and not self.files and not self.script.opaque:
             self.parts.append(Part("", harmless=True))  # nothing runs
+
+    def _is_untraced(self) -> bool:
+        script = self.script
+        vouched = all(part.grantable for part in self.parts)
+        return self._untraced or self._unchecked or script.opaque or not vouched
 
     def _part(self, number: int, words: list[Word]) -> Part:
         shell = self.shell
@@ -215,7 +235,7 @@ class _Reading:
         if shell.control:
             name = granted[0]
             grantable &= number not in self.script.led and not name.plain.startswith("-")
-            grantable &= name.literal and "$" not in name.raw
+            grantable &= name.literal and "$" not in name.raw and bool(name.plain)
             if program is not words or program[0].plain in shell.odd or name.plain[:1] == "-":
                 self._unchecked |= doubts.is_unchecked(words, shell)
             if self._equals:
@@ -272,6 +292,12 @@ class _Reading:
             if outer is not None and outer.runs:
                 program = words
         known = examine(program, shell)
+        if shell.traced:
+            self._untraced |= tracing.is_untraced(words, program, known, shell)
+            self.files += (
+                Redirection(name, writes=False, tool=shell.reads)
+                for name in tracing.named(words, program, shell)
+            )
         if known is None:
             harmless = len(words) == 1 and self._is_set(words[0])
             self._quiet &= harmless

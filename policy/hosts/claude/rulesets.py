@@ -62,6 +62,9 @@ _SHELL: Final = Shell(
     scripted=frozenset({"rm", "rmdir"}),
     odd=frozenset(UNCHECKED) | frozenset(GRANTING),
     guarded=GUARDED_VARIABLES,
+    interpreters=commands.INTERPRETERS,
+    speechless=commands.SPEECHLESS,
+    movers=commands.MOVERS,
 )
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
@@ -130,9 +133,11 @@ def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
         RuleSet(tuple(_answered(entries, silent=silent)), Effect.ALLOW, reading)
         for entries in session.reopened
     )
-    # Where reads are kept inside, nothing that is asked or allowed speaks of others.
+    # Where reads are kept inside, nothing that is asked or allowed speaks of others, nor of
+    # commands that are not understood.
+    traced = attrs.evolve(reading, shell=attrs.evolve(reading.shell, traced=True))
     shut = (
-        RuleSet(tuple(_answered(_shut(session), silent=silent)), Effect.ALLOW, reading)
+        RuleSet(tuple(_answered(_shut(session), silent=silent)), Effect.ALLOW, traced)
         for _ in range(session.reads_inside)
     )
     return (*_models(session, reading), _whole_set(session, mode), *shut, *opened)

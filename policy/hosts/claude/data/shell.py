@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "INTERPRETERS",
     "LOCALES",
+    "MOVERS",
     "REDIRECTED",
+    "SPEECHLESS",
     "STRUCTURES",
     "TEXTS",
     "VARIABLES",
@@ -38,3 +41,14 @@ TEXTS: Final = frozenset(
     "HOME PWD OLDPWD USER LOGNAME SHELL PATH HOSTNAME UID EUID PPID RANDOM SECONDS LINENO TMPDIR"
     " IFS BASH_VERSION BASHPID SHLVL HISTFILE".split()
 )
+
+# Where reads are kept in working folders: programs that run scripts, those whose operands
+# it takes for no files that they read, and those that go elsewhere.
+INTERPRETERS: Final = frozenset(
+    "awk bash bun dash deno fish gawk ksh lua mawk node perl php python python2 python3 ruby sh"
+    " tclsh zsh".split()
+)
+SPEECHLESS: Final = frozenset(
+    "[ [[ basename df dirname echo mkdir printf rm rmdir tee test touch type which".split()
+)
+MOVERS: Final = frozenset("cd chdir popd pushd".split())

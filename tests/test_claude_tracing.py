@@ -1,0 +1,97 @@
+"""Commands whose reads nobody can follow, where reads are kept inside, as 2.1.329 was observed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+
+pytest.importorskip("tree_sitter_bash")
+
+
+def decide(command: str, mode: str = "default", *, inside: bool = True) -> Effect:
+    permissions = {"blockReadsOutsideWorkingDirectories": inside, "allow": ["Bash"]}
+    settings = json.dumps({"permissions": permissions})
+    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
+
+
+UNTRACED = (
+    *('cat "$X"', "make $X", 'make "ab $(ls)"', 'echo "ab $X"', "echo {a,b}", "make <(ls)", "'' x"),
+    *("(make)", "{ make; }", "f() { make; }; f", "case x in a) make;; esac", "make <<E\nx\nE"),
+    *("cd src", "cd src && make", "cd .", 'cd "$PWD"', "pushd src", "command cd src", "cd -"),
+    *(
+        "eval ls",
+        "source a",
+        "exec make",
+        "bash -c ls",
+        "trap ls EXIT",
+        "xargs make",
+        "make | xargs",
+    ),
+    *(
+        "python3 -c 1",
+        "python3 - < a",
+        "node -e 1",
+        "perl -e 1",
+        "deno eval 1",
+        "awk 'getline<\"a\"'",
+    ),
+    *(
+        "x=1 make",
+        "env A=1 make",
+        "A=1 B=2",
+        "IFS=,",
+        "HOME=/tmp",
+        "LD_PRELOAD=x make",
+        "time -p make",
+    ),
+    *("sed s/a/b/ a", "jq -f a b", "find . -delete", "find . -exec cat {} +", "awk -f a b"),
+    *("make /etc/passwd", "foo ../docs/a.md", "foo ~/x", "foo ~bob", "foo --file=/etc/passwd"),
+    *(
+        "foo -f/etc/passwd",
+        "dd if=/etc/passwd",
+        "foo src/../a",
+        'foo "$HOME/x"',
+        "realpath /etc/passwd",
+    ),
+    *(
+        "export A=/etc/passwd",
+        "make -C /tmp",
+        "cat /etc/passwd",
+        "ls 'a\n#b'",
+        "ls &&",
+        "&& ls",
+        "-x a",
+    ),
+)
+
+
+@pytest.mark.parametrize("command", UNTRACED)
+def test_what_nobody_can_follow_is_asked_for_where_reads_are_kept_inside(command):
+    assert decide(command) is Effect.ASK
+    assert decide(f"make && {command}", "bypassPermissions") is Effect.ASK
+    assert decide(command, "dontAsk") is Effect.DENY
+    assert decide(command, inside=False) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("make", "foo a b", "/usr/bin/make", "'make' x", "ls -la | head", "make; ls", "cat < a"),
+        *("python3 a.py", "python3 -m pytest", "bash a.sh", "node -v", "git push", "docker run x"),
+        *("cp a /opt/x", "touch /opt/x", "echo /etc/passwd", "test -f /etc/passwd", "df /"),
+        *("NODE_ENV=test make", "env make", "timeout 5 make", "sudo make", "x=1", "make > /opt/x"),
+        *('echo "ab $HOME"', 'echo "ab $(ls)"', "cd /srv/app && make", "make # $X", "make a=b"),
+        *("cat a*", "cat /srv/app/a", "make <<'E'\n$X\nE", "if make; then ls; fi", "make --file=a"),
+    ],
+)
+def test_what_names_no_file_elsewhere_runs_where_reads_are_kept_inside(command):
+    assert decide(command) is Effect.ALLOW
+    assert decide(command, "bypassPermissions") is Effect.ALLOW
