@@ -181,6 +181,8 @@ def stranger_path(path: str, dialect: Dialect) -> str:
 
     """
     text = _absolute(path, dialect)
+    if not dialect.cased:
+        return text.casefold() if dialect.fold else text
     folded = text.casefold()
     if any(_is_below(text, folder) for folder in dialect.cased):
         return folded

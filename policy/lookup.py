@@ -8,11 +8,13 @@ handed out again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from policy import limits
 from policy.calls import NO_FIELD
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
+from policy.patterns.automaton import Automaton, State
 from policy.rows.outcome import Outcome
 from policy.rows.row import ReadCommand, Row
 from policy.shell.commands import read_command
@@ -24,6 +26,9 @@ _Told = tuple[Outcome, _Links]
 
 # The longest argument whose decision is kept.
 _REMEMBERED_TEXT = 1024
+
+# Where no text is walked.
+_NOTHING: Final = Automaton(())
 
 
 class Lookup:
@@ -39,8 +44,12 @@ class Lookup:
     """
 
     __slots__ = (
+        "_automaton",
         "_constant",
         "_decisions",
+        "_direct",
+        "_longest",
+        "_plain",
         "_settled",
         "_table",
         "alias",
@@ -71,7 +80,13 @@ class Lookup:
             self._settled = asking or ([] if self.rows else fixed)
         self._constant = None if self.rows else self._combine(self._settled)
         self.remembered: dict[str, Decision] = {}
-        self._decisions: dict[Outcome, Decision] = {}
+        self._decisions: dict[tuple[Outcome, ...], Decision] = {}
+        # Of one row that looks at one text, the decisions by where a walk of it ends.
+        self._plain: dict[int | None, Decision] = {}
+        self._direct, self._longest, self._automaton = NO_FIELD, 0, _NOTHING
+        if len(self.rows) == 1:
+            row, _ = self.rows[0]
+            self._direct, self._longest, self._automaton = row.direct, row.longest, row.walked
         names = {(row.field, row.alias) for row, _ in self.rows}
         self.field, self.alias = names.pop() if len(names) == 1 else (NO_FIELD, NO_FIELD)
 
@@ -105,16 +120,40 @@ class Lookup:
         """
         if self._constant is not None:
             return self._constant
-        if len(self.rows) == 1 and not self._settled:
-            row, links = self.rows[0]
-            outcome = row.outcome(call, read)
-            decision = self._decisions.get(outcome)
-            if decision is None:
-                decision = self._decisions[outcome] = self._combine([(outcome, links)])
-            return decision
-        return self._combine(
-            [*((row.outcome(call, read), links) for row, links in self.rows), *self._settled]
-        )
+        text = call.get(self._direct)
+        if type(text) is not str or len(text) > self._longest or self.alias in call:
+            return self._met(call, read)
+        # `Automaton.state`, written out: this is where a call spends its time.
+        edges: Any = self._automaton.start.edges
+        try:
+            for character in text:
+                edges = edges[character]
+            state: State = edges[""]
+        except KeyError:
+            edges = None  # or it would keep alive what the walk forgets
+            state = self._automaton.walk(text)
+        decision = self._plain.get(state.plain)
+        if decision is None:
+            row, _ = self.rows[0]
+            decision = self._made((row.outcome_behind(state, text, read),))
+            if state.plain is not None:
+                self._plain[state.plain] = decision
+        return decision
+
+    def _met(self, call: Mapping[str, object], read: ReadCommand) -> Decision:
+        """Return the decision by every row."""
+        return self._made(tuple([row.outcome(call, read) for row, _ in self.rows]))
+
+    def _made(self, outcomes: tuple[Outcome, ...]) -> Decision:
+        """Return the one decision that these outcomes, one of each row, come to."""
+        decision = self._decisions.get(outcomes)
+        if decision is None:
+            told = zip(outcomes, (links for _, links in self.rows), strict=True)
+            decision = self._combine([*told, *self._settled])
+            if len(self._decisions) >= limits.CACHE_ENTRIES:
+                self._decisions.clear()
+            self._decisions[outcomes] = decision
+        return decision
 
     def _combine(self, outcomes: list[tuple[Outcome, _Links]]) -> Decision:
         if not outcomes:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from itertools import chain, permutations
 from operator import attrgetter
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -129,11 +129,13 @@ class Table:
     use: Ceiling = Ceiling()
     delegate: Ceiling | None = None
     bounds: Bounds = Bounds()
+    _lookups: ClassVar[dict[str, Lookup]]  # of each table, and no part of its value
 
     def __attrs_post_init__(self) -> None:
         # One form of one meaning, or `a & NOTHING` were not NOTHING.
         if self.delegate == self.use:
             object.__setattr__(self, "delegate", None)
+        object.__setattr__(self, "_lookups", {})
 
     @classmethod
     def of(cls, rules: RuleSet, *, link: str = "", delegate: RuleSet | None = None) -> Table:
@@ -171,6 +173,11 @@ class Table:
             if decision is not None:
                 return decision
         return lookup.decide(call)
+
+    def decide_anew(self, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return the same, and keep no decision by the text of the call."""
+        lookup = self._lookups.get(tool) or self.lookup(tool)
+        return lookup.decide_anew(call)
 
     def differences(self, other: Table, known: Known | None = None) -> Comparison:
         """Return how calls are decided differently by *self* and then by *other*.
@@ -233,10 +240,6 @@ class Table:
     def __repr__(self) -> str:
         sets = len(self.use.parts)
         return f"<Table {self.hash[:19]}… {sets} rule set{'' if sets == 1 else 's'}>"
-
-    @cached_property
-    def _lookups(self) -> dict[str, Lookup]:
-        return {}
 
     @cached_property
     def hash(self) -> str:

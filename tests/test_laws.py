@@ -22,6 +22,7 @@ from policy.comparison.compare import Comparison
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.ruleset import RuleSet
+from policy.shell.commands import read_command
 from policy.table import NOTHING, UNRESTRICTED, Ceiling, Part, Table
 from tests import reference
 from tests.reference import Said, Scope
@@ -258,6 +259,17 @@ def test_asking_again_or_elsewhere_changes_no_decision(a: Table, asked: list[Any
     first = [a.decide(tool, call) for tool, call in asked]
     assert [a.decide(tool, call) for tool, call in reversed(asked)] == first[::-1]
     assert [again.lookup(tool).decide_anew(call) for tool, call in asked] == first
+
+
+@given(scopes(), some_calls)
+def test_a_walk_says_what_reading_the_call_says(scope: Scope, asked: list[Any]) -> None:
+    table = compiled(scope)
+    for tool, call in (*asked, *asked):
+        decision = table.decide_anew(tool, call)
+        for row, _ in table.lookup(tool).rows:
+            read = row._outcome(call, read_command)
+            assert (decision.effect, decision.reason) == (read.effect, read.reason)
+            assert [each.rule for each in decision.because] == [each.rule for each in read.entries]
 
 
 @given(scopes(), calls(), st.sampled_from(["", "extra", "zz"]), st.text(max_size=3))

@@ -123,6 +123,7 @@ class State:
             half the time that any object of ours would take.
         first: index of the first pattern that matches the text so far.
         flagged: a flag matches the text so far.
+        plain: ``first``, or None where a flag matches: then it decides nothing yet.
         final: no further text can change ``first``.
         forever: index of the first pattern that matches whatever further text follows.
         alive: some pattern may still match.
@@ -141,6 +142,7 @@ class State:
         "flagged",
         "forever",
         "key",
+        "plain",
     )
 
     def __init__(
@@ -162,6 +164,7 @@ class State:
             hoping = hoping or node.hopes
         self.first = first
         self.flagged = flagged
+        self.plain = None if flagged else first
         self.forever = forever
         # A match inside an ANY loop survives every further character.
         self.final = not nodes or (
@@ -256,15 +259,19 @@ class Automaton:
 
     def first(self, text: str) -> int:
         """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
+        return self.state(text).first
+
+    def state(self, text: str) -> State:
+        """Return the state behind *text*: where it is known, at a lookup a character."""
         edges: Any = self.start.edges
         try:
             for character in text:
                 edges = edges[character]
         except KeyError:
             edges = None  # or it would keep alive what the walk forgets
-            return self.walk(text).first
-        first: int = edges[""].first
-        return first
+            return self.walk(text)
+        state: State = edges[""]
+        return state
 
     def walk(self, text: str) -> State:
         """Return the state behind *text*, building what has not been walked before.
@@ -356,11 +363,15 @@ class Automaton:
         self._states: dict[frozenset[int], State] = {}
         self._remembered = 0
         heavy, self._heavy = self._heavy, False
-        self.start = self._state([self._root])
+        self.start = self._begin()
         if heavy:
             # States lead to one another in circles. A few large ones fill the
             # memory long before the collector would look for them.
             gc.collect()
+
+    def _begin(self) -> State:
+        """Return the state in front of every text."""
+        return self._state([self._root])
 
     def _state(self, entered: list[_Node]) -> State:
         # Entering a node enters what its open gaps lead to: they may be empty.

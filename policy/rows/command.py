@@ -8,7 +8,7 @@ from policy.calls import Unreadable, canonical_path, stranger_path
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
-from policy.rows.file import file_outcome, path_outcome
+from policy.rows.file import file_outcome
 from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, guarded, strictness, unsure
 from policy.shell.parts import Command, Part, Redirection
 
@@ -129,8 +129,6 @@ def _redirection(row: Row, redirection: Redirection) -> Outcome:
         return files.constant
     try:
         path = canonical_path(redirection.target, rules.dialect)
-        if not rules.dialect.cased:
-            return path_outcome(files, path)
         return file_outcome(files, path, stranger_path(redirection.target, rules.dialect))
     except Unreadable:
         return unsure(rules)

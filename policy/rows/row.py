@@ -7,10 +7,10 @@ Cost does not grow with the number of rules: all patterns of a row run at once
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from policy import limits
-from policy.calls import NO_FIELD, Unreadable, argument_text, canonical_path, parameter_text
+from policy.calls import NO_FIELD, Unreadable, argument_text, parameter_text
 from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
@@ -19,6 +19,7 @@ from policy.patterns.tokens import Token
 from policy.rows.command import command_outcome
 from policy.rows.entry import KINDS, Lines, RowEntry
 from policy.rows.file import file_outcome
+from policy.rows.given_paths import GivenPaths
 from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
 from policy.shell.commands import Command, compound, read_command
 from policy.shell.powershell import read_powershell
@@ -33,10 +34,8 @@ ReadCommand = Callable[[str, Shell], Command]
 # A command opens files: other rows are asked as well.
 _OPENING = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
-# Arguments of which one text is all that is read.
-_ONE_TEXT = frozenset(
-    {ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.LENIENT, ArgumentKind.PATH}
-)
+# Arguments that patterns are matched with as they stand.
+_AS_IT_STANDS = frozenset({ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.LENIENT})
 
 
 class Row:
@@ -50,17 +49,17 @@ class Row:
         field: the argument that decides alone where it is a text and *alias*
             is not in the call; `NO_FIELD` where there is none such.
         alias: the other name of that argument, or `NO_FIELD`.
+        automaton: of the patterns, over arguments that were read.
+        direct: *field*, where a text of at most *longest* characters is walked through
+            *walked* as it is given (`outcome_behind`); else `NO_FIELD`.
         kind: the kind of its patterns.
 
     """
 
     __slots__ = (
-        "_direct",
         "_files",
         "_indices",
-        "_is_path",
         "_lines",
-        "_longest",
         "_outcomes",
         "_parameters",
         "alias",
@@ -68,11 +67,14 @@ class Row:
         "automaton",
         "constant",
         "default",
+        "direct",
         "entries",
         "field",
         "kind",
+        "longest",
         "ruleset",
         "tool",
+        "walked",
     )
 
     def __init__(
@@ -132,13 +134,15 @@ class Row:
         simple = not self._parameters and len(named) in (1, 2)
         self.field = named[0] if simple else NO_FIELD
         self.alias = named[1] if simple and len(named) > 1 else NO_FIELD
-        self._is_path = self.argument.kind is ArgumentKind.PATH
-        direct = self.argument.kind in _ONE_TEXT and not (
-            self._is_path and self.ruleset.dialect.links
-        )
-        self._direct = self.field if direct else NO_FIELD
+        self.walked: Automaton = self.automaton
+        self.direct = self.field if self.argument.kind in _AS_IT_STANDS else NO_FIELD
+        if self.argument.kind is ArgumentKind.PATH:
+            tokens = self._tokens(self._indices)
+            given = GivenPaths.of(self.automaton, tokens, self.ruleset.dialect)
+            if given is not None:
+                self.walked, self.direct = given, self.field
         longest = self.ruleset.dialect.shell.longest if is_command else 0
-        self._longest = longest or limits.CALL_CHARACTERS
+        self.longest = longest or limits.CALL_CHARACTERS
         self._lines: Lines | None = None
 
     @property
@@ -158,8 +162,10 @@ class Row:
     def _run(
         self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()
     ) -> Automaton:
-        tokens = tuple(p.tokens for i in indices if (p := self.entries[i].pattern) is not None)
-        return Automaton.shared(tokens, separator, tuple(map(tuple, flags)))
+        return Automaton.shared(self._tokens(indices), separator, tuple(map(tuple, flags)))
+
+    def _tokens(self, indices: Sequence[int]) -> tuple[tuple[Token, ...], ...]:
+        return tuple(p.tokens for i in indices if (p := self.entries[i].pattern) is not None)
 
     @property
     def has_parameters(self) -> bool:
@@ -174,28 +180,21 @@ class Row:
             read: `read_command`, or what remembers its answers.
 
         """
-        text = call.get(self._direct)
-        if type(text) is not str or len(text) > self._longest or self.alias in call:
-            return self._outcome(call, read)
-        if self._is_path:
-            given = text
-            try:
-                text = canonical_path(given, self.ruleset.dialect)
-            except Unreadable:
-                return self._outcome(call, read)
-            if text != given and self.ruleset.dialect.cased:
-                return self._outcome(call, read)
-        # `Automaton.first`, written out: this is where a call spends its time.
-        edges: Any = self.automaton.start.edges
-        try:
-            for character in text:
-                edges = edges[character]
-            state: State = edges[""]
-        except KeyError:
-            state = self.automaton.walk(text)
-        if state.flagged:
+        text = call.get(self.direct)
+        if type(text) is str and len(text) <= self.longest and self.alias not in call:
+            return self.outcome_behind(self.walked.state(text), text, read)
+        return self._outcome(call, read)
+
+    def outcome_behind(self, state: State, text: str, read: ReadCommand = read_command) -> Outcome:
+        """Return what the row says of the text of *direct* that leads to *state*.
+
+        Where the state is plain, it says the same of every text that leads there.
+        """
+        if state.plain is not None:
+            return self.at(state.plain)
+        if self.argument.kind is ArgumentKind.COMMAND:
             return command_outcome(self, read(text, self.ruleset.dialect.shell))
-        return self.default if state.first == NO_MATCH else self._outcomes[state.first]
+        return self._outcome({self.direct: text}, read)
 
     def _outcome(self, call: Mapping[str, object], read: ReadCommand) -> Outcome:
         if self.constant is not None:

@@ -65,12 +65,7 @@ def workspace_of(text: str) -> Workspace:
 
 def anew(table: Table) -> Deciding:
     """Return ``decide`` without its memory of decisions: every call is matched again."""
-    lookup = table.lookup
-
-    def decide(tool: str, call: dict[str, object]) -> Decision:
-        return lookup(tool).decide_anew(call)
-
-    return decide
+    return table.decide_anew
 
 
 def _remembering(table: Table) -> Deciding:
