@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
 import attrs
@@ -9,7 +10,7 @@ import attrs
 from policy.chain import Chain, Reading
 from policy.errors import PolicyError
 
-__all__ = ["Offered", "Projects"]
+__all__ = ["Offered", "Projects", "told_apart"]
 
 
 class Offered(Protocol):
@@ -45,6 +46,15 @@ class Offered(Protocol):
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""
+
+
+def told_apart(project: Offered, among: Sequence[Offered]) -> str:
+    """Return what tells *project* from others whose chains start alike; "" where none do."""
+    starts = set(project.starts)
+    if sum(not starts.isdisjoint(other.starts) for other in among) < 2:
+        return ""
+    alone = sum(other.host == project.host for other in among) < 2
+    return project.host if alone else project.title
 
 
 _Project = TypeVar("_Project", bound=Offered)

@@ -500,25 +500,43 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
         (["check", "team", "Read(a)"], ["policy.reach.audit", "policy.changes.diff", "policy.lint", "policy.codec", "cattrs"]),
         (["fmt", "--check", "team/team.policy"], ["policy.formatting.minimal", "policy.lint", "policy.reach.audit"]),
         (["rule", "shadowed-rule"], ["policy.hosts", "policy.workspace", "lark"]),
+        (["install", "claude-code", "--undo"], ["policy.hosts", "lark", "yaml"]),
         (["audit", "team"], ["policy.render.html", "policy.changes.review"]),
     ],
 )  # fmt: skip
 def test_a_verb_loads_nothing_that_it_does_not_need(arguments, unneeded) -> None:
+    assert _loaded(arguments, unneeded) == []
+    for module in unneeded:
+        assert find_spec(module) is not None
+
+
+@pytest.mark.parametrize("verb", ["check", "hook", "install", "mcp-proxy", "replay"])
+def test_what_a_runtime_starts_explains_itself_without_a_parser(verb) -> None:
+    parsers = ["policy.hosts", "policy.workspace", "lark", "yaml"]
+    assert _loaded([verb, "--help"], parsers) == []
+
+
+def _loaded(arguments: list[str], modules: list[str]) -> list[str]:
+    """Return those of *modules* that the command has loaded at its end."""
     script = (
-        "import sys; from policy.cli import main; main(sys.argv[2:]);"
-        "print([m for m in sys.argv[1].split() if m in sys.modules])"
+        "import json, sys\n"
+        "from policy.cli import main\n"
+        "try:\n"
+        "    main(sys.argv[2:])\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "print(json.dumps([m for m in sys.argv[1].split() if m in sys.modules]))"
     )
     environment = {**os.environ, "PYTHONPATH": str(FIXTURES.parent)}
     done = subprocess.run(
-        [sys.executable, "-c", script, " ".join(unneeded), *arguments],
+        [sys.executable, "-c", script, " ".join(modules), *arguments],
         env=environment,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines()[-1] == "[]"
-    for module in unneeded:
-        assert find_spec(module) is not None
+    found: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def test_colour_is_for_terminals_and_can_be_forced_and_refused(run, monkeypatch) -> None:

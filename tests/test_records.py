@@ -73,6 +73,35 @@ def test_writers_share_a_file(tmp_path):
     assert sorted(len(r.call["n"]) for r in records(file)) == list(range(400))
 
 
+def test_a_line_that_a_full_disk_cut_off_spoils_no_other(tmp_path):
+    resource = pytest.importorskip("resource")
+    file = tmp_path / "calls.jsonl"
+    recorder = Recorder(file)
+    recorder.write(("main",), "T", {"n": 1}, DENIED)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 20, limits[1]))
+    try:
+        with pytest.raises(PolicyError, match="cannot be written"):
+            recorder.write(("main",), "T", {"n": 2}, DENIED)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    recorder.write(("main",), "T", {"n": 3}, DENIED)
+    recorder.write(("main",), "T", {"n": 4}, DENIED)
+    one, cut_off, *others = records(file)
+    assert isinstance(cut_off, Problem)
+    assert [read.call for read in (one, *others)] == [{"n": 1}, {"n": 3}, {"n": 4}]
+
+
+def test_a_file_that_may_be_written_only_is_written(tmp_path):
+    file = tmp_path / "calls.jsonl"
+    recorder = Recorder(file)
+    for _ in range(2):
+        recorder.write(("main",), "T", {}, DENIED)
+        file.chmod(0o200)
+    file.chmod(0o600)
+    assert len(records(file)) == 2
+
+
 def test_a_file_that_cannot_be_written_is_said(tmp_path):
     with pytest.raises(PolicyError, match="cannot be written: is a directory"):
         Recorder(tmp_path).write(("main",), "Bash", {}, DENIED)

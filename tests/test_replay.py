@@ -14,7 +14,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.opening import Memory
 from policy.records.decider import Decider
-from policy.records.reading import Problem
+from policy.records.reading import Problem, read_log
 from policy.records.record import Record
 from policy.records.replay import replay
 from policy.workspace import load_tree
@@ -222,6 +222,31 @@ def test_check_writes_what_replay_reads(folder, capsys):
     )
     assert main(["replay", str(record), "--policy", policy, "--fail-on", "any"]) == 0
     assert "2 calls (2 distinct) in 1 log" in " ".join(capsys.readouterr().out.split())
+
+
+def test_check_writes_whose_agents_they_are_where_several_have_such_a_root(tmp_path, capsys):
+    for name, rule in (("one", "allow"), ("two", "deny")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "team.policy").write_text(f"root main\nagent main {{ {rule} Bash(ls *) }}\n")
+    record = tmp_path / "record.jsonl"
+    policy = str(tmp_path)
+    for name, status in (("one", 0), ("two", 1)):
+        chain = f"policy@{name}/team.policy:main"
+        asked = ["check", policy, "--chain", chain, "Bash(ls x)", "--record", str(record)]
+        assert main(asked) == status
+    assert [each.project for each in read_log(record, record.name)] == [
+        "policy@one/team.policy",
+        "policy@two/team.policy",
+    ]
+    assert main(["replay", str(record), "--policy", policy, "--fail-on", "any"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "2 calls (2 distinct) in 1 log" in told
+    assert "not decided" not in told
+    # One of its kind needs no name, so that a record holds for a policy elsewhere too.
+    alone = tmp_path / "alone.jsonl"
+    main(["check", f"{policy}/one", "--chain", "main", "Bash(ls x)", "--record", str(alone)])
+    assert [each.project for each in read_log(alone, alone.name)] == [""]
 
 
 def test_a_decider_says_which_agent_there_is_none_of():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -242,6 +243,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "calls.jsonl").write_text("".join(json.dumps(each) + "\n" for each in said))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_what_is_exceeded_is_the_policy_of_the_project_that_called():
+    texts = {
+        "one/team.policy": "root main\nagent main { allow Bash(git *) }\n",
+        "two/team.policy": "root main\nagent main { allow Bash(git *)\ndeny Bash(git log --output *) }\n",
+    }
+    current = decider(**texts)
+    records = [bash(f"git log {name}") for name in ("a", "b", "c", "d")]
+
+    def of(*projects: str) -> Proposal:
+        named = [
+            attrs.evolve(record, project=f"policy@{project}/team.policy")
+            for record in records
+            for project in projects
+        ]
+        return proposed(named, current)
+
+    assert lines(of("one")) == ["allow Bash(git log *)"]
+    for projects in (("two",), ("one", "two")):
+        assert "deny Bash(git log --output *)" in lines(of(*projects)), projects
+        assert not of(*projects).why
 
 
 def test_the_command_prints_a_policy_and_what_it_covers(folder, capsys, snapshot):

@@ -92,9 +92,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _hook(given: list[str]) -> int:
     # It has an exit status of its own, and is started for every call.
-    if {"-h", "--help"} & set(given):
-        options_of = import_module("policy.hook.process").options_of
-        options_of(given)
     status: int = import_module("policy.hook.client").main(given)
     return status
 

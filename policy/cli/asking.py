@@ -11,7 +11,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.finding import Finding
 from policy.language.mistakes import closest
-from policy.projects import Offered
+from policy.projects import Offered, told_apart
 from policy.render.check_text import Answer
 from policy.render.words import quoted
 from policy.table import Table
@@ -63,6 +63,10 @@ class Asking:
     def findings(self) -> tuple[Finding, ...]:
         """Return what is the matter with the projects that were asked about."""
         return self.policy.findings(self._projects.values())
+
+    def told_apart(self, title: str) -> str:
+        """Return what tells a project that was asked about from others; "" where none is alike."""
+        return told_apart(self._projects[title], self.policy.projects.projects)
 
     def _answer(self, asked: Asked) -> Answer:
         names = asked.chain or self.chain or self._only_start()

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import attrs
+
 from policy.cli.asking import Asking
 from policy.cli.calls import Asked, chain_of, from_lines, from_options, from_word
 from policy.cli.console import Console
@@ -14,7 +16,8 @@ from policy.cli.given import Given, add_profile, compiled_at, given, given_by
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.unread import is_unreadable
-from policy.records.record import REDACTIONS
+from policy.records.options import add_recording
+from policy.records.record import Record
 from policy.records.recorder import Recorder
 from policy.render.as_json import dumps
 from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
@@ -69,27 +72,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help='calls, one JSON object a line: {"tool", "input"[, "chain"]}; - is standard input',
     )
-    parser.add_argument(
-        "--record", type=Path, metavar="FILE", help="append each decision to FILE, a JSON line each"
-    )
-    parser.add_argument(
-        "--redact",
-        choices=REDACTIONS,
-        default="credentials",
-        help="what of the arguments to keep from the record (default: credentials)",
-    )
+    add_recording(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Decide the calls, and return the exit status."""
     found, words = _path_and_words(options, console)
     asking = Asking(found, chain_of(options.chain) if options.chain else (), options.reading)
-    recorder = Recorder(options.record, options.redact) if options.record else None
+    recorder = Recorder(Path(options.record), options.redact) if options.record else None
     status = 0
     for number, asked in enumerate(_asked(options, words)):
         answer = asking.answer(asked)
         if recorder is not None and not answer.problem:
-            recorder.write(answer.chain, answer.tool, answer.call, answer.decision)
+            record = Record.of(answer.chain, answer.tool, answer.call, answer.decision)
+            recorder.append(attrs.evolve(record, project=asking.told_apart(answer.project)))
         _show(answer, options.format, found, console, first=number == 0)
         status = max(status, _status(answer))
     # Below what was asked about may be a rule that nobody could read.

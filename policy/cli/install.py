@@ -15,9 +15,8 @@ from policy.codec import load_compiled
 from policy.documents.text import BYTE_ORDER_MARK, decode
 from policy.errors import PolicyError
 from policy.hook.settings import command, entry, with_hook, without_hook
-from policy.hook.silenced import silencing
 from policy.hook.sources import Places
-from policy.records.record import REDACTIONS
+from policy.records.options import add_recording
 from policy.source import Source, visible
 
 __all__ = ["FORMATS", "configure", "run"]
@@ -52,15 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--user", action="store_true", help="in the settings of the user")
     parser.add_argument("--policy", metavar="FILE", help="a compiled policy that alone decides")
     parser.add_argument("--root", metavar="AGENT", help="the agent that the main conversation is")
-    parser.add_argument(
-        "--record", metavar="FILE", help="append each decision to FILE, for `policy replay`"
-    )
-    parser.add_argument(
-        "--redact",
-        choices=REDACTIONS,
-        default="credentials",
-        help="what of the arguments to keep from the record (default: credentials)",
-    )
+    add_recording(parser)
     parser.add_argument(
         "--no-resident", action="store_true", help="leave no process behind for further calls"
     )
@@ -95,6 +86,8 @@ def _warned(options: argparse.Namespace, new: str, console: Console) -> int:
     """Tell what keeps the host from running the hook; return 1 where something does."""
     if options.undo:
         return 0
+    from policy.hook.silenced import silencing  # noqa: PLC0415  # parsers
+
     holder = _scope(options)
     files = {scope: _file(scope) for scope in ("local", "project", "user")}
     files["managed"] = Path(Places("/").managed)

@@ -13,7 +13,7 @@ from policy.cli.console import Console
 from policy.cli.given import add_profile, given
 from policy.errors import PolicyError
 from policy.files.unread import is_unreadable
-from policy.records.record import REDACTIONS
+from policy.records.options import add_recording
 from policy.records.recorder import Recorder
 
 __all__ = ["FORMATS", "TAKES_COMMAND", "configure", "run"]
@@ -59,15 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project", default=".", metavar="FOLDER", help="what rules about files speak of"
     )
-    parser.add_argument(
-        "--record", metavar="FILE", type=Path, help="append every decision, one JSON object a line"
-    )
-    parser.add_argument(
-        "--redact",
-        choices=REDACTIONS,
-        default="credentials",
-        help="what records leave out of arguments (default: credentials)",
-    )
+    add_recording(parser)
     add_profile(parser)
 
 
@@ -92,6 +84,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
         return 2
     prefix = f"mcp__{options.server}__" if options.server else ""
     console.quiet()
-    recorder = Recorder(options.record, options.redact) if options.record else None
+    recorder = Recorder(Path(options.record), options.redact) if options.record else None
     guard = Guard(chain, prefix=prefix, project=options.project, recorder=recorder)
     return run_proxy(options.command, guard)

@@ -46,7 +46,7 @@ def main(arguments: "list[str] | None" = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         _watch(given)
-        if "--resident" in given:
+        if "--resident" in given and not {"-h", "--help"} & set(given):
             connection = _connected()
             if connection is not None:
                 return _asked(connection, given)

@@ -24,7 +24,7 @@ from policy.hook.chains import FORK, HOST, chains_of, met
 from policy.hook.event import Event
 from policy.hook.guarded import guarded
 from policy.hook.spawned import started_by
-from policy.projects import Offered
+from policy.projects import Offered, told_apart
 from policy.table import Table
 
 __all__ = ["OURS", "Answer", "decided"]
@@ -122,8 +122,8 @@ def decided(
         named = {**event.call, "subagent_type": event.call.get("agent", _GENERAL)}
         event = attrs.evolve(event, call=named)
     call = _Asked(event, started_by(event), folders, root, files)
-    ours = [attrs.evolve(_of(one, call), project=_told(one, found)) for one in asked]
-    theirs = [attrs.evolve(_of(one, call), project=_told(one, found)) for one in declared]
+    ours = [attrs.evolve(_of(one, call), project=told_apart(one, found)) for one in asked]
+    theirs = [attrs.evolve(_of(one, call), project=told_apart(one, found)) for one in declared]
     strictest = min((*ours, *theirs), key=lambda said: said.effect)
     if strictest.effect is Effect.DENY:
         return strictest.told(Effect.DENY)
@@ -134,15 +134,6 @@ def decided(
         return own.told(Effect.ASK)
     silent = all(said.effect is Effect.ALLOW or said.is_default for said in theirs)
     return own.told(Effect.ALLOW) if silent and event.mode in _PLAIN else strictest.told(None)
-
-
-def _told(project: Offered, among: Sequence[Offered]) -> str:
-    """Return how *project* is told from others whose chains start alike; "" where none do."""
-    starts = set(project.starts)
-    if sum(not starts.isdisjoint(other.starts) for other in among) < 2:
-        return ""
-    alone = sum(other.host == project.host for other in among) < 2
-    return project.host if alone else project.title
 
 
 def _of(project: Offered, asked: _Asked) -> _Said:

@@ -24,7 +24,7 @@ from policy.hook.client import VARIABLES, variables
 from policy.hook.deciding import Answer, decided
 from policy.hook.event import LONGEST, Event, read_event
 from policy.hook.sources import Places, read_sources
-from policy.records.record import REDACTIONS
+from policy.records.options import add_recording
 from policy.source import visible
 
 __all__ = ["Decider", "answered", "blocked", "options_of"]
@@ -65,15 +65,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--resident", action="store_true", help="let a process of its own answer further calls"
     )
-    parser.add_argument(
-        "--record", metavar="FILE", help="append each decision to FILE, a JSON line each"
-    )
-    parser.add_argument(
-        "--redact",
-        choices=REDACTIONS,
-        default="credentials",
-        help="what of the arguments to keep from the record (default: credentials)",
-    )
+    add_recording(parser)
     parser.add_argument(
         "--deadline", type=float, default=20.0, help="seconds before the call is blocked (20)"
     )
@@ -191,7 +183,10 @@ def answered(arguments: Sequence[str]) -> int:
     """Answer the call on standard input, and return the exit status."""
     decider = Decider()
     try:
-        options = options_of(arguments)
+        try:
+            options = options_of(arguments)
+        except SystemExit:  # `--help` was all that was asked
+            return 0
         data = sys.stdin.buffer.read(LONGEST + 1)
         written = decider.answer(options, variables(VARIABLES), data)
     except PolicyError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,10 +72,24 @@ class Recorder:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         file = os.open(self.path, flags, 0o600)
         try:
+            if self._ends_halfway(file):
+                text = b"\n" + text
             if os.write(file, text) != len(text):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             os.close(file)
+
+    def _ends_halfway(self, file: int) -> bool:
+        """Return whether the last line has no end, e.g. since the disk was full."""
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or not found.st_size:
+            return False
+        try:
+            with self.path.open("rb") as written:
+                written.seek(found.st_size - 1)
+                return written.read(1) not in {b"\n", b""}
+        except PermissionError:
+            return False  # it may be written only, which is as good
 
 
 def redacted(record: Record, redact: str) -> Record:

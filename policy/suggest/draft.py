@@ -44,6 +44,7 @@ class Draft:
 
     def __init__(self, usage: Usage, decider: Decider | None, least: int) -> None:
         self._chains = usage.chains
+        self._projects = {chain: usage.projects(chain) for chain in self._chains}
         self._decider = decider
         self._agents = list(dict.fromkeys(chain[-1] for chain in self._chains))
         self._candidates: dict[str, list[Candidate]] = {}
@@ -61,9 +62,10 @@ class Draft:
             excess: list[tuple[str, Difference]] = []
             why = ()
             for chain in self._chains:
-                found, unproven = self._compared(chain, self._decider)
-                excess += ((chain[-1], difference) for difference in found)
-                why = tuple(dict.fromkeys((*why, *unproven)))
+                for project in self._projects[chain]:
+                    found, unproven = self._compared(chain, project, self._decider)
+                    excess += ((chain[-1], difference) for difference in found)
+                    why = tuple(dict.fromkeys((*why, *unproven)))
             if not excess:
                 return why
             for agent, difference in excess:
@@ -103,8 +105,12 @@ class Draft:
                 yield self._starting(chain), matcher_of(SPAWN_TOOL, chain[-1])
 
     def _starting(self, chain: tuple[str, ...]) -> Effect:
-        parent = self._decider.chain(chain[:-1]) if self._decider else None
-        return parent.spawning(chain[-1]).effect if isinstance(parent, Chain) else Effect.ALLOW
+        if self._decider is None:
+            return Effect.ALLOW
+        above, agent = chain[:-1], chain[-1]
+        parents = [self._decider.chain(above, project=one) for one in self._projects[chain]]
+        said = [one.spawning(agent).effect for one in parents if isinstance(one, Chain)]
+        return min(said, default=Effect.ALLOW)
 
     def _handed_on(self, agent: str) -> tuple[Matcher, ...]:
         """Return what the agents below need, where *agent* may not do all of it itself."""
@@ -130,10 +136,10 @@ class Draft:
     # --- against the policy in force ---------------------------------------------------
 
     def _compared(
-        self, chain: tuple[str, ...], decider: Decider
+        self, chain: tuple[str, ...], project: str, decider: Decider
     ) -> tuple[list[Difference], tuple[str, ...]]:
         """Return what *chain* would be granted beyond the policy, and why that may not be all."""
-        current = decider.chain(chain)
+        current = decider.chain(chain, project=project)
         if not isinstance(current, Chain):
             return [], (f"the policy in force has no chain {' > '.join(chain)}",)
         proposed = self._table(chain, current.table)

@@ -29,6 +29,7 @@ class Call:
         arguments: of the call.
         effect: what it gets of the policy in force, or got, as the log has it.
         cwd: the folder of the project, or "".
+        project: whose agents they are, as the log says, or "".
         times: how often it was made.
 
     """
@@ -38,6 +39,7 @@ class Call:
     arguments: dict[str, object] = attrs.field(eq=False)
     effect: Effect
     cwd: str = ""
+    project: str = ""
     times: int = attrs.field(default=1, eq=False)
 
 
@@ -59,6 +61,11 @@ class Usage:
         """Every chain that called, and those it came about by, the shortest first."""
         found = {call.chain[:n] for call in self.calls for n in range(1, len(call.chain) + 1)}
         return tuple(sorted(found, key=lambda chain: (len(chain), chain)))
+
+    def projects(self, chain: tuple[str, ...]) -> tuple[str, ...]:
+        """Return whose agents *chain* is made of, as the log says of calls by it and below it."""
+        length = len(chain)
+        return tuple(dict.fromkeys(c.project for c in self.calls if c.chain[:length] == chain))
 
 
 def usage_of(
@@ -84,7 +91,13 @@ def usage_of(
             continue
         if call.tool in _SPAWNS:
             continue  # who is started is told by the chains
-        key = (call.chain, call.tool, call.cwd, json.dumps(call.arguments, sort_keys=True))
+        key = (
+            call.project,
+            call.chain,
+            call.tool,
+            call.cwd,
+            json.dumps(call.arguments, sort_keys=True),
+        )
         known = found.get(key)
         found[key] = attrs.evolve(call, times=times + (known.times if known else 0))
     return Usage(tuple(found.values()), left_out)
@@ -97,7 +110,7 @@ def _call(record: Record | Problem, decider: Decider | None, root: str) -> Call:
     if record.redacted:
         raise PolicyError("arguments were kept from the log")
     if root:
-        record = attrs.evolve(record, chain=(root, *record.chain[1:]))
+        record = attrs.evolve(record, chain=(root, *record.chain[1:]), project="")
     if not record.chain:
         raise PolicyError("the log does not say which agent called")
     effect = record.effect if decider is None else decider.decide(record).effect
@@ -105,4 +118,4 @@ def _call(record: Record | Problem, decider: Decider | None, root: str) -> Call:
         raise PolicyError("the log does not say what the call got")
     if effect is Effect.DENY:
         raise PolicyError("the call is denied")
-    return Call(record.chain, record.tool, record.call, effect, record.cwd)
+    return Call(record.chain, record.tool, record.call, effect, record.cwd, record.project)

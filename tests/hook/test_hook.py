@@ -297,6 +297,16 @@ def test_wrong_options_block(session, options) -> None:
     session.blocked(session.good(), *options)
 
 
+@pytest.mark.parametrize("options", [["--help"], ["--resident", "-h"], ["--deadline", "5", "-h"]])
+def test_who_asks_what_the_options_are_is_told(session, options) -> None:
+    for _ in range(2):
+        done = session.run(b"", *options)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.startswith(b"usage: policy hook")
+    session.blocked_anew(b"", "--deadline", "x", *options)
+    session.blocked_anew(b"", "--", *options)
+
+
 @pytest.mark.parametrize("deadline", ["x", "0", "nan", "-1", "1e9"])
 def test_a_deadline_that_is_none_blocks(session, deadline) -> None:
     session.blocked_anew(session.good(), "--deadline", deadline)
