@@ -1,4 +1,4 @@
-"""A server of MCP, made with FastMCP: a middleware in front of its tools.
+"""A server of MCP, made with FastMCP: a middleware in front of its tools, resources and prompts.
 
     server.add_middleware(PolicyMiddleware(Guard(chain, prefix="mcp__github__")))
 
@@ -6,6 +6,14 @@ With `create_proxy` the same middleware guards a server that cannot be changed.
 A call that is denied does not run, and its result is an error that the model reads. A call
 that is asked for is put to the client by elicitation. Tools that can never be
 allowed are not listed.
+
+To read a resource is a call too, of `read_resource` with its ``uri``, and to get a prompt one of
+`get_prompt` with its ``name``, so that a policy which does not speak of them denies both:
+
+    agent main { allow mcp__github__read_resource(uri:repo://*), mcp__github__get_prompt(review) }
+
+What is denied is not listed. An application that leaves them to somebody else says
+``resources=None`` or ``prompts=None``.
 
 The client decides which agent it speaks for, so the server asks with one chain for
 everybody, or with the one that *chain_of* finds, e.g. by who is authenticated.
@@ -24,7 +32,7 @@ from policy.chain import Chain
 from policy.effect import Effect
 
 with extra("fastmcp", "fastmcp"):
-    from fastmcp.exceptions import ToolError
+    from fastmcp.exceptions import AuthorizationError, ToolError
     from fastmcp.server.elicitation import AcceptedElicitation
     from fastmcp.server.middleware import Middleware, MiddlewareContext
     from fastmcp.server.providers.addressing import parse_hashed_backend_name
@@ -49,19 +57,27 @@ _SCHEMA = {
 
 
 class PolicyMiddleware(Middleware):
-    """Decides the calls of a server's tools, and which of them are listed.
+    """Decides what a client may do with a server, and what of it is listed.
 
     Args:
         guard: of the agent that calls.
+        resources: the tool as which resources are read; None where they pass undecided.
+        prompts: the tool as which prompts are got, likewise.
         chain_of: the chain of whoever makes a request, where that differs from
             one to the next. Where it raises, the call is denied.
 
     """
 
     def __init__(
-        self, guard: Guard, *, chain_of: Callable[[MiddlewareContext], Chain] | None = None
+        self,
+        guard: Guard,
+        *,
+        resources: str | None = "read_resource",
+        prompts: str | None = "get_prompt",
+        chain_of: Callable[[MiddlewareContext], Chain] | None = None,
     ) -> None:
         self._guard = guard
+        self._resources, self._prompts = resources, prompts
         self._chain_of = chain_of
         self._seals = Seals()
 
@@ -84,6 +100,96 @@ class PolicyMiddleware(Middleware):
         names = [tool.name for tool in tools]
         offered = set(self._guard.offered(names, chain_of=lambda: self._chain(context)))
         return [tool for tool in tools if tool.name in offered]
+
+    async def check_resource_access(self, context: MiddlewareContext) -> None:
+        """Decide whether a resource may be read by other means than reading it."""
+        if self._resources is not None:
+            await self._granted(context, self._resources, {"uri": str(context.message.uri)})
+
+    async def on_read_resource(self, context: MiddlewareContext, call_next: Any) -> Any:
+        """Decide whether a resource is read."""
+        if self._resources is None:
+            return await call_next(context)
+        uri = str(context.message.uri)
+        verdict = await self._granted(context, self._resources, {"uri": uri})
+        with self._guard.running(verdict):
+            return await call_next(context)
+
+    async def on_get_prompt(self, context: MiddlewareContext, call_next: Any) -> Any:
+        """Decide whether a prompt is got."""
+        if self._prompts is None:
+            return await call_next(context)
+        verdict = await self._granted(context, self._prompts, {"name": context.message.name})
+        with self._guard.running(verdict):
+            return await call_next(context)
+
+    async def on_list_resources(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
+        """List the resources that can be read."""
+        found = await call_next(context)
+        return self._possible(context, self._resources, [(one, "uri", one.uri) for one in found])
+
+    async def on_list_resource_templates(
+        self, context: MiddlewareContext, call_next: Any
+    ) -> Sequence[Any]:
+        """List what names resources, where some resource can be read."""
+        found = await call_next(context)
+        if self._resources is None:
+            return list(found)
+        offered = self._guard.offered([self._resources], chain_of=lambda: self._chain(context))
+        return list(found) if offered else []
+
+    async def on_list_prompts(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
+        """List the prompts that can be got."""
+        found = await call_next(context)
+        return self._possible(context, self._prompts, [(one, "name", one.name) for one in found])
+
+    def _possible(
+        self,
+        context: MiddlewareContext,
+        tool: str | None,
+        found: Sequence[tuple[Any, str, object]],
+    ) -> list[Any]:
+        """Return those of what was found that a call of *tool* may get, with this argument."""
+        if tool is None:
+            return [one for one, _, _ in found]
+        verdicts = [
+            self._guard.check(
+                tool, {name: str(value)}, chain_of=lambda: self._chain(context), recorded=False
+            )
+            for _, name, value in found
+        ]
+        return [
+            one
+            for (one, _, _), verdict in zip(found, verdicts, strict=True)
+            if verdict.effect is not Effect.DENY
+        ]
+
+    async def _granted(
+        self, context: MiddlewareContext, tool: str, arguments: dict[str, object]
+    ) -> Verdict:
+        """Return the verdict on what is no call of a tool of the server, where it is granted.
+
+        Raises:
+            AuthorizationError: it is not.
+
+        """
+        verdict = self._guard.check(tool, arguments, chain_of=lambda: self._chain(context))
+        if verdict.effect is Effect.ASK and not await self._approves(context, verdict):
+            verdict = unapproved(verdict)
+        if verdict.effect is Effect.DENY:
+            raise AuthorizationError(verdict.message)
+        return verdict
+
+    async def _approves(self, context: MiddlewareContext, verdict: Verdict) -> bool:
+        """Return whether the client approves, where it can be asked in a request of its own."""
+        client = context.fastmcp_context
+        if client is None or _asks_in_result(client):
+            return False
+        try:
+            answer = await client.elicit(verdict.message, bool)
+        except Exception:  # noqa: BLE001  # whatever it is, nobody approved
+            return False
+        return isinstance(answer, AcceptedElicitation) and answer.data is True
 
     def _chain(self, context: MiddlewareContext) -> Chain:
         return self._chain_of(context) if self._chain_of else self._guard.calling
@@ -113,16 +219,10 @@ class PolicyMiddleware(Middleware):
             ToolError: it is not.
 
         """
-        client, request = context.fastmcp_context, None
-        if client is not None:
-            request = client.request_context
-        if request is not None and request.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        client = context.fastmcp_context
+        if client is not None and _asks_in_result(client):
             return self._ask_in_result(context, verdict, tool, arguments)
-        try:
-            answer = await client.elicit(verdict.message, bool)
-        except Exception as error:
-            raise ToolError(unapproved(verdict).message) from error
-        if not isinstance(answer, AcceptedElicitation) or answer.data is not True:
+        if not await self._approves(context, verdict):
             raise ToolError(unapproved(verdict).message)
         return None
 
@@ -156,3 +256,9 @@ class PolicyMiddleware(Middleware):
         if not approved:
             raise ToolError(unapproved(verdict).message)
         return None
+
+
+def _asks_in_result(client: Any) -> bool:
+    """Return whether the client is asked in the place of a result, of a tool alone."""
+    request = client.request_context
+    return request is not None and request.protocol_version in MODERN_PROTOCOL_VERSIONS

@@ -57,6 +57,21 @@ class Server:
             result = await self.mcp.call_tool("shell", {"command": command})
             return str(result.content[0].text)
 
+        @self.mcp.resource("notes://today")
+        def today() -> str:
+            self.ran.append("today")
+            return "sunny"
+
+        @self.mcp.resource("notes://day/{day}")
+        def day(day: str) -> str:
+            self.ran.append(day)
+            return f"day {day}"
+
+        @self.mcp.prompt
+        def review(what: str) -> str:
+            self.ran.append(what)
+            return f"review {what}"
+
     def call(
         self, tool: str, era: str = ERAS[0], answer: Any = None, **arguments: str
     ) -> tuple[bool, str]:
@@ -224,6 +239,123 @@ def test_every_client_is_asked_for_by_the_chain_it_has_and_calls_at_once_do_not_
         + [text for text, failed in results if failed and "no rule grants it" in text]
     )
     assert sum("no rule grants it" in text for text, _ in results) == 4
+
+
+# --- resources and prompts -------------------------------------------------------
+
+_READS = """
+root main
+agent main {
+    allow look, read_resource(uri:notes://day/1), get_prompt(review)
+    ask   read_resource(uri:notes://today)
+}
+"""
+
+
+def _reading(folder: Path, text: str, **options: Any) -> Server:
+    (folder / "team.policy").write_text(text)
+    return Server(Guard(policy.load(folder).chain("main")), **options)
+
+
+def _got(server: Server, era: str, answer: Any = None) -> dict[str, object]:
+    """Return what a client reads, by what; and what is listed."""
+
+    async def run() -> dict[str, object]:
+        found: dict[str, object] = {}
+        async with server.client(era, answer) as client:
+            for uri in ("notes://today", "notes://day/1", "notes://day/2"):
+                try:
+                    found[uri] = (await client.read_resource(uri))[0].text
+                except Exception as error:  # noqa: BLE001
+                    found[uri] = error
+            try:
+                got = await client.get_prompt("review", {"what": "x"})
+                found["review"] = got.messages[0].content.text
+            except Exception as error:  # noqa: BLE001
+                found["review"] = error
+            found["listed"] = [
+                *(str(one.uri) for one in await client.list_resources()),
+                *(one.uri_template for one in await client.list_resource_templates()),
+                *(one.name for one in await client.list_prompts()),
+            ]
+        return found
+
+    return asyncio.run(run())
+
+
+_ALL = ["notes://today", "notes://day/{day}", "review"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_no_rule_grants_is_neither_read_nor_listed(guard: Guard, era: str) -> None:
+    server = Server(guard)
+    *refused, listed = _got(server, era).values()
+    assert all(isinstance(each, Exception) for each in refused)
+    assert listed == []
+    assert not server.ran
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_resources_and_prompts_are_decided_as_calls(tmp_path: Path, era: str) -> None:
+    server = _reading(tmp_path, _READS)
+    got = _got(server, era)
+    assert (got["notes://day/1"], got["review"]) == ("day 1", "review x")
+    assert isinstance(got["notes://today"], Exception)  # this client cannot be asked
+    assert isinstance(got["notes://day/2"], Exception)
+    assert got["listed"] == _ALL
+    assert server.ran == ["1", "x"]
+
+
+def test_who_is_asked_may_let_a_resource_be_read(tmp_path: Path) -> None:
+    asked: list[str] = []
+    server = _reading(tmp_path, _READS)
+    for answer, reads in ((True, True), (False, False)):
+        got = _got(server, ERAS[0], _answering(asked, lambda answer=answer: answer))
+        assert (got["notes://today"] == "sunny") is reads
+    assert len(asked) == 2
+    assert "notes://today" in asked[0]
+    # Since 2026-07-28 only a tool has a result in whose place there is a question.
+    got = _got(server, ERAS[1], _answering(asked, lambda: True))
+    assert isinstance(got["notes://today"], Exception)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_they_pass_undecided_where_the_application_says_so(guard: Guard, era: str) -> None:
+    server = Server(guard, resources=None, prompts=None)
+    *read, listed = _got(server, era).values()
+    assert read == ["sunny", "day 1", "day 2", "review x"]
+    assert listed == _ALL
+
+
+def test_an_exception_in_the_checker_reads_nothing(chain: Chain) -> None:
+    def unknown(context: object) -> Chain:
+        raise KeyError("who")
+
+    for server in (Server(Guard(Broken())), Server(Guard(chain), chain_of=unknown)):
+        *refused, listed = _got(server, ERAS[0]).values()
+        assert all(isinstance(each, Exception) for each in refused)
+        assert listed == []
+        assert not server.ran
+
+
+def test_what_a_resource_calls_stays_within_the_chain(tmp_path: Path) -> None:
+    server = _reading(tmp_path, "root main\nagent main { allow read_resource, look }\n")
+
+    @server.mcp.resource("notes://all")
+    async def every() -> str:
+        found = [await server.mcp.call_tool("look", {})]
+        try:
+            await server.mcp.call_tool("erase", {})
+        except Exception as error:  # noqa: BLE001
+            return f"{found[0].content[0].text}, {error}"
+        return "erased"
+
+    async def run() -> str:
+        async with server.client(ERAS[0]) as client:
+            return str((await client.read_resource("notes://all"))[0].text)
+
+    assert asyncio.run(run()).startswith("seen, ")
+    assert server.ran == ["look"]
 
 
 def _who(context: Any) -> str:
