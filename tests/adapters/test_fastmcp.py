@@ -210,6 +210,57 @@ def test_a_tool_that_calls_another_stays_within_the_chain(guard: Guard) -> None:
     assert server.ran == ["ls x"]
 
 
+@pytest.mark.parametrize("era", ERAS)
+def test_calls_of_one_client_at_once_are_decided_each_while_tools_tell_how_far_they_are(
+    chain: Chain, era: str
+) -> None:
+    from fastmcp.server.dependencies import get_context
+
+    server = Server(Guard(chain, names={"shell": "Bash", "watch": "look"}))
+    told: list[float] = []
+
+    @server.mcp.tool
+    async def watch() -> str:
+        for step in range(3):
+            await get_context().report_progress(step, 3)
+            await asyncio.sleep(0)
+        # The tool that it calls is its own call, in the same chain.
+        inner = await server.mcp.call_tool("shell", {"command": "ls inner"})
+        return str(inner.content[0].text)
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append(done)
+
+    async def run() -> list[tuple[bool, str]]:
+        async with server.client(era, _answering([], lambda: True)) as client:
+
+            async def call(tool: str, **arguments: str) -> tuple[bool, str]:
+                result = await client.call_tool(
+                    tool, arguments, raise_on_error=False, progress_handler=progress
+                )
+                return result.is_error, result.content[0].text
+
+            asked = [
+                one
+                for number in range(5)
+                for one in (
+                    call("shell", command=f"ls {number}"),
+                    call("shell", command=f"rm {number}"),
+                    call("send", to=f"bob {number}"),
+                    call("erase"),
+                    call("watch"),
+                )
+            ]
+            return await asyncio.gather(*asked)
+
+    results = asyncio.run(run())
+    assert [failed for failed, _ in results] == [False, True, False, True, False] * 5
+    expected = [f"{what} {number}" for number in range(5) for what in ("ls", "bob")]
+    expected += ["ls inner"] * 5
+    assert sorted(told) == sorted([0, 1, 2] * 5)
+    assert sorted(map(str, server.ran)) == sorted(expected)
+
+
 def test_every_client_is_asked_for_by_the_chain_it_has_and_calls_at_once_do_not_mix(
     chain: Chain,
 ) -> None:

@@ -17,8 +17,8 @@ pytestmark = runtime("'.[google-adk]'", "google.adk")
 Call = tuple[str, dict[str, Any]]
 
 
-def model(*calls: Call, offered: list[set[str]] | None = None) -> Any:
-    """Return a model that makes *calls* one by one, and then repeats the last result."""
+def model(*calls: Call, offered: list[set[str]] | None = None, at_once: bool = False) -> Any:
+    """Return a model that makes *calls*, one by one or at once, and then repeats the last result."""
     from google.adk.models import BaseLlm, LlmResponse
     from google.genai import types
 
@@ -31,13 +31,17 @@ def model(*calls: Call, offered: list[set[str]] | None = None) -> Any:
                 offered.append(_offered(llm_request))
             parts = [p for c in llm_request.contents for p in c.parts or []]
             results = [p.function_response.response for p in parts if p.function_response]
+            if stream:
+                said = types.Content(role="model", parts=[types.Part(text="well, ")])
+                yield LlmResponse(content=said, partial=True)
             if made < len(calls):
-                name, args = calls[made]
-                made += 1
-                part = types.Part(function_call=types.FunctionCall(name=name, args=args))
+                now = calls[made:] if at_once else calls[made : made + 1]
+                made += len(now)
+                called = [types.FunctionCall(name=name, args=args) for name, args in now]
+                parts = [types.Part(function_call=call) for call in called]
             else:
-                part = types.Part(text=str(results[-1:]))
-            yield LlmResponse(content=types.Content(role="model", parts=[part]))
+                parts = [types.Part(text=str(results[-1:]))]
+            yield LlmResponse(content=types.Content(role="model", parts=parts))
 
     return Played(model="played")
 
@@ -104,7 +108,8 @@ class Runner:
         self.runner = InMemoryRunner(app=app)
         self.session: Any = None
 
-    async def arun(self, *parts: Any) -> list[Any]:
+    async def arun(self, *parts: Any, streamed: bool = False) -> list[Any]:
+        from google.adk.agents.run_config import RunConfig, StreamingMode
         from google.genai import types
 
         if self.session is None:
@@ -114,7 +119,12 @@ class Runner:
         return [
             event
             async for event in self.runner.run_async(
-                user_id="u", session_id=self.session.id, new_message=message
+                user_id="u",
+                session_id=self.session.id,
+                new_message=message,
+                run_config=RunConfig(
+                    streaming_mode=StreamingMode.SSE if streamed else StreamingMode.NONE
+                ),
             )
         ]
 
@@ -204,6 +214,22 @@ def test_code_that_a_model_writes_is_run_where_the_policy_allows_any(
     team.runner(agent).run()
     assert file.exists() is granted
     assert bool(asked) is granted
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_calls_of_one_message_are_decided_each(team: Team, streamed: bool) -> None:
+    commands = [f"{program} {number}" for number in range(4) for program in ("ls", "rm")]
+    calls = [("shell", {"command": command}) for command in commands]
+    agent = team.agent("main", model(*calls, ("send", {"to": "bob"}), ("look", {}), at_once=True))
+
+    events = asyncio.run(team.runner(agent).arun(streamed=streamed))
+    assert sorted(team.ran) == sorted(["look", *(one for one in commands if one[:2] == "ls")])
+    parts = [part for event in events if event.content for part in event.content.parts or []]
+    given = [part.function_response.response for part in parts if part.function_response]
+    assert sum("rule `Bash(rm *)` of `main`" in str(one) for one in given) == 4
+    confirmations = [event.actions.requested_tool_confirmations for event in events]
+    assert sum(map(len, confirmations)) == 1  # of `send`, which waits
+    assert any(event.partial for event in events) is streamed
 
 
 @pytest.mark.parametrize("approved", [True, False])
