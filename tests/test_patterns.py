@@ -657,10 +657,16 @@ def test_a_comparison_out_of_its_budget_raises_and_never_guesses() -> None:
     # The last twenty letters of a name, remembered as so many subsets.
     a, b = (path("/", PART, letter, *[ONE] * 20) for letter in "ab")
     c = path("/", PART, "c", *[ONE] * 20)
-    claims: list[Callable[[], bool]] = [partial(a.__le__, b), (a & b & c).is_empty]
+    wide = path("/", PART, "a", *[ONE] * 19, PART)  # matches every name that is tried first
+    claims: list[Callable[[], bool]] = [partial(a.__le__, wide), (a & b & c).is_empty]
     for claim in claims:
         with pytest.raises(OverflowError, match="budget"):
             claim()
+
+
+def test_one_text_that_is_not_within_settles_what_no_search_would() -> None:
+    a, b = (path("/", PART, letter, *[ONE] * 20) for letter in "ab")
+    assert not a <= b
 
 
 def test_a_fresh_character_is_found_whatever_the_patterns_name() -> None:

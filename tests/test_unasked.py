@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.comparison.unasked import Unasked
+from policy.comparison.unasked import Unasked, runs_none
 from policy.dialect import Program
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.rulesets import _EDITING_SHELL, _SHELL
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.expression_text import expression
+from policy.patterns.pattern import Meet, Pattern, named
 from policy.shell.commands import read_command
 
 
@@ -83,3 +84,25 @@ def test_a_character_stands_for_all_that_nobody_names() -> None:
     for character in "-":
         state = state.after(character)
     assert state.after("\ue000").first != NO_MATCH
+
+
+@pytest.mark.parametrize("name", _SHELLS)
+@settings(max_examples=100)
+@given(data=st.data())
+def test_a_pattern_of_which_nothing_runs_unasked_is_told_from_the_others(name, data) -> None:
+    shell = _SHELLS[name]
+    command = data.draw(st.sampled_from(["find . -name x", "find . -exec ls", "git log", "npm i"]))
+    cut = data.draw(st.integers(0, len(command)))
+    pattern = Pattern.text(f"{command[:cut]}*{data.draw(st.sampled_from(['', ' -exec *']))}")
+    runs = not runs_none(shell, pattern)
+    letters = frozenset(named([pattern]))
+    plain = Meet.of(pattern).find(domain=Unasked(shell, letters))
+    assert plain.exact
+    assert runs is (plain.text is not None)
+    if runs:
+        assert [part.harmless for part in read_command(plain.text, shell).parts] == [True]
+
+
+def test_no_command_that_runs_another_one_runs_unasked() -> None:
+    assert runs_none(_SHELL, Pattern.text("find * -exec *"))
+    assert not runs_none(_SHELL, Pattern.text("find * -name *"))

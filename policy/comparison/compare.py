@@ -8,7 +8,7 @@ case more; those that are too long are decided like these.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import product
 
 import attrs
@@ -150,15 +150,19 @@ def _differing(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls
         if shape.argument.kind is ArgumentKind.COMMAND:
             found += tool_pair.unasked()
             opened = _opened(before, after, known, why)
-            found += tool_pair.opening(opened, {difference.widened for difference in found})
+            found += tool_pair.opening(opened, _settled(found, tool_pair))
             exact = DIFFERENT_KINDS not in why
-            shown = {difference.widened for difference in found}
-            found += tool_pair.disguised(shown, exact=exact)
+            found += tool_pair.disguised(_settled(found, tool_pair), exact=exact)
             why.update(tool_pair.why)
         unreadable = tool_pair.unreadable()
         if unreadable is not None and _effects(unreadable) not in map(_effects, found):
             found.append(unreadable)
     return tuple(difference.call for difference in found), tuple(why)
+
+
+def _settled(found: Iterable[Difference], tool_pair: ToolPair) -> set[bool]:
+    """Return the directions of which no further difference has to be found."""
+    return {difference.widened for difference in found} | tool_pair.precluded
 
 
 def _opened(

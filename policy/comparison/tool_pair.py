@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import attrs
 
 from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd, loud
 from policy.comparison.opening import Openings, opened_by, unasked
 from policy.comparison.pair import OVERLAPS, Difference, Pair, Side
-from policy.comparison.unasked import Unasked
+from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.view import View
 from policy.comparison.witness import Call, Shape
 from policy.dialect import ArgumentKind, Programs, Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
+from policy.patterns.domains import Domain
 from policy.patterns.pattern import Pattern, freeze, named
+from policy.patterns.search import Found
 from policy.patterns.tokens import Gap
 from policy.rows.outcome import Outcome
 from policy.shell.commands import read_command
@@ -55,6 +57,12 @@ class ToolPair(Pair):
     def _seen(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
         """Return the sides as this comparison sees them."""
         return sides
+
+    @cached_property
+    def precluded(self) -> frozenset[bool]:
+        """The directions in which no call changes: what is denied whatever it is only widens."""
+        denied = [lookup.floor is Effect.DENY for lookup in self.lookups]
+        return frozenset(widened for widened in (False, True) if denied[widened])
 
     def asked(self, text: str) -> Difference:
         """Return what the call whose argument is read as *text* gets of both."""
@@ -259,6 +267,18 @@ class _UnaskedPair(ToolPair):
                     if self._decided(text, combination):
                         return text
         return super()._text(combination)
+
+    def _search(
+        self,
+        domain: Domain,
+        guides: Sequence[Pattern],
+        combination: Mapping[int, int],
+        but: Domain | None = None,
+    ) -> Found:
+        """Search as all commands are, but where no command of one guide runs unasked."""
+        if isinstance(domain, Unasked) and any(runs_none(self._shell, each) for each in guides):
+            return Found(None)
+        return super()._search(domain, guides, combination, but)
 
     def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
         """Return a difference of a command that opens no files, where those of *text* hide it."""

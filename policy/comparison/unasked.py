@@ -14,14 +14,17 @@ from functools import lru_cache
 
 import attrs
 
+from policy import limits
 from policy.comparison.harmless import BLANK, SIGNS, Between, Form, Word
 from policy.dialect import Program, Shell
 from policy.patterns.automaton import NO_MATCH, State
 from policy.patterns.domains import Domain
 from policy.patterns.expressions import OTHER, character_of, letter_of, mask_of
+from policy.patterns.pattern import Pattern, excluded_characters, named
+from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import plainness
 
-__all__ = ["Unasked"]
+__all__ = ["Unasked", "runs_none"]
 
 
 @attrs.frozen(eq=False)
@@ -179,6 +182,25 @@ class Unasked(Domain):
         if state is None:
             state = self._states[id(place)] = _At(self, place)
         return state
+
+
+@lru_cache(maxsize=4096)  # agents and projects share most of their rules
+def runs_none(shell: Shell, pattern: Pattern) -> bool:
+    """Return whether no command that *pattern* matches is one that *shell* runs unasked.
+
+    Where that is so no other pattern needs a look. False where the search ran out of
+    its budget.
+    """
+    letters = named([pattern])
+    found = search(
+        [pattern.automaton, Unasked(shell, frozenset(letters))],
+        (),
+        lambda _: True,
+        fresh=fresh_character(letters),
+        extra=excluded_characters([pattern]),
+        budget=limits.SEARCH_STATES,
+    )
+    return found == Found(None)
 
 
 @lru_cache(maxsize=16)  # a host has one or two

@@ -153,6 +153,11 @@ def freeze(pattern: Pattern, fresh: str) -> str:
     )
 
 
+def _has_empty_set(pattern: Pattern) -> bool:
+    """Whether some character of a text would have to be one of none, as `[/]` is in a path."""
+    return any(isinstance(t, OneOf) and not t.negated and not t.characters for t in pattern.tokens)
+
+
 def is_stars(pattern: Pattern) -> bool:
     """Whether one match decides inclusion: literals and ANY gaps alone."""
     return all(isinstance(token, str) or token is Gap.ANY for token in pattern.tokens)
@@ -204,13 +209,14 @@ class Meet:
             return True
         everyone = (*self.patterns, other)
         fresh = fresh_character(named(everyone))
-        if len(self.patterns) == 1 and all(map(is_stars, everyone)):
-            (only,) = self.patterns
+        (only, *more) = self.patterns
+        if not more and not _has_empty_set(only):
             frozen = freeze(only, fresh)
-            if other.matches(frozen):
+            matched = other.matches(frozen)
+            if matched and all(map(is_stars, everyone)):
                 return True
-            if self.kind.domain.holds(frozen):
-                return False
+            if not matched and self.kind.domain.holds(frozen):
+                return False  # one text that is not within settles it, whatever the patterns
         return self._decided(self.find([other], lambda first: first[0] == NO_MATCH)) is None
 
     def find(

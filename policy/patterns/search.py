@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 import attrs
@@ -97,11 +97,13 @@ def search(
             return Found(_text(came_from, here))
         letters = everywhere.union(*(state.letters() for state in states[:count]))
         for letter in sorted(letters, key=plainness):
-            following = tuple(state.after(letter) for state in states)
-            if not all(state.alive for state in following[:count]):
+            guided = _guided(states[:count], letter)
+            if guided is None:
                 continue
-            if any(map(_is_before, following[count:], least)):
+            further = [state.after(letter) for state in states[count:]]
+            if any(map(_is_before, further, least)):
                 continue
+            following = (*guided, *further)
             key = tuple(state.key for state in following)
             if key in came_from:
                 continue
@@ -110,6 +112,17 @@ def search(
             came_from[key] = (here, letter)
             queue.append((key, following))
     return Found(None)
+
+
+def _guided(states: Iterable[State], letter: str) -> list[State] | None:
+    """Return the guides behind one more letter, or None where one matches nothing any more."""
+    following = []
+    for state in states:
+        after = state.after(letter)
+        if not after.alive:
+            return None
+        following.append(after)
+    return following
 
 
 def _is_before(state: State, wanted: int) -> bool:

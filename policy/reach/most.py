@@ -11,6 +11,7 @@ the patterns that match a call the narrowest holds.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -159,7 +160,8 @@ class _Tool:
             return AtMost(self.tool, glob, (rest,), tuple(self.why))
         try:
             self._close()
-            self._wider = {pattern: self._containing(pattern) for pattern in self.rules}
+            wide = [pattern for pattern in self.rules if not pattern.exact]
+            self._wider = {pattern: self._containing(pattern, wide) for pattern in self.rules}
         except OverflowError:
             self.why[MANY_PATTERNS] = None
             return AtMost(self.tool, glob, (rest,), tuple(self.why))
@@ -190,12 +192,13 @@ class _Tool:
 
     def _close(self) -> None:
         """Add what patterns share, as far as other rules match it than match one of them."""
-        originals = list(self.rules)
+        wide = [pattern for pattern in self.rules if not pattern.exact]
         matching: dict[Pattern, frozenset[Pattern]] = {}
-        waiting = list(self.rules)
+        # A single text is within another pattern or shares nothing with it.
+        waiting = deque(wide)
         while waiting:
-            pattern = waiting.pop(0)
-            mine = frozenset(each for each in originals if self._contains(each, pattern))
+            pattern = waiting.popleft()
+            mine = frozenset(each for each in wide if self._contains(each, pattern))
             for other, theirs in matching.items():
                 if mine <= theirs or theirs <= mine or not _may_meet(pattern, other):
                     continue
@@ -220,7 +223,8 @@ class _Tool:
 
     def _is_ambiguous(self, told: Iterable[Grant]) -> bool:
         """Return whether some calls have two narrowest patterns that get different effects."""
-        pairs = combinations([(p, g.effect) for g in told for p in g.patterns], 2)
+        wide = [(p, g.effect) for g in told for p in g.patterns if not p.exact]
+        pairs = combinations(wide, 2)
         return any(
             effect is not another
             and _may_meet(one, other)
@@ -246,10 +250,8 @@ class _Tool:
             return frozen.startswith(_start(wide)) and wide.matches(frozen)
         return _is_within(narrow, wide)
 
-    def _containing(self, pattern: Pattern) -> frozenset[Pattern]:
-        return frozenset(
-            other for other in self.rules if other != pattern and self._contains(other, pattern)
-        )
+    def _containing(self, pattern: Pattern, wide: Iterable[Pattern]) -> frozenset[Pattern]:
+        return frozenset(each for each in wide if each != pattern and self._contains(each, pattern))
 
     def _next(self, pattern: Pattern, best: dict[Pattern, Grant], rest: Grant) -> Iterator[Grant]:
         """Yield what the next wider patterns around *pattern* get, or else all other calls."""
