@@ -15,7 +15,7 @@ from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRA
 from policy.hosts.claude.rulesets import _EDITING_SHELL, _SHELL
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.expression_text import expression
-from policy.patterns.pattern import Meet, Pattern, named
+from policy.patterns.pattern import Meet, Pattern
 from policy.shell.commands import read_command
 
 
@@ -57,7 +57,7 @@ _LETTERS = list("aenp1-+/. =sx%?")
 @given(data=st.data())
 def test_the_language_of_harmless_commands_is_that_of_the_host(name, data) -> None:
     shell = _SHELLS[name]
-    language = Unasked(shell, frozenset())
+    language = Unasked.of(shell)
     program = data.draw(st.sampled_from([each for each in shell.programs if "[" not in each]))
     text = program
     for names in (shell.programs[program].subcommands,):
@@ -77,10 +77,11 @@ def test_the_language_of_harmless_commands_is_that_of_the_host(name, data) -> No
 
 
 def test_a_character_stands_for_all_that_nobody_names() -> None:
-    state = Unasked(_SHELL, frozenset("eg")).start
+    state = Unasked.of(_SHELL).start
     for character in "ls ":
         state = state.after(character)
-    assert state.letters() == {" ", "-", "+"}
+    assert state.letters() == {"-", "+"}
+    assert state.letters(frozenset("-eg")) == {"-", "+"}
     for character in "-":
         state = state.after(character)
     assert state.after("\ue000").first != NO_MATCH
@@ -95,8 +96,7 @@ def test_a_pattern_of_which_nothing_runs_unasked_is_told_from_the_others(name, d
     cut = data.draw(st.integers(0, len(command)))
     pattern = Pattern.text(f"{command[:cut]}*{data.draw(st.sampled_from(['', ' -exec *']))}")
     runs = not runs_none(shell, pattern)
-    letters = frozenset(named([pattern]))
-    plain = Meet.of(pattern).find(domain=Unasked(shell, letters))
+    plain = Meet.of(pattern).find(domain=Unasked.of(shell))
     assert plain.exact
     assert runs is (plain.text is not None)
     if runs:

@@ -8,6 +8,7 @@ is all that those before them say of those to come.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 import attrs
@@ -24,18 +25,18 @@ from policy.patterns.expressions import (
     mask_of,
 )
 
-__all__ = ["BLANK", "SIGNS", "Between", "Form", "Word"]
+__all__ = ["BLANK", "NEVER_FIRST", "SIGNS", "Between", "Form", "Word"]
 
 BLANK: Final = letter_of(" ")
 SIGNS: Final = frozenset({mask_of("-"), mask_of("+")})
 
 # What no plain word holds, and what none begins with.
 _NEVER: Final = mask_of(" ;&|<>()`$\\{}\"'")
-_NEVER_FIRST: Final = mask_of("=#")
+NEVER_FIRST: Final = mask_of("=#")
 _GLOBS: Final = mask_of("*?[")
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Form:
     """One way to call a program that does no harm, its expressions read.
 
@@ -67,6 +68,21 @@ class Form:
         """What a word may hold."""
         return ANY_LETTER & ~_NEVER & ~(0 if self.program.globs else _GLOBS)
 
+    @cached_property
+    def counted(self) -> int:
+        """How many operands are told apart: what is the same for all texts is searched once."""
+        known = self.program
+        if known.most is not None:
+            return max(2, known.most)
+        opening = self.closed and not (known.reads is known.writes is Files.NONE)
+        return 1 if known.first or known.runs or known.leading or opening else 0
+
+    @property
+    def lenient(self) -> bool:
+        """Whether any word may be an operand, wherever it stands."""
+        known = self.program
+        return not (self.counted or known.operands or (self.closed and known.removes))
+
     def opens(self, operands: int) -> bool:
         """Whether the operand behind so many may be a file that it opens."""
         known = self.program
@@ -85,7 +101,10 @@ def _unchecked(program: Program) -> Expression:
         return NOTHING
 
 
-_EXPRESSIONS: Final = ("flags", "values", "pairs", "files", "unsafe", "needs", "first", "operands")
+_OF_OPTIONS: Final = ("flags", "values", "pairs", "files", "unsafe", "needs")
+_OF_OPERANDS: Final = ("first", "operands")
+_EXPRESSIONS: Final = (*_OF_OPTIONS, *_OF_OPERANDS)
+_NO_LEFT: Final = (NOTHING,) * len(_EXPRESSIONS)
 
 
 @attrs.frozen(cache_hash=True)
@@ -112,8 +131,12 @@ class Between:
     needed: bool = False
     ended: bool = False
     option: _Option | None = None
-    fresh: bool = True  # whether no word came yet
+    fresh: bool = attrs.field()  # whether no word came yet
     unchecked: Expression = attrs.field()
+
+    @fresh.default
+    def _is_told(self) -> bool:
+        return bool(self.form.program.subcommands) or self.form.unchecked is not NOTHING
 
     @unchecked.default
     def _at_first(self) -> Expression:
@@ -157,11 +180,11 @@ class Word:
         """Return the word with one more letter, if it may be harmless."""
         if not self.before.form.letters >> letter & 1:
             return None
-        if not self.start and _NEVER_FIRST >> letter & 1:
+        if not self.start and NEVER_FIRST >> letter & 1:
             return None
         character = character_of(letter)
         start = self.start
-        if len(start) < 3:
+        if len(start) < 2 or start == "--":
             start += character if character in ("-", "+") else "x"
         typed = None if self.typed is None else self.typed + character
         if typed is not None and not any(
@@ -176,7 +199,22 @@ class Word:
             typed,
             self.unchecked.after(letter),
         )
-        return word if word.hopes() else None
+        return word._told() if word.hopes() else None
+
+    def _told(self) -> Word:
+        """Return the word without what makes no difference any more."""
+        option = self.before.option
+        wanted: tuple[str, ...] = _EXPRESSIONS
+        if option is not None:
+            if option.takes and self.start[0] != "-":
+                return attrs.evolve(self, left=_NO_LEFT, pairs=NOTHING)
+        elif len(self.start) > 1:
+            wanted = _OF_OPTIONS if self.is_option() else _OF_OPERANDS
+        left = tuple(
+            each if name in wanted else NOTHING
+            for name, each in zip(_EXPRESSIONS, self.left, strict=True)
+        )
+        return self if left == self.left else attrs.evolve(self, left=left)
 
     def _left(self, name: str) -> Expression:
         return self.left[_EXPRESSIONS.index(name)]
@@ -236,10 +274,11 @@ class Word:
             self._left("pairs").after(BLANK),
             known.flags is None or self._left("flags").nullable,
         )
-        if option and not option.takes and option.pairs is NOTHING:
-            if not option.known:
+        if option and option.pairs is NOTHING:
+            if not option.takes and not option.known:
                 return None
-            option = None
+            if option.known and (not option.takes or before.form.lenient):
+                option = None
         needed = before.needed or self._left("needs").nullable
         return attrs.evolve(before, option=option, needed=needed)
 
@@ -255,4 +294,4 @@ class Word:
             return None
         if before.form.closed and before.form.opens(count):
             return None
-        return attrs.evolve(before, operands=min(count + 1, max(2, known.most or 0)))
+        return attrs.evolve(before, operands=min(count + 1, before.form.counted))

@@ -24,7 +24,7 @@ from policy.dialect import ArgumentKind, Programs, Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.domains import Domain
-from policy.patterns.pattern import Pattern, freeze, named
+from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import Found
 from policy.patterns.tokens import Gap
 from policy.rows.outcome import Outcome
@@ -94,7 +94,7 @@ class ToolPair(Pair):
         return self._shown(asked_for, guides)
 
     def _harmless(self, *, closed: bool = False) -> Unasked:
-        return Unasked(self._shell, frozenset(named(self.patterns)), closed=closed)
+        return Unasked.of(self._shell, closed=closed)
 
     def _shown(self, text: str | None, guides: Sequence[Pattern]) -> Difference | None:
         """Return the difference that a text shows; admit where its files may hide one."""
@@ -255,6 +255,15 @@ class _UnaskedPair(ToolPair):
     @property
     def _shell(self) -> Shell:
         return self._known_to
+
+    def _by_line(
+        self, view: int, line: int, seen: set[tuple[Effect, Effect]]
+    ) -> Iterator[Difference]:
+        """Yield differences decided by one line, if anything that it matches runs unasked."""
+        pattern = self.pattern(view, line)
+        if pattern is not None and runs_none(self._shell, pattern):
+            return iter(())
+        return super()._by_line(view, line, seen)
 
     def _text(self, combination: Mapping[int, int]) -> str | None:
         """Return a command that runs unasked, and that the lines decide."""

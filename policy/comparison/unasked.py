@@ -9,18 +9,18 @@ leaves out tests in brackets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
+from typing import Final
 
 import attrs
 
-from policy import limits
-from policy.comparison.harmless import BLANK, SIGNS, Between, Form, Word
+from policy.comparison.harmless import BLANK, NEVER_FIRST, SIGNS, Between, Form, Word
 from policy.dialect import Program, Shell
 from policy.patterns.automaton import NO_MATCH, State
 from policy.patterns.domains import Domain
 from policy.patterns.expressions import OTHER, character_of, letter_of, mask_of
-from policy.patterns.pattern import Pattern, excluded_characters, named
+from policy.patterns.pattern import Pattern, excluded_characters, is_stars, named
 from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import plainness
 
@@ -80,12 +80,13 @@ _Item = _Name | Word
 class _Place:
     """Where a text stands: all the ways in which it may be read so far."""
 
-    __slots__ = ("_after", "_known", "accepting", "items", "masks")
+    __slots__ = ("_after", "_known", "_ways", "accepting", "items", "masks")
 
     def __init__(self, items: frozenset[_Item], known: dict[frozenset[_Item], _Place]) -> None:
         self.items = items
         self._known = known
         self._after: dict[int, _Place] = {}
+        self._ways: dict[_Place, int] | None = None
         self.accepting = any(
             place.accepts()
             for item in items
@@ -104,6 +105,17 @@ class _Place:
             )
             self._after[letter] = place
         return place
+
+    @property
+    def ways(self) -> dict[_Place, int]:
+        """Where one more letter leads if there is hope, each with the letters that lead there."""
+        if self._ways is None:
+            self._ways = {}
+            for letters in _told_apart(self.masks):
+                following = self.after((letters & -letters).bit_length() - 1)
+                if following.items:
+                    self._ways[following] = self._ways.get(following, 0) | letters
+        return self._ways
 
 
 def _after(item: _Item, letter: int) -> Iterator[_Item]:
@@ -127,7 +139,9 @@ def _masks(item: _Item) -> Iterator[int]:
         form = item.before.form
         yield form.letters
         yield from SIGNS
-        for each in (item.pairs, *item.left):
+        if not item.start:
+            yield NEVER_FIRST
+        for each in (item.pairs, item.unchecked, *item.left):
             yield from each.masks
         names = [] if item.typed is None else list(form.program.subcommands)
         typed = item.typed or ""
@@ -139,89 +153,143 @@ def _masks(item: _Item) -> Iterator[int]:
 class _At(State):
     """The same as a state that a search walks along."""
 
-    __slots__ = ("_of", "_place")
+    __slots__ = ("_of", "place")
 
     def __init__(self, of: Unasked, place: _Place) -> None:
         super().__init__(None, (), frozenset({id(place)}))
         self._of = of
-        self._place = place
+        self.place = place
         self.alive = bool(place.items)
         self.first = 0 if place.accepting else NO_MATCH
         self.final = not self.alive
 
-    def after(self, character: str) -> State:
-        """Return the state behind one more character."""
-        return self._of.at(self._place.after(letter_of(character)))
+    def _step(self, character: str) -> State:
+        if character in _NO_LETTERS:
+            return self._of.nowhere
+        return self._of.at(self.place.after(letter_of(character)))
 
-    def letters(self) -> set[str]:
-        """Return a character for each way in which the next one may be read."""
-        return set(_apart(self._place.masks, self._of.named))
+    def letters(self, named: Collection[str] = ()) -> set[str]:
+        """Return a character for each way that those which are not printed do not lead.
+
+        And each of those *named* that lead there: patterns tell them from others.
+        """
+        found = set()
+        for letters in self.place.ways.values():
+            if not letters >> OTHER & 1:
+                ordered = _ordered(letters)
+                found.add(next((one for one in ordered if one not in named), ordered[0]))
+                found.update(one for one in ordered if one in named)
+        return found
 
 
 class Unasked(Domain):
-    """The commands of plain words that one shell runs where no rule speaks of them.
+    """The commands of plain words that one shell runs where no rule speaks of them."""
 
-    Args:
-        shell: what the host knows of programs.
-        named: characters that patterns name, and that stand for others only where no other can.
-        closed: whether those that open files are left out.
-    """
+    __slots__ = ("_behind", "_start", "_states", "nowhere")
 
-    __slots__ = ("_states", "named")
-
-    def __init__(self, shell: Shell, named: frozenset[str], *, closed: bool = False) -> None:
-        self.named = named
+    def __init__(self, shell: Shell, *, closed: bool = False) -> None:
+        plain = {name: known for name, known in shell.programs.known.items() if "[" not in name}
+        level = _Level.of(plain, shell, closed=closed)
+        known: dict[frozenset[_Item], _Place] = {}
         self.closed = False
+        self.narrow = True
         self.separator = ""
-        self._states: dict[int, _At] = {}
-        self.start = self.at(_start(shell, closed=closed))
+        self._states: dict[_Place, _At] = {}
+        self._behind: dict[frozenset[_Place], frozenset[_Place]] = {}
+        self.nowhere = self.at(_Place(frozenset(), known))
+        self._start = _Place(frozenset({_Name("", level)}), known)
+        self.start = self.at(self._start)
+
+    @staticmethod
+    @lru_cache(maxsize=16)  # a host has one or two
+    def of(shell: Shell, *, closed: bool = False) -> Unasked:
+        """Return the one language of *shell*: what is known of it serves all who ask.
+
+        Args:
+            shell: what the host knows of programs.
+            closed: whether commands that open files are left out.
+
+        """
+        return Unasked(shell, closed=closed)
 
     def at(self, place: _Place) -> _At:
         """Return the one state that stands at *place*."""
-        state = self._states.get(id(place))
+        state = self._states.get(place)
         if state is None:
-            state = self._states[id(place)] = _At(self, place)
+            state = self._states[place] = _At(self, place)
         return state
+
+    def runs_none(self, pattern: Pattern) -> bool:
+        """Return whether no command of a star pattern is one of these.
+
+        All the places to which a text of the pattern may lead are walked at once.
+        """
+        here = frozenset({self._start})
+        for token in pattern.tokens:
+            if not isinstance(token, str):
+                here = self._behind_any(here)
+                continue
+            if not _NO_LETTERS.isdisjoint(token):
+                return True
+            for letter in map(letter_of, token):
+                following = (place.after(letter) for place in here)
+                here = frozenset(place for place in following if place.items)
+        return not any(place.accepting for place in here)
+
+    def _behind_any(self, places: frozenset[_Place]) -> frozenset[_Place]:
+        """Return where any text may lead from some places."""
+        found = self._behind.get(places)
+        if found is None:
+            reached = dict.fromkeys(places)
+            queue = list(places)
+            while queue:
+                for place in queue.pop().ways:
+                    if place not in reached:
+                        reached[place] = None
+                        queue.append(place)
+            found = self._behind[places] = frozenset(reached)
+        return found
 
 
 @lru_cache(maxsize=4096)  # agents and projects share most of their rules
 def runs_none(shell: Shell, pattern: Pattern) -> bool:
     """Return whether no command that *pattern* matches is one that *shell* runs unasked.
 
-    Where that is so no other pattern needs a look. False where the search ran out of
+    Where that is so no other pattern needs a look. False where a search ran out of
     its budget.
     """
-    letters = named([pattern])
+    language = Unasked.of(shell)
+    if is_stars(pattern):
+        return language.runs_none(pattern)
     found = search(
-        [pattern.automaton, Unasked(shell, frozenset(letters))],
+        [pattern.automaton, language],
         (),
         lambda _: True,
-        fresh=fresh_character(letters),
+        fresh=fresh_character(named([pattern])),
         extra=excluded_characters([pattern]),
-        budget=limits.SEARCH_STATES,
     )
     return found == Found(None)
 
 
-@lru_cache(maxsize=16)  # a host has one or two
-def _start(shell: Shell, *, closed: bool) -> _Place:
-    plain = {name: known for name, known in shell.programs.known.items() if "[" not in name}
-    level = _Level.of(plain, shell, closed=closed)
-    return _Place(frozenset({_Name("", level)}), {})
+# What stands in no plain word, though it is not printed.
+_NO_LETTERS: Final = frozenset("\t\n\r\v\f\0")
 
 
 @lru_cache(maxsize=4096)
-def _apart(masks: frozenset[int], named: frozenset[str]) -> tuple[str, ...]:
-    """Return a character of each class that some sets tell apart, all where each is named."""
-    classes: dict[tuple[bool, ...], list[str]] = {}
-    for letter in range(OTHER):
-        signature = tuple(bool(mask >> letter & 1) for mask in masks)
-        classes.setdefault(signature, []).append(character_of(letter))
-    others = tuple(bool(mask >> OTHER & 1) for mask in masks)
-    found = [" "]
-    for signature, characters in classes.items():
-        if signature != others and any(signature):
-            ordered = sorted(characters, key=plainness)
-            free = [each for each in ordered if each not in named]
-            found += free[:1] or ordered
-    return tuple(found)
+def _told_apart(masks: frozenset[int]) -> tuple[int, ...]:
+    """Return the classes of letters that some sets tell apart."""
+    classes: dict[tuple[bool, ...], int] = {}
+    for letter in range(OTHER + 1):
+        signature = tuple(bool(mask >> letter & 1) for mask in (_BLANKS, *masks))
+        classes[signature] = classes.get(signature, 0) | 1 << letter
+    return tuple(classes.values())
+
+
+_BLANKS: Final = mask_of(" ")
+
+
+@lru_cache(maxsize=4096)
+def _ordered(letters: int) -> tuple[str, ...]:
+    """Return the characters of some letters, the plainest first."""
+    found = (character_of(letter) for letter in range(OTHER) if letters >> letter & 1)
+    return tuple(sorted(found, key=plainness))

@@ -186,8 +186,14 @@ class State:
             raise NotImplementedError
         return self._automaton.step(self._nodes, character)
 
-    def letters(self) -> set[str]:
-        """Return the characters that some pattern names as the next one."""
+    def letters(self, named: Collection[str] = ()) -> set[str]:
+        """Return the characters that some pattern names as the next one.
+
+        Args:
+            named: those that others name; of what is no pattern, one may stand for the rest.
+
+        """
+        del named
         letters: set[str] = set()
         for node in self._nodes:
             letters.update(node.letters or ())

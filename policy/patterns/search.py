@@ -12,14 +12,18 @@ match, and no watched pattern matches that did not match before, since only a
 gap takes the fresh character, and a gap would have taken the old one as well.
 So when the guides include the patterns that decide, the answers are the same.
 Separators are kept, and so are the characters that a set names, since a
-negated set tells them apart, and those that unlock texts of a domain.
+negated set tells them apart, and those that unlock texts of a domain. Where a domain
+has no room for a fresh character, one stands for all that lead to the same place and
+that no pattern names as the next one there; those that some pattern names, a watched one
+included, are tried one by one.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import chain
 
 import attrs
@@ -84,6 +88,7 @@ def search(
     separators = {automaton.separator for automaton in (*guides, *watched)} - {""}
     everywhere = {fresh} | separators | extra
     count = len(guides)
+    narrow = [n for n, guide in enumerate(guides) if isinstance(guide, Domain) and guide.narrow]
     start = tuple(automaton.start for automaton in (*guides, *watched))
     # By key: an automaton that forgets makes another state of the same nodes.
     origin = tuple(state.key for state in start)
@@ -96,15 +101,14 @@ def search(
         ):
             return Found(_text(came_from, here))
         letters = everywhere.union(*(state.letters() for state in states[:count]))
-        for letter in sorted(letters, key=plainness):
-            guided = _guided(states[:count], letter)
-            if guided is None:
+        for each in narrow:
+            told = letters.union(*(state.letters() for state in states[count:]))
+            letters |= states[each].letters(told)
+        for letter in _ordered(frozenset(letters)):
+            following = _following(states, letter, count, least)
+            if following is None:
                 continue
-            further = [state.after(letter) for state in states[count:]]
-            if any(map(_is_before, further, least)):
-                continue
-            following = (*guided, *further)
-            key = tuple(state.key for state in following)
+            key = tuple([state.key for state in following])
             if key in came_from:
                 continue
             if len(came_from) >= budget:
@@ -114,19 +118,27 @@ def search(
     return Found(None)
 
 
-def _guided(states: Iterable[State], letter: str) -> list[State] | None:
-    """Return the guides behind one more letter, or None where one matches nothing any more."""
+@lru_cache(maxsize=4096)  # most states of a search name the same
+def _ordered(letters: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted(letters, key=plainness))
+
+
+def _following(
+    states: tuple[State, ...], letter: str, count: int, least: Sequence[int]
+) -> tuple[State, ...] | None:
+    """Return the states behind one more letter; None where there is nothing to look for."""
     following = []
-    for state in states:
+    for state in states[:count]:
         after = state.after(letter)
         if not after.alive:
             return None
         following.append(after)
-    return following
-
-
-def _is_before(state: State, wanted: int) -> bool:
-    return state.forever < wanted
+    for number, state in enumerate(states[count:]):
+        after = state.after(letter)
+        if number < len(least) and after.forever < least[number]:
+            return None
+        following.append(after)
+    return tuple(following)
 
 
 def _text(came_from: dict[_Key, tuple[_Key, str] | None], key: _Key) -> str:
