@@ -310,3 +310,31 @@ def test_a_flag_that_takes_reading_away_leaves_writing(scope: str, rule: str, to
     chain = _main("{}", Options(cwd="/srv/app", **{scope: given}))  # type: ignore[arg-type]
     assert _told(chain, "Write", {"file_path": "/srv/app/new.txt"}) == told
     assert chain.decide("Read", {"file_path": "/srv/app/a"}).effect is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    ("tools", "started", "effect"),
+    [
+        ("Agent(worker), Read", "worker", Effect.ALLOW),
+        ("Agent(worker), Read", "other", Effect.DENY),
+        ("Agent(worker), Read", "Explore", Effect.DENY),
+        ("Agent(worker), Read", "fork", Effect.DENY),
+        ("Agent, Read", "other", Effect.ALLOW),
+        ("Agent(*), Read", "other", Effect.ALLOW),
+    ],
+)
+@pytest.mark.parametrize("chain", [(), ("worker",), ("worker", "worker")])
+@pytest.mark.parametrize("flag", [True, False])
+def test_the_types_of_the_agent_of_a_session_count_for_every_agent(
+    tools: str, started: str, effect: Effect, chain: tuple[str, ...], *, flag: bool
+) -> None:
+    front = "---\nname: {}\ndescription: d\ntools: {}\n---\n"
+    files = {
+        f".claude/agents/{name}.md": front.format(name, listed)
+        for name, listed in (("m", tools), ("worker", "Agent(Explore), Read"), ("other", "Read"))
+    }
+    (project,) = load(Memory(files), Options(main_agent="m" if flag else ""))
+    found = Chain.start("main" if flag else "m", project.enforced)
+    for agent in chain:
+        found = found.spawn(agent)
+    assert found.decide("Agent", {"subagent_type": started}).effect is effect

@@ -57,6 +57,19 @@ def test_a_bare_deny_takes_the_tool_away() -> None:
         assert decide("ls", deny=[rule]).reason is Reason.UNAVAILABLE
 
 
+def test_a_star_with_blanks_behind_it_is_a_pattern_and_no_whole_tool() -> None:
+    assert decide("make", deny=["Bash(* )"]).reason is Reason.RULE
+    assert decide("make all", allow=["Bash(* )"]).effect is ALLOW
+    for command in ("make & ls", "make > o", "make $X"):
+        assert decide(command, allow=["Bash(*)"]).effect is ALLOW
+        assert decide(command, allow=["Bash(* )"]).effect is ASK
+
+
+def test_a_parameter_of_a_skill_may_have_a_star() -> None:
+    for name, effect in (("commit", DENY), ("deploy", ALLOW)):
+        assert call("Skill", {"skill": name}, deny=["Skill(skill:com*)"]).effect is effect
+
+
 def test_a_decision_names_its_rule_and_the_place_of_it() -> None:
     chain = Chain.start("main", project("claude-settings-and-agents").enforced)
     (because,) = chain.decide("Bash", {"command": "make clean all"}).because

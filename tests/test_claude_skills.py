@@ -225,3 +225,70 @@ def test_a_skill_in_another_place_is_read_as_a_guess(path: str) -> None:
 def test_a_text_that_says_nothing_of_tools_is_not_read(path: str) -> None:
     text = DEPLOY if path.startswith(".") else "---\nname: deploy\ndescription: d\n---\n"
     assert load(Memory({path: text})) == ()
+
+
+# --- what a skill takes away ------------------------------------------------------
+
+
+def active(text: str) -> Project:
+    settings = {"permissions": {"allow": ["Bash", "Write", "mcp__github"]}}
+    files = {**skilled(text), ".claude/settings.json": json.dumps(settings)}
+    return only(files, Options(active_skill="deploy"))
+
+
+@pytest.mark.parametrize("key", ["allowed-tools", "disallowed-tools"])
+def test_a_skill_that_lists_tools_is_asked_for(key: str) -> None:
+    project = only(skilled(f"---\ndescription: d\n{key}: Skill commit\n---\n"))
+    assert decide(project, "main", "Skill", {"skill": "deploy"}) is Effect.ASK
+    project = only(skilled(f'---\ndescription: d\n{key}: ""\n---\n'))
+    assert decide(project, "main", "Skill", {"skill": "deploy"}) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("value", "denied", "left"),
+    [
+        ("Skill commit", "Skill", "Bash"),
+        ("Bash()", "Bash", "Write"),
+        ("Bash make", "Monitor", "Write"),
+        ("B*", "Monitor", "Write"),
+        ("Read", "Read", "Write"),
+    ],
+)
+def test_what_a_skill_takes_away_is_read_as_the_flag_is(value: str, denied: str, left: str) -> None:
+    project = active(f"---\ndescription: d\ndisallowed-tools: {value}\n---\n")
+    calls = {
+        "Skill": {"skill": "commit"},
+        "Bash": {"command": "make"},
+        "Monitor": {"command": "make"},
+        "Read": {"file_path": "/@project/a"},
+        "Write": {"file_path": "/@project/a", "content": "x"},
+    }
+    assert decide(project, "main", denied, calls[denied]) is Effect.DENY
+    assert decide(project, "main", left, calls[left]) is Effect.ALLOW
+
+
+def test_tools_of_servers_that_a_skill_takes_away_are_not_there() -> None:
+    project = active("---\ndescription: d\ndisallowed-tools: mcp__github, Bash\n---\n")
+    chain = Chain.start("main", project.enforced)
+    assert chain.decide("mcp__github__push", {}).reason is Reason.UNAVAILABLE
+    assert chain.decide("Bash", {"command": "make"}).reason is Reason.RULE
+
+
+def test_empty_parentheses_in_the_list_of_a_skill_are_none() -> None:
+    project = only(skilled("---\ndescription: d\nallowed-tools: Bash()\n---\n"))
+    assert decide(project, "main+skills", "Bash", {"command": "make"}) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("hooks", "expected"),
+    [
+        ("{PreToolUse: []}", Effect.ASK),
+        ("{}", Effect.ALLOW),
+        ("x", Effect.ALLOW),
+        ("{Nope: []}", Effect.ALLOW),
+        ("{PreToolUse: x}", Effect.ALLOW),
+    ],
+)
+def test_a_skill_with_hooks_is_asked_for_if_they_are_some(hooks: str, expected: Effect) -> None:
+    project = only(skilled(f"---\ndescription: d\nhooks: {hooks}\n---\n"))
+    assert decide(project, "main", "Skill", {"skill": "deploy"}) is expected

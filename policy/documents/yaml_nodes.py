@@ -25,7 +25,7 @@ from policy.documents.yaml_mistakes import explain
 from policy.errors import PolicyError, PolicyErrors
 from policy.source import Source, Span
 
-__all__ = ["read_yaml"]
+__all__ = ["Builder", "build", "read_yaml"]
 
 _LOADER: Final[type] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
@@ -41,16 +41,22 @@ def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
         start += 1
     part = Range(source, start, end)
     _check_text(part)
-    builder = _Builder(part)
+    builder = Builder(part)
+    root = build(builder, part)
+    if builder.errors:
+        raise PolicyErrors(builder.errors)
+    return root
+
+
+def build(builder: Builder, part: Range) -> Node:
+    """Return what *builder* makes of the text. Raises `PolicyError` where it is not YAML."""
     try:
         for event in yaml.parse(part.text, Loader=_LOADER):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         marks = (error.problem_mark, error.context_mark)
-        raise explain(part, [start + mark.index for mark in marks if mark]) from None
-    if builder.errors:
-        raise PolicyErrors(builder.errors)
-    return builder.root or Scalar(None, source.span(start, start))
+        raise explain(part, [part.start + mark.index for mark in marks if mark]) from None
+    return builder.root or Scalar(None, part.span(part.start, part.start))
 
 
 # What YAML allows in a file; a parser in C and one in Python tell this apart
@@ -106,7 +112,7 @@ class _Open:
         return self.items[-1].span.end if self.items else self.start
 
 
-class _Builder:
+class Builder:
     """Makes nodes of events, and a list of what is wrong with them."""
 
     def __init__(self, part: Range) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -87,12 +88,17 @@ def _tree(case: Case) -> Memory:
             files[f".claude/{name}"] = _text(settings[scope])
     for name, front in (case.get("agents") or {}).items():
         files.update(_agent(name, front))
-    started = (case["call"] or {}).get("input", {}).get("subagent_type", "")
-    if started.isidentifier() and started not in {*(case.get("agents") or {}), *BUILT_IN}:
+    started = re.sub(
+        "[ _]+", "-", (case["call"] or {}).get("input", {}).get("subagent_type", "").lower()
+    )
+    named = {name.lower() for name in (*(case.get("agents") or {}), *BUILT_IN)}
+    if re.fullmatch("[a-z0-9-]+", started) and started not in named:
         # A case that starts an agent takes it for granted.
         files.setdefault(f".claude/agents/{started}.md", _front_matter(_PLAIN | {"name": started}))
     for name, front in (env.get("skills") or {}).items():
         files[f".claude/skills/{name}/SKILL.md"] = _front_matter(front or {})
+    given = env.get("files") or {}
+    files.update({path: text for path, text in given.items() if not path.startswith("/")})
     return Memory(files)
 
 

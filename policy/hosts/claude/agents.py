@@ -1,7 +1,7 @@
 """Agent definitions: Markdown with front matter, and what is wrong with them.
 
 What the host does not read it leaves out without a word (2.1.329, observed):
-a file without a name or a description, YAML that is not valid, and every key
+a file without a name or a description, YAML that it cannot mend, and every key
 it does not know. The last leaves an agent all tools that a list of another
 spelling was to take away.
 """
@@ -18,14 +18,14 @@ from policy.documents.frontmatter import Kind, misplaced_front_matter, split_fro
 from policy.documents.node import Mapping, Node, Scalar, Sequence
 from policy.documents.text import cite
 from policy.documents.traps import find_traps
-from policy.documents.yaml_nodes import read_yaml
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import FIELDS, MODES
+from policy.hosts.claude.data.tools import ALIASES
 from policy.hosts.claude.hooks import Hook, read_hooks
-from policy.hosts.claude.salvage import salvage
+from policy.hosts.claude.salvage import READ_ANYWAY, read_header
 from policy.hosts.claude.tool_lists import read_list
-from policy.language.syntax import Declared, Presence
+from policy.language.syntax import Agents, Declared, Presence
 from policy.source import Place, Source, Span
 
 __all__ = ["Definition", "Definitions", "looks_like_agent", "read_agent"]
@@ -59,6 +59,21 @@ class Definition:
     place: Place | None = None
     span: Span | None = attrs.field(default=None, repr=False)
 
+    @property
+    def types(self) -> tuple[str, ...] | None:
+        """The agents that ``Agent(a, b)`` in `tools` names; None for all of them."""
+        names: list[str] = []
+        listed = [m for m in self.tools.matchers if ALIASES.get(m.tool, m.tool) == "Agent"]
+        for matcher in listed:
+            text = "" if matcher.specifier is None else matcher.specifier.text.strip()
+            if text in ("", "*"):
+                return None
+            if isinstance(matcher.specifier, Agents):
+                names += matcher.specifier.names
+            else:
+                names.append(text)
+        return tuple(name for name in names if "*" not in name) if listed else None
+
 
 @attrs.frozen
 class Definitions:
@@ -91,7 +106,6 @@ def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
 _TELLING: Final = ("tools", "disallowedTools", "color", "permissionMode")
 
 
-_SALVAGED: Final = "the host reads what it cannot as plain text, key by key"
 _SKIPPED: Final = "the host leaves the file out, so there is no such agent"
 
 
@@ -106,12 +120,13 @@ def read_agent(source: Source, *, plugin: bool = False) -> Definitions:
         if late is None:
             return Definitions()
         return Definitions(None, (_error("bad-front-matter", late.message, late.span, late.help),))
+    node, mistake = read_header(front.header)
     findings: tuple[Finding, ...] = ()
-    try:
-        node = read_yaml(source, front.header.start, front.header.end)
-    except PolicyError as error:
-        findings = Finding.of(error, "bad-front-matter", consequence=_SALVAGED)
-        node = salvage(front.header)
+    if mistake is not None:
+        consequence = _SKIPPED if node is None else READ_ANYWAY
+        findings = Finding.of(mistake, "bad-front-matter", consequence=consequence)
+    if node is None:
+        return Definitions(None, findings)
     if not isinstance(node, Mapping):
         return Definitions(
             None, (_error("bad-front-matter", "expected keys and values", front.opening, _SKIPPED),)

@@ -1,8 +1,8 @@
 """Which tools an agent has: what its lists come to in the host, and what they declare.
 
 The *enforced* pool is what 2.1.329 was observed to give: specifiers are
-dropped, a list of types counts for the main conversation alone, a memory adds
-tools. The *declared* one is what the lists say.
+dropped, a list of types counts in the agent that the session is started as alone,
+and then for every agent, a memory adds tools. The *declared* one is what the lists say.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ class Position:
         plans: whether its definition says that it plans.
         background: whether it runs in the background.
         may_start: whether agents may follow below it.
+        types: the agents that may be started in the whole session; None is all.
     """
 
     main: bool
     plans: bool = False
     background: bool = True
     may_start: bool = True
+    types: tuple[str, ...] | None = None
 
 
 _ANY: Final = "*"
@@ -84,7 +86,7 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
         entries.append(Entry(known.ENTER, Effect.ALLOW, rule="the user"))
     for tool, rule, place in _listed(definition):
         if tool in available or tool in memory:
-            types = _type_list(definition) if tool == "Agent" and position.main else None
+            types = position.types if tool == "Agent" else None
             entries += _types(types, Entry(tool, Effect.ALLOW, rule=rule, place=place), session)
         elif tool.startswith("mcp__"):
             entries += (
@@ -150,6 +152,8 @@ def _removed(definition: Definition, session: Session) -> Iterator[_Tool]:
     written = definition.span is not None
     if written and not session.options.behaves.disallowed_of_agents:
         return
+    if _everything(definition.disallowed):
+        return  # a star takes nothing away, nor does what stands beside it
     for matcher in definition.disallowed.matchers:
         name = _name(matcher)
         rule, place = str(matcher), matcher.span.place
@@ -194,23 +198,6 @@ def _types(types: tuple[str, ...] | None, entry: Entry, session: Session) -> Ite
 
 
 _TYPE: Final = "subagent_type"
-
-
-def _type_list(definition: Definition) -> tuple[str, ...] | None:
-    """Return the types that ``Agent(a, b)`` in `tools` names; None for all of them."""
-    names: list[str] = []
-    listed = [matcher for matcher in definition.tools.matchers if _name(matcher) == "Agent"]
-    if not listed:
-        return None
-    for matcher in listed:
-        text = "" if matcher.specifier is None else matcher.specifier.text.strip()
-        if text in ("", "*"):
-            return None
-        if isinstance(matcher.specifier, Agents):
-            names += matcher.specifier.names
-        else:
-            names.append(text)
-    return tuple(name for name in names if "*" not in name)
 
 
 def has_no_tools(definition: Definition, session: Session, position: Position) -> bool:

@@ -42,11 +42,14 @@ class State:
         mode: permission mode of the agent there.
         fork: whether it is a fork, which has the tools of whoever started it.
         skilled: whether the turn is one in which every skill was invoked.
+        types: the agents that may be started in the session, by the list of the one that
+            it was started as; None is all.
     """
 
     mode: str
     fork: bool = False
     skilled: bool = False
+    types: tuple[str, ...] | None = None
 
 
 def main_definition(session: Session) -> Definition:
@@ -108,9 +111,11 @@ class Enforced:
             if skilled or (agent == MAIN and MAIN not in self.session.agents)
             else attrs.evolve(self.session.agents[agent], mode=None)
         )
-        state = State(self.session.mode, skilled=skilled)
+        state = State(self.session.mode, skilled=skilled, types=definition.types)
         depth = depth_limit(self.session)
-        position = Position(main=True, background=False, may_start=depth > 0)
+        position = Position(
+            main=True, background=False, may_start=depth > 0, types=definition.types
+        )
         return Link(agent, self._table(definition, position, state, agent), 0, state)
 
     def _of_workflow(self) -> Link:
@@ -147,10 +152,11 @@ class Enforced:
             plans=definition.mode == "plan",
             background=background,
             may_start=depth < limit,
+            types=state.types,
         )
         if has_no_tools(definition, self.session, position):
             raise SpawnDenied(agent, parent.name, Reason.NO_TOOLS.value)
-        below = State(mode, skilled=state.skilled)
+        below = attrs.evolve(state, mode=mode, fork=False)
         return Link(agent, self._table(definition, position, below, agent), depth, below)
 
     def _resolved(self, agent: str) -> Definition:

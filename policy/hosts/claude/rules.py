@@ -19,6 +19,7 @@ from policy.hosts.claude.specifiers import PARAMETER, read_parameter, read_speci
 from policy.language.parse import parse_matcher
 from policy.limits import PATTERN_CHARACTERS
 from policy.patterns import notations
+from policy.patterns.notations import names
 from policy.source import Span
 
 __all__ = ["read_rule"]
@@ -97,7 +98,7 @@ def _read(rule: RuleText) -> Lines:
 
 def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:
     name = known.ALIASES.get(tool, tool)
-    if content is None or (content.strip(" ") == "*" and content.startswith("*")):
+    if content is None or _is_every(name, content):
         if name not in known.NAMES and name != known.ENTER:
             return _unknown(rule, tool)
         if name in known.FILE_TOOLS and content is not None and rule.effect is Effect.ALLOW:
@@ -113,6 +114,14 @@ def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:
         f"has a specifier, which `{name}` does not take",
         f"write `{name}`",
     )
+
+
+def _is_every(tool: str, content: str) -> bool:
+    # For a shell a star with blanks behind it is a pattern like others.
+    return (content if tool in _SHELLS else content.rstrip(" ")) == "*"
+
+
+_SHELLS: Final = ("Bash", "Monitor", "PowerShell")
 
 
 def _call_of_server(rule: RuleText, tool: str, content: str) -> Lines:
@@ -170,6 +179,6 @@ def _whole(rule: RuleText, tool: str) -> Lines:
     # As a flag it takes the tool away, and says nothing of files.
     if tool == "Read" and rule.effect is Effect.DENY and not rule.scope.flag:
         lines += [Line(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
-    if tool == "Bash" and rule.effect is not Effect.ALLOW:
+    if rule.effect is not Effect.ALLOW and names(tool).matches("Bash"):
         lines.append(Line(rule.entry("Monitor", reason=rule.removal)))
     return Lines(tuple(lines))

@@ -168,7 +168,8 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         return RuleSet((), Effect.DENY, dialect(session, mode), Reason.UNAVAILABLE)
     hooks = session.options.hooks
     if "deny" in hooks:
-        return RuleSet((), Effect.DENY, dialect(session, mode), Reason.RULE)
+        removed = [line.entry for line in session.lines if line.entry.reason is Reason.UNAVAILABLE]
+        return RuleSet(tuple(removed), Effect.DENY, dialect(session, mode), Reason.RULE)
     entries = [*_denied(session), *_asked(session)]
     default, reason = Effect.ASK, Reason.DEFAULT
     if "ask" in hooks:

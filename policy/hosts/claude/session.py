@@ -253,13 +253,20 @@ def _granted(skill: Skill, scope: Scope) -> Lines:
     """Return what *skill* allows while it is active."""
     lines = Lines()
     for matcher in skill.allowed.matchers:
-        lines += read_rule(str(matcher), matcher.span, Effect.ALLOW, scope)
+        # Empty parentheses are none in these lists.
+        text = str(matcher).removesuffix("()")
+        lines += read_rule(text, matcher.span, Effect.ALLOW, scope)
     return lines
 
 
 def _denied(skill: Skill, scope: Scope) -> Lines:
-    """Return what *skill* denies while it is active: the tools stay, and calls are denied."""
+    """Return what *skill* denies while it is active.
+
+    It is read as the flag that takes tools away, but those of the host stay, and their
+    calls are denied.
+    """
     lines = Lines()
+    scope = attrs.evolve(scope, flag=True)
     for matcher in skill.disallowed.matchers:
         found = read_rule(str(matcher), matcher.span, Effect.DENY, scope)
         lines += Lines(tuple(map(_as_rule, found.lines)), found.findings)
@@ -267,4 +274,6 @@ def _denied(skill: Skill, scope: Scope) -> Lines:
 
 
 def _as_rule(line: Line) -> Line:
+    if line.entry.tool.startswith("mcp__"):
+        return line
     return attrs.evolve(line, entry=attrs.evolve(line.entry, reason=Reason.RULE))

@@ -1,8 +1,9 @@
 """Skills and commands, as far as they decide calls.
 
 What `allowed-tools` lists is allowed in the turn in which the skill is invoked, to
-every agent that is started in it, and whoever invokes the skill is asked. The list
-takes nothing away. One that is empty, or no list, is none (2.1.329, observed).
+every agent that is started in it; the list takes nothing away. What `disallowed-tools`
+lists is denied then. Whoever invokes a skill that has either is asked. A list that is
+empty, or no list, is none (2.1.329, observed).
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import Final
 import attrs
 
 from policy.documents.frontmatter import Kind, split_front_matter
-from policy.documents.node import Mapping, Scalar
-from policy.documents.yaml_nodes import read_yaml
+from policy.documents.node import Mapping, Node, Scalar, Sequence
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
+from policy.hosts.claude.data.hooks import EVENTS
 from policy.hosts.claude.hooks import Hook, read_hooks
-from policy.hosts.claude.salvage import salvage
+from policy.hosts.claude.salvage import read_header
 from policy.hosts.claude.tool_lists import read_list
 from policy.language.syntax import Declared, Presence
 from policy.source import Source, Span
@@ -63,6 +64,9 @@ def looks_like_skill(source: Source) -> bool:
 _TELLING: Final = ("allowed-tools", "disallowed-tools")
 
 
+_UNREAD: Final = "the host reads nothing of it, so the lists allow nothing and take nothing away"
+
+
 def read_skill(name: str, source: Source) -> Skill:
     """Return the skill or command *name*; one whose front matter has no end is asked for."""
     try:
@@ -71,11 +75,9 @@ def read_skill(name: str, source: Source) -> Skill:
         return Skill(name, asked=True)
     if front is None or front.kind is not Kind.YAML:
         return Skill(name)
-    try:
-        node = read_yaml(source, front.header.start, front.header.end)
-    except PolicyError:
-        # The host reads what it cannot as plain text, key by key.
-        node = salvage(front.header)
+    node, mistake = read_header(front.header)
+    if node is None and mistake is not None:
+        return Skill(name, findings=Finding.of(mistake, "bad-front-matter", consequence=_UNREAD))
     if not isinstance(node, Mapping):
         return Skill(name)
     allowed, found = read_list(node.get("allowed-tools"), "allowed-tools")
@@ -86,12 +88,19 @@ def read_skill(name: str, source: Source) -> Skill:
         name,
         allowed,
         disallowed,
-        asked=hooks is not None or allowed.presence is Presence.LISTED,
+        asked=_has_hooks(hooks) or Presence.LISTED in (allowed.presence, disallowed.presence),
         typed=isinstance(typed, Scalar) and typed.value is True,
         hooks=read_hooks(hooks)[0],
         span=allowed.span,
         findings=(*found, *more, *_misspelt(node)),
     )
+
+
+def _has_hooks(node: Node | None) -> bool:
+    # Hooks with anything wrong in them are none.
+    if not isinstance(node, Mapping) or read_hooks(node)[1]:
+        return False
+    return any(e.name in EVENTS and isinstance(e.value, Sequence) for e in node.entries)
 
 
 def _misspelt(node: Mapping) -> tuple[Finding, ...]:

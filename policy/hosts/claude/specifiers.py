@@ -83,7 +83,7 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> Lines:
         )
     if not rule.scope.behaves.parameters:
         return rule.skipped("param-too-new", "speaks of a parameter, which came with 2.1.178")
-    if tool == "Skill" and name == "skill" and rule.effect is Effect.DENY:
+    if tool == "Skill" and name == "skill" and rule.effect is Effect.DENY and "*" not in value:
         return _skill(rule, value)
     return Lines((Line(rule.entry(tool, notations.single(value), name)),))
 

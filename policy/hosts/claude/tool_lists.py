@@ -2,7 +2,7 @@
 
 A string is cut at commas and spaces outside parentheses, and so is each entry of a
 list. A tab or a line break cuts nothing, so that what it stands between is no tool; an
-entry that is left empty is none (2.1.329, observed).
+entry that is left empty is none, and so is one of a list that is no text (2.1.329, observed).
 """
 
 from __future__ import annotations
@@ -31,16 +31,19 @@ def read_list(node: Node | None, key: str) -> tuple[Declared, tuple[Finding, ...
             items = [node]
         case Sequence(items=()):
             return Declared(Presence.EMPTY, span=node.span), ()
-        case Sequence() if all(map(_is_text, node.items)):
-            items = [i for i in node.items if isinstance(i, Scalar) and i.value is not None]
+        case Sequence() if any(map(_is_text, node.items)):
+            items = [i for i in node.items if isinstance(i, Scalar) and isinstance(i.value, str)]
+            others = [_ill_typed(item, key) for item in node.items if not _is_text(item)]
+            return _listed(node, items, others)
         case Sequence() | Mapping() | Scalar():
             return Declared(Presence.ILL_TYPED, span=node.span), (_ill_typed(node, key),)
-    return _listed(node, items)
+    return _listed(node, items, [])
 
 
-def _listed(node: Node, items: list[Scalar]) -> tuple[Declared, tuple[Finding, ...]]:
+def _listed(
+    node: Node, items: list[Scalar], findings: list[Finding]
+) -> tuple[Declared, tuple[Finding, ...]]:
     matchers: list[Matcher] = []
-    findings: list[Finding] = []
     for item in items:
         for start, end in _cut(str(item.value)):
             text, span = str(item.value)[start:end], item.part(start, end)
@@ -48,7 +51,9 @@ def _listed(node: Node, items: list[Scalar]) -> tuple[Declared, tuple[Finding, .
                 matchers.append(parse_matcher(text, span))
             except PolicyError:
                 findings.append(_nonsense(text, span))
-    presence = Presence.LISTED if matchers or findings else Presence.EMPTY
+    presence = (
+        Presence.LISTED if any(str(item.value).strip(", ") for item in items) else Presence.EMPTY
+    )
     return Declared(presence, tuple(matchers), span=node.span), tuple(findings)
 
 
