@@ -12,8 +12,8 @@ transfers. What is asked for requests a confirmation, as a tool that requires it
 The plugin belongs last in the list, and callbacks of single agents must not change
 the arguments of a call, since they come after it. Tools that the model runs are
 offered where every call of them is allowed. In a live session (`run_live`) calls are decided
-too, but the library does not ask what the model is offered: give no tool that the model
-runs by itself, and no code executor, to an agent of such a session.
+too, but the library asks only when the model has been offered all tools: give none that the
+model runs by itself to an agent of such a session.
 """
 
 from __future__ import annotations
