@@ -8,11 +8,11 @@ import pytest
 
 from policy.chain import Chain
 from policy.decision import Reason
-from policy.dialect import Program
 from policy.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
+from policy.programs import Program
 
 pytest.importorskip("tree_sitter_bash")
 

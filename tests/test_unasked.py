@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.comparison.unasked import Unasked, runs_none
-from policy.dialect import Program
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.rulesets import _EDITING_SHELL, _SHELL
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.expression_text import expression
 from policy.patterns.pattern import Meet, Pattern
+from policy.programs import Program
 from policy.shell.commands import read_command
 
 

@@ -15,9 +15,10 @@ from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hin
 
 import attrs
 
-from policy.dialect import Named, Program, Shell, Wrapper
+from policy.dialect import Shell
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Run, Token
+from policy.programs import Named, Program, Wrapper
 from policy.source import visible
 from policy.table import TRUST, Bounds
 

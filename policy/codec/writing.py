@@ -9,9 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, get_origin
 
 from policy.codec.shape import VERSION, Line, Origin, Rules
-from policy.dialect import Program
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, Run, Token
+from policy.programs import Program
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
 

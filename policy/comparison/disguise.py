@@ -19,11 +19,12 @@ import attrs
 
 from policy.comparison.overlap import ODD, is_disguise, runners
 from policy.comparison.view import View, counterparts
-from policy.dialect import Program, Shell
+from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, freeze
+from policy.programs import Program
 from policy.rows.entry import RowEntry
 from policy.shell.commands import read_command
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Files, Program, Shell
+from policy.dialect import Shell
 from policy.patterns.expression_text import expression
 from policy.patterns.expressions import (
     ANY_LETTER,
@@ -24,6 +24,7 @@ from policy.patterns.expressions import (
     literal,
     mask_of,
 )
+from policy.programs import Files, Program
 
 __all__ = ["BLANK", "NEVER_FIRST", "SIGNS", "Between", "Form", "Word"]
 

@@ -20,10 +20,11 @@ import attrs
 from policy.comparison.overlap import is_disguise
 from policy.comparison.pair import Difference
 from policy.comparison.view import View
-from policy.dialect import Dialect, Files, Program, Shell
+from policy.dialect import Dialect, Shell
 from policy.effect import Effect
 from policy.patterns.expression_text import expression
 from policy.patterns.pattern import Pattern, freeze
+from policy.programs import Files, Program
 from policy.shell.commands import read_command
 
 __all__ = ["Openings", "opened_by", "unasked"]

@@ -20,13 +20,14 @@ from policy.comparison.pair import OVERLAPS, Difference, Pair, Side
 from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.view import View
 from policy.comparison.witness import Call, Shape
-from policy.dialect import ArgumentKind, Programs, Shell
+from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.domains import Domain
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import Found
 from policy.patterns.tokens import Gap
+from policy.programs import Programs
 from policy.rows.outcome import Outcome
 from policy.shell.commands import read_command
 

@@ -1,6 +1,6 @@
 """The commands that a host runs where no rule speaks of them, as a language to search in.
 
-What is known of a program (`policy.dialect.Program`) is applied by `policy.shell.programs` to
+What is known of a program (`policy.programs.Program`) is applied by `policy.shell.programs` to
 the words of one command; here it is the same knowledge as a machine that reads letters, so
 that a search finds a harmless command among those that some patterns match, or shows that
 there is none. It reads commands of plain words with one blank between each two, and
@@ -16,13 +16,14 @@ from typing import Final
 import attrs
 
 from policy.comparison.harmless import BLANK, NEVER_FIRST, SIGNS, Between, Form, Word
-from policy.dialect import Program, Shell
+from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, State
 from policy.patterns.domains import Domain
 from policy.patterns.expressions import OTHER, character_of, letter_of, mask_of
 from policy.patterns.pattern import Pattern, excluded_characters, is_stars, named
 from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import plainness
+from policy.programs import Program
 
 __all__ = ["Unasked", "runs_none"]
 

@@ -14,7 +14,8 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Files, Program, Shell
+from policy.dialect import Shell
+from policy.programs import Files, Program
 from policy.shell.words import Word
 
 __all__ = ["Examined", "Opened", "examine", "is_indirect"]

@@ -16,7 +16,8 @@ from policy import limits
 from policy.shell.words import ASSIGNMENT, Word
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell, Wrapper
+    from policy.dialect import Shell
+from policy.programs import Wrapper
 
 __all__ = [
     "KEYWORDS",

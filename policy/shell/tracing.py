@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from policy.dialect import Files
+from policy.programs import Files
 from policy.shell.programs import is_indirect
 from policy.shell.readings import is_assignment, is_safe_assignment
 

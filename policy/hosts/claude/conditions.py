@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Dialect, Shell, Wrapper, Wrappers
+from policy.dialect import Dialect, Shell
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.claude.data import hooks as known
@@ -24,6 +24,7 @@ from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
+from policy.programs import Wrapper, Wrappers
 from policy.ruleset import Entry, RuleSet
 from policy.shell.bash import read_script
 from policy.shell.plain import read_plain

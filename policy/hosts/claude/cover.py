@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from policy.dialect import Program
 from policy.hosts.claude.data.programs import READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
 from policy.portable import covers
+from policy.programs import Program
 
 __all__ = ["HOSTS", "commands"]
 

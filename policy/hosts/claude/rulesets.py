@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 
 from policy.decision import Reason
-from policy.dialect import Dialect, Programs, Shell
+from policy.dialect import Dialect, Shell
 from policy.effect import Effect
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
@@ -35,6 +35,7 @@ from policy.hosts.claude.specifiers import agent_pattern
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
+from policy.programs import Programs
 from policy.ruleset import Entry, RuleSet
 
 __all__ = ["dialect", "rule_sets"]

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import attrs
 
-from policy.dialect import Files, Program
 from policy.hosts.claude.data.program_options import options
+from policy.programs import Files, Program
 
 __all__ = ["GIT"]
 

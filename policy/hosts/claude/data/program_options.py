@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from policy.dialect import Program
+from policy.programs import Program
 
 __all__ = ["options"]
 

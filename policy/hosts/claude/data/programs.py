@@ -11,10 +11,10 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Files, Program, Programs
 from policy.hosts.claude.data.git import GIT
 from policy.hosts.claude.data.program_options import options
 from policy.hosts.claude.data.unchecked import UNCHECKED
+from policy.programs import Files, Program, Programs
 
 __all__ = ["EDITING_PROGRAMS", "READ_ONLY_PROGRAMS"]
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Wrapper, Wrappers
+from policy.programs import Wrapper, Wrappers
 
 __all__ = ["GRANTING", "WRAPPING"]
 

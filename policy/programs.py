@@ -1,0 +1,178 @@
+"""What a host knows of the programs in shell commands: data, carried by every table.
+
+Nothing here decides. `policy.shell.programs` looks a command up in it.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+import attrs
+
+__all__ = ["Files", "Named", "Program", "Programs", "Wrapper", "Wrappers"]
+
+
+class Files(enum.Enum):
+    """Which operands of a program are files, e.g. those that it reads."""
+
+    NONE = "none"
+    ALL = "all"
+    FIRST = "first"
+    REST = "rest"  # all but the first, which is an expression
+    LEADING = "leading"  # all before the first option
+    BUT_LAST = "but last"
+    LAST = "last"
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class Program:
+    """What a host knows of a program: when it does no harm, and which files it opens.
+
+    Attributes:
+        harmless: whether it runs without a rule, if its arguments are as below.
+        flags: what an option matches that takes no other word, for it to be harmless,
+            as an expression; None is any. What is not named is not harmless.
+        values: options whose value is the next word, which is no operand, likewise.
+        pairs: what an option and its value match with a blank between them, where this
+            is not just any value, likewise.
+        files: options whose value is a file that it reads, likewise.
+        unsafe: of other options, those with which it is not harmless, likewise.
+        needs: options of which one must be there for it to be harmless, likewise.
+        leading: whether it is harmless only where its options come before its operands.
+        ends: whether ``--`` ends its options.
+        first: what its first operand must match to be harmless, as an expression.
+        operands: what every operand must match, likewise.
+        most: operands it may have to be harmless; None is any number.
+        globs: whether it is harmless with a glob that the shell expands.
+        reads: the operands that it reads as files.
+        writes: the operands that it writes as files.
+        removes: whether what it writes is removed.
+        lists: whether it reads the folder it runs in where it names no file.
+        lists_if: options of which one must be there for that, likewise.
+        moves: whether its operand becomes the folder of what follows.
+        writes_if: options of which one must be there for it to write, likewise.
+        confined: whether a way up out of a folder it went down into is too devious for it.
+        runs: whether its operands are a command that must itself be harmless.
+        texts: whether it is harmless with text that something is put into (`Word.vetted`).
+        piped: whether it is harmless with what another program gives it as arguments.
+        direct: whether it is harmless only where no wrapper or assignment stands before it.
+        stays: whether it is harmless only where no change of folder came before.
+        unchecked: what its arguments match, with a NUL between them, where the host
+            vouches for nothing of the command that they stand in; None is never.
+        subcommands: by the first operand; one that is not there is not known.
+        forms: other ways to call it that are harmless too.
+    """
+
+    harmless: bool = True
+    flags: str | None = None
+    values: str = ""
+    pairs: str = ""
+    files: str = ""
+    unsafe: str = ""
+    needs: str = ""
+    leading: bool = False
+    ends: bool = True
+    first: str = ""
+    operands: str = ""
+    most: int | None = None
+    globs: bool = True
+    reads: Files = Files.NONE
+    writes: Files = Files.NONE
+    removes: bool = False
+    lists: bool = False
+    lists_if: str = ""
+    moves: bool = False
+    writes_if: str = ""
+    confined: bool = True
+    runs: bool = False
+    texts: bool = False
+    piped: bool = False
+    direct: bool = False
+    stays: bool = False
+    unchecked: str | None = None
+    subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
+    forms: tuple[Program, ...] = ()
+
+
+@attrs.frozen
+class Wrapper:
+    """A program that runs the program named behind it, and what may stand between them.
+
+    Attributes:
+        flags: what an option matches that takes no other word, as an expression.
+        values: options whose value is the next word, likewise.
+        value: what such a value must match, likewise.
+        needs: whether there must be an option.
+        operands: what each operand matches that must stand before the program, likewise.
+        optional: whether these may be left out.
+        assignments: whether assignments may stand there.
+        appends: whether it puts more arguments behind those of the program.
+        quiet: whether the program is as harmless behind it as it is alone.
+        bare: whether it is quiet only without options.
+        idle: options with which it runs no program, as an expression.
+    """
+
+    flags: str = ""
+    values: str = ""
+    value: str = ".*"
+    needs: bool = False
+    operands: tuple[str, ...] = ()
+    optional: bool = False
+    assignments: bool = False
+    appends: bool = False
+    quiet: bool = False
+    bare: bool = False
+    idle: str = ""
+
+
+_Known = TypeVar("_Known", Program, Wrapper)
+
+
+class Named(Mapping[str, _Known]):
+    """What is known of programs, by name; a digest stands for it where a table is hashed.
+
+    Attributes:
+        known: the same as a plain mapping, for where time counts; never to be changed.
+        value: the digest; "" where nothing is known.
+    """
+
+    __slots__ = ("known", "value")
+
+    def __init__(self, programs: Mapping[str, _Known] | None = None) -> None:
+        self.known: dict[str, _Known] = dict(programs or {})
+        known = repr(sorted(self.known.items())) if self.known else ""
+        self.value = hashlib.sha256(_sorted_sets(known).encode()).hexdigest() if known else ""
+
+    def __getitem__(self, name: str) -> _Known:
+        return self.known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.known)
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Named):
+            return NotImplemented
+        return self is other or self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+Programs = Named[Program]
+Wrappers = Named[Wrapper]
+
+
+def _sorted_sets(text: str) -> str:
+    # The order in which a set prints differs from one process to the next.
+    return re.sub(
+        r"frozenset\(\{(.*?)\}\)", lambda found: ", ".join(sorted(found[1].split(", "))), text
+    )
