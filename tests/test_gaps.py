@@ -28,14 +28,15 @@ def _declared(project: Project, real: Chain) -> Chain | None:
     return chain
 
 
-def _beyond(project: Project, longest: int) -> set[tuple[str, str]]:
-    """Return agent and tool of each call that the host grants further than some chain declares."""
+def _apart(project: Project, longest: int) -> set[tuple[str, str, bool]]:
+    """Return agent, tool and direction of each call that the host decides otherwise somewhere."""
     found = set()
     for real in walks(project.enforced, project.starts, longest):
         declared = _declared(project, real)
         for tool, call in CALLS if declared is not None else ():
-            if real.decide(tool, call).effect > declared.decide(tool, call).effect:  # type: ignore[union-attr]
-                found.add((real.names[-1], tool if tool != "Other" else ""))
+            before, after = (one.decide(tool, call).effect for one in (declared, real))  # type: ignore[union-attr]
+            if before is not after:
+                found.add((real.names[-1], tool if tool != "Other" else "", before < after))
     return found
 
 
@@ -47,16 +48,14 @@ def test_every_gap_that_some_chain_has_is_found_and_shown_by_a_chain(
     project = attrs.evolve(team(text), enforced=reading)
     gaps = Gaps(project, {})
     named = {"Bash", "Read", "Task"}
-    shown: set[tuple[str, str]] = set()
+    shown: set[tuple[str, str, bool]] = set()
     for agent in NAMES:
         found, why = gaps.of(agent)
         assert not why
         for gap in found:
             _is_confirmed(project, agent, gap)
-            if gap.widened:
-                shown.add((agent, gap.tool if gap.tool in named else ""))
-    beyond = _beyond(project, reading.deepest + 1)
-    assert beyond <= shown
+            shown.add((agent, gap.tool if gap.tool in named else "", gap.widened))
+    assert _apart(project, reading.deepest + 1) <= shown
 
 
 def _is_confirmed(project: Project, agent: str, gap: Gap) -> None:
@@ -89,6 +88,25 @@ def test_an_ancestor_that_the_host_does_not_hold_to_its_list_is_an_escalation() 
     reading = {gap.chain for gap in worker.escalations if gap.tool == "Read"}
     assert reading == {("main", "lead", "worker")}
     assert all(gap.before.effect is Effect.DENY for gap in worker.escalations)
+
+
+def test_what_is_compared_of_an_agent_does_not_grow_with_the_chains_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[object] = []
+    compare = Gaps._compare
+    monkeypatch.setattr(
+        Gaps, "_compare", lambda self, *tables: compared.append(tables) or compare(self, *tables)
+    )
+    size = 6
+    files = {
+        f".claude/agents/a{n}.md": f"---\nname: a{n}\ndescription: d\ntools: Agent, T{n}\n---\n"
+        for n in range(size)
+    }
+    agents = _agents(files)
+    assert any(gap.widened for agent in agents.values() for gap in agent.escalations)
+    # One for each list that some ancestor has; not one for each two of them.
+    assert len(compared) <= (size + 2) * len(agents)
 
 
 def test_no_chain_of_a_team_in_our_own_notation_escalates() -> None:

@@ -299,7 +299,11 @@ class Pair:
             if effects[0] is not effects[1] and effects not in seen and not by_line:
                 yield chosen
             return
-        number, view = rest[0], self.views[rest[0]]
+        if all(effect is Effect.DENY for effect in self._so_far(chosen)):
+            return  # whatever the other views say
+        # Where little is granted little has to be tried, and most of that ends there.
+        number = min(rest, key=self._granting.__getitem__)
+        view = self.views[number]
         patterns = [p for other, line in chosen.items() if (p := self.pattern(other, line))]
         nearest = max(patterns, key=_literal, default=None)
         last = firsts[number] if self.plain and patterns else NO_MATCH
@@ -308,6 +312,15 @@ class Pair:
         earliest = max((line for other, line in chosen.items() if other in self._kept), default=-1)
         # What lines decide on both sides is the same whoever runs it.
         open_ = not (is_last and self.by_default and NO_MATCH not in chosen.values())
+        only = next((pattern for pattern in patterns if pattern.exact), None)
+        if only is not None:
+            # Of a single text each view says at once which line decides it.
+            line = view.automaton.first(freeze(only, self.fresh))
+            if (line == NO_MATCH or (open_ and line >= view.shared)) and (
+                not is_last or self._tells(number, view.effect(line), chosen, seen)
+            ):
+                yield from self._combinations({**chosen, number: line}, firsts, seen)
+            return
         for effect in Effect if open_ else ():
             for line in self._lines(number, nearest, effect, earliest, last):
                 if is_last and not self._tells(number, effect, chosen, seen):
@@ -361,6 +374,19 @@ class Pair:
 
     def _effect(self, view: int, line: int) -> Effect:
         return self.views[view].effect(line)
+
+    @cached_property
+    def _granting(self) -> list[tuple[bool, int]]:
+        """What each view grants by default, and how many lines it has, to compare views by."""
+        return [(view.default is not Effect.DENY, len(view.entries)) for view in self.views]
+
+    def _so_far(self, chosen: Mapping[int, int]) -> tuple[Effect, Effect]:
+        """Return the most that both sides can grant where these lines decide."""
+        before, after = (
+            min([floor, *(self._effect(n, line) for n, line in chosen.items() if n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
 
     def _effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
         before, after = (

@@ -22,6 +22,7 @@ from policy.chain import Attenuated, Chain, Reading
 from policy.comparison.compare import Comparison, Difference, Known
 from policy.project import Project
 from policy.reach.positions import Moves, Position, bits, moves
+from policy.reach.showing import Bound, Showing
 from policy.table import Table
 from policy.telling import told
 
@@ -111,6 +112,7 @@ class Gaps:
         self._found: dict[int, list[tuple[_Pair, set[object]]]] = {}
         self._waiting: deque[_Pair] = deque()
         self._count = 0
+        self._showing = Showing(known)
         self.is_whole = True
         if not are_alike(project):
             self._search()
@@ -120,7 +122,8 @@ class Gaps:
         place = self._real.numbers.places.get(agent)
         unique: dict[object, Gap] = {}
         why: dict[str, None] = dict.fromkeys(() if self.is_whole else (MANY_PAIRS,))
-        for pair, _ in self._found.get(-1 if place is None else place, ()):
+        pairs = [pair for pair, _ in self._found.get(-1 if place is None else place, ())]
+        for pair in (pairs[number] for number in self._showing.of(list(map(self._bound, pairs)))):
             names = tuple(self._real.numbers.agents[number] for number in pair.agents)
             declared, real = (self._chain(names, name) for name in ("attenuated", "enforced"))
             found = self._compare(declared.table, real.table)
@@ -130,6 +133,13 @@ class Gaps:
                 gap = Gap(each.tool, each.call, each.before, each.after, names)
                 unique.setdefault(key, gap)
         return tuple(unique.values()), tuple(why)
+
+    def _bound(self, pair: _Pair) -> Bound:
+        declared, real = self._declared.numbers, self._real.numbers
+        return Bound(
+            frozenset(declared.sets[number] for number in pair.declared.use),
+            frozenset(real.sets[number] for number in pair.real.use),
+        )
 
     def _compare(self, declared: Table, real: Table) -> Comparison:
         key = (declared.use.sets, real.use.sets)
