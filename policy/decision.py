@@ -30,7 +30,7 @@ class Reason(enum.Enum):
     __hash__ = object.__hash__
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Because:
     """One determining rule: its text, what it says, whose it is, where it stands."""
 

@@ -155,6 +155,14 @@ class Lookup:
             self._decisions[outcomes] = decision
         return decision
 
+    def combined(self, outcomes: tuple[Outcome, ...]) -> Decision:
+        """Return the decision where the rows say *outcomes*, one each, and remember it."""
+        decision = self._decisions.get(outcomes)
+        if decision is None:
+            told = [(one, links) for one, (_, links) in zip(outcomes, self.rows, strict=True)]
+            decision = self._decisions[outcomes] = self._combine([*told, *self._settled])
+        return decision
+
     def _combine(self, outcomes: list[tuple[Outcome, _Links]]) -> Decision:
         if not outcomes:
             return Decision(Effect.ALLOW, Reason.UNRESTRICTED, table=self._table)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from operator import is_
 
 import attrs
 
@@ -176,7 +177,8 @@ def _changes(title: str, chains: dict[tuple[str, ...], list[_Shown]]) -> Iterato
 class _Shown:
     """A difference that a chain shows in one reading.
 
-    Of chains whose tables differ alike, one was compared and *difference* is of it.
+    Of chains whose tables differ alike, one was compared and *difference* is of it;
+    *tables* are those of the others.
     """
 
     chain: tuple[str, ...]
@@ -209,9 +211,9 @@ class _Shown:
         return Difference(tool, call, *(table.decide(tool, call) for table in self.tables))
 
 
-def _unlinked(because: Iterable[Because]) -> tuple[Because, ...]:
+def _unlinked(because: Iterable[Because]) -> tuple[object, ...]:
     """Return rules whichever link of a chain they are those of."""
-    return tuple(attrs.evolve(one, link="") for one in because)
+    return tuple((one.rule, one.effect, one.place) for one in because)
 
 
 def _order(change: Change) -> tuple[object, ...]:
@@ -238,7 +240,7 @@ class _Projects:
         self.reading = reading
         self.why: dict[str, None] = {}
         self._lines = known
-        self._known: dict[object, Comparison] = {}
+        self._known: dict[object, tuple[Comparison, tuple[Table, Table]]] = {}
 
     def shown(self) -> Iterator[_Shown]:
         """Yield what each chain shows, the shortest chain first."""
@@ -268,11 +270,12 @@ class _Projects:
             yield _Shown(names, self.reading, what, _spawn(names[-1], before, after))
             return
         tables = (before.table, after.table)
-        comparison = self._compare(*tables)
+        comparison, compared = self._compare(tables)
+        others = None if all(map(is_, tables, compared)) else tables
         self.why.update(dict.fromkeys(comparison.why))
         for difference in told(comparison.differences, *tables):
             if not self._is_of_new_agent(difference):
-                yield _Shown(names, self.reading, "rule", difference, comparison.why, tables)
+                yield _Shown(names, self.reading, "rule", difference, comparison.why, others)
 
     def _is_of_new_agent(self, difference: Difference) -> bool:
         """Return whether it only says that an agent which came or went can be started.
@@ -299,12 +302,14 @@ class _Projects:
             return None
         return chain
 
-    def _compare(self, before: Table, after: Table) -> Comparison:
+    def _compare(self, tables: tuple[Table, Table]) -> tuple[Comparison, tuple[Table, Table]]:
+        """Return how two tables differ, or two that say the same, and which these are."""
+        before, after = tables
         key = (before.use.sets, after.use.sets)
-        comparison = self._known.get(key)
-        if comparison is None:
-            comparison = self._known[key] = before.differences(after, self._lines)
-        return comparison
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = before.differences(after, self._lines), tables
+        return found
 
 
 def _spawn(agent: str, before: Chain | None, after: Chain | None) -> Difference:

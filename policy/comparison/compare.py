@@ -15,14 +15,16 @@ import attrs
 
 from policy.comparison.pair import Difference
 from policy.comparison.rows import by_rules, grants_nothing, grants_whole
-from policy.comparison.tool_pair import ToolPair
+from policy.comparison.tool_pair import ToolPair, remembered
 from policy.comparison.witness import Call, Shape
+from policy.decision import Decision
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.classes import classes
 from policy.patterns.pattern import Pattern
 from policy.rows.entry import Lines, RowEntry
+from policy.rows.outcome import Outcome
 from policy.rows.row import Row
 from policy.ruleset import Entry
 
@@ -63,8 +65,31 @@ DIFFERENT_KINDS = "some rules read their calls otherwise than others do"
 TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
 
 
-# Calls that are decided differently, and why there may be more.
-_Calls = tuple[tuple[Call, ...], tuple[str, ...]]
+@attrs.frozen(eq=False)
+class _Calls:
+    """Calls that are decided differently, and why there may be more.
+
+    What rows say of them is remembered: most tables share most of their rows.
+    """
+
+    calls: tuple[Call, ...]
+    why: tuple[str, ...]
+    _said: dict[Row, tuple[Outcome, ...]] = attrs.field(factory=dict)
+
+    def said(self, row: Row) -> tuple[Outcome, ...]:
+        """Return what *row* says of each call."""
+        said = self._said.get(row)
+        if said is None:
+            said = self._said[row] = tuple([row.outcome(call, remembered) for call in self.calls])
+        return said
+
+    def decided(self, lookup: Lookup) -> list[Decision]:
+        """Return what each call gets."""
+        if lookup.constant is not None:
+            return [lookup.constant] * len(self.calls)
+        by_row = [self.said(row) for row, _ in lookup.rows]
+        return [lookup.combined(outcomes) for outcomes in zip(*by_row, strict=True)]
+
 
 # Lines on both sides -> what they decide differently.
 Known = dict[object, _Calls]
@@ -89,13 +114,18 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
     if len({row.argument.kind for row in rows}) > 1:
         return Comparison((), (DIFFERENT_KINDS,))
     known = {} if known is None else known
-    calls, why = _known(before, after, known) or _searched(tool, before, after, known)
+    calls = _known(before, after, known) or _searched(tool, before, after, known)
     found: dict[object, Difference] = {}
-    for call in calls:
-        decisions = (lookup.decide_anew(call) for lookup in (before, after))
-        difference = Difference(tool, call, *decisions)
-        found.setdefault(_signature(difference), difference)
-    return Comparison(tuple(found.values()), why)
+    seen: set[tuple[int, int]] = set()
+    for call, was, now in zip(
+        calls.calls, calls.decided(before), calls.decided(after), strict=True
+    ):
+        both = id(was), id(now)  # a lookup gives one decision for what is said alike
+        if both not in seen:
+            seen.add(both)
+            difference = Difference(tool, call, was, now)
+            found.setdefault(_signature(difference), difference)
+    return Comparison(tuple(found.values()), calls.why)
 
 
 def _searched(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls:
@@ -121,8 +151,8 @@ def _known(before: Lookup, after: Lookup, known: Known) -> _Calls | None:
     found = known.get(_key(before, after, shared)) if shared else None
     if found is None:
         return None
-    granted = (row.outcome(call).effect for row in shared.values() for call in found[0])
-    return found if all(effect is Effect.ALLOW for effect in granted) else None
+    said = (outcome.effect for row in shared.values() for outcome in found.said(row))
+    return found if all(effect is Effect.ALLOW for effect in said) else None
 
 
 def _key(before: Lookup, after: Lookup, but: Container[Lines] = ()) -> object:
@@ -157,7 +187,7 @@ def _differing(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls
         unreadable = tool_pair.unreadable()
         if unreadable is not None and _effects(unreadable) not in map(_effects, found):
             found.append(unreadable)
-    return tuple(difference.call for difference in found), tuple(why)
+    return _Calls(tuple(difference.call for difference in found), tuple(why))
 
 
 def _settled(found: Iterable[Difference], tool_pair: ToolPair) -> set[bool]:

@@ -31,7 +31,7 @@ from policy.programs import Programs
 from policy.rows.outcome import Outcome
 from policy.shell.commands import read_command
 
-__all__ = ["ToolPair"]
+__all__ = ["ToolPair", "remembered"]
 
 # What a host name can hold: hardly a rule names all of it.
 _HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
@@ -161,7 +161,7 @@ class ToolPair(Pair):
         return None if found.before.effect is found.after.effect else found
 
     def _decided_by_both(self, call: Call) -> Difference:
-        before, after = (lookup.decide_anew(call, _read) for lookup in self.lookups)
+        before, after = (lookup.decide_anew(call, remembered) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
 
     def disguised(self, known: Collection[bool], *, exact: bool) -> Iterator[Difference]:
@@ -298,7 +298,7 @@ class _UnaskedPair(ToolPair):
 
 
 # Every row of both sides reads the same text, and so do tables with other rules for it.
-_read = lru_cache(maxsize=16_384)(read_command)
+remembered = lru_cache(maxsize=16_384)(read_command)
 
 # Commands known by other texts that are tried before the answer is no longer exact.
 _DISGUISED = 4_000
