@@ -159,3 +159,12 @@ def test_a_command_that_runs_without_a_rule_is_a_witness(mode, added, command) -
     (shown,) = [each for each in found if each.tool == "Bash"]
     assert (shown.before.effect.value, shown.after.effect.value)[0] == "allow"
     assert command is None or shown.call == {"command": command}
+
+
+def test_a_rule_for_commands_that_nobody_vouches_for_is_compared_exactly() -> None:
+    # It reads a program from a file, so that no star allows it, whichever file comes behind.
+    (before, after), _ = _with("default", allow=["Bash(awk x -f y *)"])
+    comparison = _table(before, "default").differences(_table(after, "default"))
+    assert comparison.why == ()
+    (shown,) = [each for each in comparison.differences if each.tool == "Bash"]
+    assert shown.call == {"command": "awk x -f y"}

@@ -28,7 +28,7 @@ from policy.programs import Program
 from policy.rows.entry import RowEntry
 from policy.shell.commands import read_command
 
-__all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_odd", "loud"]
+__all__ = ["ODD_LINES", "SAMPLES", "Disguises", "harmless", "is_odd", "loud"]
 
 # Why an answer is not exact where rules spell out what a shell acts on.
 ODD_LINES: Final = "rules that spell out quotes or operators beside stars are compared by samples"
@@ -213,7 +213,7 @@ class Disguises:
     def _harmless(self, pattern: Pattern) -> Iterator[str]:
         """Yield commands that *pattern* matches and that run where no rule speaks of them."""
         program, blank, _ = _start(pattern).partition(" ")
-        known = _harmless(self._shell)
+        known = harmless(self._shell)
         complete = blank or pattern.exact
         for texts in (known.get(program, ()),) if complete else known.values():
             yield from filter(pattern.matches, texts)
@@ -315,7 +315,7 @@ def _way(text: str, shell: Shell) -> _Way | None:
     words = tuple(
         tuple(sorted(text.removesuffix(_PROBE).count(" ") for text in each)) for each in texts
     )
-    plain = (each[0] for name, each in _harmless(shell).items() if not shell.programs[name].direct)
+    plain = (each[0] for name, each in harmless(shell).items() if not shell.programs[name].direct)
     quiet = any(
         [part.harmless for part in read_command(text + each, shell).parts] == [True]
         for each in islice(plain, 1)
@@ -333,7 +333,7 @@ def loud(shell: Shell) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _harmless(shell: Shell) -> dict[str, list[str]]:
+def harmless(shell: Shell) -> dict[str, list[str]]:
     """Return commands that run where no rule speaks of them, some for each program."""
     found: dict[str, list[str]] = {}
     for text in _calls("", shell.programs):

@@ -8,14 +8,16 @@ is all that those before them say of those to come.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import attrs
 
+from policy.comparison.overlap import ODD
 from policy.dialect import Shell
 from policy.patterns.expression_text import expression
 from policy.patterns.expressions import (
+    ALL,
     ANY_LETTER,
     NOTHING,
     Expression,
@@ -24,9 +26,10 @@ from policy.patterns.expressions import (
     literal,
     mask_of,
 )
+from policy.patterns.pattern import Pattern
 from policy.programs import Files, Program
 
-__all__ = ["BLANK", "NEVER_FIRST", "SIGNS", "Between", "Form", "Word"]
+__all__ = ["BLANK", "NEVER_FIRST", "SIGNS", "Between", "Form", "Word", "is_unchecked"]
 
 BLANK: Final = letter_of(" ")
 SIGNS: Final = frozenset({mask_of("-"), mask_of("+")})
@@ -100,6 +103,26 @@ def _unchecked(program: Program) -> Expression:
         return expression(program.unchecked.replace(r"\0", " "))
     except ValueError:  # more is searched then, and what is found is harmful is shown by no command
         return NOTHING
+
+
+@lru_cache(maxsize=4096)  # tools and agents share their rules
+def is_unchecked(pattern: Pattern, shell: Shell) -> bool:
+    """Whether nobody vouches for any command that a pattern with stars matches.
+
+    That is plain where all that may follow its first words leaves them unchecked. No rule
+    with a star allows such a command (`policy.shell.doubts`).
+    """
+    start = pattern.tokens[0] if pattern.tokens else ""
+    if pattern.exact or not isinstance(start, str) or not ODD.isdisjoint(start) or "  " in start:
+        return False
+    name, _, arguments = start.partition(" ")
+    program = shell.programs.known.get(name)
+    if program is None:
+        return False
+    left = _unchecked(program)
+    for character in arguments:
+        left = left.after(letter_of(character))
+    return left is ALL
 
 
 _OF_OPTIONS: Final = ("flags", "values", "pairs", "files", "unsafe", "needs")

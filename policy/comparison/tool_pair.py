@@ -14,7 +14,8 @@ from functools import cached_property, lru_cache
 
 import attrs
 
-from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd, loud
+from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, harmless, is_odd, loud
+from policy.comparison.harmless import is_unchecked
 from policy.comparison.opening import Openings, opened_by, unasked
 from policy.comparison.pair import OVERLAPS, Difference, Pair, Side
 from policy.comparison.unasked import Unasked, runs_none
@@ -26,7 +27,6 @@ from policy.lookup import Lookup
 from policy.patterns.domains import Domain
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import Found
-from policy.patterns.tokens import Gap
 from policy.programs import Programs
 from policy.rows.outcome import Outcome
 from policy.shell.commands import read_command
@@ -90,9 +90,20 @@ class ToolPair(Pair):
             found = self.asked(prefix + text.replace(self.fresh, "q7z"))
             if found.before.effect is not found.after.effect:
                 return found
+        if self._grants_none(chosen):
+            return None
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
         asked_for = self._searched(guides, chosen, but=self._harmless())
         return self._shown(asked_for, guides)
+
+    def _grants_none(self, chosen: Mapping[int, int]) -> bool:
+        """Whether the side that would allow what *chosen* lines decide asks for all of it."""
+        effects = self._effects(chosen)
+        if {*effects} != {Effect.ALLOW, Effect.ASK}:
+            return False
+        granting = self.sides[effects.index(Effect.ALLOW)]
+        patterns = (self.pattern(view, chosen[view]) for view in granting)
+        return any(each and is_unchecked(each, self._shell) for each in patterns)
 
     def _harmless(self, *, closed: bool = False) -> Unasked:
         return Unasked.of(self._shell, closed=closed)
@@ -262,7 +273,7 @@ class _UnaskedPair(ToolPair):
     ) -> Iterator[Difference]:
         """Yield differences decided by one line, if anything that it matches runs unasked."""
         pattern = self.pattern(view, line)
-        if pattern is not None and runs_none(self._shell, pattern):
+        if pattern is not None and _is_closed(pattern) and runs_none(self._shell, pattern):
             return iter(())
         return super()._by_line(view, line, seen)
 
@@ -270,13 +281,26 @@ class _UnaskedPair(ToolPair):
         """Return a command that runs unasked, and that the lines decide."""
         for line in combination.items():
             pattern = self.pattern(*line)
-            if pattern is not None and isinstance(pattern.tokens[0], Gap):
-                # Where the program is open one of those there are will do, most often.
-                texts = (freeze(pattern, text) for text in unasked(self._shell))
-                for text in filter(self.domain.holds, texts):
+            if pattern is not None and not _is_closed(pattern):
+                # Where the arguments are open those of a known command will do, most often.
+                for text in filter(self.domain.holds, self._likely(pattern)):
                     if self._decided(text, combination):
                         return text
         return super()._text(combination)
+
+    def _likely(self, pattern: Pattern) -> Iterator[str]:
+        """Yield texts of *pattern* with what runs unasked in its gaps."""
+        start = pattern.tokens[0]
+        if not isinstance(start, str):
+            for text in unasked(self._shell):
+                yield freeze(pattern, text)
+                yield freeze(pattern, f"{text} --")
+            return
+        for text in harmless(self._shell).get(start.partition(" ")[0], ()):
+            if text.startswith(start):
+                rest = text.removeprefix(start)
+                yield freeze(pattern, rest)
+                yield freeze(pattern, f"{rest} --".lstrip())
 
     def _search(
         self,
@@ -316,6 +340,11 @@ def _telling(differences: Iterable[Difference]) -> Iterator[Difference]:
 
 
 _ALIKE = 3
+
+
+def _is_closed(pattern: Pattern) -> bool:
+    """Whether a pattern leaves nothing open but what it ends with."""
+    return all(isinstance(token, str) for token in pattern.tokens[:-1])
 
 
 def _denies(outcome: Outcome | None) -> bool:

@@ -9,7 +9,8 @@ leaves out tests in brackets.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -226,8 +227,10 @@ class Unasked(Domain):
         All the places to which a text of the pattern may lead are walked at once.
         """
         here = frozenset({self._start})
-        for token in pattern.tokens:
+        for number, token in enumerate(pattern.tokens, 1):
             if not isinstance(token, str):
+                if number == len(pattern.tokens):
+                    return not any(place.accepting for place in _following(here))
                 here = self._behind_any(here)
                 continue
             if not _NO_LETTERS.isdisjoint(token):
@@ -241,15 +244,21 @@ class Unasked(Domain):
         """Return where any text may lead from some places."""
         found = self._behind.get(places)
         if found is None:
-            reached = dict.fromkeys(places)
-            queue = list(places)
-            while queue:
-                for place in queue.pop().ways:
-                    if place not in reached:
-                        reached[place] = None
-                        queue.append(place)
-            found = self._behind[places] = frozenset(reached)
+            found = self._behind[places] = frozenset(_following(places))
         return found
+
+
+def _following(places: Iterable[_Place]) -> Iterator[_Place]:
+    """Yield some places and those to which further letters lead, the nearest first."""
+    reached = dict.fromkeys(places)
+    queue = deque(reached)
+    while queue:
+        place = queue.popleft()
+        yield place
+        for each in place.ways:
+            if each not in reached:
+                reached[each] = None
+                queue.append(each)
 
 
 @lru_cache(maxsize=4096)  # agents and projects share most of their rules
