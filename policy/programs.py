@@ -23,6 +23,7 @@ class Files(enum.Enum):
     ALL = "all"
     FIRST = "first"
     REST = "rest"  # all but the first, which is an expression
+    SETS = "sets"  # all but the first two, or the first where an option deletes
     LEADING = "leading"  # all before the first option
     BUT_LAST = "but last"
     LAST = "last"

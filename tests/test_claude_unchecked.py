@@ -28,6 +28,20 @@ UNCHECKED = (
     *("find . -delete", "awk -f x y", "printf -v PATH x", "read x", "unset PATH", "jobs -x x y"),
     *("export a-b c", "export IFS=1", "export A=~/x", "declare -i x=1", "declare -n x=y"),
     *("-x a", "nohup -x a", "nice -n", "stdbuf -x a", "timeout aa bb", "time -p make x"),
+    *(
+        "jq -f a b",
+        "jq --rawfile x a .",
+        "jq -rf a b",
+        "jq 'include \"x\"; .'",
+        "jq 'system(\"x\")'",
+    ),
+    *(
+        "awk 'BEGIN{system(\"x\")}'",
+        "awk '{print | \"sh\"}' a",
+        "find . -files0-from a",
+        "declare -I a",
+    ),
+    *("declare -xX a", "timeout 5 jq --from-file=a b", "awk 'getline < \"a\"'"),
     *("sed = a", "make a = b", "do x", "in x", "IFS=, make x", "time HOME=/tmp rm x"),
 )
 
@@ -57,7 +71,14 @@ def test_a_rule_for_any_command_allows_it(command):
     [
         *("nice -n 5", "nohup x", "timeout -k 5 10", "command -v make", "fc -l", "jobs x"),
         *("export A=1 B", "export -p x", "declare -x A=1", "export A='a-b c.d'", "make a=b"),
-        *("unset X", "unset -f x", "printf x y", "awk x y", "sudo -x"),
+        *("unset X", "unset -f x", "printf x y", "awk x y", "sudo -x", "awk -F'|' '{print $1}' a"),
+        *(
+            "jq .includes a",
+            "jq -r .x a",
+            "awk '{print > \"x\"}' a",
+            "declare -fx a",
+            "awk 'a || b' c",
+        ),
     ],
 )
 def test_what_stands_near_to_it_is_allowed_by_a_rule_with_a_star(command):
@@ -166,3 +187,90 @@ def test_a_command_too_long_to_be_taken_apart_is_asked_for_however_plain_it_is()
         assert decide("Bash", command, allow=["Bash(make *)"]) is Effect.ASK
         assert decide("Bash", command, allow=["Bash(make *)"], deny=["Bash(* a*)"]) is Effect.DENY
     assert decide("Bash", "make " + "a" * 9_000, allow=["Bash(make *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["cd a b", "cd src b"])
+def test_no_rule_allows_to_go_to_two_folders_at_once_but_one_for_any_command(command):
+    assert decide("Bash", command, allow=[f"Bash({command})", "Bash(cd *)"]) is Effect.ASK
+    assert decide("Bash", command, allow=["Bash"]) is Effect.ALLOW
+
+
+def test_an_option_alone_is_no_program_that_a_star_stands_for():
+    assert decide("Bash", "-x", allow=["Bash(-x *)"]) is Effect.ASK
+    assert decide("Bash", "-x", allow=["Bash(-x)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["'' x", '"" x', "A=1 B=2", "NODE_ENV=a LANG=C", "\\\nmake x"])
+def test_what_names_no_program_is_granted_by_no_star(command):
+    assert decide("Bash", command, allow=["Bash(* *)", "Bash(make *)"]) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("((", "((ls", "((make x", "ls ((", "for ((", "((1", "echo $((1+2)", "((ls; ls"),
+        *("$(rm x; ls", "x=$(make", "echo $(ls", 'ls "$(rm', "{ $(ls"),
+    ],
+)
+def test_nothing_allows_what_opens_and_is_never_closed(command):
+    assert decide("Bash", command, "bypassPermissions") is Effect.ASK
+    assert decide("Bash", command, allow=["Bash"]) is Effect.ASK
+    assert decide("Bash", command, "dontAsk", allow=["Bash"]) is Effect.DENY
+
+
+@pytest.mark.parametrize("command", ["((1+2))", "{ ls", "(ls", "<(ls", "ls (x", "echo $(ls)", "if"])
+def test_other_fragments_run_where_anything_does(command):
+    assert decide("Bash", command, "bypassPermissions") is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["rm ''", 'rm ""', "rm -r ''", "rmdir ''", "rm a ''", "rm 'a", "rm x '"]
+)
+def test_the_removal_of_no_name_is_one_of_the_working_folder(command):
+    assert decide("Bash", command, "bypassPermissions") is Effect.ASK
+    assert decide("Bash", "rm 'a b' \"c\"", "bypassPermissions") is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cat <<-E\n\t$(gh api x)\n\tE", "cat <<-E\n\t`gh api x`\n\tE"),
+        *("echo `echo \\`gh api x\\``", "cat <<E\n$(gh api x)\nE"),
+    ],
+)
+def test_what_is_substituted_in_a_text_is_denied_wherever_it_stands(command):
+    assert decide("Bash", command, allow=["Bash"], deny=["Bash(gh *)"]) is Effect.DENY
+    assert (
+        decide("Bash", command.replace("gh", "ls"), allow=["Bash"], deny=["Bash(gh *)"])
+        is Effect.ALLOW
+    )
+
+
+def test_a_text_is_no_command_though_it_reads_like_one():
+    command = "cat <<-E\n\tgh api x $(ls)\n\tE"
+    assert decide("Bash", command, allow=["Bash"], deny=["Bash(gh *)"]) is Effect.ALLOW
+
+
+def test_a_pattern_that_is_read_from_is_denied_where_one_of_its_files_would_be():
+    for command in ("cat < src/*", "ls < src/a*", "cat b < src/[ab]"):
+        assert decide("Bash", command, allow=["Bash"], deny=["Read(src/**)"]) is Effect.DENY
+        assert decide("Bash", command, allow=["Bash(cat *)", "Bash(ls *)"]) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        *(
+            (f"tr {given}", Effect.ASK)
+            for given in ("-d x ~/y", "a b /etc/x", "a b c ~/x", "-cd x /y")
+        ),
+        *(
+            (f"tr {given}", Effect.ALLOW)
+            for given in ("a ~/x", "-d /", "/a /b", "-s /", "-dc a-z/")
+        ),
+        *((f"base64 {given}", Effect.ASK) for given in ("-i /etc/x", "/etc/x")),
+        ("base64 -i a", Effect.ALLOW),
+    ],
+)
+def test_files_elsewhere_are_asked_for_wherever_a_program_names_them(command, effect):
+    assert decide("Bash", command) is effect

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from policy import limits
 from policy.shell.bash_words import WordReader
 from policy.shell.scanner import Scanner
-from policy.shell.words import DESCRIPTOR, HARMLESS_TARGETS, Script, Target, Word
+from policy.shell.words import DESCRIPTOR, HARMLESS_TARGETS, Script, Word, targets_of
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
@@ -68,6 +68,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
                 reader.closed = mended.endswith(b"'")
                 reader.source, root = mended, other
                 break
+    reader.script.broken = root.has_error
     reader.script.opaque |= root.has_error
     reader.statement(root, 0)
     if root.has_error:
@@ -262,11 +263,8 @@ class _Reader(WordReader):
         if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
             target.plain not in HARMLESS_TARGETS
         ):
-            clean = target.literal and not re.search(r"[*?\[~]", target.plain)
             self.script.opaque |= not target.literal
-            self.script.targets.append(
-                Target(target.plain if clean else None, writes=operator[0] in ">&")
-            )
+            self.script.targets += targets_of(target, writes=operator[0] in ">&")
         self.script.swallowed |= len(targets) > 1
         return targets[1:]
 
@@ -278,12 +276,21 @@ class _Reader(WordReader):
             if child.type == "heredoc_body":
                 self.script.opaque |= not quoted
                 if not quoted:
-                    self.substitutions(child, depth + 1)
+                    self._document(child, depth + 1)
             elif child.type not in ("heredoc_start", "heredoc_end", "<<", "<<-"):
                 self.script.opaque = True
                 if child.is_named:
                     self.statement(child, depth + 1)
         self.script.opaque |= not quoted
+
+    def _document(self, node: Node, depth: int) -> None:
+        """Read the substitutions of a text, also where the grammar does not see them."""
+        found = len(self.script.commands)
+        self.substitutions(node, depth)
+        text = self.text_of(node)
+        if len(self.script.commands) == found and ("$(" in text or "`" in text):
+            quoted = text.replace("\\", "").replace('"', "")
+            self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
 
 
 _COMPARING: Final = frozenset("-eq -ne -lt -le -gt -ge".split())

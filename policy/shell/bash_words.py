@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
+from policy.shell.scanner import Scanner
 from policy.shell.words import FOLDERS, Script, Word
 
 if TYPE_CHECKING:
@@ -134,6 +135,11 @@ class WordReader(ABC):
         if depth > limits.NESTING:
             self.script.opaque = self.script.unread = True
         elif node.type in ("command_substitution", "process_substitution"):
+            if "\\`" in (text := self.text_of(node)):
+                # One within another, which the grammar takes for a text.
+                inner = text.strip("`").replace("\\`", "`")
+                self.script.commands += Scanner(inner).run().commands
+                self.script.opaque = True
             self.inside += 1
             for child in node.children:
                 if child.is_named:

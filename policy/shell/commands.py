@@ -107,7 +107,7 @@ def read_command(text: str, shell: Shell) -> Command:
     return Command(
         tuple(read.parts),
         tuple(read.files),
-        _whole(text, script) if shell.control else (),
+        _whole(text, script) if shell.control and not read.astray else (),
         script.unread,
     )
 
@@ -164,6 +164,7 @@ class _Reading:
                 for target in script.targets
                 if target.name is not None and is_indirect(target.name)
             ]
+        self.astray = False  # whether one command is told to go to several folders
         self._moves = self._stays = 0
         self._folders: list[str] = []  # that what follows may run in
         self._relative = self._shadowed = self._unchecked = self._untraced = False
@@ -205,6 +206,8 @@ class _Reading:
             self.files.append(_GUARDED)
         if self.shell.control and "((" in self.text and _NESTED_OR_COUNTED.search(self.text):
             self.files.append(_GUARDED)
+        elif self.shell.control and self.script.broken and _is_unclosed(self.text):
+            self.files.append(_GUARDED)  # who knows where it ends, and what is removed in it
         if self.shell.control and not self.parts and not self.files and not self.script.opaque:
             self.parts.append(Part("", harmless=True))  # nothing runs
 
@@ -230,6 +233,7 @@ class _Reading:
             and around < limits.NESTING
             and not doubts.is_evaluated(program)
             and not any(is_expanded(word) for word in words[: around + 1])
+            and (len(words) == 1 or not all(map(is_assignment, words)))
         )  # nobody vouches for what is not known, the name of the program least of all
         text, known, written = self._texts(words, program, granted)
         if shell.control:
@@ -304,6 +308,7 @@ class _Reading:
             return harmless, doubtful
         behind = self._moves > 0
         self._moves += known.moves
+        self.astray |= known.moves > 1
         self._stays += known.stays
         self._relative |= known.relative
         self._shadowed |= known.shadowed
@@ -383,6 +388,11 @@ _NESTED_OR_COUNTED = re.compile(
     r"(?:^|[\s;&|(){}])\(\([^()]*(?:['\"]|\([^()]*\)[^()]*['\"]|\)[^)])|\$\(\([^)]*\Z"
 )
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
+
+
+def _is_unclosed(text: str) -> bool:
+    """Whether a substitution or a sum begins in *text* and does not end."""
+    return text.count("$(") > text.count(")") or ("((" in text and "))" not in text)
 
 
 def _is_quoted(word: Word) -> bool:

@@ -231,6 +231,9 @@ def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
             return operands[:1]
         case Files.REST:
             return operands[1:]
+        case Files.SETS:
+            deletes = any(re.match("-[a-zA-Z]*d|--delete", word.plain) for word in rest)
+            return operands[1 if deletes else 2 :]
         case Files.BUT_LAST:
             return operands[:-1] if len(operands) > 1 else operands
         case Files.LAST:
@@ -294,5 +297,7 @@ _UNDER_VARIABLE: Final = re.compile(r"\$\w+\"?/|\$\{\w+\}\"?/|\$\(|`")
 
 def _removed(word: Word, tool: str) -> Opened:
     if word.known:
-        return Opened(word.plain, tool)
+        # Without a name it is the folder itself; a quote that is not closed leaves none.
+        unclosed = word.raw[:1] == "'" == word.plain[:1]
+        return Opened("." if unclosed or not word.plain else word.plain, tool)
     return Opened(None, tool, guarded=bool(_UNDER_VARIABLE.search(word.raw)))

@@ -19,6 +19,7 @@ from policy.shell.words import (
     Script,
     Target,
     Word,
+    targets_of,
 )
 
 __all__ = ["Scanner"]
@@ -230,8 +231,7 @@ class Scanner:
         elif operator in (">&", "<&") and (DESCRIPTOR.match(word.plain)):
             pass
         elif word.plain not in HARMLESS_TARGETS:
-            clean = word.literal and not re.search(r"[*?\[~]", word.plain)
-            self.targets.append(Target(word.plain if clean else None, writes=operator[0] in ">&"))
+            self.targets += targets_of(word, writes=operator[0] in ">&")
 
     def _end_command(self) -> None:
         self._pieces += 1

@@ -7,7 +7,16 @@ from typing import Final
 
 import attrs
 
-__all__ = ["ASSIGNMENT", "DESCRIPTOR", "FOLDERS", "HARMLESS_TARGETS", "Script", "Target", "Word"]
+__all__ = [
+    "ASSIGNMENT",
+    "DESCRIPTOR",
+    "FOLDERS",
+    "HARMLESS_TARGETS",
+    "Script",
+    "Target",
+    "Word",
+    "targets_of",
+]
 
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")
 
@@ -49,6 +58,15 @@ class Target:
     writes: bool
 
 
+def targets_of(word: Word, *, writes: bool) -> list[Target]:
+    """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
+    if word.literal and not re.search(r"[*?\[~]", word.plain):
+        return [Target(word.plain, writes)]
+    if word.literal and "~" not in word.plain:
+        return [Target(word.plain, writes), Target(None, writes)]
+    return [Target(None, writes)]
+
+
 @attrs.define
 class Script:
     """A command, cut.
@@ -61,6 +79,7 @@ class Script:
         led: the commands before whose program a file is written to, by their numbers.
         swallowed: whether words stand behind a redirection, which some read as more targets.
         pipeline: whether it is one.
+        broken: whether it is none that a grammar accepts.
     """
 
     commands: list[list[Word]] = attrs.field(factory=list)
@@ -70,3 +89,4 @@ class Script:
     led: set[int] = attrs.field(factory=set)
     swallowed: bool = False
     pipeline: bool = False
+    broken: bool = False

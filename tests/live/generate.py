@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from tests.live import options
+from tests.live import options, programs
 from tests.live import vocabulary as words
 from tests.live.scenario import LISTS, SCOPES, Call, Scenario
 
@@ -32,12 +32,14 @@ class Generator:
 
     chance: Random
     programs: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     rules: str = ""
     kinds: str = ""
 
     def scenario(self) -> Scenario:
         """Return a scenario, of whose programs `calls` then speaks."""
         self.programs = tuple(self.chance.sample(sorted(words.PROGRAMS), 4))
+        self.named = tuple(self.chance.sample(programs.PROGRAMS, 6))
         self.rules, self.kinds = self.pick(_THEMES)
         draw = self.chance.random
         settings: dict[str, Any] = {}
@@ -117,6 +119,8 @@ class Generator:
 
     def bash_rule(self) -> str:
         """Return a rule of `Bash` in any of its shapes."""
+        if self.chance.random() < 0.25:
+            return self.named_rule()
         name = self.pick(self.programs)
         operands = self.pick(words.PROGRAMS[name])
         command = f"{name} {operands}".strip()
@@ -152,6 +156,16 @@ class Generator:
             ),
         )
         return self.pick(shapes)
+
+    def named_rule(self) -> str:
+        """Return a rule that names a program of any kind, in the shapes that people write."""
+        name = self.pick(self.named)
+        first = name.split()[0]
+        shapes = (
+            *(f"{name}:*", f"{name} *", f"{name}*", name, f"{first} *", f"{first}:*", f"*{name}*"),
+            *(f"{name} x", f"{name} && ls", f"{name[:1]}*", f"{name} *x", f"* {name}", f"{name}**"),
+        )
+        return f"Bash({self.pick(shapes)})"
 
     def agent(self) -> dict[str, Any]:
         """Return the front matter of an agent."""
@@ -244,7 +258,7 @@ class Generator:
             inner = f"'{text}'" if wrapper.endswith("c") and draw() < 0.9 else text
             text = f"{wrapper} {inner}"
         if draw() < 0.08:
-            text = f"{self.pick(words.ASSIGNMENTS)} {text}"
+            text = f"{self.assignment()} {text}"
         if draw() < 0.12:
             text += " " + self.pick(words.REDIRECTIONS)
         elif draw() < 0.03:
@@ -253,6 +267,8 @@ class Generator:
 
     def bare(self) -> str:
         """Return a program with operands."""
+        if self.chance.random() < 0.15:
+            return self.named_call()
         kind = self.chance.random()
         if kind < 0.45:
             name = self.pick(self.programs)
@@ -268,6 +284,24 @@ class Generator:
         )
         path = self.pick(words.PATHS).replace("a b", "a\\ b")
         return f"{tool} {path}"
+
+    def named_call(self) -> str:
+        """Return a call of a program that rules name, or of one that only begins alike."""
+        name = self.pick(self.named)
+        shapes = (
+            name,
+            f"{name} x",
+            f"{name} arg",
+            f"{name}x",
+            f"{name} {self.pick(programs.SCRIPTS)} a",
+        )
+        return self.pick(shapes)
+
+    def assignment(self) -> str:
+        """Return an assignment before a command."""
+        if self.chance.random() < 0.5:
+            return self.pick(words.ASSIGNMENTS)
+        return f"{self.pick(programs.VARIABLES)}={self.pick(programs.VALUES)}"
 
     def invocation(self) -> str:
         """Return a program that may only read, with options and operands of any kind."""

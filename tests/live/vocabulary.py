@@ -49,6 +49,9 @@ READ_ONLY = (
     *("command -v make", "time ls", "yes", "cmp a b", "tput cols", "info ls", "test a -nt b"),
     *("pr a", "fmt a", "expand a", "numfmt 1", "tsort a", "cksum a", "sum a", "dd if=a of=b"),
     *("tee out", "touch a", "mkdir -p build/x", "rmdir build", "cp a b", "cp -r src build"),
+    *("cd a b", "cd 'src'", "cd", "rm ''", "declare -x a", "declare -I a", "export A", "unset X"),
+    *("A=1 B=2", "tr -d a ~/x", "tr a b c", "jq --rawfile x a .", "'' x", "-x", "read x", ":"),
+    *("find . -files0-from a", "awk -v x=1 1 a", "cat -- a", "ls -- src", "type -a ls", "hash -r"),
     *("mv a b", "ln -s a l", "chmod +x a", "chown root a", "install a b", "truncate -s0 a"),
 )
 
@@ -188,6 +191,9 @@ SHAPES = (
         ". ./a && {0}",
         "test -f a && {0}",
     ),
+    *("{0}&&{1}", "{0};{1}", "{0}|{1}", "{0}||{1}", "{0}&{1}", "true&&{0}", '"$({0})"', "`{0}`"),
+    *("$({0}", "(({0}", "({0}", "{{ {0}", "{0} )", "echo '{0}", "<({0}", "{0} &&", "x=$({0}; {1}"),
+    *("export A=$({0})", "{0} <<< $({1})", "cat <<E\n$({0})\nE", "{0} 2>&1 | tee out", "{0};;"),
     *(
         "git add . && {0}",
         "wait; {0}",
@@ -208,6 +214,7 @@ PATHS = (
     *("/srv/docs/a.md", "/srv/docs/sub/b.md", "/opt/data/x", "/opt/data/sub/y", "/srv/other/f"),
     *(f"{HOME}/x", f"{HOME}/.bashrc", f"{HOME}/.ssh/id_rsa", f"{HOME}/notes/n.md", "/data/d/f"),
     *("~/x", "~/notes/n.md", "a.py", "src/a.py", "../docs/a.md"),
+    *("/srv/.env", f"{CWD}/conf/a/.env", f"{CWD}/prod.env", f"{CWD}/.ENV"),
 )
 
 NOTEBOOKS = (f"{CWD}/n.ipynb", f"{CWD}/src/n.ipynb", "/opt/data/n.ipynb", f"{HOME}/n.ipynb")
@@ -219,6 +226,8 @@ PATTERNS = (
     *("~/notes/*", "~/x", "~", "//home/alice/.ssh/**", "!a.py", "!src/sub", "../docs/**", "a"),
     *("SRC/**", "a b.txt", "?.py", "[ab].py", "{a,b}.py", "src/**/c.py", "**/sub/**", "docs/a.md"),
     *("//**", "/**", "./**", "conf/", "*/a.py", "src//a.py", "$HOME/x", "link/**", "inner/*", "//"),
+    *(".env/", ".env/**", "conf/**/.env", "conf/*/.env", "*env", ".*", "**/.*", "//srv/app/.env"),
+    *("!.env", "[.]env", ".en?", "**/conf/**", "src/**/*", "/srv/app/**", "~/.env", "**/*.env"),
     *(
         ".git/**",
         ".claude/**",

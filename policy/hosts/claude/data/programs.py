@@ -41,7 +41,8 @@ _FREE: Final = {
     "head": _COUNTED,
     "tail": _COUNTED,
     "cut": Program(reads=Files.ALL, values="-[dfcb]", texts=True),
-    **dict.fromkeys("readlink realpath du df basename dirname tr".split(), _TEXTS),
+    **dict.fromkeys("readlink realpath du df basename dirname".split(), _TEXTS),
+    "tr": Program(reads=Files.SETS, texts=True),
     **dict.fromkeys(
         "id uname free cal true false seq expr locale sleep groups uptime nproc".split(),
         attrs.evolve(_TEXTS, globs=False),
@@ -144,7 +145,7 @@ _KNOWN: Final = {
     "base64": options(
         "dhD", "decode ignore-garbage help version",
         values="i input", counts="b w wrap break", reads=Files.ALL, globs=False,
-        ends=False,
+        files="-i|--input", ends=False,
     ),
     "tree": options(
         "acdfghilnpqrstuvxACDFJNQSUX",

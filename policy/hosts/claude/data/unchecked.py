@@ -37,7 +37,15 @@ STARTING: Final = (
     "chrt flock ionice ltrace nsenter sandbox-exec script setsid strace taskset unshare watch"
 )
 
-_FIND: Final = r"-(?:exec|execdir|ok|okdir|delete|fprint[^\0]*|fls)"
+_FIND: Final = r"-(?:exec|execdir|ok|okdir|delete|fprint[^\0]*|fls|files0-from)"
+# Programs of `jq` and `awk` that start others, and options that read any file.
+_JQ: Final = (
+    r"-[a-zA-Z]*[fL][^\0]*|--(?:from-file|argfile|rawfile|slurpfile|library-path)(?:=[^\0]*)?"
+    r"|(?:[^\0]*\W)?(?:include|import)(?:\W[^\0]*)?|[^\0]*\bsystem\s*\([^\0]*"
+)
+_AWK: Final = (
+    r"-f[^\0]*|(?!-F|\|(?:\0|\Z))[^\0]*(?:\bsystem\s*\(|(?<!\|)\|(?!\|)|\bgetline\b)[^\0]*"
+)
 
 
 def _with(word: str) -> str:
@@ -49,7 +57,8 @@ def _with(word: str) -> str:
 _DECLARED: Final = _with(
     r"IFS\+?=[^\0]*|(?!-[a-zA-Z]+(?:\0|\Z)|[A-Za-z_]\w*(?:\+?=(?!~)|\0|\Z))[^\0]+"
 )
-_CONVERTED: Final = _with("-[a-zA-Z]*[aAEFilnuLRTUZ][a-zA-Z]*")
+# Options that not every shell knows, or that make of a value something else.
+_CONVERTED: Final = _with("-(?![fgprtx]+(?:\\0|\\Z))[a-zA-Z]+")
 
 
 # Program -> what its arguments match, with a NUL between them.
@@ -64,7 +73,8 @@ UNCHECKED: Final = {
     **dict.fromkeys("declare local readonly typeset".split(), f"{_DECLARED}|{_CONVERTED}"),
     "export": _DECLARED,
     **dict.fromkeys("float integer".split(), ".+"),
-    "awk": _with(r"-f[^\0]*"),
+    "awk": _with(_AWK),
+    "jq": _with(_JQ),
     "env": _with("-[^iuC0][^\0]*"),
     "unset": _with(rf"{GUARDED}|[^\0]*\[[^\0]*"),
 }
@@ -80,4 +90,7 @@ EXACT_ONLY: Final = (
     *(f"find * -{option} *" for option in ("exec", "execdir", "ok", "okdir", "fls")),
     "find * -delete*",
     "find * -fprint*",
+    "find -files0-from *",
+    "find * -files0-from *",
+    "-*",
 )  # fmt: skip
