@@ -338,3 +338,24 @@ def test_the_types_of_the_agent_of_a_session_count_for_every_agent(
     for agent in chain:
         found = found.spawn(agent)
     assert found.decide("Agent", {"subagent_type": started}).effect is effect
+
+
+@pytest.mark.parametrize(
+    ("chain", "background", "effect"),
+    [
+        (("a",), None, Effect.DENY),
+        (("a", "a"), None, Effect.ALLOW),
+        (("a", "a", "a"), None, Effect.ALLOW),
+        (("a", "a"), True, Effect.DENY),
+        (("a",), False, Effect.ALLOW),
+    ],
+)
+def test_only_the_main_conversation_starts_agents_in_the_background_unasked(
+    chain: tuple[str, ...], background: bool | None, effect: Effect
+) -> None:
+    files = {".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}
+    (project,) = load(Memory(files), Options(background=background))
+    found = Chain.start("main", project.enforced)
+    for agent in chain:
+        found = found.spawn(agent)
+    assert found.decide("CronList", {}).effect is effect

@@ -65,9 +65,37 @@ def test_a_star_with_blanks_behind_it_is_a_pattern_and_no_whole_tool() -> None:
         assert decide(command, allow=["Bash(* )"]).effect is ASK
 
 
-def test_a_parameter_of_a_skill_may_have_a_star() -> None:
-    for name, effect in (("commit", DENY), ("deploy", ALLOW)):
-        assert call("Skill", {"skill": name}, deny=["Skill(skill:com*)"]).effect is effect
+@pytest.mark.parametrize(
+    ("rule", "denied"),
+    [
+        ("Skill(skill:com*)", ("commit", "/commit")),
+        ("Skill(skill:commit)", ("commit", "/commit")),
+        ("Skill(skill:/commit)", ("/commit",)),
+    ],
+)
+def test_a_parameter_of_a_skill_may_have_a_star(rule: str, denied: tuple[str, ...]) -> None:
+    for name in ("commit", "/commit", "deploy"):
+        effect = DENY if name in denied else ALLOW
+        assert call("Skill", {"skill": name}, deny=[rule]).effect is effect
+
+
+def test_a_prefix_on_a_tool_about_files_is_a_path_and_no_parameter() -> None:
+    limited: dict[str, object] = {"file_path": "/srv/app/a", "limit": 5}
+    assert call("Read", limited, deny=["Read(limit:*)"]).effect is ALLOW
+    assert call("Read", limited, deny=["Read(limit:5)"]).effect is DENY
+
+
+def test_what_is_monitored_is_taken_away_by_a_rule_of_stars_alone() -> None:
+    for rule in ("Bash(* *)", "Bash(**)", "Bash(* )"):
+        found = call("Monitor", {"command": "make"}, deny=[rule], allow=["Monitor"])
+        assert found.reason is Reason.UNAVAILABLE
+        assert call("Monitor", {"command": "make"}, ask=[rule], allow=["Monitor"]).effect is ASK
+    assert decide("make", deny=["Bash(* *)"]).effect is ASK
+
+
+def test_some_hosts_are_fetched_from_without_a_rule() -> None:
+    for host, effect in (("docs.stripe.com", ALLOW), ("gradle.org", ALLOW), ("docs.rs", ASK)):
+        assert call("WebFetch", {"url": f"https://{host}/x"}).effect is effect
 
 
 def test_a_decision_names_its_rule_and_the_place_of_it() -> None:
@@ -268,3 +296,53 @@ def test_a_rule_against_an_agent_knows_every_spelling_the_host_resolves() -> Non
 def test_a_command_of_millions_of_characters_is_decided_and_never_allowed(command):
     decision = decide(command, allow=["Bash(echo:*)", "Bash(ls)"], deny=["Bash(rm:*)"])
     assert decision.effect is not ALLOW
+
+
+# --- to be read since it may be edited ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lists", "path", "effect"),
+    [
+        ({"allow": ["Edit(//**)"]}, "/opt/x", ALLOW),
+        ({"allow": ["Edit(//**)"], "deny": ["Edit(//opt/**)"]}, "/opt/x", ASK),
+        ({"allow": ["Edit(//**)"], "ask": ["Edit(//opt/**)"]}, "/opt/x", ASK),
+        ({"allow": ["Edit(//**)"], "deny": ["Edit(//opt/**)"]}, "/srv/other", ALLOW),
+        ({"allow": ["Edit(//**)"], "deny": ["Edit(**/sub/**)"]}, "/srv/app/sub/x", ALLOW),
+        ({"allow": ["Edit(//**)", "Read(//opt/**)"], "deny": ["Edit(//opt/**)"]}, "/opt/x", ALLOW),
+        ({"allow": ["Edit(//**)"], "deny": ["Edit(//opt/**)", "Edit(!x)"]}, "/opt/x", ASK),
+        ({"allow": ["Read"], "deny": ["Edit(a/x)", "Edit(!./[s]*/x)"]}, "/srv/app/a/x", ALLOW),
+    ],
+)
+def test_a_file_that_may_be_edited_may_be_read_unless_a_rule_keeps_it_from_that(
+    lists: dict[str, list[str]], path: str, effect: Effect
+) -> None:
+    assert read(path, **lists) is effect
+
+
+@pytest.mark.parametrize(
+    ("lists", "tool", "path", "effect"),
+    [
+        ({"allow": ["Edit(//**)"], "deny": ["Edit(**/sub/**)"]}, "Read", "sub/link/x", ASK),
+        ({"allow": ["Edit(//**)"], "deny": ["Edit(//opt/**)"]}, "Read", "link/x", ASK),
+        ({"allow": ["Edit(//**)"]}, "Read", "link/x", ALLOW),
+        ({"allow": ["Edit(//**)"]}, "Edit", "link/x", ALLOW),
+        ({"allow": ["Edit"]}, "Edit", "link/x", ASK),
+        ({"allow": ["Edit"]}, "Edit", "/opt/x", ALLOW),
+        ({"allow": ["Edit"]}, "Edit", "in/x", ALLOW),
+        ({"allow": ["Edit(link/**)", "Edit(//opt/**)", "Edit"]}, "Edit", "link/x", ALLOW),
+    ],
+)
+def test_a_rule_for_every_edit_is_none_for_links_that_lead_out(
+    lists: dict[str, list[str]], tool: str, path: str, effect: Effect
+) -> None:
+    text = json.dumps({"permissions": lists})
+    links = {
+        "/srv/app/link": "/opt",
+        "/srv/app/sub/link": "/srv/tree",
+        "/srv/app/in": "/srv/app/src",
+    }
+    options = Options(cwd="/srv/app", links=links)
+    (found,) = load(Memory({".claude/settings.json": text}), options)
+    chain = Chain.start("main", found.enforced)
+    assert chain.decide(tool, {"file_path": path}).effect is effect

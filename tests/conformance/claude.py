@@ -113,7 +113,7 @@ def _project(case: Case, tree: Memory) -> Project:
         local_tracked=env.get("local_file") == "tracked",
         main_agent=case.get("main_agent") or "",
         depth=env.get("max_spawn_depth"),
-        background=env.get("run", "background") != "foreground",
+        background={"background": True, "foreground": False}.get(env.get("run", "")),
         user=_source("user", settings),
         managed=_source("managed", settings),
         command_line=_source("cli", settings),

@@ -26,10 +26,12 @@ class Line:
     Attributes:
         entry: the line of a table.
         exact: whether the rule has no wildcard, which decides when it is asked.
+        borrowed: whether it lets files be read since they may be edited.
     """
 
     entry: Entry
     exact: bool = False
+    borrowed: bool = False
 
 
 @attrs.frozen

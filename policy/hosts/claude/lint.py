@@ -49,7 +49,7 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
                 help="deny calls in the settings, with `permissions.deny`",
             )
         yield from _unknown(matcher)
-    position = Position(main=False, background=session.options.in_background)
+    position = Position(main=False, background=session.options.in_background(1))
     if has_no_tools(definition, session, position):
         yield Finding(
             "zero-tools",

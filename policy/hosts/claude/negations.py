@@ -160,8 +160,9 @@ def _segment(one: str, other: str) -> Iterator[str]:
         yield one
     elif _is_literal(one) or _is_literal(other):
         name, glob = (one, other) if _is_literal(one) else (other, one)
-        if any(pattern.matches("/" + name) for pattern in notations.paths("/" + glob)):
-            yield name
+        with suppress(notations.Unusable):  # a `.` names no file, so nothing shares it
+            if any(pattern.matches("/" + name) for pattern in notations.paths("/" + glob)):
+                yield name
     elif not any(letter in one + other for letter in "?[\\"):
         frozen = [one.replace("*", _FRESH), other.replace("*", _FRESH)]
         for member in members(frozen, _FRESH):

@@ -34,7 +34,7 @@ class Options:
         main_agent: the agent that a session is started as, or "".
         depth: levels of agents below the main conversation; None is that of the version.
         background: whether agents are started in the background; None is as the version
-            does by default.
+            does by default, which is not for those that agents start.
         user: user settings.
         managed: settings of an administrator.
         command_line: rules given as flags, as settings.
@@ -76,10 +76,11 @@ class Options:
     strangers: bool = False
     active_skill: str = ""
 
-    @property
-    def in_background(self) -> bool:
-        """Whether agents are started in the background."""
-        return self.behaves.in_background if self.background is None else self.background
+    def in_background(self, depth: int) -> bool:
+        """Return whether agents at *depth* below the main conversation run in the background."""
+        if self.background is None:
+            return self.behaves.in_background and depth == 1
+        return self.background
 
     @property
     def behaves(self) -> Behaviour:

@@ -120,7 +120,7 @@ class Enforced:
 
     def _of_workflow(self) -> Link:
         definition = self.session.agents[known.GENERAL]
-        position = Position(main=False, background=self.session.options.in_background)
+        position = Position(main=False, background=self.session.options.in_background(1))
         state = State("acceptEdits")
         return Link(WORKFLOW, self._table(definition, position, state, WORKFLOW), 1, state)
 
@@ -146,7 +146,7 @@ class Enforced:
         limit = depth_limit(self.session)
         if depth > limit:
             raise SpawnDenied(agent, parent.name, "depth")
-        background = self.session.options.in_background
+        background = self.session.options.in_background(depth)
         position = Position(
             main=False,
             plans=definition.mode == "plan",
@@ -176,7 +176,7 @@ class Enforced:
         reading = dialect(session, mode)
         sets = [pool(definition, session, position, reading), *rule_sets(session, mode)]
         if position.may_start:
-            sets.append(self._startable(mode))
+            sets.append(self._startable(mode, below_main=position.main))
         table = Table(Ceiling.of(Part(rules, links) for rules in sets))
         session.cache[key] = table
         return table
@@ -192,12 +192,12 @@ class Enforced:
             found = self.session.cache["unforked", mode] = Table.of(rules)
         return found
 
-    def _startable(self, mode: str) -> RuleSet:
+    def _startable(self, mode: str, *, below_main: bool) -> RuleSet:
         """Return the rule set that denies to start agents which would have no tool."""
-        known = self.session.cache.get(("startable", mode))
+        background = self.session.options.in_background(1 if below_main else 2)
+        known = self.session.cache.get(("startable", mode, background))
         if isinstance(known, RuleSet):
             return known
-        background = self.session.options.in_background
         below = Position(main=False, background=background)
         entries = tuple(
             Entry(
@@ -212,5 +212,5 @@ class Enforced:
             if has_no_tools(definition, self.session, below)
         )
         rules = RuleSet(entries, Effect.ALLOW, dialect(self.session, mode))
-        self.session.cache["startable", mode] = rules
+        self.session.cache["startable", mode, background] = rules
         return rules

@@ -189,6 +189,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         entries += _held(session, mode)
         entries += _allowed(session, mode)
         reason = _by_default(session, mode)
+        entries += _lent(session, mode)
         entries += _defaults(session, mode)
     entries += _folders_to_enter(session)
     entries = [*_removals(session, mode), *power_shell_removals(), *entries]
@@ -239,8 +240,7 @@ _NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
 def _shut(session: Session) -> Iterator[Entry]:
     """Yield what keeps reads in working folders."""
     for tool in known.READING:
-        for folder in session.folders:
-            yield _built_in(tool, Effect.ALLOW, _below(folder), why="working folder")
+        yield from _read_inside(session, tool)
         # What a tool may not read, a command asks for.
         effect = Effect.DENY if tool in known.FILE_TOOLS["Read"] else Effect.ASK
         yield _built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
@@ -289,12 +289,13 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     allowed = [
         line
         for line in session.lines
-        if line.entry.effect is Effect.ALLOW and line.entry.tool != "Agent"
+        if line.entry.effect is Effect.ALLOW and line.entry.tool != "Agent" and not line.borrowed
     ]
     if _is_judged(session, mode):
         allowed = [line for line in allowed if not _is_dropped(line)]
     yield from _pick(allowed, Effect.ALLOW, exact=True)
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
+    yield from _led_out(session, others)
     yield from (entry for entry in others if entry.pattern is None)
     for text in EXACT_ONLY:
         for tool in ("Bash", "Monitor"):
@@ -303,6 +304,24 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
                 tool, Effect.ASK, pattern, _by_default(session, mode), "runs another command"
             )
     yield from (entry for entry in others if entry.pattern is not None)
+
+
+def _led_out(session: Session, allowed: list[Entry]) -> Iterator[Entry]:
+    """Yield what asks for edits through links out of every folder, and what of *allowed* lifts it.
+
+    A rule for every edit does not.
+    """
+    out = [
+        _below(link)
+        for link, target in session.options.links.items()
+        if not any(f"{target}/".startswith(f"{folder}/") for folder in session.folders)
+    ]
+    if out:
+        edits = known.FILE_TOOLS["Edit"]
+        yield from (e for e in allowed if e.tool in edits and e.pattern is not None)
+        for tool in edits:
+            for pattern in out:
+                yield _built_in(tool, Effect.ASK, pattern, Reason.PROTECTED, "a link leads out")
 
 
 # Interpreters and runners, which no rule with a star may hand to in `auto`.
@@ -337,10 +356,10 @@ def _is_dropped(line: Line) -> bool:
 
 
 def _defaults(session: Session, mode: str) -> Iterator[Entry]:
+    for tool in known.READING:
+        yield from _read_inside(session, tool)
     for folder in session.folders:
         inside = _below(folder)
-        for tool in known.READING:
-            yield _built_in(tool, Effect.ALLOW, inside, why="working folder")
         yield _built_in(known.OPERAND_WRITE, Effect.ALLOW, inside, why="working folder")
         if mode in _EDITS:
             for tool in ("Edit", "Write", "NotebookEdit", known.REDIRECT_OUT):
@@ -372,6 +391,33 @@ def _below(folder: str) -> Pattern:
 def _by_default(session: Session, mode: str) -> Reason:
     """Return why a call is asked for that no rule speaks of."""
     return Reason.CLASSIFIER if _is_judged(session, mode) else Reason.DEFAULT
+
+
+def _lent(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what may be read since rules let it be edited: what nothing keeps from that."""
+    lent = [line.entry for line in session.lines if line.borrowed]
+    said = [line.entry for line in session.lines]
+    said += (entry for entries in session.reopened for entry in entries)
+    kept = [
+        entry
+        for entry in said
+        if entry.tool == "Edit"
+        and entry.effect is not Effect.ALLOW
+        and not entry.field
+        and not entry.rule.startswith("Read")  # which keeps the file from being read itself
+    ]
+    if lent and kept:
+        reason = _by_default(session, mode)
+        for tool in known.FILE_TOOLS["Read"]:
+            yield from _read_inside(session, tool)
+            for entry in kept:
+                yield _built_in(tool, Effect.ASK, entry.pattern, reason, "may not be edited")
+    yield from lent
+
+
+def _read_inside(session: Session, tool: str) -> Iterator[Entry]:
+    for folder in session.folders:
+        yield _built_in(tool, Effect.ALLOW, _below(folder), why="working folder")
 
 
 def _skills(session: Session, mode: str) -> Iterator[Entry]:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+import attrs
+
 from policy.effect import Effect
 from policy.finding import Severity
 from policy.hosts.absolute import looks_absolute
@@ -42,7 +44,7 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> Lines | None:
             f"speaks of `{parameter[1]}`, which is what `{tool}(...)` itself speaks of",
             f"write `{tool}({parameter[2]})`",
         )
-    is_prefix = tool in _DEAD and content.endswith(":*")
+    is_prefix = (tool in _DEAD or tool in known.FILE_TOOLS) and content.endswith(":*")
     if parameter and not is_prefix and _has_parameter(tool, parameter[1]):
         return read_parameter(rule, tool, parameter[1], parameter[2].strip())
     if tool in _DEAD:
@@ -83,9 +85,12 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> Lines:
         )
     if not rule.scope.behaves.parameters:
         return rule.skipped("param-too-new", "speaks of a parameter, which came with 2.1.178")
-    if tool == "Skill" and name == "skill" and rule.effect is Effect.DENY and "*" not in value:
-        return _skill(rule, value)
-    return Lines((Line(rule.entry(tool, notations.single(value), name)),))
+    values = [value]
+    if (tool, name, rule.effect) == ("Skill", "skill", Effect.DENY) and not value.startswith("/"):
+        if "*" not in value:
+            return _skill(rule, value)
+        values.append("/" + value)
+    return Lines(tuple(Line(rule.entry(tool, notations.single(text), name)) for text in values))
 
 
 def _command(rule: RuleText, content: str) -> Lines:
@@ -109,8 +114,11 @@ def _command(rule: RuleText, content: str) -> Lines:
         )
     if rule.effect is Effect.ALLOW:
         findings += _doubtful(rule, text)
-    patterns = notations.commands(text)
-    return rule.lines(("Bash", "Monitor"), patterns, exact="*" not in text) + findings
+    lines = rule.lines(("Bash", "Monitor"), notations.commands(text), exact="*" not in text)
+    if rule.effect is not Effect.ALLOW and "*" in text and not text.strip("* "):
+        # What is nothing but stars speaks of all that is monitored, whatever it is.
+        lines += Lines((Line(rule.entry("Monitor", reason=rule.removal)),))
+    return lines + findings
 
 
 def _doubtful(rule: RuleText, text: str) -> Lines:
@@ -146,7 +154,11 @@ def _path(rule: RuleText, tool: str, content: str) -> Lines:
             "a path with one slash is relative to the folder of the settings",
             help=f"write `{tool}(/{content})` for the root of the file system",
         )
-    return rule.lines(_governed(rule, tool), patterns) + findings
+    lines = rule.lines(_governed(rule, tool), patterns) + findings
+    if (tool, rule.effect) == ("Edit", Effect.ALLOW):
+        lent = rule.lines(known.FILE_TOOLS["Read"], patterns).lines
+        lines += Lines(tuple(attrs.evolve(line, borrowed=True) for line in lent))
+    return lines
 
 
 def unread(rule: RuleText) -> tuple[str, ...]:
@@ -158,8 +170,7 @@ def unread(rule: RuleText) -> tuple[str, ...]:
 
 def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
     # What commands do to files is denied and allowed by rules about files, but
-    # never asked for; and to be allowed to edit a file is to be allowed to read
-    # it with a tool, not with a command.
+    # never asked for.
     tools = known.FILE_TOOLS
     match tool, rule.effect:
         case "Read", Effect.DENY:
@@ -168,10 +179,8 @@ def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
             return tools[tool]
         case "Read", _:
             return known.READING
-        case _, Effect.DENY:
-            return known.EDITING
         case _:
-            return (*known.EDITING, *tools["Read"])
+            return known.EDITING
 
 
 def _host(rule: RuleText, content: str) -> Lines:

@@ -14,5 +14,12 @@ PREAPPROVED: Final = tuple(
     " flask.palletsprojects.com fastapi.tiangolo.com docs.spring.io www.postgresql.org redis.io"
     " www.mongodb.com graphql.org git-scm.com nginx.org www.php.net laravel.com ruby-doc.org"
     " docs.oracle.com kotlinlang.org docs.swift.org developer.apple.com developer.android.com"
-    " reactnative.dev agentskills.io".split()
+    " reactnative.dev agentskills.io en.cppreference.com bun.sh expressjs.com jquery.com"
+    " getbootstrap.com d3js.org threejs.org redux.js.org webpack.js.org reactrouter.com"
+    " www.tensorflow.org scikit-learn.org matplotlib.org requests.readthedocs.io jupyter.org"
+    " symfony.com hibernate.org tomcat.apache.org gradle.org maven.apache.org asp.net"
+    " dotnet.microsoft.com blazor.net docs.flutter.dev keras.io spark.apache.org dev.mysql.com"
+    " www.sqlite.org prisma.io www.docker.com www.terraform.io www.ansible.com docs.netlify.com"
+    " devcenter.heroku.com cypress.io selenium.dev docs.unity.com docs.unrealengine.com"
+    " httpd.apache.org docs.stripe.com".split()
 )
