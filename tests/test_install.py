@@ -123,8 +123,15 @@ def test_the_command_shows_the_change_and_writes_it_when_it_may(tmp_path) -> Non
     again = install(tmp_path, "--yes")
     assert (again.returncode, file.read_text()) == (0, text)
     assert "nothing to change" in again.stdout
+    assert install(tmp_path, "--undo", "--dry-run").returncode == 0
+    assert file.read_text() == text
     assert install(tmp_path, "--undo", "--yes").returncode == 0
-    assert file.read_text() == "{}\n"
+    assert not file.exists()
+    assert install(tmp_path, "--undo", "--yes").returncode == 0
+    file.write_text('{"model": "x"}\n')
+    for options in ((), ("--undo",)):
+        assert install(tmp_path, "--yes", *options).returncode == 0
+    assert json.loads(file.read_text()) == {"model": "x"}
 
 
 def test_a_byte_order_mark_is_kept(tmp_path) -> None:

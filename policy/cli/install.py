@@ -26,7 +26,8 @@ FORMATS: tuple[str, ...] = ()
 _EPILOG = """\
 The settings are shown before they are written. By default they are the local ones of the
 project in this folder, which are not shared, since they name the program where it is on
-this machine. --undo takes out what was put in, and leaves everything else as it is.
+this machine. --undo takes out what was put in, and leaves everything else as it is; a file in which
+nothing else was is removed.
 
 exit status: 0 done, or nothing to do; 1 shown and not written, or settings keep the
 host from running it; 2 a file cannot be read or written
@@ -76,6 +77,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.dry_run or not (options.yes or _confirmed(file)):
         console.line(f"{file}: not written")
         return _warned(options, new, console) if options.dry_run else 1
+    if options.undo and new.strip() == "{}":
+        # It says nothing, but to be there: a project of the host, where there may be none.
+        _remove(file, old)
+        console.line(f"{file}: removed, since nothing is left in it")
+        return 0
     mark = BYTE_ORDER_MARK if source.byte_order_mark else ""
     _write(file, old, (mark + new).encode())
     console.line(f"{file}: written")
@@ -157,6 +163,16 @@ def _confirmed(file: Path) -> bool:
         return input(f"Write {file}? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
         return False
+
+
+def _remove(file: Path, old: bytes | None) -> None:
+    if _bytes(file) != old:
+        raise PolicyError("the file has changed since it was read", file=str(file))
+    try:
+        file.unlink()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PolicyError(f"cannot be removed: {why}", file=str(file)) from None
 
 
 def _write(file: Path, old: bytes | None, new: bytes) -> None:
