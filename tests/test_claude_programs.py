@@ -237,3 +237,15 @@ def test_a_target_that_goes_down_and_up_again_is_asked_for():
     assert decide("echo a > src/../out", "acceptEdits") is Effect.ASK
     assert decide("echo a > ./out", "acceptEdits") is Effect.ALLOW
     assert decide("echo a > src/../out", allow=["Bash"], deny=["Edit(out)"]) is Effect.DENY
+
+
+@pytest.mark.parametrize("ahead", ["", "-L ", "-H -- ", "-- ", "-O3 "])
+def test_folders_that_find_is_given_count_behind_what_may_stand_before_them(ahead):
+    assert decide(f"find {ahead}. -name x") is Effect.ALLOW
+    assert decide(f"find {ahead}/etc -name x") is Effect.ASK
+
+
+@pytest.mark.parametrize("action", ["-delete", "-exec rm {} +", "-fprint a", "-ok rm {} +"])
+def test_two_dashes_end_no_options_of_find(action):
+    # What follows is an expression all the same, and is run.
+    assert decide(f"find -- . {action}") is Effect.ASK

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import dropwhile, takewhile
 from typing import Final
 
 import attrs
@@ -239,13 +240,13 @@ def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
         case Files.LAST:
             return operands[-1:]
         case Files.LEADING:
-            leading = []
-            for word in rest:
-                if word.plain.startswith(("-", "(", "!", "\\")):
-                    break
-                leading.append(word)
-            return leading
+            given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
+            return list(takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given))
 
+
+# What may stand before the folders that a program is to search, and what ends these.
+_AHEAD: Final = re.compile(r"--|-[a-zA-Z]|-O\d*")
+_EXPRESSION: Final = ("-", "(", "!", "\\")
 
 _EXPANDABLE: Final = frozenset("$`")
 _DOUBTED: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")

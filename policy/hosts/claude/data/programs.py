@@ -52,7 +52,7 @@ _FREE: Final = {
     "[": Program(direct=True, globs=False),
     "[[": Program(direct=True),
     "find": Program(
-        reads=Files.LEADING, globs=False, lists=True,
+        reads=Files.LEADING, globs=False, lists=True, ends=False,
         unsafe="-(exec|ok|fprint|fls|files0-from).*|-delete",
     ),
     "jq": Program(
