@@ -14,10 +14,11 @@ from functools import cached_property, lru_cache
 
 import attrs
 
-from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, harmless, is_odd, loud
+from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
 from policy.comparison.harmless import is_unchecked
 from policy.comparison.opening import Openings, opened_by, unasked
 from policy.comparison.pair import OVERLAPS, Difference, Pair, Side
+from policy.comparison.prefixes import harmless, loud
 from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.view import View
 from policy.comparison.witness import Call, Shape

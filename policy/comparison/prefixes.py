@@ -1,0 +1,238 @@
+"""Texts in front of a command behind which rules know it too: ``sudo ``, ``A=1 ``, ``/bin/``.
+
+Of prefixes, one is kept for each way of reading commands behind it, and of telling them
+apart that the open lines of some lists have: those that may know a command by another
+text than the one that is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice, product
+from typing import Final
+
+import attrs
+
+from policy.comparison.overlap import runners
+from policy.comparison.view import counterparts
+from policy.dialect import Shell
+from policy.patterns.pattern import Pattern, freeze
+from policy.programs import Program
+from policy.rows.entry import RowEntry
+from policy.shell.commands import read_command
+
+__all__ = ["NO_PREFIX", "Prefix", "harmless", "left_open", "loud", "prefixes", "start_of"]
+
+# A command that no rule names, as it is looked for behind a prefix.
+_PROBE: Final = "q7z q7y"
+
+# What the lines that may decide a text leave open, for each list.
+_Left = Sequence[Sequence[tuple[str, ...]]]
+
+
+@attrs.frozen
+class Prefix:
+    """Text in front of a command.
+
+    Attributes:
+        text: the text.
+        transparent: whether rules that allow see through it.
+        behind: what is left of the lines that may decide a command behind it, frozen:
+            each combination of lines, and that of none.
+
+    """
+
+    text: str
+    transparent: bool
+    behind: tuple[tuple[str, ...], ...]
+
+
+NO_PREFIX: Final = Prefix("", transparent=False, behind=((),))
+
+
+@attrs.frozen
+class _Way:
+    """How commands behind a prefix are known: by how many words before them, and as what.
+
+    What runs where no rule speaks of it does so behind a *quiet* one too.
+    """
+
+    words: tuple[tuple[int, ...], ...]
+    transparent: bool
+    grantable: bool
+    inexact: bool
+    quiet: bool
+
+
+@lru_cache(maxsize=64)  # rules are tried one by one beside the same open lines
+def prefixes(
+    lists: tuple[tuple[RowEntry, ...], ...], fresh: str, shell: Shell
+) -> tuple[Prefix, ...]:
+    """Return the prefixes that tell commands apart.
+
+    Args:
+        lists: the open lines of each list.
+        fresh: a character that no pattern names.
+        shell: how commands are read.
+
+    """
+    found: dict[object, Prefix] = {}
+    patterns = [e.pattern for entries in lists for e in entries if e.pattern is not None]
+    starts = dict.fromkeys(map(start_of, patterns))
+    kept: dict[tuple[int, int], dict[int, int]] = {}
+    for text in dict.fromkeys((*_usual(shell), *(p for s in starts for p in _cuts(s)))):
+        way = _way(text, shell)
+        if way is None:
+            continue
+        left = [
+            [left_open(e.pattern, text, fresh) if e.pattern else () for e in entries]
+            for entries in lists
+        ]
+        # Two prefixes are alike where the same lines leave the same open behind both.
+        key = way, tuple(map(tuple, left))
+        if key not in found:
+            behind = tuple(dict.fromkeys(_together(lists, left, kept)))
+            found[key] = Prefix(text, way.transparent, behind)
+    return tuple(found.values())
+
+
+def _together(
+    lists: Sequence[Sequence[RowEntry]], left: _Left, pairs: dict[tuple[int, int], dict[int, int]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield what the lines that decide a text leave open, one line or none of each list.
+
+    What decides in two lists that have the same line in the same order is that line in
+    both, or one that the other has not (`policy.comparison.view.counterparts`).
+    """
+    speaking = [number for number, each in enumerate(left) if any(each)]
+    if len(speaking) != 2:
+        choices = [[(), *_singly(left[number])] for number in speaking]
+        for chosen in product(*choices):
+            yield tuple(dict.fromkeys(rest for rests in chosen for rest in rests))
+        return
+    first, second = speaking
+    if (first, second) not in pairs:
+        pairs[first, second] = counterparts(lists[first], lists[second])
+    kept = pairs[first, second]
+    one, other = left[first], left[second]
+    yield ()
+    own = [rests for line, rests in enumerate(one) if line not in kept]
+    others = {*kept.values()}
+    new = [rests for line, rests in enumerate(other) if line not in others]
+    for some, every in ((own, other), (new, one)):
+        for (rest,) in _singly(some):
+            yield (rest,)
+            yield from ((rest, more) for (more,) in _singly(every) if more != rest)
+    yield from _singly([one[line] for line in kept])
+
+
+@lru_cache(maxsize=64)  # a host has one or two
+def _usual(shell: Shell) -> tuple[str, ...]:
+    """Return prefixes that a shell knows: the program of each, with and without options."""
+    names = sorted(runners(shell), key=lambda name: (name != "sudo", name))
+    forms = ("{} ", "{} 5 ", "{} -n 5 ", "{} -u q7w ", "{} -c ")
+    variables = sorted({*shell.variables, *shell.locales})[:1]
+    return (
+        *(form.format(name) for form in forms for name in names),
+        "/q7w/",
+        "./",
+        "Q7W=1 ",
+        *(f"{name}=C " for name in variables),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _way(text: str, shell: Shell) -> _Way | None:
+    """Return how commands behind *text* are known; None where they are not."""
+    command = read_command(text + _PROBE, shell)
+    if len(command.parts) != 1:
+        return None
+    (part,) = command.parts
+    if _PROBE not in (part.text, *part.readings, *part.written):
+        return None
+    texts = ((part.text,), part.readings, part.written, part.doubtful)
+    words = tuple(
+        tuple(sorted(text.removesuffix(_PROBE).count(" ") for text in each)) for each in texts
+    )
+    plain = (each[0] for name, each in harmless(shell).items() if not shell.programs[name].direct)
+    quiet = any(
+        [part.harmless for part in read_command(text + each, shell).parts] == [True]
+        for each in islice(plain, 1)
+    )
+    return _Way(words, part.text == _PROBE, part.grantable, part.inexact, quiet)
+
+
+@lru_cache(maxsize=64)
+def loud(shell: Shell) -> tuple[str, ...]:
+    """Return prefixes that rules which allow see through, and behind which nothing runs unasked."""
+    ways = ((text, _way(text, shell)) for text in _usual(shell))
+    return tuple(
+        text for text, way in ways if way and way.transparent and way.grantable and not way.quiet
+    )
+
+
+@lru_cache(maxsize=64)
+def harmless(shell: Shell) -> dict[str, list[str]]:
+    """Return commands that run where no rule speaks of them, some for each program."""
+    found: dict[str, list[str]] = {}
+    for text in _calls("", shell.programs):
+        if [part.harmless for part in read_command(text, shell).parts] == [True]:
+            found.setdefault(text.partition(" ")[0], []).append(text)
+    return found
+
+
+def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
+    for name, program in programs.items():
+        yield before + name
+        yield f"{before}{name} q7z" + (" " + "]" * len(name) if set(name) == {"["} else "")
+        for option in program.needs:
+            yield f"{before}{name} {option}"
+        yield from _calls(f"{before}{name} ", program.subcommands)
+
+
+def _singly(lines: Iterable[tuple[str, ...]]) -> list[tuple[str]]:
+    """Return all that *lines* leave open, each once and alone."""
+    return [(rest,) for rest in dict.fromkeys(rest for rests in lines for rest in rests)]
+
+
+@lru_cache(maxsize=65_536)  # rules are tried one by one beside the same open lines
+def left_open(pattern: Pattern, text: str, fresh: str) -> tuple[str, ...]:
+    """Return what a pattern leaves open behind *text*; nothing where it does not match."""
+    frozen = freeze(pattern, fresh)
+    start = frozen.partition(fresh)[0]
+    if not (start.startswith(text) or text.startswith(start)):
+        return ()
+    places = {0}
+    for letter in text:
+        following = set()
+        for place in _with_gaps(frozen, places, fresh):
+            if frozen[place : place + 1] == fresh:
+                following.add(place)
+            elif frozen[place : place + 1] == letter:
+                following.add(place + 1)
+        places = following
+    return tuple(sorted({frozen[place:] for place in places}))
+
+
+def _with_gaps(frozen: str, places: Iterable[int], fresh: str) -> set[int]:
+    found = set(places)
+    for place in places:
+        at = place
+        while frozen[at : at + 1] == fresh:
+            at += 1
+            found.add(at)
+    return found
+
+
+def _cuts(start: str) -> Iterator[str]:
+    """Yield the texts at the start of a pattern behind which a command may stand."""
+    for end, letter in enumerate(start, 1):
+        if letter in " /":
+            yield start[:end]
+
+
+def start_of(pattern: Pattern) -> str:
+    """Return the text that a pattern starts with."""
+    first = pattern.tokens[0] if pattern.tokens else ""
+    return first if isinstance(first, str) else ""
