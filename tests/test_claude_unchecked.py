@@ -274,3 +274,31 @@ def test_a_pattern_that_is_read_from_is_denied_where_one_of_its_files_would_be()
 )
 def test_files_elsewhere_are_asked_for_wherever_a_program_names_them(command, effect):
     assert decide("Bash", command) is effect
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "cd src && cat a.txt",
+            "cd src; head -5 a.txt",
+            "pushd src; uniq a.txt",
+            "chdir src && cat a.txt",
+        ),
+        *("cd ./src && cat a.txt", "cd /srv/app/src && cat A.TXT", 'cd "src/" && cat ./a.txt'),
+        *("cd src/sub && cat ../a.txt", "cd src && cd sub && cat c.py", "cd src && cp a.txt b"),
+        *("cd src && cat < a.txt", "if cd src; then cat a.txt; fi", "cd src && sort a.txt | head"),
+    ],
+)
+def test_what_may_not_be_read_may_not_be_read_from_its_folder(command):
+    deny = ["Read(src/a.txt)", "Read(src/sub/c.py)"]
+    assert decide("Bash", command, "bypassPermissions", deny=deny) is Effect.DENY
+    assert decide("Bash", command, allow=["Bash"], deny=deny) is Effect.DENY
+    assert decide("Bash", command, deny=deny) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command", ["cat a.txt && cd src", "cd docs && cat a.txt", "cd src && cat b"]
+)
+def test_what_is_read_elsewhere_may_be_read(command):
+    assert decide("Bash", command, "bypassPermissions", deny=["Read(src/a.txt)"]) is Effect.ALLOW

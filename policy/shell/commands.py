@@ -315,21 +315,20 @@ class _Reading:
         for file in known.opened:
             writes = file.tool == shell.writes
             self.files.append(Redirection(file.name, writes, file.tool, file.guarded))
-            if behind and writes:
+            if behind:
                 self.files += self._below_folders(self.files[-1:])
-        folder = known.opened[0].name if known.moves and len(known.opened) == 1 else None
-        if folder:
+        if folder := known.folder:
             self._folders += [folder, *(f"{each}/{folder}" for each in self._folders[:2])]
         harmless = self._is_harmless(known, words, program)
         self._quiet &= harmless
         return harmless and not self.script.opaque, doubtful
 
     def _below_folders(self, files: Sequence[Redirection]) -> list[Redirection]:
-        """Return what is written as what denies it knows it behind a change of folder."""
+        """Return files as what denies them knows them behind a change of folder."""
         return [
             attrs.evolve(file, target=f"{folder}/{file.target}")
             for file in files
-            if file.writes and file.target and file.target[:1] not in "/~"
+            if file.target and file.target[:1] not in "/~"
             for folder in self._folders[:_FOLDERS]
         ]
 

@@ -45,6 +45,7 @@ class Examined:
         harmless: whether it runs where no rule speaks of it.
         opened: the files it names.
         moves: how many folders it is told to go to, as that of what follows.
+        folder: the only one of them, where its name is known.
         stays: whether it must not follow such a change.
         direct: whether it is harmless without anything before it only.
         relative: whether it reads a file by a name that depends on the folder it runs in.
@@ -55,6 +56,7 @@ class Examined:
     harmless: bool = False
     opened: tuple[Opened, ...] = ()
     moves: int = 0
+    folder: str | None = None
     stays: bool = False
     direct: bool = False
     relative: bool = False
@@ -87,11 +89,13 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     if program.moves and not rest and shell.reads:
         opened = (Opened("~", shell.reads),)
     moves = max(1, len(given.operands)) if program.moves and not _stays(rest, shell) else 0
+    only = given.operands[0] if moves and len(given.operands) == 1 else None
     return Examined(
         _harmless(program, rest, given)
         or any(_harmless(form, rest, _split(form, rest)) for form in program.forms),
         opened,
         moves,
+        folder=only.plain if only is not None and only.known else None,
         stays=program.stays,
         direct=program.direct,
         relative=not program.moves and _is_relative(program, opened, given, shell),
