@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -193,11 +194,7 @@ def confirmed(sides: list[Workspace], change: Change, names: tuple[str, ...], re
     return [d.effect for d in decisions] == [d.effect for d in said]
 
 
-@settings(max_examples=40)
-@given(trees(), trees())
-def test_both_sides_decide_the_witness_of_every_change_as_it_says(
-    one: dict[str, str], other: dict[str, str]
-) -> None:
+def check_witnesses(one: dict[str, str], other: dict[str, str]) -> None:
     sides = [load_tree(Memory(files)) for files in (one, other)]
     for change in diff_workspaces(*sides).changes:
         assert change.difference.before.effect is not change.difference.after.effect
@@ -205,3 +202,17 @@ def test_both_sides_decide_the_witness_of_every_change_as_it_says(
             assert confirmed(sides, change, change.chain, reading), change
         for names in change.also:
             assert any(confirmed(sides, change, names, each) for each in change.readings), change
+
+
+# A comparison of settings of Claude Code takes seconds: most are made at length alone.
+@settings(max_examples=10)
+@given(trees(), trees())
+def test_both_sides_decide_the_witness_of_every_change_as_it_says(one, other) -> None:
+    check_witnesses(one, other)
+
+
+@pytest.mark.slow
+@settings(max_examples=100)
+@given(trees(), trees())
+def test_both_sides_decide_the_witness_of_every_change_of_many_as_it_says(one, other) -> None:
+    check_witnesses(one, other)

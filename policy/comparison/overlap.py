@@ -46,6 +46,7 @@ class Lines:
         self.entries: Sequence[Entry] = rules.lines(tool)
         commands = rules.dialect.argument(tool).kind in _COMMANDS
         self._shell = rules.dialect.shell if commands else None
+        self._opened = tool in rules.dialect.shell.opening
         self.named = frozenset(entry.field for entry in self.entries if entry.field)
         self._numbers = {id(entry): number for number, entry in enumerate(self.entries)}
         self._ends = [_ends(entry) for entry in self.entries]
@@ -127,17 +128,22 @@ class Lines:
         ranked = self._shell is not None and self._shell.control
         if ranked and entry.effect is not Effect.ALLOW:
             return ""  # other texts of a command may meet what stands between
-        odd = self._shell is not None or bool(self.rules.dialect.links)
+        odd = self._shell is not None or self._opened or bool(self.rules.dialect.links)
         for number in others:
             other = self.entries[number]
             if number < at:
                 continue
-            # Of commands, and of links, what nobody wrote counts otherwise than rules do.
+            # Of commands, the files they open, and links, what nobody wrote counts otherwise.
             if other.effect is not entry.effect or (other.reason is not entry.reason and odd):
                 return ""
             if contains(other, entry):
                 return "redundant"
-        return "redundant" if not odd and self.rules.default is entry.effect else ""
+        if odd or self.rules.default is not entry.effect:
+            return ""
+        # Where no other line looks at the argument, calls that cannot be read are decided anew.
+        own = {self._numbers[id(one)] for one in rule if id(one) in self._numbers}
+        looked_at = entry.effect is not Effect.ALLOW or self._looking_elsewhere(own)
+        return "redundant" if looked_at else ""
 
     def decides(self, text: str, rule: Sequence[Entry]) -> bool:
         """Return whether a line of *rule* decides a call whose argument is *text*."""

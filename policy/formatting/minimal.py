@@ -3,7 +3,9 @@
 Rules are left out one by one for as long as every table that can come about
 decides every call as before; then the text without them is read again, and
 compared. What is left is *minimal*: no set of its rules could be left out. It
-is not searched whether other rules would say the same in fewer words.
+is not searched whether other rules would say the same in fewer words. What a host
+passes over is in no table, and stays: lint tells of it. So does what a host would add
+by itself, were it not listed (Zeph, for a memory).
 """
 
 from __future__ import annotations

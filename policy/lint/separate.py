@@ -7,11 +7,13 @@ rules of one tool, written anew in each file.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import attrs
 
 from policy.comparison.compare import Known
 from policy.decision import Because
+from policy.dialect import ArgumentKind, Dialect
 from policy.patterns.notations import is_glob
 from policy.redundancy.rules import Effort, Standing, shadowing
 from policy.ruleset import Entry
@@ -27,7 +29,7 @@ def separated(table: Table) -> Iterator[Table]:
     """Yield tables of rules that speak of the same tools: what others say does not matter to them.
 
     Agents often differ in the rules for a single tool, so that of many agents few such
-    tables are left.
+    tables are left. Rules about files that commands open are of one table with commands.
     """
     parts = table.use.parts
     if any(is_glob(entry.tool) for part in parts for entry in part.rules.entries):
@@ -35,9 +37,10 @@ def separated(table: Table) -> Iterator[Table]:
         return
     groups = _Groups()
     numbered = [
-        [groups.number(part.rules.dialect.key(entry.tool), _mark(entry)) for entry in entries]
+        [groups.number(together.get(tool, tool), _mark(entry)) for entry, tool in named]
         for part in parts
-        for entries in [part.rules.entries]
+        for together in [_together(part.rules.dialect)]
+        for named in [[(e, part.rules.dialect.key(e.tool)) for e in part.rules.entries]]
     ]
     said: dict[int, list[list[Entry]]] = {}
     last: dict[int, tuple[int, int]] = {}
@@ -56,6 +59,17 @@ def separated(table: Table) -> Iterator[Table]:
         )
         # `Ceiling.of` would leave out rules that a constant part covers.
         yield Table(Ceiling(frozenset(part.rules for part in some), some))
+
+
+@lru_cache(maxsize=16)  # a host has one or two
+def _together(dialect: Dialect) -> dict[str, str]:
+    """Return one name for the tools that commands are calls of, and for those that run them."""
+    arguments = dialect.arguments.items()
+    commands = [tool for tool, argument in arguments if argument.kind is ArgumentKind.COMMAND]
+    opening = dialect.shell.opening
+    if not commands or not opening:
+        return {}
+    return dict.fromkeys(map(dialect.key, (*commands, *opening)), dialect.key(commands[0]))
 
 
 def _mark(entry: Entry) -> _Mark:

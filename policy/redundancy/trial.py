@@ -18,7 +18,7 @@ from policy.decision import Because
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.patterns.notations import is_glob
+from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import freeze
 from policy.ruleset import Entry, RuleSet
 from policy.shell.commands import read_command
@@ -192,7 +192,18 @@ class Trials:
                 sides = (kept, _replaced(kept, rule, effect))
                 before, after = (self._lookup(tool, side) for side in sides)
                 found[said] = compare(tool, before, after, self._known)
-        return _joined(list(found.values()))
+        return _joined([*found.values(), *self._commands(rule, effect)])
+
+    def _commands(self, rule: WrittenRule, effect: Effect | None) -> Iterator[Comparison]:
+        """Yield how commands are decided differently, where *rule* speaks of files they open."""
+        if not _is_opened(self._dialect, rule):
+            return
+        kept = [part.rules.entries for part in self.parts]
+        sides = (kept, _replaced(kept, rule, effect))
+        for tool, argument in self._dialect.arguments.items():
+            if argument.kind is ArgumentKind.COMMAND:
+                before, after = (self._lookup(tool, side) for side in sides)
+                yield compare(tool, before, after, self._known)
 
     def _lookup(self, tool: str, kept: Sequence[Sequence[Entry]]) -> Lookup:
         self.cost += _FIXED_COST + sum(map(len, kept))
@@ -206,11 +217,13 @@ class Trials:
 
     def _changed_anywhere(self, rule: WrittenRule, effect: Effect | None) -> Comparison:
         """Return the same, for calls of every tool whose name the rule may match."""
+        everything = any(_is_opened(part.rules.dialect, rule) for part in self._parts)
         kept = [
             [
                 entry
                 for entry in part.rules.entries
-                if _key(entry) not in gone and _may_meet(part.rules.dialect, entry, rule)
+                if _key(entry) not in gone
+                and (everything or _may_meet(part.rules.dialect, entry, rule))
             ]
             for part, gone in zip(self._parts, self._gone, strict=True)
         ]
@@ -285,6 +298,12 @@ def _replaced(
         if not (same := _key(entry) == _key(rule.entries[0])) or effect is not None
     ]
     return sides
+
+
+def _is_opened(dialect: Dialect, rule: WrittenRule) -> bool:
+    """Whether *rule* may speak of files that a command opens."""
+    spoken_of = [names(dialect.canonical(entry.tool)) for entry in rule.entries]
+    return any(pattern.matches(tool) for tool in dialect.shell.opening for pattern in spoken_of)
 
 
 def _may_meet(dialect: Dialect, entry: Entry, rule: WrittenRule) -> bool:

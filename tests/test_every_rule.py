@@ -1,0 +1,177 @@
+"""Of random policies of every host: which rules can go, and every call with and without them."""
+
+from __future__ import annotations
+
+import itertools
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.changes.diff import READINGS, diff_workspaces
+from policy.decision import Because
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.formatting.minimal import _written_rules, minimal
+from policy.formatting.taking_out import lists
+from policy.formatting.taking_out import without as text_without
+from policy.lint.separate import Standings, separated
+from policy.project import Project
+from policy.redundancy.rules import shadowing
+from policy.ruleset import RuleSet
+from policy.table import Ceiling, Part, Table
+from policy.telling import is_idle
+from policy.workspace import load_tree
+from tests.universes import UNIVERSES, Model, Universe, models
+
+# Hosts of which a policy takes no second: those are tried at length.
+QUICK = [host for host in UNIVERSES if host != "claude-code"]
+
+
+def tables(universe: Universe, project: Project) -> dict[object, Table]:
+    """Return what agents may do that start, or that one of these starts, each once."""
+    chains = (chain for reading in READINGS for chain in universe.walks(project, reading))
+    uses = (chain.table.use for chain in chains if len(chain.names) < 3)
+    return {use.sets: Table(use) for use in uses if is_told_apart(use)}
+
+
+def is_told_apart(use: Ceiling) -> bool:
+    """Whether no rule is in several lists: one that denies is in what is handed on as well."""
+    found = [
+        {(entry.rule, entry.place) for entry in part.rules.entries if entry.place is not None}
+        for part in use.parts
+    ]
+    return sum(map(len, found)) == len(set().union(*found))
+
+
+def without(table: Table, rule: Because) -> Table:
+    """Return the table without the lines of one rule of one list."""
+    parts = []
+    for part in table.use.parts:
+        link = part.links[0] if part.links else ""
+        kept = tuple(
+            entry
+            for entry in part.rules.entries
+            if (link, entry.rule, entry.effect, entry.place)
+            != (rule.link, rule.rule, rule.effect, rule.place)
+        )
+        rules = part.rules
+        parts.append(
+            Part(RuleSet(kept, rules.default, rules.dialect, rules.default_reason), part.links)
+        )
+    return Table(Ceiling.of(parts))
+
+
+def effects(universe: Universe, table: Table) -> list[Effect]:
+    return [table.decide(*call).effect for call in universe.calls]
+
+
+def check_standings(universe: Universe, model: Model) -> None:
+    """Compare which rules matter with every call, and with the exact comparison."""
+    for table in tables(universe, universe.project(model)).values():
+        expected = effects(universe, table)
+        standings = shadowing(table)
+        separate = [one for part in separated(table) for one in Standings().of(part)]
+        assert {(s.rule, s.what == "live") for s in separate} == {
+            (s.rule, s.what == "live") for s in standings
+        }
+        for standing in standings:
+            assert standing.what != "undecided", standing
+            fewer = without(table, standing.rule)
+            found = effects(universe, fewer)
+            if standing.what == "live":
+                assert standing.witness is not None
+                call = (standing.witness.tool, standing.witness.call)
+                assert table.decide(*call).effect is not fewer.decide(*call).effect
+            else:
+                assert found == expected, standing
+                difference = table.differences(fewer)
+                assert difference.exact
+                assert all(map(is_idle, difference.differences)), standing
+
+
+def draw_standings(host: str, data) -> None:
+    universe = UNIVERSES[host]
+    check_standings(universe, data.draw(models(universe)))
+
+
+@pytest.mark.parametrize("host", UNIVERSES)
+@given(data=st.data())
+@settings(max_examples=5)
+def test_a_rule_is_told_to_do_nothing_just_when_no_call_needs_it(host: str, data) -> None:
+    draw_standings(host, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", QUICK)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_of_many_rules_those_are_told_to_do_nothing_that_no_call_needs(host: str, data) -> None:
+    draw_standings(host, data)
+
+
+# --- files of fewer rules --------------------------------------------------------------
+
+
+def decided(universe: Universe, project: Project) -> list[object]:
+    """Return what every call of every chain gets, in both readings."""
+    return [
+        (reading, chain.names, [chain.decide(*call).effect for call in universe.calls])
+        for reading in READINGS
+        for chain in universe.walks(project, reading)
+    ]
+
+
+def alike(one: Project, other: Project) -> bool:
+    """Whether agents by themselves are proven to be the same, and so is what they hand on."""
+    pairs = [(entry.declared, other.agents[name].declared) for name, entry in one.agents.items()]
+    pairs += [(Table(a.delegated), Table(b.delegated)) for a, b in pairs]
+    found = [a.differences(b) for a, b in pairs]
+    return all(each.exact and not each.differences for each in found)
+
+
+def check_minimal(universe: Universe, model: Model) -> None:
+    files = dict(universe.write(model))
+    expected = decided(universe, universe.project(model))
+    for path in sorted(files):
+        found = minimal(Memory(files), path)
+        files[path] = found.text
+        before = load_tree(Memory(files))
+        (project,) = before.projects
+        assert decided(universe, project) == expected, path
+        source = Memory(files).source(path)
+        rules = _written_rules(before, source)  # what a host passes over is none
+        kept = {span.text for span in (each.span for each in found.kept)}
+        for span in itertools.chain.from_iterable(lists(source)):
+            text = text_without(source, [span])
+            is_rule = any(span.start <= at < span.end for at in rules)
+            if text is None or span.text in kept or not is_rule:
+                continue
+            after = load_tree(Memory({**files, path: text}))
+            diff = diff_workspaces(before, after)
+            same = not diff.changes and diff.exact and alike(project, after.projects[0])
+            assert not same, f"`{span.text}` can be left out as well"
+
+
+def draw_minimal(host: str, data) -> None:
+    universe = UNIVERSES[host]
+    # What Zeph adds for a memory it adds beside what is listed: the list stays as it is.
+    plain = {name: some[:1] for name, some in universe.options.items() if "remembers" in name}
+    universe = attrs.evolve(universe, options={**universe.options, **plain})
+    check_minimal(universe, data.draw(models(universe, most=2)))
+
+
+@pytest.mark.parametrize("host", UNIVERSES)
+@given(data=st.data())
+@settings(max_examples=4)
+def test_a_minimal_file_decides_alike_and_none_of_its_rules_can_go(host: str, data) -> None:
+    draw_minimal(host, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", QUICK)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_many_minimal_files_decide_alike_and_none_of_their_rules_can_go(host: str, data) -> None:
+    draw_minimal(host, data)

@@ -1,0 +1,506 @@
+"""Small policies of every host, drawn at random, and every call of a small universe.
+
+What a search says of all calls is compared with the calls of these: a few of each
+tool, such that whatever two rules here tell apart some call shows. A *model* is what
+files of a host list, list by list, so that an item can be put in or left out of the
+files without knowing how they are written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+
+import attrs
+from hypothesis import strategies as st
+
+from policy.chain import Chain, Reading, SpawnDenied
+from policy.files.tree import Memory
+from policy.project import Project
+from policy.workspace import Workspace, load_tree
+
+__all__ = ["UNIVERSES", "Call", "Model", "Universe", "edits", "models", "walks"]
+
+Call = tuple[str, dict[str, object]]
+
+
+@attrs.frozen
+class Model:
+    """What files of a host say.
+
+    Attributes:
+        lists: list -> its items; a list that is not there is not written.
+        options: what they say beside lists.
+
+    """
+
+    lists: Mapping[str, tuple[str, ...]]
+    options: Mapping[str, object]
+
+    @property
+    def items(self) -> Iterator[tuple[str, int]]:
+        """Every item, as its list and its place there."""
+        for name, items in self.lists.items():
+            for place in range(len(items)):
+                yield name, place
+
+    def without(self, name: str, place: int) -> Model:
+        """Return the model without one item."""
+        items = self.lists[name]
+        return self.replaced(name, (*items[:place], *items[place + 1 :]))
+
+    def replaced(self, name: str, items: tuple[str, ...]) -> Model:
+        """Return the model with other items of a list."""
+        return attrs.evolve(self, lists={**self.lists, name: items})
+
+
+@attrs.frozen
+class Universe:
+    """Files of one host, and calls.
+
+    Attributes:
+        host: its name.
+        lists: list -> what may stand in it.
+        required: lists that are written always.
+        options: what files may say beside lists, by their names.
+        write: the files of a model.
+        calls: every call that is tried.
+        matchers: questions, and the calls they are about, as expressions over
+            the tool and the text of a call.
+        longest: how many agents chains have that are tried.
+
+    """
+
+    host: str
+    lists: Mapping[str, tuple[str, ...]]
+    required: frozenset[str]
+    options: Mapping[str, tuple[object, ...]]
+    write: Callable[[Model], dict[str, str]] = attrs.field(repr=False)
+    calls: tuple[Call, ...] = attrs.field(repr=False)
+    matchers: Mapping[str, str]
+    longest: int = 4
+
+    def load(self, model: Model) -> Workspace:
+        """Return the workspace that the files of a model are."""
+        return load_tree(Memory(self.write(model)))
+
+    def project(self, model: Model) -> Project:
+        """Return the one project of a model."""
+        (project,) = self.load(model).projects
+        return project
+
+    def walks(self, project: Project, reading: str) -> Iterator[Chain]:
+        """Yield the chains of a project, the shortest first."""
+        return walks(project.reading(reading), project.all_starts, self.longest)
+
+    def is_about(self, matcher: str, call: Call) -> bool:
+        """Whether *matcher* matches *call*, both of this universe."""
+        tool, arguments = call
+        text = next(iter(arguments.values()), "")
+        return re.fullmatch(self.matchers[matcher], f"{tool} {text}", re.DOTALL) is not None
+
+
+@st.composite
+def models(draw: st.DrawFn, universe: Universe, most: int = 3) -> Model:
+    """Return a model of some lists, with at most so many items each."""
+    lists = {}
+    for name, items in universe.lists.items():
+        if name in universe.required or draw(st.booleans()):
+            lists[name] = tuple(draw(st.lists(st.sampled_from(items), max_size=most, unique=True)))
+    options = {name: draw(st.sampled_from(some)) for name, some in universe.options.items()}
+    return Model(lists, options)
+
+
+@st.composite
+def edits(draw: st.DrawFn, universe: Universe, most: int = 3) -> tuple[Model, Model]:
+    """Return a model, and the same with one or two items put in or left out."""
+    before = after = draw(models(universe, most))
+    for _ in range(draw(st.integers(1, 2))):
+        name = draw(st.sampled_from(sorted(universe.lists)))
+        items = after.lists.get(name, ())
+        if items and draw(st.booleans()):
+            after = after.without(name, draw(st.integers(0, len(items) - 1)))
+        else:
+            new = draw(st.sampled_from(universe.lists[name]))
+            after = after.replaced(name, (*items, *((new,) if new not in items else ())))
+    return before, after
+
+
+def walks(reading: Reading, starts: tuple[str, ...], longest: int) -> Iterator[Chain]:
+    """Yield every chain of at most so many agents, the shortest first."""
+    chains = []
+    for agent in starts:
+        try:
+            chains.append(Chain.start(agent, reading))
+        except SpawnDenied:
+            continue
+    for _ in range(longest):
+        yield from chains
+        longer = []
+        for chain in chains:
+            for agent in reading.agents:
+                try:
+                    longer.append(chain.spawn(agent))
+                except SpawnDenied:
+                    continue
+        chains = longer
+
+
+def _calls(tool: str, field: str, texts: Iterator[str] | list[str] | str) -> list[Call]:
+    return [(tool, {field: text}) for text in (texts.split() if isinstance(texts, str) else texts)]
+
+
+def _header(keys: dict[str, object]) -> str:
+    lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in keys.items())
+    return f"---\n{lines}---\nYou work.\n"
+
+
+# Commands of two words of two letters, and of one; paths of two segments.
+_COMMANDS = [*"abz", *(f"{one} {other}" for one, other in product("abz", repeat=2)), "a a b", "ab"]
+_PATHS = ["a", "b", "z", "a/a", "a/b", "a/z", "b/a", "z/a", "z/z", "a/z/b", "z/a/b"]
+_HOSTS = ["a.b", "z.b", "a.a.b", "z.a.b", "z.z.a.b", "a.z", "z.z"]
+_AGENTS = ("ann", "bob", "cy")
+
+
+# --- our own notation ----------------------------------------------------------------
+
+_OWN = (
+    "Bash", "Bash(a)", "Bash(a *)", "Bash(* b)", "Bash(a* b)", "Bash(*)", "Bash(z *)", "Read",
+    "Read(a)", "Read(a/*)", "Read(a/**)", "Read(**/b)", "Read(z/*/b)", "WebFetch",
+    "WebFetch(domain:a.b)", "WebFetch(domain:*.b)", "m__a", "m__*", "m__a(a*)", "m__a(*b)", "*",
+    "Task", "Task(ann)", "Task(bob, cy)", "Task(ann, ann)",
+)  # fmt: skip
+
+
+def _notation(model: Model) -> dict[str, str]:
+    text = "root ann\n"
+    for name in _AGENTS:
+        lines = ["inherit"] if model.options[f"{name} inherits"] and name != "ann" else []
+        for statement in ("allow", "ask", "deny", "delegate"):
+            listed = model.lists.get(f"{name} {statement}", ())
+            lines += [f"{statement} {matcher}" for matcher in listed]
+        depth = model.options[f"{name} depth"]
+        lines += [] if depth is None else [f"limit depth {depth}"]
+        text += f"agent {name} {{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+    return {"team.policy": text}
+
+
+_POLICY = Universe(
+    host="policy",
+    lists={
+        f"{name} {statement}": _OWN
+        for name in _AGENTS
+        for statement in ("allow", "ask", "deny", "delegate")
+    },
+    required=frozenset({f"{name} allow" for name in _AGENTS}),
+    options={
+        **{f"{name} inherits": (False, False, True) for name in _AGENTS},
+        **{f"{name} depth": (None, None, None, 0, 1) for name in _AGENTS},
+    },
+    write=_notation,
+    calls=(
+        *_calls("Bash", "command", [*_COMMANDS, "a < b", "z < a/z", "z < z"]),
+        *_calls("Read", "file_path", _PATHS),
+        *_calls("WebFetch", "url", [f"https://{host}/" for host in _HOSTS]),
+        *_calls("m__a", "argument", "a b z ab ba zb az"),
+        *_calls("m__z", "argument", "a z"),
+        *_calls("Task", "subagent_type", "ann bob cy zed"),
+        ("Other", {"argument": "a"}),
+    ),
+    matchers={
+        "Bash": r"Bash .*",
+        "Bash(a *)": r"Bash a( .*)?",
+        "Bash(z b)": r"Bash z b",
+        # A command that opens a file is a call about that file too.
+        "Read(a/**)": r"(Read|Bash .* <) a/.*",
+        "Read(**/b)": r"(Read|Bash .* <) (.*/)?b(/.*)?",
+        "WebFetch(domain:*.b)": r"WebFetch https://.*\.b/",
+        "m__*": r"m__.*",
+        "m__a(a*)": r"m__a a.*",
+        "Task(bob)": r"Task bob",
+        "*": r".*",
+    },
+)  # fmt: skip
+
+
+# --- Claude Code -----------------------------------------------------------------------
+
+_RULES = (
+    "Bash", "Bash(a)", "Bash(a *)", "Bash(a:*)", "Bash(* b)", "Bash(a* b)", "Bash(z b)",
+    "Read", "Read(a)", "Read(a/*)", "Read(a/**)", "Read(**/b)", "Edit", "Edit(a/**)",
+    "WebFetch", "WebFetch(domain:a.b)", "WebFetch(domain:*.b)", "mcp__a", "mcp__a__*", "mcp__a__b",
+    "Agent(ann)", "Agent(bob)",
+)  # fmt: skip
+_TOOLS = ("Bash", "Read", "Edit", "WebFetch", "mcp__a__b", "Agent", "Agent(bob)", "Write")
+# Those that are built in: most models do without, for there to be fewer chains.
+_BUILT_IN = [
+    f"Agent({name})"
+    for name in ("Explore", "Plan", "claude", "fork", "general-purpose", "statusline-setup")
+]
+
+
+def _claude(model: Model) -> dict[str, str]:
+    rules: dict[str, object] = {
+        key: [*model.lists.get(key, ())] for key in ("allow", "ask", "deny")
+    }
+    if model.options["alone"]:
+        rules["deny"] = [*model.lists.get("deny", ()), *_BUILT_IN]
+    rules["defaultMode"] = model.options["mode"]
+    files = {".claude/settings.json": json.dumps({"permissions": rules})}
+    for name in ("ann", "bob"):
+        keys: dict[str, object] = {"name": name, "description": "works"}
+        for key in ("tools", "disallowedTools"):
+            if listed := model.lists.get(f"{name} {key}"):
+                keys[key] = ", ".join(listed)
+        files[f".claude/agents/{name}.md"] = _header(keys)
+    return files
+
+
+_CLAUDE = Universe(
+    host="claude-code",
+    lists={
+        **dict.fromkeys(("allow", "ask", "deny"), _RULES),
+        **{f"{name} {key}": _TOOLS for name in ("ann", "bob") for key in ("tools", "disallowedTools")},
+    },
+    required=frozenset({"allow", "ask", "deny"}),
+    options={"mode": ("default", "default", "dontAsk"), "alone": (True, True, True, False)},
+    write=_claude,
+    calls=(
+        *_calls("Bash", "command", [*_COMMANDS, "ls", "cat a", "sudo a b", "a b > a", "a b; z b"]),
+        *_calls("Read", "file_path", [f"/@project/{path}" for path in _PATHS]),
+        *_calls("Edit", "file_path", [f"/@project/{path}" for path in ("a", "a/a", "b")]),
+        *_calls("WebFetch", "url", [f"https://{host}/" for host in _HOSTS]),
+        *_calls("mcp__a__b", "argument", "a"),
+        *_calls("mcp__a__z", "argument", "a"),
+        *_calls("mcp__z__b", "argument", "a"),
+        *_calls("Agent", "subagent_type", "ann bob zed"),
+    ),
+    matchers={
+        "Bash(z b)": r"Bash (.*; |sudo )?z b( > .*)?(;.*)?",
+        "Bash(* b)": r"Bash (.* b|sudo .* b|.* b >.*)",
+        "Read(a/**)": r"Read (/@project/)?a/.*",
+        "Read": r"Read .*",
+        "WebFetch(domain:*.b)": r"WebFetch https://.*\.b/",
+        "mcp__a__*": r"mcp__a__.*",
+        "Edit": r"Edit .*",
+    },
+)  # fmt: skip
+
+
+# --- Zeph ------------------------------------------------------------------------------
+
+_ZEPH_NAMES = (
+    "bash",
+    "Bash(a *)",
+    "Bash(a)",
+    "read",
+    "READ",
+    "write",
+    "fetch",
+    "*",
+    "web_*",
+    "mcp__a__b",
+)
+
+
+def _zeph(model: Model) -> dict[str, str]:
+    files = {}
+    for name in _AGENTS:
+        kind = model.options[f"{name} lists"]
+        tools: dict[str, object] = {}
+        for key, listed in (
+            (kind, model.lists.get(f"{name} tools", ())),
+            ("except", model.lists.get(f"{name} except", ())),
+        ):
+            if key and listed:
+                tools[str(key)] = [*listed]
+        keys: dict[str, object] = {"name": name, "description": "works"}
+        if tools:
+            keys["tools"] = tools
+        mode = model.options[f"{name} mode"]
+        if mode:
+            keys["permissions"] = {"permission_mode": mode}
+        if model.options[f"{name} remembers"]:
+            keys["memory"] = "project"
+        files[f".zeph/agents/{name}.md"] = _header(keys)
+    return files
+
+
+_ZEPH = Universe(
+    host="zeph",
+    lists={f"{name} {key}": _ZEPH_NAMES for name in _AGENTS for key in ("tools", "except")},
+    required=frozenset(),
+    options={
+        **{f"{name} lists": ("allow", "allow", "deny", "") for name in _AGENTS},
+        **{f"{name} mode": ("", "", "", "plan") for name in _AGENTS},
+        **{f"{name} remembers": (False, False, True) for name in _AGENTS},
+    },
+    write=_zeph,
+    calls=(
+        *_calls("bash", "command", [*_COMMANDS, "a < a", "z < z/b"]),
+        *_calls("read", "path", "a z/b"),
+        *_calls("write", "path", "a z/b"),
+        *_calls("edit", "path", "a"),
+        *_calls("fetch", "url", ["https://a.b/"]),
+        *_calls("web_search", "query", "a"),
+        ("mcp__a__b", {"argument": "a"}),
+        ("other", {"argument": "a"}),
+    ),
+    matchers={
+        # The executor knows `bash` by other names as well.
+        "bash": r"(bash|sh|shell) .*",
+        "bash(a *)": r"(bash|sh|shell) a( .*)?",
+        "bash(* b)": r"(bash|sh|shell) .*[^<] b( <.*)?",
+        "read": r"(read|(bash|sh|shell) .* <) .*",
+        "web_*": r"web_.*",
+        "mcp__a__b": r"mcp__a__b .*",
+        "other": r"other .*",
+    },
+)
+
+
+# --- A3S -------------------------------------------------------------------------------
+
+_A3S_RULES = (
+    "bash", "bash(a)", "bash(a *)", "bash(a:*)", "bash(a*)", "bash(* b)", "read", "read(a/*)",
+    "read(a/**)", "read(**/b)", "Read(a)", "edit", "web_fetch", "web_*", "*", "task", "mcp__a",
+    "mcp__a__*",
+)  # fmt: skip
+
+
+def _a3s(model: Model) -> dict[str, str]:
+    files = {}
+    for name in ("ann", "bob"):
+        keys: dict[str, object] = {"name": name, "description": "works"}
+        rules: dict[str, object] = {
+            key: [*model.lists[f"{name} {key}"]]
+            for key in ("allow", "ask", "deny")
+            if f"{name} {key}" in model.lists
+        }
+        if rules and model.options[f"{name} default"]:
+            rules["default_decision"] = model.options[f"{name} default"]
+        if rules:
+            keys["permissions"] = rules
+        if f"{name} tools" in model.lists:
+            keys["tools"] = [*model.lists[f"{name} tools"]]
+        if model.options[f"{name} confirms"]:
+            keys["confirmation_inheritance"] = model.options[f"{name} confirms"]
+        files[f".a3s/agents/{name}.yaml"] = json.dumps(keys)
+    session: dict[str, object] = {
+        key: [*model.lists[f"session {key}"]]
+        for key in ("allow", "ask", "deny")
+        if f"session {key}" in model.lists
+    }
+    if session:
+        session["default_decision"] = model.options["session default"]
+        files["a3s.session.yaml"] = json.dumps({"permissions": session})
+    return files
+
+
+_A3S = Universe(
+    host="a3s",
+    lists={
+        **{
+            f"{name} {key}": _A3S_RULES
+            for name in ("ann", "bob", "session")
+            for key in ("allow", "ask", "deny")
+        },
+        **{f"{name} tools": _A3S_RULES for name in ("ann", "bob")},
+    },
+    required=frozenset({"session allow"}),
+    options={
+        **{f"{name} default": ("", "deny", "ask", "allow") for name in ("ann", "bob")},
+        **{
+            f"{name} confirms": ("", "", "auto_approve", "deny_on_ask", "inherit_parent")
+            for name in ("ann", "bob")
+        },
+        "session default": ("deny", "ask", "allow"),
+    },
+    write=_a3s,
+    calls=(
+        *_calls("bash", "command", [*_COMMANDS, "a/a b", "ab b"]),
+        *_calls("read", "file_path", _PATHS),
+        *_calls("edit", "file_path", "a b"),
+        *_calls("web_fetch", "url", ["https://a.b/"]),
+        *_calls("web_search", "query", "a"),
+        *_calls("mcp__a__b", "argument", "a"),
+        *_calls("mcp__ab__b", "argument", "a"),
+        *_calls("task", "agent", "ann bob zed"),
+        ("other", {"argument": "a"}),
+    ),
+    matchers={
+        "bash": r"bash .*",
+        "bash(z b)": r"bash z b",
+        "read": r"read .*",
+        "edit": r"edit .*",
+        "web_*": r"web_.*",
+        "mcp__a__*": r"mcp__a__.*",
+        "other": r"other .*",
+    },
+    longest=3,
+)  # fmt: skip
+
+
+# --- Pikuri ----------------------------------------------------------------------------
+
+_PIKURI_TOOLS = ("bash", "read", "write", "edit", "fetch", "glob")
+
+
+def _pikuri(model: Model) -> dict[str, str]:
+    own = model.lists.get("tool", ())
+    theirs = [tool for tool in model.lists.get("sub_agent_tool", ()) if tool not in own]
+    register: list[object] = [
+        *({"tool": tool} for tool in own),
+        *({"sub_agent_tool": tool} for tool in theirs),
+    ]
+    personas = []
+    for name in ("ann", "bob"):
+        named = [
+            tool for tool in model.lists.get(f"{name} tool_names", ()) if tool in (*own, *theirs)
+        ]
+        temp = model.options[f"{name} temp"]
+        personas.append({"name": name, "tool_names": named, "needs_temp_workspace": temp})
+    host: dict[str, object] = {"register": [*register, {"personas": personas}]}
+    for key in ("workspace", "confirmer"):
+        if model.options[key]:
+            host[key] = model.options[key]
+    return {"pikuri.host.yaml": json.dumps(host)}
+
+
+_PIKURI = Universe(
+    host="pikuri",
+    lists=dict.fromkeys(
+        ("tool", "sub_agent_tool", "ann tool_names", "bob tool_names"), _PIKURI_TOOLS
+    ),
+    required=frozenset({"tool"}),
+    options={
+        "workspace": ("", "allow_all"),
+        "confirmer": ("", "auto_approve"),
+        "ann temp": (False, False, True),
+        "bob temp": (False, False, True),
+    },
+    write=_pikuri,
+    calls=(
+        *_calls("bash", "command", "a b"),
+        *_calls("read", "path", "a ../a /etc/a /@temp/a /@project/a"),
+        *_calls("write", "path", "a ../a /etc/a /@temp/a /@project/a"),
+        *_calls("edit", "path", "a"),
+        *_calls("glob", "path", "a"),
+        *_calls("fetch", "url", ["https://a.b/"]),
+        ("agent", {"name": "ann", "task": "a"}),
+        ("agent", {"name": "zed", "task": "a"}),
+        ("other", {"argument": "a"}),
+    ),
+    matchers={
+        "bash": r"bash .*",
+        "read": r"read .*",
+        "write": r"write .*",
+        "fetch": r"fetch .*",
+        "other": r"other .*",
+    },
+)
+
+
+UNIVERSES = {each.host: each for each in (_POLICY, _CLAUDE, _ZEPH, _A3S, _PIKURI)}
