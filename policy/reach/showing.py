@@ -71,7 +71,8 @@ class Showing:
                     seen |= chains[number].declared
                     chosen.add(number)
             shown[real] = seen
-            chosen |= self._refused(chains, numbers, chosen)
+            if not chosen.issuperset(numbers):
+                chosen |= self._refused(chains, numbers, chosen)
         return sorted(chosen)
 
     def _is_within(self, real: _Sets, other: _Sets) -> bool:
@@ -79,8 +80,13 @@ class Showing:
         return all(any(self._is_below(one, two) for one in real) for two in other)
 
     def _is_below(self, one: RuleSet, two: RuleSet) -> bool:
+        """Return whether *one* grants no more, where both are lists of tools or equal.
+
+        To compare other rule sets would take longer than to compare the chains.
+        """
         if (one, two) not in self._within:
-            self._within[one, two] = one == two or _table({one}) <= _table({two})
+            listed = _names_alone(one) and _names_alone(two)
+            self._within[one, two] = one == two or (listed and _table({one}) <= _table({two}))
         return self._within[one, two]
 
     def _refused(
@@ -113,6 +119,10 @@ class Showing:
             less = (each for each in found.differences if not each.widened and not is_idle(each))
             self._narrowed[declared, real] = tuple(less) if found.exact else None
         return self._narrowed[declared, real]
+
+
+def _names_alone(rules: RuleSet) -> bool:
+    return all(entry.pattern is None for entry in rules.entries)
 
 
 def _grants_more(sets: _Sets, than: Difference, effects: dict[RuleSet, Effect]) -> bool:
