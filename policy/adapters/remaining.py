@@ -10,10 +10,13 @@ call itself is decided when it is made.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from policy.chain import Chain, SpawnDenied
 from policy.comparison.compare import Comparison, compare
+from policy.comparison.witness import witness_call
 from policy.effect import Effect
+from policy.patterns.pattern import freeze
 from policy.source import visible
 from policy.table import NOTHING, Table
 
@@ -23,6 +26,8 @@ __all__ = ["always_granted", "granting_rules", "may_call", "may_start", "named_t
 _RULES_LOOKED_AT = 512
 _TOOLS_LOOKED_AT = 512
 _SHOWN = 8
+# Calls that are made before any is searched for.
+_CALLS_TRIED = 16
 _LONGEST_RULE = 200
 
 
@@ -34,6 +39,8 @@ def always_granted(table: Table, tool: str) -> bool:
 
 def may_call(table: Table, tool: str) -> bool:
     """Return whether some call of *tool* is not denied; True where that is not decided."""
+    if _is_shown(table, tool):
+        return True
     granted = _granted(table, tool)
     return bool(granted.differences) or not granted.exact
 
@@ -80,6 +87,22 @@ def quoted(texts: Iterable[str]) -> str:
     shown = [f"`{visible(text)[:_LONGEST_RULE]}`" for text in texts]
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     return ", ".join(shown[:_SHOWN]) + more
+
+
+def _is_shown(table: Table, tool: str) -> bool:
+    """Return whether a call that one of the first rules is about is not denied.
+
+    Where none is, others may be: a search finds them, and takes far longer.
+    """
+    lookup = table.lookup(tool)
+    granting = (
+        witness_call(row.ruleset.dialect, row.argument, freeze(entry.pattern, "x"))
+        for row, _ in lookup.rows
+        for entry in row.entries
+        if entry.effect is not Effect.DENY and entry.pattern is not None and not entry.field
+    )
+    calls = islice(granting, _CALLS_TRIED)
+    return any(lookup.decide_anew(call).effect is not Effect.DENY for call in calls)
 
 
 def _granted(table: Table, tool: str) -> Comparison:
