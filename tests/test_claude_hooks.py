@@ -190,6 +190,25 @@ def test_a_condition_does_not_look_behind_wrappers(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
+        *("sed = a", "PATH=/tmp:$PATH x", "PATH=/tmp", "A=1 B=2", "export A=$X", "unset PATH"),
+        *("declare -i x=1", 'ls "$X"', "ls\u00a0x", "ls > a b", "eval ls $?", "ls $X > out"),
+        *("ls `cat a`", "ls $(cat a) > out", "PATH=$X make"),
+    ],
+)
+def test_a_condition_holds_for_values_that_nobody_knows(command: str) -> None:
+    assert sees("Bash(git *)", "Bash", {"command": command})
+
+
+@pytest.mark.parametrize(
+    "command", ["ls $X", "ls $(make)", "x=$(ls)", "A=1", "export A=1", 'echo "ab $(ls)"', "eval ls"]
+)
+def test_a_condition_does_not_hold_for_plain_values(command: str) -> None:
+    assert not sees("Bash(git *)", "Bash", {"command": command})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
         *("make (", "ls; (", "for", "f() { ls; }; f", "case x in a) ls;; esac", "{ ls; }"),
         *("cat <<E\nx\nE", "make \\", "make ${x", "ls && ", 'make "$(ls', "ls <(ls)", "$X"),
         *("make $'a'", "a=(1 2); ls", "function f { ls; }", "select i in a; do ls; done"),

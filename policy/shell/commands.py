@@ -386,11 +386,13 @@ class _Reading:
 _NESTED_OR_COUNTED = re.compile(
     r"(?:^|[\s;&|(){}])\(\([^()]*(?:['\"]|\([^()]*\)[^()]*['\"]|\)[^)])|\$\(\([^)]*\Z"
 )
+_COMMENT = re.compile(r"(?:^|(?<=[\s;&|()]))#[^\n]*")
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 
 
 def _is_unclosed(text: str) -> bool:
-    """Whether a substitution or a sum begins in *text* and does not end."""
+    """Whether a substitution or a sum begins in *text* and does not end, but in a comment."""
+    text = _COMMENT.sub("", text)
     return text.count("$(") > text.count(")") or ("((" in text and "))" not in text)
 
 

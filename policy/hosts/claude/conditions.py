@@ -7,7 +7,7 @@ speaks of its own tool alone. What cannot be taken apart is seen (2.1.329, obser
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -27,7 +27,10 @@ from policy.patterns.pattern import Pattern
 from policy.programs import Wrapper, Wrappers
 from policy.ruleset import Entry, RuleSet
 from policy.shell.bash import read_script
+from policy.shell.doubts import has_half_assignment, is_doubtful, is_unchecked
 from policy.shell.plain import read_plain
+from policy.shell.readings import is_assignment
+from policy.shell.words import Script, Word
 from policy.source import Span
 from policy.table import Table
 
@@ -131,7 +134,32 @@ def _is_unclear(command: str, shell: Shell | None) -> bool:
         return True
     looked_into = attrs.evolve(shell, structures=shell.structures | {"subshell"})
     script = read_plain(command) or read_script(command, looked_into)
-    return script is None or script.opaque
+    if script is None or script.opaque or script.swallowed or is_doubtful(command):
+        return True
+    return any(_is_unclear_part(words, script, shell) for words in script.commands if words)
+
+
+_SPECIAL: Final = re.compile(r"\$[^A-Za-z_({]")
+_DECLARING: Final = frozenset("declare export local readonly typeset unset".split())
+
+
+def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell) -> bool:
+    if has_half_assignment(words):
+        return True
+    unknown = [word for word in words if not word.literal and not word.vetted]
+    if words[0].plain in _DECLARING and (unknown or is_unchecked(words, shell)):
+        return True
+    alone = all(map(is_assignment, words))
+    if alone and (len(words) > 1 or re.fullmatch(shell.guarded, words[0].raw.partition("=")[0])):
+        return True
+    return any(
+        (is_assignment(word) and not alone)
+        or word.raw.startswith('"')
+        or bool(script.targets)
+        or _SPECIAL.search(word.raw) is not None
+        or any(len(script.commands[number]) > 1 for number in range(*word.inner))
+        for word in unknown
+    )
 
 
 def why_never(hook: Hook) -> str:
