@@ -308,6 +308,10 @@ def test_a_command_of_millions_of_characters_is_decided_and_never_allowed(comman
         ({"allow": ["Edit(//**)"], "deny": ["Edit(//opt/**)"]}, "/opt/x", ASK),
         ({"allow": ["Edit(//**)"], "ask": ["Edit(//opt/**)"]}, "/opt/x", ASK),
         ({"allow": ["Edit(//**)"], "deny": ["Edit(//opt/**)"]}, "/srv/other", ALLOW),
+        ({"allow": ["Edit(//**)"], "deny": ["Edit"]}, "/opt/x", ALLOW),
+        ({"allow": ["Edit(//**)"]}, "/opt/.npmrc", ASK),
+        ({"allow": ["Edit(//**)"]}, "/srv/app/.npmrc", ALLOW),
+        ({"allow": ["Edit(//**)", "Read(//opt/**)"]}, "/opt/.npmrc", ALLOW),
         ({"allow": ["Edit(//**)"], "deny": ["Edit(**/sub/**)"]}, "/srv/app/sub/x", ALLOW),
         ({"allow": ["Edit(//**)", "Read(//opt/**)"], "deny": ["Edit(//opt/**)"]}, "/opt/x", ALLOW),
         ({"allow": ["Edit(//**)"], "deny": ["Edit(//opt/**)", "Edit(!x)"]}, "/opt/x", ASK),
@@ -325,6 +329,12 @@ def test_a_file_that_may_be_edited_may_be_read_unless_a_rule_keeps_it_from_that(
     [
         ({"allow": ["Edit(//**)"], "deny": ["Edit(**/sub/**)"]}, "Read", "sub/link/x", ASK),
         ({"allow": ["Edit(//**)"], "deny": ["Edit(//opt/**)"]}, "Read", "link/x", ASK),
+        (
+            {"allow": ["Edit(//**)", "Read(//opt/**)"], "deny": ["Edit(//opt/**)"]},
+            "Read",
+            "link/x",
+            ASK,
+        ),
         ({"allow": ["Edit(//**)"]}, "Read", "link/x", ALLOW),
         ({"allow": ["Edit(//**)"]}, "Edit", "link/x", ALLOW),
         ({"allow": ["Edit"]}, "Edit", "link/x", ASK),

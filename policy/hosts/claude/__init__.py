@@ -165,7 +165,8 @@ class _Files:
             if given is not None:
                 self.settings.append(read_settings(given, scope, options.behaves))
         for role in files:
-            self._take(role)
+            if role.kind != "settings" or not role.above or options.behaves.local_at_root:
+                self._take(role)
 
     def passed(self, files: Iterable[Role]) -> Iterator[Settings]:
         """Yield what settings say that are not in force."""

@@ -111,11 +111,10 @@ class Enforced:
             if skilled or (agent == MAIN and MAIN not in self.session.agents)
             else attrs.evolve(self.session.agents[agent], mode=None)
         )
-        state = State(self.session.mode, skilled=skilled, types=definition.types)
+        types = definition.types if self.session.options.behaves.type_lists else None
+        state = State(self.session.mode, skilled=skilled, types=types)
         depth = depth_limit(self.session)
-        position = Position(
-            main=True, background=False, may_start=depth > 0, types=definition.types
-        )
+        position = Position(main=True, background=False, may_start=depth > 0, types=types)
         return Link(agent, self._table(definition, position, state, agent), 0, state)
 
     def _of_workflow(self) -> Link:

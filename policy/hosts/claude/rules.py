@@ -73,6 +73,7 @@ def _takes_away(rule: RuleText) -> bool:
 
 
 _LITERAL_SERVER: Final = re.compile(r"mcp__[^*]+?__")
+_WHOLE_SERVER: Final = re.compile(r"mcp__[^*]+?__\*")
 
 
 def _read(rule: RuleText) -> Lines:
@@ -98,7 +99,9 @@ def _read(rule: RuleText) -> Lines:
 
 def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:
     name = known.ALIASES.get(tool, tool)
-    if content is None or _is_every(name, content):
+    if tool == "Agent" and not rule.scope.behaves.tool_is_agent:
+        return _unknown(rule, tool)
+    if content is None or (_is_every(name, content) and rule.scope.behaves.star_is_every):
         if name not in known.NAMES and name != known.ENTER:
             return _unknown(rule, tool)
         if name in known.FILE_TOOLS and content is not None and rule.effect is Effect.ALLOW:
@@ -138,7 +141,11 @@ def _call_of_server(rule: RuleText, tool: str, content: str) -> Lines:
 def _glob(rule: RuleText, tool: str, content: str | None) -> Lines:
     if content not in (None, "*"):
         return rule.skipped("glob-specifier", "has a specifier behind a glob of tools")
-    if rule.effect is not Effect.ALLOW and not rule.scope.behaves.tool_globs:
+    behaves = rule.scope.behaves
+    if _WHOLE_SERVER.fullmatch(tool):
+        if not behaves.server_stars:
+            return rule.skipped("tool-glob-too-new", "ends in a star, which came with 2.0.70")
+    elif rule.effect is not Effect.ALLOW and not behaves.tool_globs:
         return rule.skipped("tool-glob-too-new", "names tools by a glob, which came with 2.1.166")
     if rule.effect is Effect.ALLOW and not _LITERAL_SERVER.match(tool):
         return rule.skipped(

@@ -16,10 +16,17 @@ import attrs
 from policy.decision import Reason
 from policy.dialect import Dialect, Shell
 from policy.effect import Effect
+from policy.hosts.claude.built_in import (
+    below,
+    built_in,
+    by_default,
+    guarded_files,
+    is_judged,
+    read_inside,
+)
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import MODELS
-from policy.hosts.claude.data.guarded import GUARDED
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED
@@ -27,8 +34,9 @@ from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
+from policy.hosts.claude.lending import led_out, lent
 from policy.hosts.claude.lines import Line
-from policy.hosts.claude.modes import is_judged_plan, is_plan, is_silent
+from policy.hosts.claude.modes import is_plan, is_silent
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.specifiers import agent_pattern
@@ -73,20 +81,17 @@ _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 _EDITS: Final = frozenset({"acceptEdits", "auto"})
 
 
-def _is_judged(session: Session, mode: str) -> bool:
-    """Return whether a model decides what no rule speaks of: in plans too, where there is one."""
-    return mode == "auto" or (is_judged_plan(mode) and not session.no_auto)
-
-
 def _is_silent(session: Session, mode: str) -> bool:
     """Return whether what would be asked is denied; where a model judges, a rule still asks."""
-    return is_silent(mode) and not _is_judged(session, mode)
+    return is_silent(mode) and not is_judged(session, mode)
 
 
 @lru_cache(maxsize=64)
 def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one question
     """Return what a version knows of commands, in modes that edit files or in others."""
     shell = _EDITING_SHELL if edits else _SHELL
+    if behaves.longest_command != shell.longest:
+        shell = attrs.evolve(shell, longest=behaves.longest_command)
     if not behaves.unknown_programs:
         return shell
     known = {n: p for n, p in shell.programs.items() if n not in behaves.unknown_programs}
@@ -107,7 +112,9 @@ def dialect(session: Session, mode: str) -> Dialect:
         drives=session.options.os == "windows",
         commands=ALIASES,
         links=tuple(
-            (link.casefold(), target.casefold()) for link, target in session.options.links.items()
+            (link.casefold(), target.casefold())
+            for link, target in session.options.links.items()
+            if session.options.behaves.links_checked
         ),
         asks=not _is_silent(session, mode),
     )
@@ -168,11 +175,14 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     if not session.starts:
         return RuleSet((), Effect.DENY, dialect(session, mode), Reason.UNAVAILABLE)
     hooks = session.options.hooks
+    removed = [line.entry for line in session.lines if line.entry.reason is Reason.UNAVAILABLE]
     if "deny" in hooks:
-        removed = [line.entry for line in session.lines if line.entry.reason is Reason.UNAVAILABLE]
         return RuleSet(tuple(removed), Effect.DENY, dialect(session, mode), Reason.RULE)
-    entries = [*_denied(session), *_asked(session)]
+    behaves = session.options.behaves
+    entries = [*_early(session), *_denied(session), *_asked(session)]
     default, reason = Effect.ASK, Reason.DEFAULT
+    if hooks and not (behaves.deny_before_hook if "ask" in hooks else behaves.rules_bind_hooks):
+        entries = removed
     if "ask" in hooks:
         entries.append(_HOOK_ASKS)
     elif "allow" in hooks and mode != "bypassPermissions":
@@ -188,13 +198,13 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     else:
         entries += _held(session, mode)
         entries += _allowed(session, mode)
-        reason = _by_default(session, mode)
-        entries += _lent(session, mode)
+        reason = by_default(session, mode)
+        entries += lent(session, mode)
         entries += _defaults(session, mode)
     entries += _folders_to_enter(session)
     entries = [*_removals(session, mode), *power_shell_removals(), *entries]
     if not session.is_removed(known.LAST):
-        entries.insert(0, _built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
+        entries.insert(0, built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
     silent = _is_silent(session, mode)
     if silent and default is Effect.ASK:
         default = Effect.DENY
@@ -203,22 +213,30 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     )
 
 
-def _built_in(
-    tool: str,
-    effect: Effect,
-    pattern: Pattern | None = None,
-    reason: Reason = Reason.DEFAULT,
-    why: str = "built in",
-) -> Entry:
-    return Entry(tool, effect, pattern, reason=reason, rule=f"{tool} ({why})")
-
-
 # What a hook asks is asked in every mode.
-_HOOK_ASKS: Final = _built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook asks")
+_HOOK_ASKS: Final = built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook asks")
 
 
 def _pick(lines: Iterable[Line], effect: Effect, *, exact: bool) -> Iterator[Entry]:
     return (line.entry for line in lines if line.entry.effect is effect and line.exact is exact)
+
+
+def _early(session: Session) -> Iterator[Entry]:
+    """Yield what older versions decided before they looked at rules."""
+    behaves = session.options.behaves
+    if not behaves.known_hosts_ruled and not session.is_removed("WebFetch"):
+        yield from _known_hosts(session)
+    types = [line.entry for line in session.lines if line.entry.tool == "Agent"]
+    if not behaves.named_agents_denied and all(e.pattern and not e.field for e in types):
+        # Where other rules speak of agents, those count for agents with names too.
+        yield Entry("Agent", Effect.ALLOW, Pattern.text("*"), "name", rule="Agent (with a name)")
+
+
+def _known_hosts(session: Session) -> Iterator[Entry]:
+    hosts = session.options.preapproved
+    for name in PREAPPROVED if hosts is None else hosts:
+        for pattern in notations.hosts(name):
+            yield built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
 
 
 def _denied(session: Session) -> Iterator[Entry]:
@@ -229,8 +247,9 @@ def _denied(session: Session) -> Iterator[Entry]:
 
 def _asked(session: Session) -> Iterator[Entry]:
     yield from _pick(session.lines, Effect.ASK, exact=False)
-    for tool in sorted({*known.INTERACTIVE, *session.options.interactive}):
-        yield _built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
+    wanted = session.options.interactive if session.options.behaves.servers_may_ask else ()
+    for tool in sorted({*known.INTERACTIVE, *wanted}):
+        yield built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
 
 
 # What a plan changes only after it was agreed to, whatever rules allow.
@@ -240,43 +259,32 @@ _NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
 def _shut(session: Session) -> Iterator[Entry]:
     """Yield what keeps reads in working folders."""
     for tool in known.READING:
-        yield from _read_inside(session, tool)
+        yield from read_inside(session, tool)
         # What a tool may not read, a command asks for.
         effect = Effect.DENY if tool in known.FILE_TOOLS["Read"] else Effect.ASK
-        yield _built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
+        yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
 
 
 def _held(session: Session, mode: str) -> Iterator[Entry]:
     """Yield what the host guards, and what waits for a plan to be agreed to."""
-    judged = _is_judged(session, mode)
+    judged = is_judged(session, mode)
     yield from _guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
     if is_plan(mode) and session.options.behaves.plan_before_rules:
         held = Effect.DENY if is_silent(mode) else Effect.ASK
-        yield from (_built_in(tool, held) for tool in _NOT_PLANNED)
+        yield from (built_in(tool, held) for tool in _NOT_PLANNED)
         if not judged:
-            yield _built_in(known.REDIRECT_OUT, Effect.ASK)
+            yield built_in(known.REDIRECT_OUT, Effect.ASK)
 
 
 def _guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
     if mode in _EDITS:
         trees = _inside(".claude/worktrees", session)
         yield from (
-            _built_in(tool, Effect.ALLOW, trees, why="a work tree") for tool in known.EDITING
+            built_in(tool, Effect.ALLOW, trees, why="a work tree") for tool in known.EDITING
         )
     for tool in known.EDITING:
-        for pattern in _guarded():
-            yield _built_in(tool, Effect.ASK, pattern, reason, "guarded file")
-
-
-_GUARDED_PATTERNS: Final[list[Pattern]] = []
-
-
-def _guarded() -> list[Pattern]:
-    if not _GUARDED_PATTERNS:
-        _GUARDED_PATTERNS.extend(
-            pattern for name in GUARDED for pattern in notations.paths("**/" + name, "", fold=True)
-        )
-    return _GUARDED_PATTERNS
+        for pattern in guarded_files():
+            yield built_in(tool, Effect.ASK, pattern, reason, "guarded file")
 
 
 def _inside(folder: str, session: Session) -> Pattern:
@@ -291,37 +299,19 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
         for line in session.lines
         if line.entry.effect is Effect.ALLOW and line.entry.tool != "Agent" and not line.borrowed
     ]
-    if _is_judged(session, mode):
-        allowed = [line for line in allowed if not _is_dropped(line)]
+    if is_judged(session, mode):
+        allowed = [line for line in allowed if not _is_dropped(line, session.options.behaves)]
     yield from _pick(allowed, Effect.ALLOW, exact=True)
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
-    yield from _led_out(session, others)
+    yield from led_out(session, others)
     yield from (entry for entry in others if entry.pattern is None)
     for text in EXACT_ONLY:
         for tool in ("Bash", "Monitor"):
             pattern = Pattern.text(text)
-            yield _built_in(
-                tool, Effect.ASK, pattern, _by_default(session, mode), "runs another command"
+            yield built_in(
+                tool, Effect.ASK, pattern, by_default(session, mode), "runs another command"
             )
     yield from (entry for entry in others if entry.pattern is not None)
-
-
-def _led_out(session: Session, allowed: list[Entry]) -> Iterator[Entry]:
-    """Yield what asks for edits through links out of every folder, and what of *allowed* lifts it.
-
-    A rule for every edit does not.
-    """
-    out = [
-        _below(link)
-        for link, target in session.options.links.items()
-        if not any(f"{target}/".startswith(f"{folder}/") for folder in session.folders)
-    ]
-    if out:
-        edits = known.FILE_TOOLS["Edit"]
-        yield from (e for e in allowed if e.tool in edits and e.pattern is not None)
-        for tool in edits:
-            for pattern in out:
-                yield _built_in(tool, Effect.ASK, pattern, Reason.PROTECTED, "a link leads out")
 
 
 # Interpreters and runners, which no rule with a star may hand to in `auto`.
@@ -332,10 +322,10 @@ _RUNNERS: Final = frozenset(
 _SCRIPTS: Final = frozenset({"npm run", "yarn run", "pnpm run", "bun run"})
 
 
-def _is_dropped(line: Line) -> bool:
+def _is_dropped(line: Line, behaves: Behaviour) -> bool:
     """Return whether a rule that allows is left to the model, where one judges."""
     entry = line.entry
-    if entry.tool not in ("Bash", "Monitor"):
+    if entry.tool != "Bash" and not (entry.tool == "Monitor" and behaves.monitor_judged):
         return False
     if entry.pattern is None:
         return True
@@ -357,67 +347,28 @@ def _is_dropped(line: Line) -> bool:
 
 def _defaults(session: Session, mode: str) -> Iterator[Entry]:
     for tool in known.READING:
-        yield from _read_inside(session, tool)
+        yield from read_inside(session, tool)
     for folder in session.folders:
-        inside = _below(folder)
-        yield _built_in(known.OPERAND_WRITE, Effect.ALLOW, inside, why="working folder")
+        inside = below(folder)
+        yield built_in(known.OPERAND_WRITE, Effect.ALLOW, inside, why="working folder")
         if mode in _EDITS:
             for tool in ("Edit", "Write", "NotebookEdit", known.REDIRECT_OUT):
-                yield _built_in(tool, Effect.ALLOW, inside, why=f"mode {mode}")
-    judged = _is_judged(session, mode)
+                yield built_in(tool, Effect.ALLOW, inside, why=f"mode {mode}")
+    judged = is_judged(session, mode)
     if judged:
         for tool in known.FILE_TOOLS["Read"]:
-            yield _built_in(tool, Effect.ALLOW, why=f"mode {mode}")
-    hosts = session.options.preapproved
-    for name in PREAPPROVED if hosts is None else hosts:
-        for pattern in notations.hosts(name):
-            yield _built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
+            yield built_in(tool, Effect.ALLOW, why=f"mode {mode}")
+    yield from _known_hosts(session)
     yield from _skills(session, mode)
     yield from _agents(session, mode)
     unasked = known.UNASKED - {"Agent"}
     if judged:
         unasked = unasked - _JUDGED
     for tool in sorted(unasked):
-        yield _built_in(tool, Effect.ALLOW, why="needs no permission")
+        yield built_in(tool, Effect.ALLOW, why="needs no permission")
 
 
 _JUDGED: Final = frozenset({"CronCreate", "CronDelete", "SendMessage"})
-
-
-def _below(folder: str) -> Pattern:
-    return Pattern.of(Kind.PATH, [folder.rstrip("/").casefold(), Gap.DEEP])
-
-
-def _by_default(session: Session, mode: str) -> Reason:
-    """Return why a call is asked for that no rule speaks of."""
-    return Reason.CLASSIFIER if _is_judged(session, mode) else Reason.DEFAULT
-
-
-def _lent(session: Session, mode: str) -> Iterator[Entry]:
-    """Yield what may be read since rules let it be edited: what nothing keeps from that."""
-    lent = [line.entry for line in session.lines if line.borrowed]
-    said = [line.entry for line in session.lines]
-    said += (entry for entries in session.reopened for entry in entries)
-    kept = [
-        entry
-        for entry in said
-        if entry.tool == "Edit"
-        and entry.effect is not Effect.ALLOW
-        and not entry.field
-        and not entry.rule.startswith("Read")  # which keeps the file from being read itself
-    ]
-    if lent and kept:
-        reason = _by_default(session, mode)
-        for tool in known.FILE_TOOLS["Read"]:
-            yield from _read_inside(session, tool)
-            for entry in kept:
-                yield _built_in(tool, Effect.ASK, entry.pattern, reason, "may not be edited")
-    yield from lent
-
-
-def _read_inside(session: Session, tool: str) -> Iterator[Entry]:
-    for folder in session.folders:
-        yield _built_in(tool, Effect.ALLOW, _below(folder), why="working folder")
 
 
 def _skills(session: Session, mode: str) -> Iterator[Entry]:
@@ -429,32 +380,33 @@ def _skills(session: Session, mode: str) -> Iterator[Entry]:
             continue
         for name in (skill.name, "/" + skill.name):
             pattern = Pattern.exactly(name)
-            yield _built_in("Skill", effect, pattern, _by_default(session, mode), why)
+            yield built_in("Skill", effect, pattern, by_default(session, mode), why)
 
 
 def _folders_to_enter(session: Session) -> Iterator[Entry]:
     # One rule that allows folders makes of all of them the only ones.
     if session.enters:
         effect = Effect.DENY if Effect.ALLOW in session.enters else Effect.ALLOW
-        yield _built_in(known.ENTER, effect, why="the user enters it")
+        yield built_in(known.ENTER, effect, why="the user enters it")
 
 
 def _agents(session: Session, mode: str) -> Iterator[Entry]:
-    if _is_judged(session, mode):
+    if is_judged(session, mode):
         # The model is asked before anybody looks whether there is such an agent.
-        yield _built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER)
+        yield built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER)
         return
+    found = agent_pattern if session.options.behaves.loose_types else Pattern.exactly
     for name in session.agents:
-        yield _built_in("Agent", Effect.ALLOW, agent_pattern(name), why="needs no permission")
+        yield built_in("Agent", Effect.ALLOW, found(name), why="needs no permission")
     if session.options.strangers:
-        yield _built_in("Agent", Effect.ALLOW, why="may be defined elsewhere")
+        yield built_in("Agent", Effect.ALLOW, why="may be defined elsewhere")
     else:
-        yield _built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
+        yield built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
 
 
 def _removals(session: Session, mode: str) -> Iterator[Entry]:
     """Yield what says of every removal that it is critical, or that others decide."""
-    effect = Effect.DENY if _is_judged(session, mode) else Effect.ASK
+    effect = Effect.DENY if is_judged(session, mode) else Effect.ASK
     critical = [Pattern.of(Kind.PATH, ["/", Gap.PART]), Pattern.of(Kind.PATH, [""])]
     for folder in (session.home, *session.folders):
         path = folder.casefold()
@@ -463,5 +415,5 @@ def _removals(session: Session, mode: str) -> Iterator[Entry]:
             path = path.rpartition("/")[0]
         critical.append(Pattern.exactly(folder.casefold() + "/*", Kind.PATH))
     for pattern in dict.fromkeys(critical):
-        yield _built_in(known.OPERAND_REMOVE, effect, pattern, Reason.PROTECTED, "critical path")
-    yield _built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")
+        yield built_in(known.OPERAND_REMOVE, effect, pattern, Reason.PROTECTED, "critical path")
+    yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")

@@ -203,7 +203,7 @@ def session(
         any(each.no_bypass for each in settings),
         no_auto,
         not any(each.unknown or (each.unreadable and each.scope == "managed") for each in settings),
-        any(each.reads_inside for each in settings),
+        options.behaves.reads_kept_inside and any(each.reads_inside for each in settings),
         tuple(findings),
     )
 

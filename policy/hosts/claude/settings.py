@@ -236,7 +236,7 @@ class _Reader:
         if value is None:
             return None, None
         mode = value.value if isinstance(value, Scalar) else None
-        if mode == "manual":
+        if mode == "manual" and self.behaves.manual_is_mode:
             mode = "default"
         if not isinstance(mode, str) or mode not in MODES:
             self._reject(

@@ -207,7 +207,7 @@ def _skill(rule: RuleText, content: str) -> Lines:
             f"write `Skill(skill:{content})`",
         )
     name, prefix = content, False
-    for tail in (" *", ":*"):
+    for tail in (" *", ":*") if rule.scope.behaves.skill_prefixes else (":*",):
         if content.endswith(tail):
             name, prefix = content[: -len(tail)], True
     name = name.removeprefix("/")
@@ -215,7 +215,8 @@ def _skill(rule: RuleText, content: str) -> Lines:
         return rule.skipped("dead-skill-rule", "has a star that names no skill")
     texts = [name, "/" + name]
     if rule.effect is Effect.DENY:
-        texts.append("*:" + name)
+        if rule.scope.behaves.nested_skills:
+            texts.append("*:" + name)
         aliases = rule.scope.aliases
         skill = aliases.get(name, name)
         texts += [skill, *(alias for alias, real in aliases.items() if real == skill)]
@@ -235,6 +236,8 @@ def _agent(rule: RuleText, content: str) -> Lines:
             "asks for nothing: agents are asked for by a parameter only",
             f"write `Agent(subagent_type:{content})`",
         )
+    if not rule.scope.behaves.agents_denied:
+        return rule.skipped("specifier-not-accepted", "names an agent, which came with 2.1.0")
     if content in rule.scope.agents:
         return rule.lines(["Agent"], [agent_pattern(content)])
     found = rule.finding(

@@ -45,6 +45,26 @@ class Behaviour:
         disallowed_of_agents: whether `disallowedTools` of an agent counts.
         unknown_programs: the programs that are asked for though they only look.
         colon_star_inside: whether a rule with ``:*`` before its end is loaded.
+        nested_skills: whether a rule that denies a skill denies those of its name in folders.
+        reads_kept_inside: whether a setting blocks reads outside working folders.
+        monitor_judged: whether `auto` leaves to a model what rules for `Monitor` allow.
+        longest_command: beyond how many characters a command is asked for; 0 is never.
+        local_at_root: whether the local settings of a folder above count.
+        manual_is_mode: whether a mode may be called ``manual``.
+        servers_may_ask: whether a server can want the user asked each time.
+        named_agents_denied: whether a rule that denies an agent counts where a call names
+            the agent that it starts.
+        known_hosts_ruled: whether rules count for hosts that are fetched from unasked.
+        loose_types: whether an agent is found by its name in other letters.
+        skill_prefixes: whether ``Skill(name *)`` speaks of every skill that begins so.
+        deny_before_hook: whether a rule that denies counts where a hook asks.
+        rules_bind_hooks: whether rules count where a hook allows.
+        links_checked: whether a link is followed to the file that it leads to.
+        tool_is_agent: whether the tool that starts agents is called `Agent`, not `Task`.
+        type_lists: whether a list of types counts in the agent of a session.
+        star_is_every: whether ``Bash(*)`` is `Bash`.
+        agents_denied: whether `deny` may name one agent.
+        server_stars: whether a rule may end in a star for the tools of a server.
     """
 
     depth: int = 3
@@ -71,6 +91,25 @@ class Behaviour:
     disallowed_of_agents: bool = True
     unknown_programs: frozenset[str] = frozenset()
     colon_star_inside: bool = True
+    nested_skills: bool = True
+    reads_kept_inside: bool = True
+    monitor_judged: bool = True
+    longest_command: int = 10_000
+    local_at_root: bool = True
+    manual_is_mode: bool = True
+    servers_may_ask: bool = True
+    named_agents_denied: bool = True
+    known_hosts_ruled: bool = True
+    loose_types: bool = True
+    skill_prefixes: bool = True
+    deny_before_hook: bool = True
+    rules_bind_hooks: bool = True
+    links_checked: bool = True
+    tool_is_agent: bool = True
+    type_lists: bool = True
+    star_is_every: bool = True
+    agents_denied: bool = True
+    server_stars: bool = True
 
 
 @attrs.frozen
@@ -97,27 +136,47 @@ CHANGES: Final = (
     Change("2.1.282", "lock_binds_skills", before=False),
     Change("2.1.280", "lsp_in_background", before=False),
     Change("2.1.267", "bypass_of_agents", before=True),
+    Change("2.1.260", "nested_skills", before=False),
     Change("2.1.257", "bypass_of_project", before=True),
+    Change("2.1.257", "reads_kept_inside", before=False),
+    Change("2.1.236", "monitor_judged", before=False),
     Change("2.1.232", "forks", before=False),
     Change("2.1.228", "read_blocks_write", before=False),
     Change("2.1.223", "switch_binds_agents", before=False),
     Change("2.1.219", "depth", before=1),
     Change("2.1.217", "depth", before=5),
     Change("2.1.214", "folder_in_place", before=False),
+    Change("2.1.214", "longest_command", before=0),
+    Change("2.1.211", "local_at_root", before=False),
     Change("2.1.208", "refuses_no_tools", before=False),
     Change("2.1.208", "read_blocks_edit", before=False),
+    Change("2.1.200", "manual_is_mode", before=False),
+    Change("2.1.199", "servers_may_ask", before=False),
     Change("2.1.198", "in_background", before=False),
+    Change("2.1.186", "named_agents_denied", before=False),
     Change("2.1.178", "parameters", before=False),
     Change("2.1.178", "mcp_in_disallowed", before=False),
     Change("2.1.172", "depth", before=1),
     Change("2.1.172", "host_wildcards", before=False),
     Change("2.1.166", "tool_globs", before=False),
+    Change("2.1.162", "known_hosts_ruled", before=False),
     Change("2.1.152", "skills_take_away", before=False),
     Change("2.1.142", "auto_of_project", before=True),
+    Change("2.1.140", "loose_types", before=False),
+    Change("2.1.139", "skill_prefixes", before=False),
     Change("2.1.136", "plan_before_rules", before=False),
     Change("2.1.126", "bypass_of_guarded", before=False),
+    Change("2.1.101", "deny_before_hook", before=False),
+    Change("2.1.89", "links_checked", before=False),
+    Change("2.1.78", "bypass_of_guarded", before=True),
+    Change("2.1.77", "rules_bind_hooks", before=False),
     Change("2.1.72", "unknown_programs", before=_SINCE_72),
     Change("2.1.71", "unknown_programs", before=_SINCE_71 | _SINCE_72),
+    Change("2.1.63", "tool_is_agent", before=False),
+    Change("2.1.33", "type_lists", before=False),
+    Change("2.1.20", "star_is_every", before=False),
+    Change("2.1.0", "agents_denied", before=False),
+    Change("2.0.70", "server_stars", before=False),
     Change("2.0.43", "modes_of_agents", before=False),
     Change("2.0.30", "disallowed_of_agents", before=False),
 )

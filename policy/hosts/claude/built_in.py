@@ -1,0 +1,58 @@
+"""Lines that the host itself adds to what rules say, and why it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.hosts.claude.data.guarded import GUARDED
+from policy.hosts.claude.modes import is_judged_plan
+from policy.hosts.claude.session import Session
+from policy.patterns import notations
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap
+from policy.ruleset import Entry
+
+__all__ = ["below", "built_in", "by_default", "guarded_files", "is_judged", "read_inside"]
+
+
+def built_in(
+    tool: str,
+    effect: Effect,
+    pattern: Pattern | None = None,
+    reason: Reason = Reason.DEFAULT,
+    why: str = "built in",
+) -> Entry:
+    """Return a line that no rule is behind."""
+    return Entry(tool, effect, pattern, reason=reason, rule=f"{tool} ({why})")
+
+
+def below(folder: str) -> Pattern:
+    """Return the pattern of a folder and all below it."""
+    return Pattern.of(Kind.PATH, [folder.rstrip("/").casefold(), Gap.DEEP])
+
+
+@lru_cache(maxsize=64)
+def guarded_files(folder: str = "") -> tuple[Pattern, ...]:
+    """Return the patterns of files below *folder* that are asked for before they are written."""
+    return tuple(
+        pattern for name in GUARDED for pattern in notations.paths("**/" + name, folder, fold=True)
+    )
+
+
+def read_inside(session: Session, tool: str) -> Iterator[Entry]:
+    """Yield what lets *tool* read in working folders."""
+    for folder in session.folders:
+        yield built_in(tool, Effect.ALLOW, below(folder), why="working folder")
+
+
+def is_judged(session: Session, mode: str) -> bool:
+    """Return whether a model decides what no rule speaks of: in plans too, where there is one."""
+    return mode == "auto" or (is_judged_plan(mode) and not session.no_auto)
+
+
+def by_default(session: Session, mode: str) -> Reason:
+    """Return why a call is asked for that no rule speaks of."""
+    return Reason.CLASSIFIER if is_judged(session, mode) else Reason.DEFAULT

@@ -1,0 +1,125 @@
+"""What a version decided otherwise than the one before it, as release notes tell."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from policy.chain import Chain
+from policy.decision import Decision
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.source import Source
+
+EDIT = ("Edit", {"file_path": "/srv/app/a"})
+GUARDED = ("Edit", {"file_path": "/srv/app/.npmrc"})
+MAKE = ("Bash", {"command": "make"})
+HOST = ("WebFetch", {"url": "https://nodejs.org/x"})
+ISSUE = ("mcp__github__get_issue", {})
+NAMED = ("Agent", {"subagent_type": "Explore", "name": "x"})
+UNNAMED = ("Agent", {"subagent_type": "Explore"})
+OUTSIDE = ("Read", {"file_path": "/etc/hosts"})
+LINK = ("Read", {"file_path": "/srv/app/link/x"})
+LONG = ("Bash", {"command": "make " + "x" * 10_001})
+
+
+def rules(**lists: object) -> dict[str, Any]:
+    return {"settings": {"permissions": lists}}
+
+
+CHANGES: list[tuple[str, dict[str, Any], tuple[str, dict[str, Any]], str, str]] = [
+    ("2.1.260", rules(deny=["Skill(deploy)"]), ("Skill", {"skill": "a/b:deploy"}), "allow", "deny"),
+    (
+        "2.1.257",
+        rules(blockReadsOutsideWorkingDirectories=True, allow=["Read"]),
+        OUTSIDE,
+        "allow",
+        "deny",
+    ),
+    (
+        "2.1.236",
+        {**rules(allow=["Monitor"]), "mode": "auto"},
+        ("Monitor", {"command": "make"}),
+        "allow",
+        "ask",
+    ),
+    ("2.1.214", rules(allow=["Bash(make *)"]), LONG, "allow", "ask"),
+    ("2.1.200", rules(defaultMode="manual", deny=["Bash(make)"]), MAKE, "ask", "deny"),
+    (
+        "2.1.199",
+        {**rules(allow=["mcp__github"]), "interactive": (ISSUE[0],)},
+        ISSUE,
+        "allow",
+        "ask",
+    ),
+    ("2.1.186", rules(deny=["Agent(Explore)"]), NAMED, "allow", "deny"),
+    ("2.1.162", rules(deny=["WebFetch(domain:nodejs.org)"]), HOST, "allow", "deny"),
+    ("2.1.140", rules(), ("Agent", {"subagent_type": "EXPLORE"}), "deny", "allow"),
+    ("2.1.139", rules(deny=["Skill(deploy *)"]), ("Skill", {"skill": "deploy-x"}), "allow", "deny"),
+    ("2.1.126", {**rules(), "mode": "bypassPermissions"}, GUARDED, "ask", "allow"),
+    ("2.1.101", {**rules(deny=["Bash(make)"]), "hooks": ("ask",)}, MAKE, "ask", "deny"),
+    (
+        "2.1.89",
+        {**rules(deny=["Read(//opt/**)"]), "links": {"/srv/app/link": "/opt"}},
+        LINK,
+        "allow",
+        "deny",
+    ),
+    ("2.1.78", {**rules(), "mode": "bypassPermissions"}, GUARDED, "allow", "ask"),
+    ("2.1.77", {**rules(deny=["Bash(make)"]), "hooks": ("allow",)}, MAKE, "allow", "deny"),
+    ("2.1.63", rules(deny=["Agent(Explore)"]), UNNAMED, "allow", "deny"),
+    ("2.1.0", rules(deny=["Task(Explore)"]), UNNAMED, "allow", "deny"),
+    ("2.0.70", rules(deny=["mcp__github__*"]), ISSUE, "ask", "deny"),
+]
+
+
+def before(version: str) -> str:
+    """Return a version just below *version*."""
+    major, minor, patch = map(int, version.split("."))
+    return f"{major}.{minor}.{patch - 1}" if patch else f"{major}.{minor - 1}.99"
+
+
+def decide(version: str, given: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Decision:
+    options = {key: value for key, value in given.items() if key != "settings"}
+    user = Source("<user>", json.dumps(given["settings"]))
+    found = Options(version=version, cwd="/srv/app", user=user, **options)
+    (project,) = load(Memory({}), found)
+    return Chain.start("main", project.enforced).decide(*call)
+
+
+@pytest.mark.parametrize(
+    ("since", "given", "call", "then", "now"), CHANGES, ids=[change[0] for change in CHANGES]
+)
+def test_a_version_decides_otherwise_than_the_one_before_it(
+    since: str, given: dict[str, Any], call: tuple[str, dict[str, Any]], then: str, now: str
+) -> None:
+    assert str(decide(before(since), given, call).effect) == then
+    assert str(decide(since, given, call).effect) == now
+
+
+def test_a_list_of_types_counts_since_2_1_33() -> None:
+    text = "---\nname: m\ndescription: d\ntools: Task(Plan), Read\n---\n"
+    for version, effect in (("2.1.32", "allow"), ("2.1.33", "deny")):
+        options = Options(version=version, main_agent="m")
+        (project,) = load(Memory({".claude/agents/m.md": text}), options)
+        chain = Chain.start("main", project.enforced)
+        assert str(chain.decide("Agent", {"subagent_type": "Explore"}).effect) == effect
+
+
+def test_a_star_takes_the_whole_shell_away_since_2_1_20() -> None:
+    given = rules(deny=["Bash(*)"])
+    assert decide("2.1.19", given, MAKE).reason.value == "rule"
+    assert decide("2.1.20", given, MAKE).reason.value == "unavailable"
+
+
+def test_local_settings_of_the_top_count_below_it_since_2_1_211() -> None:
+    files = {
+        ".claude/settings.local.json": json.dumps({"permissions": {"deny": ["Bash(make)"]}}),
+        "web/.claude/settings.json": "{}",
+    }
+    for version, effect in (("2.1.210", "ask"), ("2.1.211", "deny")):
+        projects = load(Memory(files), Options(version=version))
+        (found,) = [project for project in projects if project.root == "web"]
+        assert str(Chain.start("main", found.enforced).decide(*MAKE).effect) == effect
