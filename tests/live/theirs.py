@@ -26,10 +26,21 @@ _FILES = {
     for name in (
         *("a", "b", "a.py", "a.txt", "b.txt", "README.md", ".env", ".env.local"),
         *("src/a.py", "src/b.py", "src/sub/c.py", "src/a.txt", "tests/t.py", "docs/a.md"),
-        *("secrets/k", "conf/.env", "build/o", "a b.txt", ".vscode/x.json", ".idea/x"),
+        *(
+            "conf/a/.env",
+            "prod.env",
+            ".ENV",
+            "secrets/k",
+            "conf/.env",
+            "build/o",
+            "a b.txt",
+            ".vscode/x.json",
+            ".idea/x",
+        ),
         *("SRC/a.py", ".gitmodules", ".github/w.yml", "node_modules/m/i.js"),
     )
 } | {
+    "/srv/.env": "x\n",
     "/srv/docs/a.md": "x\n",
     "/srv/docs/sub/b.md": "x\n",
     "/srv/other/f": "x\n",
