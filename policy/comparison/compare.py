@@ -8,7 +8,7 @@ case more; those that are too long are decided like these.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from itertools import product
 
 import attrs
@@ -35,6 +35,7 @@ __all__ = [
     "Difference",
     "Known",
     "compare",
+    "compare_until",
     "parameter_cases",
 ]
 
@@ -76,19 +77,33 @@ class _Calls:
     why: tuple[str, ...]
     _said: dict[Row, tuple[Outcome, ...]] = attrs.field(factory=dict)
 
-    def said(self, row: Row) -> tuple[Outcome, ...]:
-        """Return what *row* says of each call."""
+    def said(self, row: Row, *, keep: bool = True) -> tuple[Outcome, ...]:
+        """Return what *row* says of each call, and remember it where it is to be kept."""
         said = self._said.get(row)
         if said is None:
-            said = self._said[row] = tuple([row.outcome(call, remembered) for call in self.calls])
+            said = tuple([row.outcome(call, remembered) for call in self.calls])
+            if keep:
+                self._said[row] = said
         return said
 
-    def decided(self, lookup: Lookup) -> list[Decision]:
+    def decided(self, lookup: Lookup, *, keep: bool) -> list[Decision]:
         """Return what each call gets."""
         if lookup.constant is not None:
             return [lookup.constant] * len(self.calls)
-        by_row = [self.said(row) for row, _ in lookup.rows]
+        by_row = [self.said(row, keep=keep) for row, _ in lookup.rows]
         return [lookup.combined(outcomes) for outcomes in zip(*by_row, strict=True)]
+
+    def differences(
+        self, tool: str, before: Lookup, after: Lookup, *, keep: bool
+    ) -> Iterator[Difference]:
+        """Yield what each call of *tool* gets of both sides, alike ones once."""
+        seen: set[tuple[int, int]] = set()
+        sides = (self.decided(lookup, keep=keep) for lookup in (before, after))
+        for call, was, now in zip(self.calls, *sides, strict=True):
+            both = id(was), id(now)  # a lookup gives one decision for what is said alike
+            if both not in seen:
+                seen.add(both)
+                yield Difference(tool, call, was, now)
 
 
 # Lines on both sides -> what they decide differently.
@@ -106,6 +121,43 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
             where the same lines meet again, the calls are asked, not searched for.
 
     """
+    plain = _plainly(tool, before, after)
+    if plain is not None:
+        return plain
+    known = {} if known is None else known
+    calls = _known(before, after, known)
+    again = calls is not None  # most lines that meet are never met again
+    if calls is None:
+        calls = known[_key(before, after)] = _searched(tool, before, after, known)
+    found: dict[object, Difference] = {}
+    for difference in calls.differences(tool, before, after, keep=again):
+        found.setdefault(_signature(difference), difference)
+    return Comparison(tuple(found.values()), calls.why)
+
+
+def compare_until(
+    wanted: Callable[[Difference], bool], tool: str, before: Lookup, after: Lookup, known: Known
+) -> Comparison:
+    """Return one difference that is *wanted*, or if there is none what `compare` does."""
+    if _plainly(tool, before, after) is None and _known(before, after, known) is None:
+        key = _key(before, after)
+        one = known.get((wanted, key))  # one call, of which there may be more
+        if one is not None:
+            (difference,) = one.differences(tool, before, after, keep=False)
+            return Comparison((difference,))
+        why: dict[str, None] = {}
+        found: list[Difference] = []
+        for difference in _differing(tool, before, after, known, why):
+            if wanted(difference):
+                known[wanted, key] = _calls([difference], ())
+                return Comparison((difference,))
+            found.append(difference)
+        known[key] = _calls(found, why)
+    return compare(tool, before, after, known)
+
+
+def _plainly(tool: str, before: Lookup, after: Lookup) -> Comparison | None:
+    """Return the comparison where no text has to be searched for."""
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     if not rows:
         return _constants(tool, before, after)
@@ -113,25 +165,18 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
         return Comparison()
     if len({row.argument.kind for row in rows}) > 1:
         return Comparison((), (DIFFERENT_KINDS,))
-    known = {} if known is None else known
-    calls = _known(before, after, known) or _searched(tool, before, after, known)
-    found: dict[object, Difference] = {}
-    seen: set[tuple[int, int]] = set()
-    for call, was, now in zip(
-        calls.calls, calls.decided(before), calls.decided(after), strict=True
-    ):
-        both = id(was), id(now)  # a lookup gives one decision for what is said alike
-        if both not in seen:
-            seen.add(both)
-            difference = Difference(tool, call, was, now)
-            found.setdefault(_signature(difference), difference)
-    return Comparison(tuple(found.values()), calls.why)
+    return None
 
 
 def _searched(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls:
     """Return a call for every difference, and why there may be more."""
-    found = known[_key(before, after)] = _differing(tool, before, after, known)
-    return found
+    why: dict[str, None] = {}
+    return _calls(_differing(tool, before, after, known, why), why)
+
+
+def _calls(found: Iterable[Difference], why: Iterable[str]) -> _Calls:
+    calls = tuple(difference.call for difference in found)
+    return _Calls(calls, tuple(why))
 
 
 def _known(before: Lookup, after: Lookup, known: Known) -> _Calls | None:
@@ -163,36 +208,50 @@ def _key(before: Lookup, after: Lookup, but: Container[Lines] = ()) -> object:
     )
 
 
-def _differing(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls:
-    """Return a call for every difference, and why there may be more."""
+def _differing(
+    tool: str, before: Lookup, after: Lookup, known: Known, why: dict[str, None]
+) -> Iterator[Difference]:
+    """Yield every difference, and add to *why* there may be more once they are all told."""
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
-    found: list[Difference] = []
-    why: dict[str, None] = {}
     if len({_manner(row) for row in rows}) > 1:
         why[DIFFERENT_KINDS] = None
     shapes = _shapes(rows)
     if shapes is None:
         why[TOO_MANY_PARAMETERS] = None
+    effects: set[tuple[Effect, Effect]] = set()
     for shape in shapes or [Shape(rows[0].ruleset.dialect, rows[0].argument)]:
         tool_pair = ToolPair(tool, before, after, shape)
-        found += tool_pair.differences()
-        why.update(tool_pair.why)
-        if shape.argument.kind is ArgumentKind.COMMAND:
-            found += tool_pair.unasked()
-            opened = _opened(before, after, known, why)
-            found += tool_pair.opening(opened, _settled(found, tool_pair))
-            exact = DIFFERENT_KINDS not in why
-            found += tool_pair.disguised(_settled(found, tool_pair), exact=exact)
-            why.update(tool_pair.why)
+        for difference in _of_shape(tool_pair, known, effects, why):
+            effects.add(_effects(difference))
+            yield difference
         unreadable = tool_pair.unreadable()
-        if unreadable is not None and _effects(unreadable) not in map(_effects, found):
-            found.append(unreadable)
-    return _Calls(tuple(difference.call for difference in found), tuple(why))
+        if unreadable is not None and _effects(unreadable) not in effects:
+            effects.add(_effects(unreadable))
+            yield unreadable
 
 
-def _settled(found: Iterable[Difference], tool_pair: ToolPair) -> set[bool]:
+def _of_shape(
+    tool_pair: ToolPair,
+    known: Known,
+    effects: Collection[tuple[Effect, Effect]],
+    why: dict[str, None],
+) -> Iterator[Difference]:
+    """Yield differences of calls that can be read; *effects* are those of all told so far."""
+    yield from tool_pair.differences()
+    why.update(tool_pair.why)
+    if tool_pair.shape.argument.kind is not ArgumentKind.COMMAND:
+        return
+    yield from tool_pair.unasked()
+    opened = _opened(*tool_pair.lookups, known, why)
+    yield from tool_pair.opening(opened, _settled(effects, tool_pair))
+    exact = DIFFERENT_KINDS not in why
+    yield from tool_pair.disguised(_settled(effects, tool_pair), exact=exact)
+    why.update(tool_pair.why)
+
+
+def _settled(effects: Iterable[tuple[Effect, Effect]], tool_pair: ToolPair) -> set[bool]:
     """Return the directions of which no further difference has to be found."""
-    return {difference.widened for difference in found} | tool_pair.precluded
+    return {before < after for before, after in effects} | tool_pair.precluded
 
 
 def _opened(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from policy.comparison.compare import Comparison, Known, compare
+from policy.comparison.compare import Comparison, Difference, Known, compare_until
 from policy.comparison.overlap import Lines, contains
 from policy.comparison.tools import glob_pattern
 from policy.comparison.witness import Call, Shape
@@ -25,6 +25,7 @@ from policy.shell.commands import read_command
 from policy.shell.parts import Command
 from policy.shell.parts import Part as CommandPart
 from policy.table import Ceiling, Part, Table
+from policy.telling import is_idle
 
 __all__ = ["Shown", "Trials", "WrittenRule", "written_rules"]
 
@@ -177,7 +178,10 @@ class Trials:
     # --- all calls
 
     def changed(self, rule: WrittenRule, effect: Effect | None) -> Comparison:
-        """Return how calls are decided differently where *rule* says *effect*, or nothing."""
+        """Return how calls are decided differently where *rule* says *effect*, or nothing.
+
+        Of differences that matter, one of those that there are is enough.
+        """
         if not self._by_tool(rule):
             return self._changed_anywhere(rule, effect)
         found: dict[object, Comparison] = {}
@@ -191,7 +195,7 @@ class Trials:
             if said not in found:
                 sides = (kept, _replaced(kept, rule, effect))
                 before, after = (self._lookup(tool, side) for side in sides)
-                found[said] = compare(tool, before, after, self._known)
+                found[said] = compare_until(_matters, tool, before, after, self._known)
         return _joined([*found.values(), *self._commands(rule, effect)])
 
     def _commands(self, rule: WrittenRule, effect: Effect | None) -> Iterator[Comparison]:
@@ -203,7 +207,7 @@ class Trials:
         for tool, argument in self._dialect.arguments.items():
             if argument.kind is ArgumentKind.COMMAND:
                 before, after = (self._lookup(tool, side) for side in sides)
-                yield compare(tool, before, after, self._known)
+                yield compare_until(_matters, tool, before, after, self._known)
 
     def _lookup(self, tool: str, kept: Sequence[Sequence[Entry]]) -> Lookup:
         self.cost += _FIXED_COST + sum(map(len, kept))
@@ -270,6 +274,10 @@ def _is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
             return False
         case _:
             return Shape(dialect, argument).domain.holds(text)
+
+
+def _matters(difference: Difference) -> bool:
+    return not is_idle(difference)
 
 
 def _said(entries: Sequence[Entry]) -> tuple[object, ...]:
