@@ -7,8 +7,10 @@ is all that those before them say of those to come.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Final
 
 import attrs
@@ -22,6 +24,7 @@ from policy.patterns.expressions import (
     NOTHING,
     Expression,
     character_of,
+    either,
     letter_of,
     literal,
     mask_of,
@@ -98,11 +101,40 @@ class Form:
 def _unchecked(program: Program) -> Expression:
     if program.unchecked is None:
         return NOTHING
+    # No word that is read here has a blank.
+    text = program.unchecked.replace(r"\0", " ")
+    whole = _understood(text)
+    return whole if whole is not NOTHING else either(map(_understood, _alternatives(text)))
+
+
+def _understood(text: str) -> Expression:
     try:
-        # No word that is read here has a blank.
-        return expression(program.unchecked.replace(r"\0", " "))
+        return expression(text)
     except ValueError:  # more is searched then, and what is found is harmful is shown by no command
         return NOTHING
+
+
+def _alternatives(text: str) -> Iterator[str]:
+    """Yield an expression for each alternative of the first group that has some: `a(?:b|c)d`."""
+    opened: list[list[int]] = []  # where each open group begins, and its alternatives
+    pieces = list(re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?:|.", text, re.DOTALL))
+    for piece in pieces:
+        match piece.group():
+            case "(" | "(?:":
+                opened.append([piece.end()])
+            case "|" if opened:
+                opened[-1].append(piece.end())
+            case ")" if opened:
+                ends = opened.pop()
+                outer = not opened and text[: ends[0]].endswith("(?:")
+                if outer and len(ends) > 1 and text[piece.end() : piece.end() + 1] not in _COUNTS:
+                    before, behind = text[: ends[0]], text[piece.start() :]
+                    for start, end in pairwise((*ends, piece.end())):
+                        yield before + text[start : end - 1] + behind
+                    return
+
+
+_COUNTS: Final = frozenset("*+?{")
 
 
 @lru_cache(maxsize=4096)  # tools and agents share their rules
