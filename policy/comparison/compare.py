@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import attrs
 
@@ -106,8 +107,8 @@ class _Calls:
                 yield Difference(tool, call, was, now)
 
 
-# Lines on both sides -> what they decide differently.
-Known = dict[object, _Calls]
+# Lines on both sides -> what they decide differently; and names of tools likewise.
+Known = dict[object, Any]
 
 
 def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None) -> Comparison:
@@ -186,7 +187,7 @@ def _known(before: Lookup, after: Lookup, known: Known) -> _Calls | None:
     alike, e.g. where a command opens files. Where it allows every call that the others
     decide differently it hides none, and they are all there are.
     """
-    found = known.get(_key(before, after))
+    found: _Calls | None = known.get(_key(before, after))
     if found is not None:
         return found
     empty, others = (

@@ -27,7 +27,7 @@ from policy.comparison.compare import (
 from policy.comparison.pair import Difference, Pair, Side
 from policy.comparison.tools import OTHER_TOOL, further_tools, glob_pattern
 from policy.comparison.view import View
-from policy.comparison.witness import Shape
+from policy.comparison.witness import Call, Shape
 from policy.decision import Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
@@ -170,16 +170,22 @@ def compare_others(
             sole=shape.sole,
         )
         domain, wider = _domain(shape, entries, loose=True in loose, looking=bool(looking))
-        pair = Pair(
-            *(Side(tuple(_view(rules, lines) for rules in sets)) for sets in sides),
-            domain=domain,
-            wider=wider,
-            ask=_Asked(look_up, shape, spell),
-            words=_readable,
-        )
-        for difference in pair.differences():
+        ask = _Asked(look_up, shape, spell)
+        seen = [tuple(_view(rules, lines) for rules in sets) for sets in sides]
+        if all(any(map(_denies_all, views)) for views in seen):
+            continue
+        views = tuple(tuple(view for view in each if not _allows_all(view)) for each in seen)
+        # A set that says nothing of these tools leaves what the others decide differently.
+        key = compare_others, views, lines, frozenset(loose), domain.closed
+        calls = known.get(key)
+        if calls is None:
+            pair = Pair(*map(Side, views), domain=domain, wider=wider, ask=ask, words=_readable)
+            told = [(difference.tool, difference.call) for difference in pair.differences()]
+            calls = known[key] = told, tuple(pair.why)
+        for tool, call in calls[0]:
+            difference = ask.decided(tool, call)
             found.setdefault((difference.before, difference.after), difference)
-        why.update(pair.why)
+        why.update(dict.fromkeys(calls[1]))
     return Comparison(tuple(found.values()), tuple(why))
 
 
@@ -217,6 +223,11 @@ class _Asked:
         call: dict[str, object] = {}
         if before.constant is None or after.constant is None:
             call = self.shape.call(argument)
+        return self.decided(tool, call)
+
+    def decided(self, tool: str, call: Call) -> Difference:
+        """Return what a call of *tool* gets."""
+        before, after = (look_up(tool) for look_up in self.look_up)
         return Difference(tool, call, before.decide_anew(call), after.decide_anew(call))
 
 
@@ -277,6 +288,14 @@ class _Lines:
 @lru_cache(maxsize=256)  # links of a chain share most of their sets
 def _view(rules: RuleSet, lines: _Lines) -> View:
     return View(Kind.TEXT, tuple(lines.of(rules)), rules.default, shared=len(lines.special))
+
+
+def _allows_all(view: View) -> bool:
+    return len(view.entries) == view.shared and view.default is Effect.ALLOW
+
+
+def _denies_all(view: View) -> bool:
+    return len(view.entries) == view.shared and view.default is Effect.DENY
 
 
 def _line(entry: Entry, pattern: Pattern) -> RowEntry:
