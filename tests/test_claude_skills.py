@@ -79,6 +79,25 @@ def test_a_skill_of_a_plugin_has_the_name_of_that() -> None:
     assert {file.role for file in project.files} == {"skill", "command"}
 
 
+@pytest.mark.parametrize(
+    ("listed", "path", "name"),
+    [
+        ({"commands": "./extra"}, "extra/push.md", "p:push"),
+        ({"commands": ["./extra/push.md"]}, "extra/push.md", "p:push"),
+        ({"commands": ["extra/"]}, "extra/x/push.md", "p:x:push"),
+        ({"skills": "./more"}, "more/push/SKILL.md", "p:push"),
+        ({"skills": ["./more/push"]}, "more/push/SKILL.md", "p:push"),
+    ],
+)
+def test_a_plugin_says_where_more_skills_and_commands_are(
+    listed: dict[str, object], path: str, name: str
+) -> None:
+    manifest = json.dumps({"name": "p", **listed})
+    project = only({".claude-plugin/plugin.json": manifest, path: DEPLOY})
+    assert decide(project, "main", "Skill", {"skill": name}) is Effect.ASK
+    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+
+
 @pytest.mark.parametrize("value", ["", " []", " 5", " {a: b}"])
 def test_a_list_that_is_none_asks_for_nothing_and_allows_nothing(value: str) -> None:
     project = only(skilled(f"---\ndescription: d\nallowed-tools:{value}\n---\n"))

@@ -19,7 +19,7 @@ import attrs
 
 from policy import limits
 from policy.documents.json_nodes import read_json
-from policy.documents.node import Mapping, Scalar, Sequence
+from policy.documents.node import Mapping, Node, Scalar, Sequence
 from policy.errors import PolicyError
 from policy.files.opening import Tree
 from policy.hosts.claude.agents import looks_like_agent
@@ -135,6 +135,31 @@ def _command(segments: list[str]) -> str:
     return ":".join(segments).removesuffix(".md")
 
 
+def _named_below(kind: str, at: str, paths: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the skills or commands that a manifest names by their place, with their names."""
+    for path in paths:
+        inner = path.removeprefix(f"{at}/" if at else "")
+        if path == at:
+            inner = path.rpartition("/")[2]
+        elif at and inner == path:
+            continue
+        segments = inner.split("/")
+        if kind == "command":
+            yield path, _command(segments)
+        elif segments[-1] == "SKILL.md" and len(segments) < _SKILL_DEPTH:
+            yield path, path.split("/")[-2] if "/" in path else path
+
+
+# A folder of skills, or the folder of one.
+_SKILL_DEPTH: Final = 3
+
+
+def _texts(node: Node | None) -> Iterator[str]:
+    for item in node.items if isinstance(node, Sequence) else (node,):
+        if isinstance(item, Scalar) and isinstance(item.value, str):
+            yield item.value
+
+
 def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
@@ -193,11 +218,17 @@ class _Discovery:
             root = manifest.removesuffix(_MANIFEST).rstrip("/")
             if manifest != f"{root}/{_MANIFEST}".lstrip("/"):
                 continue
-            name, places = self._manifest(manifest)
+            name, listed = self._manifest(manifest)
             name = name or root.rpartition("/")[2]
             prefix = f"{root}/" if root else ""
             below = sorted(p for p in self.paths if p.startswith(prefix) and p.endswith(".md"))
-            for place in ("agents", *places):
+            # What lies where the host looks by itself is that: it comes later, and counts.
+            for kind in ("command", "skill"):
+                for place in listed[kind + "s"]:
+                    at = prefix + place.removeprefix("./").strip("/")
+                    for path, short in _named_below(kind, at.rstrip("/"), below):
+                        yield path, (root, kind, f"{name}:{short}")
+            for place in ("agents", *listed["agents"]):
                 at = prefix + place.removeprefix("./").strip("/")
                 for path in below:
                     if path == at or path.startswith(at + "/"):
@@ -209,17 +240,17 @@ class _Discovery:
                 elif len(rest) > 1 and rest[0] == "commands":
                     yield path, (root, "command", f"{name}:{_command(rest[1:])}")
 
-    def _manifest(self, path: str) -> tuple[str, list[str]]:
+    def _manifest(self, path: str) -> tuple[str, dict[str, list[str]]]:
+        """Return the name of a plugin, and where its manifest says that files of a kind are."""
         try:
             node = read_json(self.tree.source(path, limits.AGENT_BYTES))
         except PolicyError:
-            return "", []
+            node = None
         if not isinstance(node, Mapping):
-            return "", []
-        name, agents = node.get("name"), node.get("agents")
-        items = agents.items if isinstance(agents, Sequence) else [agents]
-        places = [str(i.value) for i in items if isinstance(i, Scalar) and isinstance(i.value, str)]
-        return str(name.value) if isinstance(name, Scalar) else "", places
+            node = Mapping((), Source(path, "").span(0, 0))
+        name = node.get("name")
+        listed = {key: list(_texts(node.get(key))) for key in ("agents", "commands", "skills")}
+        return str(name.value) if isinstance(name, Scalar) else "", listed
 
     # --- files in other places -----------------------------------------------
 
