@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain
+from policy.effect import Effect
 from policy.files.tree import Memory
 from policy.table import Table
 from policy.workspace import load_tree
@@ -168,3 +169,12 @@ def test_a_rule_for_commands_that_nobody_vouches_for_is_compared_exactly() -> No
     assert comparison.why == ()
     (shown,) = [each for each in comparison.differences if each.tool == "Bash"]
     assert shown.call == {"command": "awk x -f y"}
+
+
+def test_a_command_that_cannot_be_taken_apart_stands_for_no_other_one() -> None:
+    before = _table({"allow": ["Bash(env * x)"], "ask": [], "deny": []}, "default")
+    after = _table({"allow": ["Bash(env * x)"], "ask": ["Bash(env -*)"], "deny": []}, "default")
+    call = {"command": "env -i x"}
+    assert [t.decide("Bash", call).effect for t in (before, after)] == [Effect.ALLOW, Effect.ASK]
+    found = before.differences(after)
+    assert not found.exact or any(each.tool == "Bash" for each in found.differences)

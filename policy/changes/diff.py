@@ -2,7 +2,9 @@
 
 Two workspaces are compared chain by chain. The chains are those that matter in
 one or the other (`policy.reach.worklist`); a chain that cannot come about grants
-nothing. Chains whose tables changed alike are told once.
+nothing. Chains whose tables changed alike are told once. What is exact is what each
+agent may do through some chain: one through which it may do no more than through
+another, on both sides, is not looked at.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ class Diff:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing else differs in the files that were read."""
+        """Whether no agent may do anything else differently, through any chain."""
         return not self.why
 
     @property

@@ -22,6 +22,7 @@ from policy.comparison.prefixes import harmless, loud
 from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.view import View
 from policy.comparison.witness import Call, Shape
+from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
@@ -37,6 +38,7 @@ __all__ = ["ToolPair", "remembered"]
 # What a host name can hold: hardly a rule names all of it.
 _HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
 
+_UNREAD = "some commands that rules tell apart cannot be taken apart, and others may be"
 _FILES = "the files that some commands open decide beside what rules say of them"
 
 
@@ -116,7 +118,11 @@ class ToolPair(Pair):
         found = self.asked(text.replace(self.fresh, "q7z"))
         if found.before.effect is not found.after.effect:
             return found
-        opens = read_command(text, self._shell).redirections and not any(p.exact for p in guides)
+        if any(p.exact for p in guides):
+            return None
+        if Reason.UNANALYSABLE in (found.before.reason, found.after.reason):
+            self.why[_UNREAD] = None  # of other texts the rules may be asked
+        opens = read_command(text, self._shell).redirections
         if opens and not self._is_shut(opened_by(guides, self._shell)):
             self.why[_FILES] = None
         return None
