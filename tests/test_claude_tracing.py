@@ -7,6 +7,7 @@ import json
 import pytest
 
 from policy.chain import Chain
+from policy.decision import Reason
 from policy.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
@@ -95,3 +96,13 @@ def test_what_nobody_can_follow_is_asked_for_where_reads_are_kept_inside(command
 def test_what_names_no_file_elsewhere_runs_where_reads_are_kept_inside(command):
     assert decide(command) is Effect.ALLOW
     assert decide(command, "bypassPermissions") is Effect.ALLOW
+
+
+def test_somebody_is_asked_though_a_model_judges_the_rest():
+    permissions = {"blockReadsOutsideWorkingDirectories": True}
+    settings = json.dumps({"permissions": permissions})
+    options = Options(cwd="/srv/app", home="/home/alice", mode="auto")
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    chain = Chain.start("main", project.enforced)
+    assert chain.decide("Bash", {"command": "eval ls"}).reason is Reason.PROTECTED
+    assert chain.decide("Bash", {"command": "dd x"}).reason is Reason.CLASSIFIER

@@ -148,7 +148,8 @@ def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
         RuleSet(tuple(_answered(_shut(session), silent=silent)), Effect.ALLOW, traced)
         for _ in range(session.reads_inside)
     )
-    return (*_models(session, reading), _whole_set(session, mode), *shut, *opened)
+    # What these ask for is asked of somebody, also where a model judges the rest.
+    return (*_models(session, reading), *shut, _whole_set(session, mode), *opened)
 
 
 def _models(session: Session, reading: Dialect) -> Iterator[RuleSet]:
