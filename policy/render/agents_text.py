@@ -106,7 +106,7 @@ class _Block:
     def _mosts(self) -> list[str]:
         """Return what the agent may do at most, where no one of its chains says it."""
         lines: list[str] = []
-        for most in mosts(self.agent):
+        for most in mosts(self.agent, self.shown):
             note = f" as {most.reading}" if most.reading else ""
             lines += self.page.prose(
                 f"of the patterns that match a call the narrowest holds{note}",

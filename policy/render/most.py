@@ -37,10 +37,17 @@ class Most:
     tools: frozenset[str]
 
 
-def mosts(agent: AgentAudit) -> tuple[Most, ...]:
-    """Return what is to be told of *agent*: nothing where a single list says it."""
+def mosts(agent: AgentAudit, shown: str | None = None) -> tuple[Most, ...]:
+    """Return what is to be told of *agent*: nothing where a single list says it.
+
+    Args:
+        agent: whose.
+        shown: what stands for its name at the end of a chain; None is the name.
+
+    """
+    name = agent.name if shown is None else shown
     told = [
-        Most(reading, *_lines(most, positions))
+        Most(reading, *_lines(most, positions, name))
         for reading, most, positions in zip(
             ("attenuated", "enforced"),
             agent.most,
@@ -54,7 +61,7 @@ def mosts(agent: AgentAudit) -> tuple[Most, ...]:
 
 
 def _lines(
-    most: Sequence[AtMost], positions: Sequence[Position]
+    most: Sequence[AtMost], positions: Sequence[Position], shown: str
 ) -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
     lines: dict[str, dict[str, None]] = {label: {} for label in MOST_LABELS}
     tools = set()
@@ -69,7 +76,7 @@ def _lines(
             said = visible(grant.rule) if grant.rule else f"{name}: {_rest(grant)}"
             if len(each.grants) == 1 and not each.why:
                 label, said = _LABELS[grant.effect], name
-            lines[label][said + _by(grant, positions)] = None
+            lines[label][said + _by(grant, positions, shown)] = None
         for why in each.why:
             lines["not exact"][f"{name}: {why}"] = None
     return {label: tuple(said) for label, said in lines.items() if said}, frozenset(tools)
@@ -87,10 +94,10 @@ def _rest(grant: Grant) -> str:
     return "not available" if grant.reason is Reason.UNAVAILABLE else grant.effect.value
 
 
-def _by(grant: Grant, positions: Sequence[Position]) -> str:
+def _by(grant: Grant, positions: Sequence[Position], shown: str) -> str:
     """Return by which chain a grant comes, where it is not the first."""
     if grant.effect is Effect.DENY or not grant.position:
         return ""
     if grant.position >= len(positions):
         return " (by some chain, perhaps)"
-    return f" (by {chain_text(positions[grant.position].chain)})"
+    return f" (by {chain_text((*positions[grant.position].chain[:-1], shown))})"
