@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 from typing import Final
 
@@ -24,7 +24,6 @@ from policy.patterns.expressions import (
     NOTHING,
     Expression,
     character_of,
-    either,
     letter_of,
     literal,
     mask_of,
@@ -99,17 +98,13 @@ class Form:
 
 
 def _unchecked(program: Program) -> Expression:
-    if program.unchecked is None:
-        return NOTHING
     # No word that is read here has a blank.
-    text = program.unchecked.replace(r"\0", " ")
-    whole = _understood(text)
-    return whole if whole is not NOTHING else either(map(_understood, _alternatives(text)))
+    return _understood((program.unchecked or "").replace(r"\0", " "))
 
 
 def _understood(text: str) -> Expression:
     try:
-        return expression(text)
+        return expression(text) if text else NOTHING
     except ValueError:  # more is searched then, and what is found is harmful is shown by no command
         return NOTHING
 
@@ -151,10 +146,12 @@ def is_unchecked(pattern: Pattern, shell: Shell) -> bool:
     program = shell.programs.known.get(name)
     if program is None:
         return False
-    left = _unchecked(program)
-    for character in arguments:
-        left = left.after(letter_of(character))
-    return left is ALL
+    text = (program.unchecked or "").replace(r"\0", " ")
+    # Of several expressions one may be read where all of them together are not.
+    return any(
+        reduce(Expression.after, map(letter_of, arguments), _understood(each)) is ALL
+        for each in (text, *_alternatives(text))
+    )
 
 
 _OF_OPTIONS: Final = ("flags", "values", "pairs", "files", "unsafe", "needs")
