@@ -302,3 +302,14 @@ def test_what_may_not_be_read_may_not_be_read_from_its_folder(command):
 )
 def test_what_is_read_elsewhere_may_be_read(command):
     assert decide("Bash", command, "bypassPermissions", deny=["Read(src/a.txt)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["touch ''", 'touch ""', "touch a ''", "touch '"])
+def test_what_touches_no_name_is_asked_for_where_edits_are_accepted(command):
+    assert decide("Bash", command, "acceptEdits") is Effect.ASK
+    assert decide("Bash", "touch 'a b' c", "acceptEdits") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["cp b a ''", "cp a 'b", "touch a '"])
+def test_an_empty_name_is_no_file_that_is_written(command):
+    assert decide("Bash", command, "bypassPermissions", deny=["Edit(a)"]) is Effect.DENY

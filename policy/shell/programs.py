@@ -282,7 +282,8 @@ def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> 
         ):
             continue
         read = tool == shell.reads
-        chosen = _chosen(files, rest, given.operands) + (given.files if read else [])
+        operands = given.operands if read else [word for word in given.operands if _is_name(word)]
+        chosen = _chosen(files, rest, operands) + (given.files if read else [])
         chosen = [word for word in chosen if word.plain not in ("", "-")]
         if read and not chosen and _lists(program, given):
             opened.append(Opened(".", tool))
@@ -296,6 +297,11 @@ def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> 
     return tuple(opened)
 
 
+def _is_name(word: Word) -> bool:
+    """Whether a word names a file: an empty one does not, nor one whose quote is not closed."""
+    return bool(word.plain) and not word.raw[:1] == "'" == word.plain[:1]
+
+
 # `$X/*`, `"$X"/`, `$X/tmp`: nobody knows what is removed if the variable is empty.
 _UNDER_VARIABLE: Final = re.compile(r"\$\w+\"?/|\$\{\w+\}\"?/|\$\(|`")
 
@@ -303,6 +309,5 @@ _UNDER_VARIABLE: Final = re.compile(r"\$\w+\"?/|\$\{\w+\}\"?/|\$\(|`")
 def _removed(word: Word, tool: str) -> Opened:
     if word.known:
         # Without a name it is the folder itself; a quote that is not closed leaves none.
-        unclosed = word.raw[:1] == "'" == word.plain[:1]
-        return Opened("." if unclosed or not word.plain else word.plain, tool)
+        return Opened(word.plain if _is_name(word) else ".", tool)
     return Opened(None, tool, guarded=bool(_UNDER_VARIABLE.search(word.raw)))
