@@ -200,7 +200,17 @@ def test_a_condition_holds_for_values_that_nobody_knows(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["ls $X", "ls $(make)", "x=$(ls)", "A=1", "export A=1", 'echo "ab $(ls)"', "eval ls"]
+    "command",
+    [
+        "ls $X",
+        "ls $(make)",
+        "x=$(ls)",
+        "x=$(cat a)",
+        "A=1",
+        "export A=1",
+        'echo "ab $(ls)"',
+        "eval ls",
+    ],
 )
 def test_a_condition_does_not_hold_for_plain_values(command: str) -> None:
     assert not sees("Bash(git *)", "Bash", {"command": command})

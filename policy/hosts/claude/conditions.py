@@ -157,7 +157,7 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell) -> boo
         or word.raw.startswith('"')
         or bool(script.targets)
         or _SPECIAL.search(word.raw) is not None
-        or any(len(script.commands[number]) > 1 for number in range(*word.inner))
+        or (not alone and any(len(script.commands[each]) > 1 for each in range(*word.inner)))
         for word in unknown
     )
 
