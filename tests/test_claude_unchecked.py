@@ -313,3 +313,17 @@ def test_what_touches_no_name_is_asked_for_where_edits_are_accepted(command):
 @pytest.mark.parametrize("command", ["cp b a ''", "cp a 'b", "touch a '"])
 def test_an_empty_name_is_no_file_that_is_written(command):
     assert decide("Bash", command, "bypassPermissions", deny=["Edit(a)"]) is Effect.DENY
+
+
+@pytest.mark.parametrize(("command", "effect"), [("ps aux", Effect.ALLOW), ("ps M", Effect.ALLOW)])
+def test_the_letter_that_shows_the_environment_is_asked_for_in_either_case(command, effect):
+    assert decide("Bash", command) is effect
+    assert decide("Bash", f"{command}E") is Effect.ASK
+    assert decide("Bash", f"{command}e") is Effect.ASK
+
+
+@pytest.mark.parametrize("tool", ["Write", "Edit", "Read"])
+def test_a_star_allows_the_files_of_the_working_folder_alone(tool):
+    assert decide(tool, "/opt/data/x", allow=[f"{tool}(*)"]) is Effect.ASK
+    assert decide(tool, "/srv/app/x", allow=[f"{tool}(*)"]) is Effect.ALLOW
+    assert decide(tool, "/opt/data/x", allow=[tool]) is Effect.ALLOW

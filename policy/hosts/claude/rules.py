@@ -104,7 +104,8 @@ def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:
     if content is None or (_is_every(name, content) and rule.scope.behaves.star_is_every):
         if name not in known.NAMES and name != known.ENTER:
             return _unknown(rule, tool)
-        if name in known.FILE_TOOLS and content is not None and rule.effect is Effect.ALLOW:
+        below = {"Read", *known.FILE_TOOLS["Edit"]}
+        if name in below and content is not None and rule.effect is Effect.ALLOW:
             return rule.lines([name], notations.paths("**", rule.scope.anchors.cwd, fold=True))
         return _whole(rule, name)
     found = read_specifier(rule, name, content)

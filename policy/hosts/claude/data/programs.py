@@ -219,7 +219,7 @@ _KNOWN: Final = {
         _PS_LETTERS, _PS_NAMES,
         pairs="-[gnpqstuCGU] [^e-][^e]*|--(pid|quick-pid|sid|tty|user|sort|width) [^e-][^e]*",
         also="--(pid|quick-pid|sid|tty|user|sort)=[^e-][^e]*|--width=[0-9]+",
-        globs=False, operands="-|[^~e-][^e]*",
+        globs=False, operands="-|[^~eE-][^eE]*",
         forms=(options(_PS_LETTERS + "e", _PS_NAMES, most=0),),
     ),
     "date": options(
