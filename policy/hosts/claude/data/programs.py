@@ -286,7 +286,7 @@ READ_ONLY_PROGRAMS: Final = Programs(
 EDITING_PROGRAMS: Final = Programs(
     {
         **READ_ONLY_PROGRAMS,
-        "touch": Program(direct=True, flags="", operands="(?!'\\Z).+", writes=Files.ALL),
+        "touch": Program(direct=True, flags="", operands="[^'].*|'.+", writes=Files.ALL),
         "mkdir": Program(writes=Files.ALL),
         "rm": Program(direct=True, writes=Files.ALL, removes=True),
         "rmdir": Program(direct=True, writes=Files.ALL, removes=True),
