@@ -170,6 +170,11 @@ def test_a_rule_that_another_file_could_bring_to_life_is_judged_with_that_file()
             "---\nname: x\ndescription: x\ntools:\n  allow: [read]\n  except:\n    - bash\n---\n",
             "---\nname: x\ndescription: x\ntools:\n  allow: [read]\n  except: []\n---\n",
         ),
+        (  # either of two lists that deny is enough
+            ".zeph/agents/x.md",
+            "---\nname: x\ndescription: x\ntools:\n  deny: [bash]\n  except: [bash]\n---\n",
+            "---\nname: x\ndescription: x\ntools:\n  deny: [bash]\n  except: []\n---\n",
+        ),
     ],
 )
 def test_files_of_hosts_lose_items_of_their_lists_and_nothing_else(path, written, left) -> None:

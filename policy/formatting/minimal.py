@@ -100,17 +100,44 @@ def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_t
             else:
                 some.append(item)
         removed = some
+    for item in _repeated(source, items):
+        if item not in removed and not proof.objection([*removed, item]):
+            trial.kept.pop(item, None)
+            removed = [*removed, item]
     why = proof.objection(removed)
     text = without(source, removed)
     if why or text is None:
         msg = f"what is left cannot be shown to decide alike: {why}"
         raise PolicyError(msg, file=path, help="the file is left as it is")
     kept = (Kept(span, why) for span, why in trial.kept.items())
-    return Minimal(
+    found = Minimal(
         text,
         tuple(sorted(removed, key=_start)),
         tuple(sorted(kept, key=lambda one: one.span.start)),
     )
+    if any(item in removed for item in _repeated(source, items)):
+        return _again(found, source, minimal(proof.tree_without(removed), path, load=load))
+    return found
+
+
+def _again(first: Minimal, source: Source, then: Minimal) -> Minimal:
+    """Return both steps as one: what *then* left out of the text that was left *first*."""
+    left = [span for spans in lists(source) for span in spans if span not in first.removed]
+    if not then.removed:
+        return first
+    at = [span.start for spans in lists(then.removed[0].source) for span in spans]
+    more = tuple(left[at.index(span.start)] for span in then.removed)
+    kept = tuple(one for one in first.kept if one.span not in more)
+    return Minimal(then.text, tuple(sorted((*first.removed, *more), key=_start)), kept)
+
+
+def _repeated(source: Source, items: Sequence[Span]) -> list[Span]:
+    """Return the items that another list says as well: a table has one line for both.
+
+    Of the two lists of Zeph that deny, `deny: [bash], except: [bash]`, either is enough.
+    """
+    others = {span.text for spans in lists(source) for span in spans if span not in items}
+    return [item for item in items if item.text in others]
 
 
 def _start(span: Span) -> int:
@@ -129,12 +156,15 @@ class _Proof:
 
     def objection(self, spans: Sequence[Span]) -> str:
         """Return why the file must not lose *spans*, or ""."""
-        text = without(self.source, spans)
-        if text is None:
+        if without(self.source, spans) is None:
             return "a rule cannot be taken out of its list"
+        return _objection(self.before, self.load(self.tree_without(spans)))
+
+    def tree_without(self, spans: Sequence[Span]) -> Tree:
+        """Return the tree in which the file has lost *spans*, which can be taken out."""
         mark = BYTE_ORDER_MARK if self.source.byte_order_mark else ""
-        tree = Overlay(self.tree, {self.path: (mark + text).encode("utf-8")})
-        return _objection(self.before, self.load(tree))
+        text = without(self.source, spans) or ""
+        return Overlay(self.tree, {self.path: (mark + text).encode("utf-8")})
 
 
 def _items(source: Source, offsets: Mapping[int, Effect]) -> list[Span]:
