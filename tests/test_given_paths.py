@@ -85,18 +85,18 @@ def test_paths_with_nothing_to_mend_are_plain(path: str, is_plain: bool, fold: b
 
 
 def test_an_absolute_path_is_plain_below_a_folder_in_the_letters_that_count() -> None:
-    dialect = Dialect("test", cwd="/Work/a", fold=True, cased=("/Work", "/Work/a/b", "/o"))
+    dialect = Dialect("test", cwd="/Repo/a", fold=True, cased=("/Repo", "/Repo/a/b", "/o"))
     walked = GivenPaths.of(Automaton(()), (), dialect)
     assert walked is not None
-    for path in ("src/A", "/Work/x", "/Work/A/B/C", "/o/p"):
+    for path in ("src/A", "/Repo/x", "/Repo/A/B/C", "/o/p"):
         assert walked.state(path).plain is not None, path
-    for path in ("/work/a/x", "/Work", "/Workx/y", "/x", "/O/p", "/Work//x", "/work/\0"):
+    for path in ("/repo/a/x", "/Repo", "/Repox/y", "/x", "/O/p", "/Repo//x", "/repo/\0"):
         assert walked.state(path).plain is None, path
     for unsure in ({"links": (("/l", "/t"),)}, {"drives": True}):
         assert GivenPaths.of(Automaton(()), (), attrs.evolve(dialect, **unsure)) is None
-    outside = GivenPaths.of(Automaton(()), (), attrs.evolve(dialect, cwd="/work"))
+    outside = GivenPaths.of(Automaton(()), (), attrs.evolve(dialect, cwd="/repo"))
     assert outside is not None
-    assert [outside.state(path).plain is None for path in ("x", "/Work/x")] == [True, False]
+    assert [outside.state(path).plain is None for path in ("x", "/Repo/x")] == [True, False]
 
 
 def test_what_is_forgotten_is_walked_again_from_the_same_beginning(monkeypatch) -> None:
