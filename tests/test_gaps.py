@@ -14,6 +14,7 @@ from policy.reach import gaps as module
 from policy.reach.audit import AgentAudit, audit
 from policy.reach.gaps import MANY_PAIRS, Gap, Gaps
 from policy.reach.privileges import Privileges, privileges
+from policy.render.gaps import escalations
 from policy.workspace import load_tree
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
 
@@ -174,3 +175,12 @@ def test_a_file_that_commands_may_read_is_no_dead_letter() -> None:
     main = next(agent for agent in audit(workspace).projects[0].agents if agent.name == "main")
     assert main.dead_letters == ()
     assert main.escalations == ()
+
+
+def test_a_tool_is_told_by_its_name_where_nothing_of_it_is_declared() -> None:
+    lead = "---\nname: lead\ndescription: d\ntools: Read, Agent(worker)\n---\n"
+    agents = _agents({**CLAUDE, ".claude/agents/lead.md": lead})
+    (own, *_), handed = escalations(agents.values()), escalations([agents["worker"]])
+    # `lead` may start `worker`, and by the host whom it likes.
+    assert [own.calls(row) for row in own.rows] == [["Agent(explore)"]]
+    assert "Bash" in {call for group in handed for row in group.rows for call in group.calls(row)}

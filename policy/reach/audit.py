@@ -8,7 +8,7 @@ the chain, the difference is told as well: an *escalation* grants more, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -19,6 +19,7 @@ from policy.project import Project
 from policy.reach.gaps import Gap, Gaps, are_alike
 from policy.reach.most import AtMost, at_most
 from policy.reach.privileges import Privilege, Privileges, lines
+from policy.reach.within import apart
 from policy.reach.worklist import Reach, reach
 from policy.source import Place
 from policy.table import Bounds
@@ -148,28 +149,31 @@ class _Auditor:
         real = declared
         if not are_alike(project):
             real = reach(project, project.enforced, alone=project.asides)
-        names = dict.fromkeys([*project.starts, *project.asides, *sorted(project.agents)])
+        # What somebody wrote comes before what the host has anyway.
+        by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))
+        names = dict.fromkeys([*project.starts, *project.asides, *by_name])
         agents = tuple(self._agent(name, declared, real) for name in names)
         return ProjectAudit(project, agents, declared.exact and real.exact)
 
     def _agent(self, name: str, declared: Reach, real: Reach) -> AgentAudit:
         entry = self.project.agents.get(name)
         gaps, why = self._gaps.of(name)
+        ours, theirs = (apart(found.widest.get(name, ())) for found in (declared, real))
         return AgentAudit(
             name=name,
             place=entry.place if entry else None,
-            attenuated=tuple(map(self._position, declared.widest.get(name, ()))),
-            enforced=tuple(map(self._position, real.widest.get(name, ()))),
+            attenuated=tuple(map(self._position, ours)),
+            enforced=tuple(map(self._position, theirs)),
             escalations=tuple(gap for gap in gaps if gap.widened),
             dead_letters=tuple(gap for gap in gaps if _is_dead_letter(gap)),
             spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
-            most=(self._most(name, declared), self._most(name, real)),
+            most=(self._most(name, declared, ours), self._most(name, real, theirs)),
             why=why,
             bounds=entry.declared.bounds if entry else Bounds(),
         )
 
-    def _most(self, name: str, found: Reach) -> tuple[AtMost, ...]:
-        tables = [chain.table for chain in found.widest.get(name, ())]
+    def _most(self, name: str, found: Reach, chains: Sequence[Chain]) -> tuple[AtMost, ...]:
+        tables = [chain.table for chain in chains]
         if name in found.most:
             tables.append(found.most[name])
         key = tuple(map(lines, tables))

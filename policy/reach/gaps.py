@@ -41,10 +41,12 @@ class Gap(Difference):
 
     Attributes:
         chain: whose last agent makes the call; a shortest that was found.
+        whole: whether the same is declared of every call of the tool.
 
     """
 
     chain: tuple[str, ...] = ()
+    whole: bool = False
 
 
 def are_alike(project: Project) -> bool:
@@ -130,7 +132,8 @@ class Gaps:
             why.update(dict.fromkeys(found.why))
             for each in found.differences:
                 key = (each.tool, str(each.call), each.before.effect, each.after.effect)
-                gap = Gap(each.tool, each.call, each.before, each.after, names)
+                whole = declared.table.lookup(each.tool).constant is not None
+                gap = Gap(each.tool, each.call, each.before, each.after, names, whole)
                 unique.setdefault(key, gap)
         return tuple(unique.values()), tuple(why)
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import attrs
 
-from policy.reach.audit import AgentAudit, Position
+from policy.reach.audit import AgentAudit
 from policy.render.layout import Ink, Page
 from policy.render.most import mosts
-from policy.render.privileges import LABELS, Summary, rule_parts, side_by_side, summarise
-from policy.render.words import listed
+from policy.render.positions import PositionSummary, position_summaries
+from policy.render.privileges import LABELS, Summary, rule_parts
+from policy.render.words import chain_text, listed
 from policy.source import visible
 
 __all__ = ["agent_blocks"]
@@ -64,7 +65,8 @@ def agent_blocks(agents: Iterable[AgentAudit], page: Page, *, everything: bool) 
 def _heading(members: list[AgentAudit], page: Page, *, everything: bool) -> list[str]:
     names = [Ink(name, "bold") for name in listed([m.name for m in members], _most(everything))]
     if len(members) > 1:
-        names[-1] = Ink(f"{names[-1].text} ({len(members)} agents)", "bold")
+        built_in = "" if any(member.place for member in members) else ", built in"
+        names[-1] = Ink(f"{names[-1].text} ({len(members)} agents{built_in})", "bold")
         return page.flow(names, "  ", indent=4)
     place = members[0].place
     return page.flow(
@@ -93,8 +95,8 @@ class _Block:
     def lines(self) -> list[str]:
         """Return the block."""
         lines = self._mosts()
-        for positions in self._positions():
-            lines += self._position(*positions)
+        for summary in position_summaries(self.agent, everything=self.everything):
+            lines += self._position(summary)
         lines += [*self._limits(), *self._spawns()]
         if not self.agent.exact:
             lines += self.page.prose(
@@ -107,15 +109,18 @@ class _Block:
         """Return what the agent may do at most, where no one of its chains says it."""
         lines: list[str] = []
         for most in mosts(self.agent, self.shown):
-            note = f" as {most.reading}" if most.reading else ""
+            note = f", as {most.reading}" if most.reading else ""
             lines += self.page.prose(
-                f"of the patterns that match a call the narrowest holds{note}",
+                f"by any chain (of the patterns that match a call the narrowest holds{note})",
                 self._label("at most"),
                 style="dim",
             )
-            for label, items in most.lines.items():
-                head = " " * (4 + _COLUMN) + self.page.paint(label.ljust(_READING), label) + " "
-                lines += self.page.flow(listed(items, self.most), head)
+            for said in most.said:
+                label = self.page.paint(said.label.ljust(_READING), said.label)
+                by: list[str | Ink] = [Ink(f"by {said.by}:", "dim")] if said.by else []
+                calls = listed(said.calls, self.most)
+                pieces = [*by, *(f"{call}," for call in calls[:-1]), calls[-1]]
+                lines += self.page.flow(pieces, " " * (4 + _COLUMN) + label + " ", separator=" ")
             if not self.everything:
                 self.told |= most.tools
         return lines
@@ -123,41 +128,31 @@ class _Block:
     def _label(self, text: str, style: str = "") -> str:
         return "    " + self.page.paint(text, style) + " " * (_COLUMN - len(text))
 
-    def _positions(self) -> list[tuple[Position | None, Position | None]]:
-        """Return the positions of both readings, those of one chain together."""
-        declared = {position.chain: position for position in self.agent.attenuated}
-        real = {position.chain: position for position in self.agent.enforced}
-        return [(declared.get(chain), real.get(chain)) for chain in {**declared, **real}]
-
-    def _position(self, declared: Position | None, real: Position | None) -> list[str]:
-        position = declared or real
-        if position is None:
-            return []
-        lines = self._chain(position, "" if declared and real else _only(declared))
-        agent = self.agent.name
-        if declared is None or real is None:
-            summary = summarise(position.privileges, agent, everything=self.everything)
-            return lines + self._summary(summary)
-        common, ours, theirs = side_by_side(
-            declared.privileges, real.privileges, agent, everything=self.everything
-        )
-        lines += self._summary(common)
-        if ours or theirs:
-            lines += self._apart("attenuated", ours) + self._apart("enforced", theirs)
+    def _position(self, told: PositionSummary) -> list[str]:
+        lines = self._chain(told) + self._summary(told.common)
+        if told.attenuated or told.enforced:
+            lines += self._apart("attenuated", told.attenuated)
+            lines += self._apart("enforced", told.enforced)
         return lines
 
-    def _chain(self, position: Position, note: str) -> list[str]:
-        text = " > ".join([*map(visible, position.chain[:-1]), self.shown])
-        notes = [note] if note else []
-        if position.confirm:
-            confirmed = ["it" if n == self.agent.name else visible(n) for n in position.confirm]
+    def _chain(self, told: PositionSummary) -> list[str]:
+        text = self._names(told.position.chain)
+        notes = [f"{told.reading} only"] if told.reading else []
+        if told.position.confirm:
+            confirm = told.position.confirm
+            confirmed = ["it" if n == self.agent.name else visible(n) for n in confirm]
             starts = (
                 "its start" if confirmed == ["it"] else f"the start of {' and '.join(confirmed)}"
             )
             notes.append(f"once {starts} is confirmed")
+        if told.but_for:
+            notes.append(f"as by {self._names(told.but_for)}, but for:")
         if notes:
-            text += f" ({', '.join(notes)})"
+            text += f" ({', '.join(notes)})" if not told.but_for else f", {', '.join(notes)}"
         return self.page.prose(text, self._label("chain"))
+
+    def _names(self, chain: tuple[str, ...]) -> str:
+        return chain_text((*chain[:-1], self.shown))
 
     def _summary(self, summary: Summary) -> list[str]:
         lines: list[str] = []
@@ -224,7 +219,3 @@ class _Block:
         if len(agents) > _FEW and set(agents) == self.names:
             return self.page.prose(f"every agent that can be started ({len(agents)})", head)
         return self.page.flow(listed(agents, self.most), head)
-
-
-def _only(declared: Position | None) -> str:
-    return "attenuated only" if declared else "enforced only"

@@ -11,9 +11,9 @@ from policy.render.audit_text import audit_summary
 from policy.render.findings_text import EXPLAIN, FURTHER, counted
 from policy.render.gaps import GapGroup, dead_letters, escalations
 from policy.render.markdown import code, item, prose, table
-from policy.render.most import MOST_LABELS, Most, mosts
+from policy.render.most import MOST_LABELS, Most, Said, mosts
 from policy.render.privileges import LABELS, summarise
-from policy.render.words import call_text, chain_text, explained
+from policy.render.words import chain_text, explained
 from policy.workspace import Unread
 
 __all__ = ["audit_markdown"]
@@ -68,7 +68,12 @@ def _project(audited: ProjectAudit) -> list[str]:
 
 
 def _most(most: Most) -> list[str]:
-    return [", ".join(map(code, most.lines.get(label, ()))) for label in MOST_LABELS]
+    return ["<br>".join(map(_said, most.labelled(label))) for label in MOST_LABELS]
+
+
+def _said(said: Said) -> str:
+    by = f" (by {code(said.by)})" if said.by else ""
+    return ", ".join(map(code, said.calls)) + by
 
 
 def _rows(agent: AgentAudit) -> Iterable[list[str]]:
@@ -98,8 +103,7 @@ def _gaps(groups: Iterable[GapGroup]) -> Iterable[str]:
         others = [code(name) for name in group.agents if name != group.chain[-1]]
         also = f" (likewise {', '.join(others)})" if others else ""
         calls = "; ".join(
-            f"{row.before} → **{row.after}** "
-            + ", ".join(code(call_text(gap.tool, gap.call)) for gap in row.gaps)
+            f"{row.before} → **{row.after}** " + ", ".join(map(code, group.calls(row)))
             for row in group.rows
         )
         reasons = [f"declared: {prose(explained(group.declared))}"]

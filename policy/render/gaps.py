@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 import attrs
@@ -10,7 +11,8 @@ from policy.decision import Decision
 from policy.effect import Effect
 from policy.reach.audit import AgentAudit
 from policy.reach.gaps import Gap
-from policy.render.words import explained
+from policy.render.words import call_text, explained
+from policy.source import visible
 
 __all__ = ["GapGroup", "Row", "dead_letters", "escalations", "gap_count"]
 
@@ -52,6 +54,19 @@ class GapGroup:
     def size(self) -> int:
         """How many calls there are."""
         return sum(len(row.gaps) for row in self.rows)
+
+    def calls(self, row: Row) -> list[str]:
+        """Return how the calls of *row* are told: a tool by its name where one thing changes."""
+        effects = {(gap.tool, each.after) for each in self.rows for gap in each.gaps}
+        outcomes = Counter(tool for tool, _ in effects)
+        return list(
+            dict.fromkeys(
+                visible(gap.tool)
+                if gap.whole and outcomes[gap.tool] == 1
+                else call_text(gap.tool, gap.call)
+                for gap in row.gaps
+            )
+        )
 
 
 def escalations(agents: Iterable[AgentAudit]) -> list[GapGroup]:

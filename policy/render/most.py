@@ -13,7 +13,7 @@ from policy.reach.most import AtMost, Grant
 from policy.render.words import chain_text
 from policy.source import visible
 
-__all__ = ["MOST_LABELS", "Most", "mosts"]
+__all__ = ["MOST_LABELS", "Most", "Said", "mosts"]
 
 # The lines of what is told, in the order they are shown.
 MOST_LABELS = ("allow", "ask", "never", "otherwise", "not exact")
@@ -22,19 +22,39 @@ _LABELS = {Effect.ALLOW: "allow", Effect.ASK: "ask", Effect.DENY: "never"}
 
 
 @attrs.frozen
+class Said:
+    """Calls of which the same is to be told.
+
+    Attributes:
+        label: of `MOST_LABELS`.
+        by: the chain by which they are granted; "" is the first there is.
+        calls: as patterns, or tools as a whole.
+
+    """
+
+    label: str
+    by: str
+    calls: tuple[str, ...]
+
+
+@attrs.frozen
 class Most:
     """What is told of one reading, or of both.
 
     Attributes:
         reading: ``attenuated``, ``enforced``, or "" where both are the same.
-        lines: label -> calls, of `MOST_LABELS`.
+        said: in the order of `MOST_LABELS`.
         tools: the tools of which all is told.
 
     """
 
     reading: str
-    lines: dict[str, tuple[str, ...]]
+    said: tuple[Said, ...]
     tools: frozenset[str]
+
+    def labelled(self, label: str) -> tuple[Said, ...]:
+        """Return what is told under *label*."""
+        return tuple(each for each in self.said if each.label == label)
 
 
 def mosts(agent: AgentAudit, shown: str | None = None) -> tuple[Most, ...]:
@@ -47,7 +67,7 @@ def mosts(agent: AgentAudit, shown: str | None = None) -> tuple[Most, ...]:
     """
     name = agent.name if shown is None else shown
     told = [
-        Most(reading, *_lines(most, positions, name))
+        Most(reading, *_said(most, positions, name))
         for reading, most, positions in zip(
             ("attenuated", "enforced"),
             agent.most,
@@ -55,15 +75,15 @@ def mosts(agent: AgentAudit, shown: str | None = None) -> tuple[Most, ...]:
             strict=True,
         )
     ]
-    if told[0].lines == told[1].lines:
-        return (attrs.evolve(told[0], reading=""),) if told[0].lines else ()
-    return tuple(each for each in told if each.lines)
+    if told[0].said == told[1].said:
+        return (attrs.evolve(told[0], reading=""),) if told[0].said else ()
+    return tuple(each for each in told if each.said)
 
 
-def _lines(
+def _said(
     most: Sequence[AtMost], positions: Sequence[Position], shown: str
-) -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
-    lines: dict[str, dict[str, None]] = {label: {} for label in MOST_LABELS}
+) -> tuple[tuple[Said, ...], frozenset[str]]:
+    lines: dict[tuple[str, str], dict[str, None]] = {}
     tools = set()
     for each in most:
         if not _is_told(each, positions):
@@ -76,10 +96,12 @@ def _lines(
             said = visible(grant.rule) if grant.rule else f"{name}: {_rest(grant)}"
             if len(each.grants) == 1 and not each.why:
                 label, said = _LABELS[grant.effect], name
-            lines[label][said + _by(grant, positions, shown)] = None
+            lines.setdefault((label, _by(grant, positions, shown)), {})[said] = None
         for why in each.why:
-            lines["not exact"][f"{name}: {why}"] = None
-    return {label: tuple(said) for label, said in lines.items() if said}, frozenset(tools)
+            lines.setdefault(("not exact", ""), {})[f"{name}: {why}"] = None
+    told = [Said(label, by, tuple(calls)) for (label, by), calls in lines.items()]
+    told.sort(key=lambda said: MOST_LABELS.index(said.label))
+    return tuple(told), frozenset(tools)
 
 
 def _is_told(most: AtMost, positions: Sequence[Position]) -> bool:
@@ -99,5 +121,5 @@ def _by(grant: Grant, positions: Sequence[Position], shown: str) -> str:
     if grant.effect is Effect.DENY or not grant.position:
         return ""
     if grant.position >= len(positions):
-        return " (by some chain, perhaps)"
-    return f" (by {chain_text((*positions[grant.position].chain[:-1], shown))})"
+        return "some chain, perhaps"
+    return chain_text((*positions[grant.position].chain[:-1], shown))

@@ -14,7 +14,7 @@ from policy.effect import Effect
 from policy.reach.privileges import Layer, Privilege
 from policy.source import visible
 
-__all__ = ["LABELS", "Summary", "rule_parts", "side_by_side", "summarise"]
+__all__ = ["LABELS", "Summary", "beyond", "rule_parts", "side_by_side", "summarise"]
 
 # The lines of a summary, in the order they are shown.
 LABELS = ("allow", "ask", "deny", "not available", "otherwise")
@@ -45,6 +45,11 @@ class Summary:
     def __bool__(self) -> bool:
         return bool(self.lines or self.layered)
 
+    @property
+    def size(self) -> int:
+        """How much there is to be read."""
+        return sum(map(len, (*self.lines.values(), *self.layered.values())))
+
 
 def summarise(
     privileges: Iterable[Privilege], agent: str = "", *, everything: bool = False
@@ -64,25 +69,20 @@ def side_by_side(
     everything: bool = False,
 ) -> tuple[Summary, Summary, Summary]:
     """Return what two readings have in common, and what each has of the tools they differ in."""
-    sides = [{p.tool: p for p in side} for side in (declared, real)]
-    others = [side.pop(OTHER_TOOL, None) for side in sides]
+    pairs, others = _paired(declared, real)
     common: list[Privilege] = []
     apart: tuple[list[Privilege], list[Privilege]] = ([], [])
-    for tool in dict.fromkeys((*sides[0], *sides[1])):
-        pair = [
-            side.get(tool) or attrs.evolve(other or _NOTHING, tool=tool)
-            for side, other in zip(sides, others, strict=True)
-        ]
+    for pair in pairs:
         if _key(pair[0]) != _key(pair[1]):
             apart[0].append(pair[0])
             apart[1].append(pair[1])
-        elif any(_is_told(p, o or _NOTHING) for p, o in zip(pair, others, strict=True)):
+        elif any(_is_told(*each) for each in zip(pair, others, strict=True)):
             # The one that says why, where the host itself has the rule.
             common.append(pair[0] if _reason(pair[0].rules) else pair[1])
-    same = _key(others[0] or _NOTHING) == _key(others[1] or _NOTHING)
+    same = _key(others[0]) == _key(others[1])
     shared = _summary(common, others[1] if same else None, agent, everything=everything)
     if not same:
-        labels = [_label(other or _NOTHING) for other in others]
+        labels = [_label(other) for other in others]
         rest = f"anything else: {labels[0]} attenuated, {labels[1]} enforced"
         lines = {**shared.lines, "otherwise": (*shared.lines.get("otherwise", ()), rest)}
         shared = attrs.evolve(shared, lines=lines)
@@ -91,6 +91,30 @@ def side_by_side(
         _summary(apart[0], None, agent, everything=everything),
         _summary(apart[1], None, agent, everything=everything),
     )
+
+
+def beyond(first: Iterable[Privilege], then: Iterable[Privilege], agent: str = "") -> Summary:
+    """Return what *then* says of the tools in which it differs from *first*."""
+    pairs, others = _paired(first, then)
+    told = [other for one, other in pairs if _key(one) != _key(other)]
+    same = _key(others[0]) == _key(others[1])
+    return _summary(told, None if same else others[1], agent, everything=False)
+
+
+def _paired(
+    one: Iterable[Privilege], other: Iterable[Privilege]
+) -> tuple[list[tuple[Privilege, Privilege]], tuple[Privilege, Privilege]]:
+    """Return what two sides say of each tool that either speaks of, and of any other tool."""
+    left, right = ({each.tool: each for each in side} for side in (one, other))
+    others = left.pop(OTHER_TOOL, _NOTHING), right.pop(OTHER_TOOL, _NOTHING)
+    pairs = [
+        (
+            left.get(tool) or attrs.evolve(others[0], tool=tool),
+            right.get(tool) or attrs.evolve(others[1], tool=tool),
+        )
+        for tool in dict.fromkeys((*left, *right))
+    ]
+    return pairs, others
 
 
 _NOTHING = Privilege(OTHER_TOOL, Effect.DENY, reason=Reason.UNAVAILABLE)

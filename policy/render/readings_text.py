@@ -9,7 +9,7 @@ from policy.reach.audit import AgentAudit
 from policy.render.excerpt import because_line
 from policy.render.gaps import GapGroup, dead_letters, escalations, gap_count
 from policy.render.layout import Ink, Page
-from policy.render.words import call_text, count, explained, listed
+from policy.render.words import count, explained, listed
 from policy.source import visible
 
 __all__ = ["differences_lines"]
@@ -62,8 +62,8 @@ def _group(group: GapGroup, page: Page, *, everything: bool) -> list[str]:
     for row in group.rows:
         effects = f"{row.before.value} -> {row.after.value}"
         head = "      " + page.paint(effects, row.after.value) + " " * (_COLUMN - len(effects))
-        calls = [call_text(gap.tool, gap.call) for gap in row.gaps]
-        lines += page.flow(listed(calls, None if everything else _MOST_CALLS), head)
+        calls = listed(group.calls(row), None if everything else _MOST_CALLS)
+        lines += page.flow(calls, head)
     lines += _reason("declared", group.declared, group.agents[0], page)
     alike = {row.enforced for row in group.rows}
     if len(alike) == 1 and (enforced := alike.pop()) is not None:

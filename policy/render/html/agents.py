@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from policy.decision import Decision
-from policy.reach.audit import AgentAudit, Position
+from policy.reach.audit import AgentAudit
 from policy.render.gaps import GapGroup
 from policy.render.html.text import anchor, code, prose, text
 from policy.render.html.text import place as written
 from policy.render.most import Most, mosts
-from policy.render.privileges import LABELS, Summary, side_by_side, summarise
-from policy.render.words import call_text, chain_text, count, explained
+from policy.render.positions import PositionSummary, position_summaries
+from policy.render.privileges import LABELS, Summary
+from policy.render.words import chain_text, count, explained
 
 __all__ = ["agent_blocks", "differences"]
 
@@ -54,10 +55,8 @@ def _block(members: list[AgentAudit], body: str, project: str) -> str:
 
 
 def _body(agent: AgentAudit) -> str:
-    declared = {position.chain: position for position in agent.attenuated}
-    real = {position.chain: position for position in agent.enforced}
     parts = [_most(each) for each in mosts(agent)]
-    parts += [_position(agent, declared.get(c), real.get(c)) for c in {**declared, **real}]
+    parts += map(_position, position_summaries(agent))
     rows = [("may start", _spawns(agent))] if any(agent.spawns) else []
     bounds = agent.bounds
     limits = {"depth": bounds.depth, "turns": bounds.turns, "trust": bounds.trust}
@@ -71,32 +70,32 @@ def _body(agent: AgentAudit) -> str:
 
 def _most(most: Most) -> str:
     head = f"at most{f' as {most.reading}' if most.reading else ''}"
-    rows = [(label, " ".join(map(code, items))) for label, items in most.lines.items()]
+    rows = [
+        (said.label, (f"by {text(said.by)}: " if said.by else "") + " ".join(map(code, said.calls)))
+        for said in most.said
+    ]
     said = '<span class="dim">of the patterns that match a call the narrowest holds</span>'
     return f"<h4>{head} {said}</h4>{_list(rows)}"
 
 
-def _position(agent: AgentAudit, declared: Position | None, real: Position | None) -> str:
-    position = declared or real
-    if position is None:
-        return ""
-    # Agents with the same privileges share a block, so their own name is not in it.
-    chain = chain_text(position.chain[:-1])
-    notes = [] if declared and real else [f"{'attenuated' if declared else 'enforced'} only"]
-    if position.confirm:
+def _position(told: PositionSummary) -> str:
+    notes = [f"{told.reading} only"] if told.reading else []
+    if told.position.confirm:
         notes.append("once its start is confirmed")
-    said = f"{chain} > …" if chain else "starts chains"
+    if told.but_for:
+        notes.append(f"as {_chain(told.but_for)}, but for")
     noted = f" ({', '.join(notes)})" if notes else ""
-    head = f"<h4>{text(said + noted)}</h4>"
-    if declared is None or real is None:
-        return head + _list(_rows(summarise(position.privileges, agent.name)))
-    common, ours, theirs = side_by_side(declared.privileges, real.privileges, agent.name)
-    found = head + _list(_rows(common))
-    for reading, summary in (("attenuated", ours), ("enforced", theirs)):
-        if ours or theirs:
+    found = f"<h4>{text(_chain(told.position.chain) + noted)}</h4>{_list(_rows(told.common))}"
+    for reading, summary in (("attenuated", told.attenuated), ("enforced", told.enforced)):
+        if told.attenuated or told.enforced:
             rows = _rows(summary) or [("", "nothing")]
             found += f"<h5>as {reading}, where the two differ</h5>{_list(rows)}"
     return found
+
+
+def _chain(chain: tuple[str, ...]) -> str:
+    # Agents with the same privileges share a block, so their own name is not in it.
+    return f"{chain_text(chain[:-1])} > …" if len(chain) > 1 else "starts chains"
 
 
 def _rows(summary: Summary) -> list[tuple[str, str]]:
@@ -149,7 +148,7 @@ def differences(groups: Iterable[GapGroup], project: str) -> str:
             cells = [
                 who,
                 code(chain_text(group.chain)),
-                " ".join(code(call_text(gap.tool, gap.call)) for gap in row.gaps),
+                " ".join(map(code, group.calls(row))),
                 f"{_effect(row.before.value)} → {_effect(row.after.value)}",
                 _said(group.declared),
             ]
