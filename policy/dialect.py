@@ -100,6 +100,7 @@ class Shell:
         texts: variables that it takes within quoted text, though not what they hold.
         odd: programs with arguments that are not vouched for, and wrappers.
         guarded: what the name of a variable matches whose value decides what follows.
+        counted: variables that hold numbers, whose values a shell works out.
         traced: whether it asks for every command of which it cannot tell which files are
             read, whatever allows it (`policy.shell.tracing`).
         interpreters: programs that it is given scripts for.
@@ -131,6 +132,7 @@ class Shell:
     texts: frozenset[str] = frozenset()
     odd: frozenset[str] = frozenset()
     guarded: str = ""
+    counted: frozenset[str] = frozenset()
     traced: bool = False
     interpreters: frozenset[str] = frozenset()
     speechless: frozenset[str] = frozenset()

@@ -116,7 +116,13 @@ class Wrapper:
         appends: whether it puts more arguments behind those of the program.
         quiet: whether the program is as harmless behind it as it is alone.
         bare: whether it is quiet only without options.
+        ends: whether ``--`` ends its options.
+        single: whether it has one option at most.
         idle: options with which it runs no program, as an expression.
+        loose: whether it is looked through by what stands behind it alone: options that
+            it does not know are passed over, one operand and assignments may stand
+            anywhere among them, and what is known counts by the name of its program.
+        scripts: options whose value is a command as one text, as an expression.
     """
 
     flags: str = ""
@@ -129,7 +135,11 @@ class Wrapper:
     appends: bool = False
     quiet: bool = False
     bare: bool = False
+    ends: bool = False
+    single: bool = False
     idle: str = ""
+    loose: bool = False
+    scripts: str = ""
 
 
 _Known = TypeVar("_Known", Program, Wrapper)

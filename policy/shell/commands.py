@@ -29,7 +29,6 @@ from policy.shell.readings import (
     behind_all,
     is_assignment,
     is_expanded,
-    is_safe_assignment,
     may_vanish,
     readings,
     without_vanishing,
@@ -240,7 +239,12 @@ class _Reading:
             name = granted[0]
             grantable &= number not in self.script.led and not name.plain.startswith("-")
             grantable &= name.literal and "$" not in name.raw and bool(name.plain)
-            if program is not words or program[0].plain in shell.odd or name.plain[:1] == "-":
+            if (
+                program is not words
+                or program[0].plain in shell.odd
+                or name.plain[:1] == "-"
+                or is_assignment(name)
+            ):
                 self._unchecked |= doubts.is_unchecked(words, shell)
             if self._equals:
                 self._unchecked |= doubts.has_half_assignment(words)
@@ -256,6 +260,7 @@ class _Reading:
         shell, text, name = self.shell, as_written(words), granted[0]
         if (
             program is words
+            and name.plain not in shell.wrappers
             and "/" not in name.plain
             and not _is_quoted(name)
             and not is_assignment(name)
@@ -333,11 +338,14 @@ class _Reading:
         ]
 
     def _is_set(self, word: Word) -> bool:
-        name = word.raw.partition("=")[0]
+        """Whether a variable is set, and to what the host can tell, that changes nothing."""
+        name = word.raw.partition("=")[0].rstrip("+")
         return (
             not self.script.opaque
-            and is_safe_assignment(word, self.shell)
+            and is_assignment(word)
+            and name in self.shell.variables
             and name not in self.shell.locales  # by which what follows is found
+            and (word.literal or (word.vetted and all(self._harmless[slice(*word.inner)])))
         )
 
     def _is_inexact(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:

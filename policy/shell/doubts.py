@@ -114,10 +114,18 @@ def has_half_assignment(words: Sequence[Word]) -> bool:
     return any(word.raw == "=" for word in words) and words[0].plain not in ("[", "[[")
 
 
+# A number as every shell reads it, and a home folder that some put there, quoted or not.
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+_AT_HOME = re.compile(r"(?:^|:)~")
+
+
 def _guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
-    """Whether a variable is set that changes how a shell reads what follows."""
+    """Whether a variable is set to what changes how a shell reads what follows, or is run."""
     for word in takewhile(is_assignment, words):
-        name = word.raw.partition("=")[0].rstrip("+")
+        name, _, value = word.plain.partition("=")
+        name = name.rstrip("+")
         if name == "IFS" or (not first and _expression(shell.guarded).fullmatch(name)):
+            return True
+        if _AT_HOME.search(value) or (name in shell.counted and not _NUMBER.fullmatch(value)):
             return True
     return False

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
 from policy.shell.words import ASSIGNMENT, Word
+from policy.shell.wrappers import basename, behind_options, behind_wrapper, expression, unwrapped
 
 if TYPE_CHECKING:
     from policy.dialect import Shell
-from policy.programs import Wrapper
 
 __all__ = [
     "KEYWORDS",
@@ -40,9 +39,10 @@ KEYWORDS: Final = frozenset(
     " ! { }".split()
 )
 
-_LOCALES: Final = frozenset({"C", "C.UTF-8", "en_US.UTF-8", "POSIX"})
-_SIMPLE_VALUE: Final = re.compile(r"(?!/|.*\.\.)[A-Za-z0-9_./:-]+\Z")
-_HARMLESS_VALUE: Final = re.compile(r"(?!/|\.\.|.*\.\./)[A-Za-z0-9_./:,=@%+-]*\Z")
+_LOCALE: Final = re.compile(r"C|POSIX|UTF-?8|[\w-]+\.UTF-?8(?:@\w+)?", re.IGNORECASE | re.ASCII)
+_SIMPLE_VALUE: Final = re.compile(r"[A-Za-z0-9_./:-]+")
+# A value that names a file outside of the working folder, or may.
+_ELSEWHERE: Final = re.compile(r"^[.~]*[/\\]|[/\\][/\\]|:[/\\.]|(?:^|[/\\])\.\.(?:[/\\]|$)")
 _DURATION: Final = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?\Z")
 
 # Wrappers with an operand before the program.
@@ -67,55 +67,13 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
             wrapper := shell.granting.known.get(words[start].plain)
         ):  # a host that knows the options
             behind = behind_wrapper(words, start, wrapper, quoted=False)
-            if behind is None or words[behind].raw in KEYWORDS:
+            if behind is None or _is_keyword(words[behind], shell):
                 break
             start = behind
+            if wrapper.appends:
+                break
         return words[start:] if start else words
     return _transparent(words[start:] if start else words, shell)
-
-
-@lru_cache(maxsize=1024)
-def _expression(text: str) -> re.Pattern[str]:
-    return re.compile(text)
-
-
-def behind_wrapper(
-    words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool = True
-) -> int | None:
-    """Return the number of the program that the wrapper at *start* runs; None of none known."""
-    index = _behind_options_of(words, start, wrapper, quoted=quoted)
-    return index if index is not None and index < len(words) else None
-
-
-def _behind_options_of(
-    words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool
-) -> int | None:
-    """Return the number of the word behind all of a wrapper; None where that is not known."""
-    index, last = start + 1, len(words) - 1
-    while index <= last and words[index].plain.startswith("-"):
-        option = words[index].plain
-        if wrapper.flags and _expression(wrapper.flags).fullmatch(option):
-            index += 1
-        elif (
-            wrapper.values
-            and index < last
-            and _expression(wrapper.values).fullmatch(option)
-            and _expression(wrapper.value).fullmatch(words[index + 1].plain)
-        ):
-            index += 2
-        else:
-            return None
-    if wrapper.needs and index == start + 1:
-        return None
-    for operand in wrapper.operands:
-        word = words[min(index, last)]
-        if index <= last and _expression(operand).fullmatch(word.plain if quoted else word.raw):
-            index += 1
-        elif not wrapper.optional:
-            return None
-    while wrapper.assignments and index <= last and ASSIGNMENT.match(words[index].plain):
-        index += 1
-    return index
 
 
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
@@ -127,9 +85,9 @@ def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
         return False
     if not (words[1].plain.startswith("-") or wrapper.operands):
         return False
-    if wrapper.idle and _expression(wrapper.idle).fullmatch(words[1].plain):
+    if wrapper.idle and expression(wrapper.idle).fullmatch(words[1].plain):
         return False
-    return _behind_options_of(words, 0, wrapper, quoted=True) is None
+    return behind_options(words, 0, wrapper, quoted=True) is None
 
 
 def _safe_assignments(words: Sequence[Word], shell: Shell, *, harmless: bool) -> int:
@@ -150,15 +108,20 @@ def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> b
     Before a *harmless* command the value may be quoted, or empty.
     """
     match = ASSIGNMENT.match(word.raw)
-    if match is None or match[2]:
+    if match is None or match[2] or word.raw[match.end() - 2] == "+":
         return False
-    value = word.raw[match.end() :]
-    if match[1] in shell.locales:
-        return value in _LOCALES
-    if harmless and word.literal and not word.glob:
-        plain = word.plain[match.end() :]
-        return match[1] in shell.variables and bool(_HARMLESS_VALUE.match(plain))
-    return match[1] in shell.variables and bool(_SIMPLE_VALUE.match(value))
+    name, value = match[1], word.raw[match.end() :]
+    if name not in shell.variables:
+        return False
+    if harmless:
+        if not word.literal or word.glob:
+            return False
+        value = word.plain[match.end() :]
+    elif not _SIMPLE_VALUE.fullmatch(value):
+        return False
+    if name in shell.locales:
+        return _LOCALE.fullmatch(value) is not None or (not value and name == "LANG")
+    return not _ELSEWHERE.search(value)
 
 
 def _transparent(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
@@ -216,13 +179,67 @@ def stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
 def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield every text by which a rule that denies may know the command."""
     if shell.wrapping.known:
-        for stage in stages(words, shell):
-            yield from _names(stage)
+        yield from dict.fromkeys(_known_by(words, shell))
         return
     for start in range(min(len(words), limits.NESTING)):
         yield from _names(words[start:])
         if not _is_around(words, start, shell):
             return
+
+
+def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
+    """Yield the texts of a command and of what its wrappers run in the end."""
+    program = words
+    while len(program) > 1 and (is_assignment(program[0]) or _is_keyword(program[0], shell)):
+        if program[0].raw == "coproc":
+            break
+        program = program[1:]
+    inside = [unwrapped(program, shell, wide=wide) for wide in (False, True)]
+    found: list[str] = []
+    for one in (words, program, *inside):
+        if one:
+            found += (" ".join([word.plain for word in one]), *without_vanishing(one))
+    for one in inside:
+        if one and one[0].plain != (name := basename(one[0].plain)):
+            found.append(" ".join([name, *(word.plain for word in one[1:])]))
+    for text in found:
+        if (closer := _closer(text, shell)) is not None and closer not in found:
+            found.append(closer)
+    yield from found
+    yield from (text.removeprefix("xargs ") for text in found if _XARGS.match(text))
+
+
+_XARGS: Final = re.compile(r"xargs (?!-)")
+
+
+def _is_keyword(word: Word, shell: Shell) -> bool:
+    return word.raw in KEYWORDS and word.raw not in shell.wrappers
+
+
+def _closer(text: str, shell: Shell) -> str | None:
+    """Return *text* behind its first assignments and wrappers, read once more; None for neither."""
+    first = text.split(" ", 1)[0]
+    if not first or not ("=" in first or first in shell.granting.known or _QUOTE.search(first)):
+        return None
+    words = [Word(piece, piece) for piece in text.split()]
+    while len(words) > 1 and is_assignment(words[0]):
+        words = words[1:]
+    for _ in range(limits.NESTING):
+        name = _QUOTE.sub("", words[0].plain)
+        words[0] = Word(name, name)
+        wrapper = shell.granting.known.get(name)
+        behind = (
+            None
+            if wrapper is None or wrapper.appends
+            else behind_wrapper(words, 0, wrapper, quoted=False, ends=True)
+        )
+        if behind is None:
+            break
+        words = words[behind:]
+    return " ".join([word.plain for word in words])
+
+
+_QUOTE: Final = re.compile(r"['\"\\]")
 
 
 # A word that a shell may leave out: nothing, or what an expansion comes to.
@@ -264,8 +281,13 @@ def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None
         return start if start < len(words) else None
     if word.raw in KEYWORDS and word.raw not in shell.wrappers:
         return start + 1 if word.raw != "coproc" else None
-    wrapper = shell.wrapping.known.get(word.plain.rsplit("/", 1)[-1])
-    return None if wrapper is None else behind_wrapper(words, start, wrapper)
+    for wrapper in (
+        shell.granting.known.get(word.plain),
+        shell.wrapping.known.get(basename(word.plain)),
+    ):
+        if wrapper and (behind := behind_wrapper(words, start, wrapper)) is not None:
+            return behind
+    return None
 
 
 def _is_around(words: Sequence[Word], index: int, shell: Shell) -> bool:

@@ -45,6 +45,7 @@ def of_conditions(dialect: Dialect) -> Dialect:
         dialect.shell,
         wrappers=frozenset({"xargs"}),
         wrapping=Wrappers({"xargs": Wrapper()}),
+        granting=Wrappers(),
     )
     return attrs.evolve(dialect, shell=shell)
 

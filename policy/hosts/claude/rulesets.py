@@ -49,7 +49,7 @@ from policy.ruleset import Entry, RuleSet
 __all__ = ["dialect", "rule_sets"]
 
 _SHELL: Final = Shell(
-    wrappers=frozenset(WRAPPING),
+    wrappers=frozenset(WRAPPING) | frozenset(GRANTING),
     wrapping=WRAPPING,
     granting=GRANTING,
     variables=commands.VARIABLES | commands.LOCALES,
@@ -71,6 +71,7 @@ _SHELL: Final = Shell(
     scripted=frozenset({"rm", "rmdir"}),
     odd=frozenset(UNCHECKED) | frozenset(GRANTING),
     guarded=GUARDED_VARIABLES,
+    counted=commands.COUNTED,
     interpreters=commands.INTERPRETERS,
     speechless=commands.SPEECHLESS,
     movers=commands.MOVERS,

@@ -20,10 +20,10 @@ from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.lines import Line, Lines, Scope
-from policy.hosts.claude.negations import negates, opened
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
+from policy.hosts.claude.said import Said, needs_trust
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -136,32 +136,14 @@ def session(
     home = options.home or "/@home"
     if options.os == "windows":
         cwd, home = slashed_path(cwd), slashed_path(home)
-    lines: list[Line] = []
     findings = [finding for each in settings for finding in each.findings]
     folders = _folders(settings, options, cwd, home)
-    reopened: list[tuple[Entry, ...]] = []
+    said = Said(managed_only)
     for each in settings:
         source = _source(each.scope, options, cwd, home)
-        anchors = Anchors(cwd, home, source, folders[1:])
-        scope = Scope(
-            anchors,
-            frozenset(agents),
-            flag=each.scope == "cli",
-            behaves=options.behaves,
-            aliases=options.aliases,
-        )
-        trusted = options.trusted or not _needs_trust(each.scope, options)
-        rules = [r for r in each.rules if not managed_only or _kept(each.scope, r.effect)]
-        negations = [(number, rule) for number, rule in enumerate(rules) if negates(rule)]
-        for number, rule in enumerate(rules):
-            found = read_rule(rule.text, rule.span, rule.effect, scope)
-            findings += found.findings
-            later = [negation for at, negation in negations if at > number]
-            opening = opened(rule, later, anchors) if later else None
-            if opening is not None:
-                reopened.append(opening.entries(found))
-            elif trusted or rule.effect is not Effect.ALLOW:
-                lines += found.lines
+        said.add(each, Anchors(cwd, home, source, folders[1:]), frozenset(agents), options)
+    lines = said.lines
+    findings += said.findings
     scope = Scope(
         Anchors(cwd, home, cwd, folders[1:]),
         frozenset(agents),
@@ -192,7 +174,7 @@ def session(
     return Session(
         options,
         tuple(lines),
-        tuple(reopened),
+        tuple(said.reopened),
         folders,
         mode,
         agents,
@@ -215,7 +197,7 @@ def _folders(
     others = (
         _folder(name, cwd, home)
         for each in settings
-        if options.trusted or not _needs_trust(each.scope, options)
+        if options.trusted or not needs_trust(each.scope, options)
         for name in each.folders
     )
     return tuple(dict.fromkeys((cwd, *others)))
@@ -225,14 +207,6 @@ def _source(scope: str, options: Options, cwd: str, home: str) -> str:
     if scope == "user":
         return home + "/.claude"
     return options.flag_folder or cwd if scope == "flag" else cwd
-
-
-def _needs_trust(scope: str, options: Options) -> bool:
-    return scope == "project" or (scope == "local" and options.local_tracked)
-
-
-def _kept(scope: str, effect: Effect) -> bool:
-    return scope == "managed" or (scope == "cli" and effect is Effect.DENY)
 
 
 def _folder(name: str, cwd: str, home: str) -> str:

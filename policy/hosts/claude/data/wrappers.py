@@ -11,15 +11,18 @@ from policy.programs import Wrapper, Wrappers
 __all__ = ["GRANTING", "WRAPPING"]
 
 _DURATION: Final = r"[0-9]+(\.[0-9]+)?[smhd]?"
+_NAMED: Final = "[A-Za-z0-9_.+-]+"
 _TIMEOUT: Final = Wrapper(
-    flags=r"--foreground|--preserve-status|-v|--verbose|--(kill-after|signal)=.*|-[ks].+",
+    flags=rf"--foreground|--preserve-status|-v|--verbose|--(kill-after|signal)={_NAMED}"
+    rf"|-[ks]{_NAMED}",
     values=r"-[ks]|--kill-after|--signal",
+    value=_NAMED,
     operands=(_DURATION,),
     quiet=True,
     bare=True,
 )
-_NICE: Final = Wrapper(flags=r"-[0-9]+", values="-n", value=r"-?[0-9]+")
-_STDBUF: Final = Wrapper(flags=r"-[ioe].+", needs=True)
+_NICE: Final = Wrapper(flags=r"-[0-9]+", values="-n", value=r"-?[0-9]+", single=True)
+_STDBUF: Final = Wrapper(flags=r"-[ioe][LN0-9]+", needs=True)
 
 # What rules that allow look through.
 GRANTING: Final = Wrappers(
@@ -29,61 +32,95 @@ GRANTING: Final = Wrappers(
         "nice": _NICE,
         "nohup": Wrapper(),
         "stdbuf": _STDBUF,
-        "command": Wrapper(flags="-p|--", quiet=True, idle="-p?[vV]"),
-        "builtin": Wrapper(flags="--", quiet=True),
+        "command": Wrapper(flags="-p+", ends=True, quiet=True, idle="-p?[vV]"),
+        "builtin": Wrapper(ends=True, quiet=True),
         "noglob": Wrapper(quiet=True),
         "xargs": Wrapper(appends=True),
     }
 )
 
 
-def _also(wrapper: Wrapper, flags: str) -> Wrapper:
-    return attrs.evolve(wrapper, flags="|".join(filter(None, (wrapper.flags, flags))))
+def _loose(
+    letters: str = "",
+    names: str = "",
+    *,
+    scripts: str = "",
+    operands: str = "",
+    assignments: bool = False,
+    idle: str = "",
+) -> Wrapper:
+    """Return a wrapper of which the options with a value are known.
+
+    Args:
+        letters: those of one letter.
+        names: long ones, without the dashes.
+        scripts: options whose value is a command.
+        operands: what one operand matches that may stand before the program.
+        assignments: whether these may stand there.
+        idle: options with which it runs no program.
+
+    """
+    some = (f"-[{letters}]" if letters else "", f"--({names.replace(' ', '|')})" if names else "")
+    return Wrapper(
+        values="|".join(filter(None, some)),
+        operands=(operands,) if operands else (),
+        assignments=assignments,
+        idle=idle,
+        loose=True,
+        scripts=scripts,
+    )
 
 
-_ANY_FLAG: Final = "-.*"
-
-# What rules that deny or ask look through.
+# What rules that deny or ask look through beside these, behind options of any kind.
 WRAPPING: Final = Wrappers(
     {
-        **{name: _also(wrapper, "--") for name, wrapper in GRANTING.items()},
-        "xargs": Wrapper(),
-        "time": Wrapper(flags="-p|--"),
-        "nocorrect": Wrapper(),
-        "exec": Wrapper(flags="-[cl]+|--", values="-[cl]*a"),
-        "env": Wrapper(
-            values="-u|-C|--unset|--chdir",
-            flags="(?!-[uC]$|--unset$|--chdir$)-.*",
-            assignments=True,
+        "timeout": attrs.evolve(_TIMEOUT, ends=True),
+        "time": Wrapper(flags="-p", ends=True),
+        "nohup": Wrapper(ends=True),
+        "nice": Wrapper(values="-n", value=r"-?[0-9]+", needs=True, ends=True),
+        "command": _loose(idle="-p*[vV]"),
+        "builtin": _loose(),
+        "noglob": _loose(),
+        "nocorrect": _loose(),
+        "exec": _loose("a"),
+        "env": _loose("uC", "unset chdir", scripts="-S|--split-string", assignments=True),
+        "sudo": _loose(
+            "ugUCDhprRtTa",
+            "user group other-user close-from chdir host prompt role chroot type command-timeout"
+            " auth-type",
         ),
-        "sudo": Wrapper(
-            values="-[ugCphrtDRTU]|--(user|group|prompt|host|role|type|chdir|chroot|close-from"
-            "|command-timeout|other-user)",
-            flags="(?!-[ugCphrtDRTU]$|--(user|group|prompt|host|role|type|chdir|chroot|close-from"
-            "|command-timeout|other-user)$)-.*",
-            assignments=True,
+        "doas": _loose("auC"),
+        "pkexec": _loose("", "user"),
+        "watch": _loose("n", "interval equexit"),
+        "ionice": _loose("cnpPu", "class classdata pid pgid uid"),
+        "setsid": _loose(),
+        "taskset": _loose("c", "cpu-list", operands="(?i:0x[0-9a-f]+|[0-9]+)"),
+        "chrt": _loose(
+            "pTPD", "pid sched-runtime sched-period sched-deadline", operands="[0-9]+"
         ),
-        "doas": Wrapper(values="-[uC]", flags="(?!-[uC]$)-.*"),
-        "pkexec": Wrapper(values="--user|-u", flags="(?!--user$|-u$)-.*"),
-        "watch": Wrapper(values="-n|--interval|-q", flags="(?!-[nq]$|--interval$)-.*"),
-        "ionice": Wrapper(
-            values="-[cnpPu]|--(class|classdata)", flags="(?!-[cnpPu]$|--(class|classdata)$)-.*"
+        "strace": _loose(
+            "eopsEPSabIuXOU",
+            "output trace expr attach string-limit env trace-path columns user interruptible"
+            " detach-on const-print-style summary-sort-by summary-syscall-overhead"
+            " summary-columns",
         ),
-        "setsid": Wrapper(flags=_ANY_FLAG),
-        "flock": Wrapper(
-            values="-[wE]|--(timeout|wait|conflict-exit-code)",
-            flags="(?!-[wE]$|--(timeout|wait|conflict-exit-code)$)-.*",
-            operands=(".*", "-c|--command"),
-            optional=True,
+        "ltrace": _loose(
+            "aAelnopsuxDFw",
+            "align config debug indent library output string-max where",
         ),
-        "chrt": Wrapper(flags=_ANY_FLAG, operands=("[0-9]+",), optional=True),
-        "taskset": Wrapper(flags=_ANY_FLAG, operands=(r"[0-9][0-9a-fx,-]*",)),
-        "strace": Wrapper(
-            values="-[oeaEIOpPsSuXb]", flags="(?!-[oeaEIOpPsSuXb]$)-.*"
+        "flock": _loose(
+            "wE", "timeout wait conflict-exit-code", scripts="-c|--command", operands=".*"
         ),
-        "ltrace": Wrapper(values="-[oeaElnpsuxF]", flags="(?!-[oeaElnpsuxF]$)-.*"),
-        "unshare": Wrapper(values="-[SGRw]", flags="(?!-[SGRw]$)-.*"),
-        "nsenter": Wrapper(values="-[tSG]|--target", flags="(?!-[tSG]$|--target$)-.*"),
-        "script": Wrapper(flags="-[qaef]+|-c|--command", operands=("/.*",), optional=True),
+        "script": _loose(
+            "ETmoOBI",
+            "echo log-timing logging-format output-limit log-out log-io log-in",
+            scripts="-c|--command",
+            operands=".*",
+        ),
+        "unshare": _loose(
+            "RwSG", "setuid setgid root wd propagation setgroups monotonic boottime"
+        ),
+        "nsenter": _loose("tSG", "target setuid setgid"),
+        "sandbox-exec": _loose("fnpD"),
     }
 )  # fmt: skip

@@ -1,0 +1,157 @@
+"""What Claude Code looks for behind programs that run others, as 2.1.329 was seen to."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.source import Source
+
+pytest.importorskip("tree_sitter_bash")
+
+
+def decide(command: str, mode: str = "default", **lists: list[str]) -> Effect:
+    settings = json.dumps({"permissions": lists})
+    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "script -cgh",
+            "script -c'gh x'",
+            "script -qc gh",
+            "script --command=gh",
+            "script f 'gh x'",
+        ),
+        *(
+            "script -x gh",
+            "script -O a gh",
+            "script -q x gh y",
+            "script -c '\\gh x'",
+            "script -- gh",
+        ),
+        *("flock /tmp/l -cgh", "flock l -n gh x", "flock -xw 5 l gh x", "flock -c 'gh x' f"),
+        *("env -Sgh", "env --split-string='gh x'", "env -S 'sudo gh x'", "env -iu A gh x"),
+        *("sudo -Eu x gh x", "sudo -nu x gh x", "strace -fo x gh x", "ionice -tc 3 gh x"),
+        *("watch -tn 5 gh x", "watch 'timeout 5 gh x'", "taskset -c0 gh"),
+        *("sandbox-exec -f x gh x", "nsenter -mt 1 gh x", "builtin -x gh x", "command -pp gh x"),
+        *("stdbuf -i0 -- gh x", "time -- gh x", "sudo B=1 gh x", "xargs gh x", "! gh x"),
+    ],
+)
+def test_rules_that_deny_look_behind_options_of_any_kind(command):
+    assert decide(command, deny=["Bash(gh *)"], allow=["Bash"]) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "script -qcgh",
+            "script -agh",
+            "strace -cgh",
+            "chrt -fgh",
+            "nsenter -tgh",
+            "ionice -c gh",
+        ),
+        *("script -c 'ls; gh x'", "script -a gh x", "script -q -- gh x", "taskset 0,1 gh x"),
+        *(
+            "stdbuf -oX gh x",
+            "pkexec -u a gh x",
+            "time -p -x gh",
+            "command -v gh",
+            "timeout x gh x",
+        ),
+    ],
+)
+def test_and_not_behind_what_they_take_for_an_option_or_for_a_value(command):
+    assert decide(command, deny=["Bash(gh *)"], allow=["Bash"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["timeout 5 sudo gh", "stdbuf -oL sudo gh", "A=1 sudo gh"])
+def test_a_wrapper_is_known_behind_those_that_rules_which_allow_look_through(command):
+    assert decide(command, deny=["Bash(sudo *)"], allow=["Bash"]) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command", ["env sudo gh", "/usr/bin/sudo gh", "strace sudo gh", "exec -a x sudo gh"]
+)
+def test_and_not_behind_others_where_only_what_runs_in_the_end_is_known(command):
+    assert decide(command, deny=["Bash(sudo *)"], allow=["Bash"]) is Effect.ALLOW
+    assert decide(command, deny=["Bash(gh *)"], allow=["Bash"]) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("timeout -- 5 gh x", "timeout -s 'K' 5 gh x", "time -- gh x", "nice -n 5 -5 gh x"),
+        *("xargs xargs gh x", "xargs timeout 5 gh x", "stdbuf -oL -- gh x", "COLUMNS=x gh"),
+        *("NODE_ENV=./a gh x", "NODE_ENV=a//b gh x", "NODE_ENV=a:/b gh x", "NODE_ENV=a:.b gh x"),
+        *("NODE_ENV+=1 gh x", "COLUMNS=x; gh x", "LANG=de gh x"),
+    ],
+)
+def test_rules_that_allow_look_through_few_of_them(command):
+    assert decide(command, allow=["Bash(gh *)"]) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("timeout -k5 5 gh x", "timeout 5 time gh x", "nice -5 gh x", "command -p -- gh x"),
+        *("LANG=de_DE.utf8 gh x", "LANG=c gh x", "DEBIAN_FRONTEND=x gh x", "CI=/x; gh x"),
+        *("NODE_ENV=a..b gh x", "COLUMNS=80 gh x", "stdbuf -oL -e0 gh x"),
+    ],
+)
+def test_and_through_these(command):
+    assert decide(command, allow=["Bash(gh *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["COLUMNS=x ls", "LINES=08 ls", "CI=~ ls", "CI='a:~' ls"])
+def test_a_value_that_a_shell_works_out_is_asked_for(command):
+    assert decide(command) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command", ["NODE_ENV='a b' ls", "LANG='' ls", "NODE_ENV=", "NODE_ENV='a b'", "TZ=/a; ls"]
+)
+def test_a_quoted_or_empty_value_changes_nothing(command):
+    assert decide(command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("stronger", "file", "effect"),
+    [
+        ("flag", "/srv/app/a", Effect.ASK),
+        ("flag", "/etc/policies/a", Effect.ALLOW),
+        ("managed", "/srv/app/a", Effect.ALLOW),
+    ],
+)
+def test_of_two_scopes_that_allow_the_same_path_the_stronger_counts(stronger, file, effect):
+    settings = json.dumps({"permissions": {"allow": ["Edit(/**)"]}})
+    options = Options(
+        cwd="/srv/app",
+        home="/home/alice",
+        flag_folder="/etc/policies",
+        **{stronger: Source(stronger, settings)},
+    )
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    main = Chain.start("main", project.enforced)
+    assert main.decide("Edit", {"file_path": file}).effect is effect
+
+
+def test_and_both_deny():
+    settings = json.dumps({"permissions": {"deny": ["Edit(/**)"]}})
+    flag = Source("flag", settings)
+    options = Options(cwd="/srv/app", home="/home/alice", flag_folder="/etc/policies", flag=flag)
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    main = Chain.start("main", project.enforced)
+    for file in ("/srv/app/a", "/etc/policies/a"):
+        assert main.decide("Edit", {"file_path": file}).effect is Effect.DENY
