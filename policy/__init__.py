@@ -13,8 +13,6 @@ table needs neither a parser nor YAML.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
     from policy.chain import Chain as Chain
@@ -84,6 +82,8 @@ def __getattr__(name: str) -> object:
     if home is None:
         msg = f"module 'policy' has no attribute {name!r}"
         raise AttributeError(msg)
+    from importlib import import_module  # noqa: PLC0415  # what a hook does not need
+
     return getattr(import_module(home), name)
 
 

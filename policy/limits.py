@@ -6,7 +6,9 @@ denied, or answered with ``exact: false``; it is never cut short in silence.
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = [
     "AGENT_BYTES",

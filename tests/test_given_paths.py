@@ -17,6 +17,7 @@ from policy.patterns import notations
 from policy.patterns.automaton import Automaton
 from policy.patterns.pattern import Pattern
 from policy.rows.given_paths import GivenPaths
+from policy.rows.shared import given_paths
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
 
@@ -60,7 +61,7 @@ def _said(automaton: Automaton, path: str, dialect: Dialect) -> int | None:
 def test_what_is_plain_is_judged_as_its_canonical_form(globs, dialect, asked) -> None:
     tokens = tuple(pattern.tokens for pattern in _patterns(globs, dialect))
     base = Automaton(tokens, "/")
-    walked = GivenPaths.of(base, tokens, dialect)
+    walked = given_paths(base, tokens, dialect)
     for path in asked if walked else ():
         for _ in range(2):  # the second time by what the first one left
             plain = walked.state(path).plain
@@ -79,22 +80,22 @@ def test_what_is_plain_is_judged_as_its_canonical_form(globs, dialect, asked) ->
 @pytest.mark.parametrize("fold", [False, True])
 def test_paths_with_nothing_to_mend_are_plain(path: str, is_plain: bool, fold: bool) -> None:
     dialect = Dialect("test", cwd="/@project/.x", fold=fold)
-    walked = GivenPaths.of(Automaton(()), (), dialect)
+    walked = given_paths(Automaton(()), (), dialect)
     assert walked is not None
     assert (walked.state(path).plain is not None) is is_plain
 
 
 def test_an_absolute_path_is_plain_below_a_folder_in_the_letters_that_count() -> None:
     dialect = Dialect("test", cwd="/Repo/a", fold=True, cased=("/Repo", "/Repo/a/b", "/o"))
-    walked = GivenPaths.of(Automaton(()), (), dialect)
+    walked = given_paths(Automaton(()), (), dialect)
     assert walked is not None
     for path in ("src/A", "/Repo/x", "/Repo/A/B/C", "/o/p"):
         assert walked.state(path).plain is not None, path
     for path in ("/repo/a/x", "/Repo", "/Repox/y", "/x", "/O/p", "/Repo//x", "/repo/\0"):
         assert walked.state(path).plain is None, path
     for unsure in ({"links": (("/l", "/t"),)}, {"drives": True}):
-        assert GivenPaths.of(Automaton(()), (), attrs.evolve(dialect, **unsure)) is None
-    outside = GivenPaths.of(Automaton(()), (), attrs.evolve(dialect, cwd="/repo"))
+        assert given_paths(Automaton(()), (), attrs.evolve(dialect, **unsure)) is None
+    outside = given_paths(Automaton(()), (), attrs.evolve(dialect, cwd="/repo"))
     assert outside is not None
     assert [outside.state(path).plain is None for path in ("x", "/Repo/x")] == [True, False]
 
@@ -102,7 +103,7 @@ def test_an_absolute_path_is_plain_below_a_folder_in_the_letters_that_count() ->
 def test_what_is_forgotten_is_walked_again_from_the_same_beginning(monkeypatch) -> None:
     monkeypatch.setattr(limits, "CACHE_ENTRIES", 3)
     tokens = tuple(pattern.tokens for pattern in notations.paths("src/**", "/@project", fold=False))
-    walked = GivenPaths(Automaton(tokens, "/"), tokens, Dialect("test", cwd="/@project"))
+    walked = GivenPaths(tokens, "/@project")
     for number in range(50):
         plain = [walked.state(path + str(number)).plain for path in ("src/", "other/", "/src/")]
         assert plain[0] == 0

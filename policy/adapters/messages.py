@@ -6,22 +6,27 @@ else: no file, no place, no rule that does not concern the call.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 
 from policy.adapters.remaining import granting_rules, named_tools, quoted
 from policy.chain import SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
+from policy.shown import shown
 from policy.source import visible
 from policy.table import Table
 
-__all__ = ["FAILED", "denial", "question", "refusal", "remainder", "spawn_denial"]
+__all__ = [
+    "FAILED",
+    "denial",
+    "question",
+    "question_around",
+    "refusal",
+    "remainder",
+    "spawn_denial",
+]
 
 FAILED = "This call is denied: the policy could not be asked."
-
-# Characters of the arguments that a person is shown.
-_ARGUMENTS = 2_000
 
 _WHY = {
     Reason.DEFAULT: "no rule grants it",
@@ -67,15 +72,12 @@ def spawn_denial(denied: SpawnDenied) -> str:
 
 def question(tool: str, arguments: Mapping[str, object], decision: Decision) -> str:
     """Return what a person is asked who may approve a call."""
-    try:
-        shown = json.dumps(arguments, ensure_ascii=False, default=repr)
-    except (TypeError, ValueError, RecursionError):
-        shown = repr(arguments)
-    shown = visible(shown)
-    if len(shown) > _ARGUMENTS:
-        # Nobody approves what they do not see without being told so.
-        shown = f"{shown[:_ARGUMENTS]}… ({len(shown) - _ARGUMENTS} more characters)"
-    return f"Allow {quoted([tool])} with {shown}? It is asked for: {_why(decision)}."
+    return shown(arguments).join(question_around(tool, decision))
+
+
+def question_around(tool: str, decision: Decision) -> tuple[str, str]:
+    """Return what stands before and behind the arguments in what a person is asked."""
+    return f"Allow {quoted([tool])} with ", f"? It is asked for: {_why(decision)}."
 
 
 def _why(decision: Decision) -> str:

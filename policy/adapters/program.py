@@ -15,7 +15,8 @@ from policy.anchors import Folders
 from policy.chain import Chain, SpawnDenied, spawn_call
 from policy.decision import Decision
 from policy.effect import Effect
-from policy.followed import beyond_links, followed, path_fields
+from policy.followed import beyond_links, path_fields
+from policy.links import followed
 from policy.records.record import Record
 from policy.records.recorder import Recorder
 from policy.table import Table
@@ -149,7 +150,7 @@ class Program:
                 self.paths.clear()
             fields = self.paths[key] = path_fields(table, tool)
         found = [decision]
-        real = followed(call, fields, self.folders) if fields else None
+        real = followed(call, fields, self.folders.cwd, self.folders.home) if fields else None
         if real is not None:
             found.append(table.decide(tool, real))
         linked = beyond_links(table, tool, call, self.folders)

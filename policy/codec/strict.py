@@ -17,7 +17,7 @@ import attrs
 
 from policy.dialect import Shell
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap, OneOf, Run, Token
+from policy.patterns.tokens import GAPS, OneOf, Run, Token
 from policy.programs import Named, Program, Wrapper
 from policy.source import visible
 from policy.table import TRUST, Bounds
@@ -214,8 +214,10 @@ def _token(value: object) -> Token:
     if type(value) is dict and len(value) == 1:
         ((key, text),) = value.items()
         if key == "gap":
-            gap: Gap = _reader(Gap)(text)
-            return gap
+            if type(text) is str and text in GAPS:
+                return GAPS[text]
+            msg = f"expected one of {', '.join(GAPS)}, found {cited(text)}"
+            raise Wrong(msg)
         if key in {"one of", "none of"} and type(text) is str and text:
             return OneOf(frozenset(text), negated=key == "none of")
         if key == "run without" and type(text) is str:

@@ -8,17 +8,16 @@ user can also rewrite the policies, and this program: against that nothing here 
 
 from __future__ import annotations
 
-import contextlib
-import hmac
 import os
 import stat
-import tempfile
-from collections.abc import Mapping
-from typing import Final
-
-import attrs
 
 from policy import limits
+from policy.hook.digest import blake2b, is_equal
+
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Final
 
 __all__ = ["Cache"]
 
@@ -27,32 +26,44 @@ _KEY_BYTES: Final = 32
 _MAC_BYTES: Final = 32
 
 
-@attrs.frozen
 class Cache:
-    """A folder of compiled policies; whatever fails, nothing was kept.
+    """A folder of what was compiled; whatever fails, nothing was kept.
 
     Attributes:
-        folder: where they are.
-        key: what their hashes are keyed with.
+        folder: where it is.
+        key: what the hashes are keyed with.
+        most: entries that are kept.
 
     """
 
-    folder: str
-    key: bytes = attrs.field(repr=False)
+    __slots__ = ("folder", "key", "most")
+
+    def __init__(self, folder: str, key: bytes, most: int = _KEPT) -> None:
+        self.folder = folder
+        self.key = key
+        self.most = most
 
     @classmethod
-    def of(cls, environment: Mapping[str, str]) -> Cache | None:
-        """Return the cache of this user; None where there can be none."""
+    def of(cls, environment: Mapping[str, str], below: str = "", most: int = _KEPT) -> Cache | None:
+        """Return the cache of this user; None where there can be none.
+
+        Args:
+            environment: where the folders of the user are.
+            below: the folder in that of the cache, if any.
+            most: entries that are kept.
+
+        """
         home = environment.get("HOME") or ""
         folders = []
-        for variable, below in (("XDG_CACHE_HOME", ".cache"), ("XDG_CONFIG_HOME", ".config")):
-            base = environment.get(variable) or (home and f"{home}/{below}")
+        for variable, usual in (("XDG_CACHE_HOME", ".cache"), ("XDG_CONFIG_HOME", ".config")):
+            base = environment.get(variable) or (home and f"{home}/{usual}")
             if not base.startswith("/"):
                 return None
             folders.append(f"{base}/agent-policy")
         try:
             key = _key(folders[1])
-            return cls(_private(folders[0]), key)
+            folder = _private(folders[0])
+            return cls(_private(f"{folder}/{below}") if below else folder, key, most)
         except OSError:
             return None
 
@@ -63,21 +74,29 @@ class Cache:
         except OSError:
             return None
         mac, text = data[:_MAC_BYTES], data[_MAC_BYTES:]
-        return text if hmac.compare_digest(mac, self._mac(digest, text)) else None
+        return text if is_equal(mac, self._mac(digest, text)) else None
 
     def put(self, digest: str, text: bytes) -> None:
         """Keep what was compiled from the sources of *digest*."""
-        with contextlib.suppress(OSError):
+        try:
             _write(self.folder, digest, self._mac(digest, text) + text)
             self._forget()
+        except OSError:
+            return
 
     def _mac(self, digest: str, text: bytes) -> bytes:
-        return hmac.digest(self.key, digest.encode() + b"\0" + text, "sha256")
+        found = blake2b(digest.encode() + b"\0", key=self.key, digest_size=_MAC_BYTES)
+        found.update(text)
+        return found.digest()
 
     def _forget(self) -> None:
         with os.scandir(self.folder) as entries:
-            found = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
-        for _, path in found[: max(len(found) - _KEPT, 0)]:
+            found = sorted(
+                (entry.stat(follow_symlinks=False).st_mtime_ns, entry.path)
+                for entry in entries
+                if not entry.is_dir(follow_symlinks=False)
+            )
+        for _, path in found[: max(len(found) - self.most, 0)]:
             os.unlink(path)  # noqa: PTH108
 
 
@@ -88,12 +107,14 @@ def _key(folder: str) -> bytes:
         key = _read(name)
     except FileNotFoundError:
         # Two may make one at once: that which is in its place first is taken by both.
-        handle, made = tempfile.mkstemp(dir=folder)
+        handle, made = _temporary(folder)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(os.urandom(_KEY_BYTES))
-            with contextlib.suppress(FileExistsError):
+            try:  # noqa: SIM105  # no time to import `contextlib`
                 os.link(made, name)
+            except FileExistsError:
+                pass
         finally:
             os.unlink(made)  # noqa: PTH108
         key = _read(name)
@@ -128,7 +149,7 @@ def _read(path: str) -> bytes:
 
 
 def _write(folder: str, name: str, data: bytes) -> None:
-    handle, made = tempfile.mkstemp(dir=folder)  # with mode 0600
+    handle, made = _temporary(folder)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
@@ -136,3 +157,10 @@ def _write(folder: str, name: str, data: bytes) -> None:
     except BaseException:
         os.unlink(made)  # noqa: PTH108
         raise
+
+
+def _temporary(folder: str) -> tuple[int, str]:
+    """Return a new file in *folder* that is this user's alone, and its name."""
+    from tempfile import mkstemp  # noqa: PLC0415  # needed where something is written
+
+    return mkstemp(dir=folder)  # with mode 0600

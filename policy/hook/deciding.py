@@ -13,26 +13,26 @@ from typing import Final
 
 import attrs
 
-from policy.adapters.messages import question, refusal, remainder, spawn_denial
+from policy.adapters.messages import question_around, refusal, remainder, spawn_denial
 from policy.anchors import Folders
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.errors import PolicyError
-from policy.followed import beyond_links, followed, path_fields
+from policy.followed import beyond_links, path_fields
+from policy.hook.answers import joined
 from policy.hook.chains import FORK, HOST, chains_of, met
-from policy.hook.event import Event
+from policy.hook.event import SPAWNING, Event
 from policy.hook.guarded import guarded
 from policy.hook.spawned import started_by
+from policy.links import followed
 from policy.projects import Offered, told_apart
+from policy.shown import shown
 from policy.table import Table
 
-__all__ = ["OURS", "Answer", "decided"]
+__all__ = ["OURS", "Answer", "Asked", "Said", "Standing", "asked", "decided", "is_told"]
 
 OURS: Final = "policy"
-_SPAWNING: Final = frozenset({"Agent", "Task"})
-# What the host starts where nobody says which agent.
-_GENERAL: Final = "general-purpose"
 _REMEMBERED: Final = 1024
 # Modes in which an allowed call runs; in others the host judges it.
 _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
@@ -44,7 +44,8 @@ class Answer:
 
     Attributes:
         effect: the answer; without one the host decides as it would.
-        message: what the model is told, or a person asked.
+        parts: what the model is told, or a person asked; None stands for the
+            arguments of the call.
         chain: who calls, from the root down; () where that is not certain.
         project: whose agents they are, where several projects have such a root; or "".
         decision: what the policy says of the call, for records.
@@ -52,44 +53,161 @@ class Answer:
     """
 
     effect: Effect | None
-    message: str
+    parts: tuple[str | None, ...]
     chain: tuple[str, ...]
     project: str
     decision: Decision
 
-
-@attrs.frozen
-class _Asked:
-    """A call, and everything about it that is not the project's."""
-
-    event: Event
-    types: tuple[str, ...] | None
-    folders: Folders
-    root: str
-    files: tuple[str, ...]
+    def message(self, event: Event) -> str:
+        """Return what is told of the call of *event*."""
+        return joined(self.parts, event)
 
 
 @attrs.frozen
-class _Said:
+class Said:
     """What one project says of a call."""
 
     decision: Decision
-    message: str = ""
+    parts: tuple[str | None, ...] = ()
     chain: tuple[str, ...] = ()
     project: str = ""
 
     @property
     def effect(self) -> Effect:
+        """The effect alone."""
         return self.decision.effect
 
     @property
     def is_default(self) -> bool:
+        """Whether no rule is the reason."""
         return self.decision.reason is Reason.DEFAULT
 
     def told(self, effect: Effect | None) -> Answer:
         """Return the answer *effect*, for the reason that this is."""
-        message = self.message if effect is self.effect else ""
-        return Answer(effect, message, self.chain, self.project, self.decision)
+        parts = self.parts if effect is self.effect else ()
+        return Answer(effect, parts, self.chain, self.project, self.decision)
+
+
+@attrs.frozen
+class Standing:
+    """Where whoever calls stands in one project.
+
+    Attributes:
+        project: one whose agents it may be.
+        title: what tells it apart, or "".
+        chain: who calls, as far as that is certain; None where there is no such chain.
+        names: the agents of the chain, where it is certain.
+        own: what decides.
+        table: the same, where the call is made.
+        denial: what is said where there is no such chain.
+
+    """
+
+    project: Offered
+    title: str
+    chain: Chain | None
+    names: tuple[str, ...]
+    own: Table
+    table: Table
+    denial: SpawnDenied | None = None
+
+
+@attrs.frozen
+class Asked:
+    """A call, and where whoever makes it stands in each project."""
+
+    event: Event
+    folders: Folders
+    standings: tuple[Standing, ...]
+
+    def answer(self) -> Answer:
+        """Return what the host is told."""
+        said = []
+        for standing in self.standings:
+            every = [*self._within(standing), *self.beside(standing)]
+            said.append(self.strictest(standing, every))
+        return self.met(said)
+
+    def strictest(self, standing: Standing, every: Iterable[Said]) -> Said:
+        """Return the strictest of all that one project says of the call.
+
+        Of two that are equally strict, that which is more than what holds by default.
+        """
+        said = min(every, key=lambda said: (said.effect, said.is_default))
+        return attrs.evolve(said, chain=standing.names, project=standing.title)
+
+    def met(self, said: Sequence[Said]) -> Answer:
+        """Return what the host is told where each project says what it says."""
+        pairs = list(zip(self.standings, said, strict=True))
+        ours = [each for standing, each in pairs if standing.project.host == OURS]
+        theirs = [each for standing, each in pairs if standing.project.host != OURS]
+        strictest = min((*ours, *theirs), key=lambda said: said.effect)
+        if strictest.effect is Effect.DENY:
+            return strictest.told(Effect.DENY)
+        if not ours:
+            return strictest.told(None)
+        own = min(ours, key=lambda said: said.effect)
+        if own.effect is Effect.ASK:
+            return own.told(Effect.ASK)
+        silent = all(said.effect is Effect.ALLOW or said.is_default for said in theirs)
+        plain = self.event.mode in _PLAIN
+        return own.told(Effect.ALLOW) if silent and plain else strictest.told(None)
+
+    def _within(self, standing: Standing) -> Iterator[Said]:
+        """Yield what the table says of the call, of the files that it means, and behind links."""
+        if standing.chain is None:
+            return
+        event, folders, table = self.event, self.folders, standing.table
+        for call in self._spelled(table):
+            yield self.said(standing, table.decide(event.tool, call), call)
+        linked = beyond_links(table, event.tool, event.call, folders, event.cwd)
+        if linked is not None:
+            beyond = attrs.evolve(standing, table=linked.table(standing.own))
+            yield self.said(beyond, beyond.table.decide(event.tool, event.call), event.call)
+
+    def beside(self, standing: Standing) -> Iterator[Said]:
+        """Yield all that does not depend on rules about the arguments of the call."""
+        if standing.denial is not None:
+            yield Said(standing.denial.decision, (spawn_denial(standing.denial),))
+        elif self.event.tool in SPAWNING and standing.chain is not None:
+            try:
+                yield from self._starting(standing.project, standing.chain)
+            except SpawnDenied as denied:
+                yield Said(denied.decision, (spawn_denial(denied),))
+
+    def said(self, standing: Standing, decision: Decision, call: dict[str, object]) -> Said:
+        """Return what one project says where its table comes to *decision* of a call."""
+        tool = self.event.tool
+        if decision.effect is Effect.DENY:
+            return Said(decision, (refusal(tool, decision), _remainder(standing.table, tool)))
+        if decision.effect is Effect.ASK:
+            before, behind = question_around(tool, decision)
+            given = call is self.event.call
+            return Said(decision, (before, None if given else shown(call), behind))
+        return Said(decision)
+
+    def _spelled(self, table: Table) -> Iterator[dict[str, object]]:
+        """Yield the call, and the same call of the files that its paths lead to."""
+        event, folders = self.event, self.folders
+        yield event.call
+        fields = path_fields(table, event.tool)
+        real = followed(event.call, fields, event.cwd, folders.home)
+        if real is not None and real != event.call:
+            yield real
+
+    def _starting(self, project: Offered, chain: Chain) -> Iterator[Said]:
+        """Yield what the start of an agent gets, whatever the host takes its name for."""
+        name = self.event.call["subagent_type"]
+        if type(name) is not str:
+            nobody = Decision(Effect.DENY, Reason.MALFORMED, table=chain.table.hash)
+            yield Said(nobody, ("This call is denied: it names no agent.",))
+            return
+        for agent in _meant(name, project.attenuated.agents):
+            if agent != FORK and (project.host != HOST or agent in project.attenuated.agents):
+                started = chain.spawning(agent)
+                chain.spawn(agent)
+                before, behind = question_around("Agent", started)
+                yield Said(started, (before, None, behind))
 
 
 def decided(
@@ -99,7 +217,18 @@ def decided(
     root: str = "",
     files: tuple[str, ...] = (),
 ) -> Answer:
-    """Return what the host is told of a call.
+    """Return what the host is told of a call, which is `asked` and answered."""
+    return asked(event, projects, folders, root, files).answer()
+
+
+def asked(
+    event: Event,
+    projects: Iterable[Offered],
+    folders: Folders,
+    root: str = "",
+    files: tuple[str, ...] = (),
+) -> Asked:
+    """Return a call, and where whoever makes it stands.
 
     Args:
         event: the call.
@@ -113,102 +242,45 @@ def decided(
 
     """
     found = list(projects)
-    asked = [project for project in found if project.host == OURS]
+    ours = [project for project in found if project.host == OURS]
     declared = [p for p in found if p.host == HOST and not p.root]
-    if not asked and not declared:
+    if not ours and not declared:
         msg = "no policy here says what an agent of this host may do"
         raise PolicyError(msg)
-    if event.tool in _SPAWNING and event.call.get("subagent_type") is None:
-        named = {**event.call, "subagent_type": event.call.get("agent", _GENERAL)}
-        event = attrs.evolve(event, call=named)
-    call = _Asked(event, started_by(event), folders, root, files)
-    ours = [attrs.evolve(_of(one, call), project=told_apart(one, found)) for one in asked]
-    theirs = [attrs.evolve(_of(one, call), project=told_apart(one, found)) for one in declared]
-    strictest = min((*ours, *theirs), key=lambda said: said.effect)
-    if strictest.effect is Effect.DENY:
-        return strictest.told(Effect.DENY)
-    if not ours:
-        return strictest.told(None)
-    own = min(ours, key=lambda said: said.effect)
-    if own.effect is Effect.ASK:
-        return own.told(Effect.ASK)
-    silent = all(said.effect is Effect.ALLOW or said.is_default for said in theirs)
-    return own.told(Effect.ALLOW) if silent and event.mode in _PLAIN else strictest.told(None)
-
-
-def _of(project: Offered, asked: _Asked) -> _Said:
-    """Return what one project says of a call."""
-    try:
-        chains = chains_of(project, asked.event, asked.types, asked.root)
-        chain = met(chains)
-    except SpawnDenied as denied:
-        return _Said(denied.decision, spawn_denial(denied))
-    # Of two that are equally strict, that which is more than what holds by default.
-    said = min(_within(project, chain, asked), key=lambda said: (said.effect, said.is_default))
-    return attrs.evolve(said, chain=chain.names) if len(chains) == 1 else said
-
-
-def _within(project: Offered, chain: Chain, asked: _Asked) -> Iterator[_Said]:
-    """Yield all that one project says of a call of the last agent of *chain*."""
-    event, folders = asked.event, asked.folders
-    own = guarded(chain.table, asked.files) if project.host == OURS else chain.table
-    table = folders.table(own)
-    for call in _spelled(table, event, folders):
-        yield _said(table, event.tool, call, table.decide(event.tool, call))
-    linked = beyond_links(table, event.tool, event.call, folders, event.cwd)
-    if linked is not None:
-        table = linked.table(own)
-        yield _said(table, event.tool, event.call, table.decide(event.tool, event.call))
-    if event.tool in _SPAWNING:
+    event = event.named()
+    types = started_by(event)
+    standings = []
+    for project in (*ours, *declared):
+        title = told_apart(project, found)
         try:
-            yield from _starting(project, chain, event)
+            chains = chains_of(project, event, types, root)
+            chain = met(chains)
         except SpawnDenied as denied:
-            yield _Said(denied.decision, spawn_denial(denied))
-
-
-def _said(table: Table, tool: str, call: dict[str, object], decision: Decision) -> _Said:
-    message = ""
-    if decision.effect is Effect.DENY:
-        message = _denial(table, tool, decision)
-    elif decision.effect is Effect.ASK:
-        message = question(tool, call, decision)
-    return _Said(decision, message)
+            standings.append(Standing(project, title, None, (), Table(), Table(), denied))
+            continue
+        own = guarded(chain.table, files) if project.host == OURS else chain.table
+        names = chain.names if len(chains) == 1 else ()
+        standings.append(Standing(project, title, chain, names, own, folders.table(own)))
+    return Asked(event, folders, tuple(standings))
 
 
 # What remains of a table takes longer to tell than what it denies: by its hash, and the tool.
 _TOLD: dict[tuple[str, str], str] = {}
 
 
-def _denial(table: Table, tool: str, decision: Decision) -> str:
+def is_told(standing: Standing, tool: str) -> bool:
+    """Return whether it is known what remains where a call of *tool* is denied."""
+    return (standing.table.hash, tool) in _TOLD
+
+
+def _remainder(table: Table, tool: str) -> str:
     key = (table.hash, tool)
     told = _TOLD.get(key)
     if told is None:
         if len(_TOLD) >= _REMEMBERED:
             _TOLD.clear()
         told = _TOLD[key] = remainder(table, tool, str)
-    return refusal(tool, decision) + told
-
-
-def _spelled(table: Table, event: Event, folders: Folders) -> Iterator[dict[str, object]]:
-    """Yield the call, and the same call of the files that its paths lead to."""
-    yield event.call
-    real = followed(event.call, path_fields(table, event.tool), folders, event.cwd)
-    if real is not None and real != event.call:
-        yield real
-
-
-def _starting(project: Offered, chain: Chain, event: Event) -> Iterator[_Said]:
-    """Yield what the start of an agent gets, whatever the host takes its name for."""
-    name = event.call["subagent_type"]
-    if type(name) is not str:
-        nobody = Decision(Effect.DENY, Reason.MALFORMED, table=chain.table.hash)
-        yield _Said(nobody, "This call is denied: it names no agent.")
-        return
-    for agent in _meant(name, project.attenuated.agents):
-        if agent != FORK and (project.host != HOST or agent in project.attenuated.agents):
-            started = chain.spawning(agent)
-            chain.spawn(agent)
-            yield _Said(started, question("Agent", event.call, started))
+    return told
 
 
 def _meant(name: str, agents: Sequence[str]) -> Sequence[str]:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from policy.plain_json import parsed
 
-import attrs
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from typing import Any, Final
 
-from policy.codec.json_text import Object, read_object
-from policy.errors import PolicyError
+    from policy.errors import PolicyError
 
-__all__ = ["LONGEST", "Event", "read_event"]
+__all__ = ["LONGEST", "SPAWNING", "Event", "is_name", "read_event"]
 
 # Characters of one event; the content of a file that is written is in it.
 LONGEST: Final = 64 * 1024 * 1024
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
+# The tools that start an agent, and the agent where nobody says which.
+SPAWNING: Final = frozenset({"Agent", "Task"})
+_GENERAL: Final = "general-purpose"
+
+_NAME: Final = 200
 
 
-@attrs.frozen
 class Event:
     """A call that is about to run.
 
@@ -33,13 +36,39 @@ class Event:
 
     """
 
-    tool: str
-    call: dict[str, object]
-    cwd: str
-    mode: str = ""
-    agent_id: str = ""
-    agent_type: str = ""
-    transcript: str = ""
+    __slots__ = ("agent_id", "agent_type", "call", "cwd", "mode", "tool", "transcript")
+
+    def __init__(  # noqa: PLR0917  # a value of seven fields
+        self,
+        tool: str,
+        call: dict[str, object],
+        cwd: str,
+        mode: str = "",
+        agent_id: str = "",
+        agent_type: str = "",
+        transcript: str = "",
+    ) -> None:
+        self.tool = tool
+        self.call = call
+        self.cwd = cwd
+        self.mode = mode
+        self.agent_id = agent_id
+        self.agent_type = agent_type
+        self.transcript = transcript
+
+    def named(self) -> Event:
+        """Return the event, which names the agent where it starts one."""
+        if self.tool not in SPAWNING or self.call.get("subagent_type") is not None:
+            return self
+        return Event(
+            self.tool,
+            {**self.call, "subagent_type": self.call.get("agent", _GENERAL)},
+            self.cwd,
+            self.mode,
+            self.agent_id,
+            self.agent_type,
+            self.transcript,
+        )
 
 
 def read_event(data: bytes) -> Event:
@@ -50,18 +79,17 @@ def read_event(data: bytes) -> Event:
 
     """
     if len(data) > LONGEST:
-        msg = f"expected an event of at most {LONGEST:,} bytes"
-        raise PolicyError(msg)
+        raise _wrong(f"expected an event of at most {LONGEST:,} bytes")
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise PolicyError("the event is not UTF-8") from None
-    value = read_object(text, limit=LONGEST, what="an event")
+        raise _wrong("the event is not UTF-8") from None
+    value = _object(text)
     if _text(value, "hook_event_name") != "PreToolUse":
-        raise PolicyError("expected the event `PreToolUse`")
+        raise _wrong("expected the event `PreToolUse`")
     call = value.get("tool_input")
     if type(call) is not dict:
-        raise PolicyError("expected an object as `tool_input`")
+        raise _wrong("expected an object as `tool_input`")
     event = Event(
         _text(value, "tool_name"),
         call,
@@ -72,21 +100,44 @@ def read_event(data: bytes) -> Event:
         _text(value, "transcript_path", ""),
     )
     if not event.tool:
-        raise PolicyError("expected the name of a tool as `tool_name`")
+        raise _wrong("expected the name of a tool as `tool_name`")
     if not event.cwd.startswith("/") or "\0" in event.cwd:
-        raise PolicyError("expected an absolute path as `cwd`")
-    if event.agent_id and not _NAME.fullmatch(event.agent_id):
-        raise PolicyError("expected letters and digits as `agent_id`")
+        raise _wrong("expected an absolute path as `cwd`")
+    if event.agent_id and not is_name(event.agent_id):
+        raise _wrong("expected letters and digits as `agent_id`")
     if event.agent_id and not event.agent_type:
-        raise PolicyError("expected the type of the agent as `agent_type`")
+        raise _wrong("expected the type of the agent as `agent_type`")
     return event
 
 
-def _text(value: Object, key: str, absent: str | None = None) -> str:
+def is_name(text: str) -> bool:
+    """Return whether *text* is a name that the host gives: ASCII letters, digits, ``_``, ``-``."""
+    letters = text.replace("_", "a").replace("-", "a")
+    return len(text) <= _NAME and letters.isascii() and letters.isalnum()
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = parsed(text)
+    except (ValueError, RecursionError):
+        value = None
+    if type(value) is dict:
+        return value
+    from policy.codec.json_text import read_object  # noqa: PLC0415  # which tells what is wrong
+
+    return read_object(text, limit=LONGEST, what="an event")
+
+
+def _text(value: dict[str, Any], key: str, absent: str | None = None) -> str:
     found = value.get(key)
     if found is None and absent is not None:
         return absent
     if type(found) is not str:
-        msg = f"expected a text as `{key}`"
-        raise PolicyError(msg)
+        raise _wrong(f"expected a text as `{key}`")
     return found
+
+
+def _wrong(message: str) -> PolicyError:
+    from policy.errors import PolicyError  # noqa: PLC0415  # needed where nothing is decided
+
+    return PolicyError(message)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,12 +17,16 @@ from policy.codec import compiled_from_json
 from policy.codec.loading import compiled_bytes
 from policy.compiled import Compiled
 from policy.errors import PolicyError
+from policy.hook.answers import printed
 from policy.hook.build import build
 from policy.hook.cache import Cache
-from policy.hook.client import VARIABLES, variables
-from policy.hook.deciding import Answer, decided
+from policy.hook.deciding import Asked, asked
 from policy.hook.event import LONGEST, Event, read_event
+from policy.hook.preparing import leave
 from policy.hook.sources import Places, read_sources
+from policy.hook.started import VARIABLES, give_up_later, variables
+from policy.hook.walked import file_digest, kept_calls, name_of
+from policy.links import other_names
 from policy.records.options import add_recording
 from policy.source import visible
 
@@ -75,6 +78,57 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
+@attrs.frozen
+class Found:
+    """A call, and what decides it.
+
+    Attributes:
+        asked: the call, and where whoever makes it stands.
+        places: where the files of the session are.
+        paths: of the compiled policies that decide, if they do.
+        digests: of what decides.
+
+    """
+
+    asked: Asked
+    places: Places
+    paths: tuple[str, ...]
+    digests: tuple[str, ...]
+
+    def answer(self, options: argparse.Namespace) -> bytes:
+        """Return the JSON object that answers the call, which is written down if it shall be.
+
+        Raises:
+            PolicyError: it cannot be written down.
+
+        """
+        answer = self.asked.answer()
+        event = self.asked.event
+        if options.record:
+            from policy.hook.recording import record_of  # noqa: PLC0415  # needed only here
+            from policy.records.recorder import Recorder  # noqa: PLC0415
+
+            # What cannot be written down is not granted either: this raises.
+            recorder = Recorder(self.places.project / Path(options.record), options.redact)
+            recorder.append(record_of(event, answer, self.places.project))
+        effect = "" if answer.effect is None else str(answer.effect)
+        return printed(effect, answer.message(event))
+
+    def leave(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Leave to the processes that follow what decides further calls like this one.
+
+        Args:
+            arguments: of the hook, as they were given.
+            environment: the variables that it depends on.
+
+        """
+        cache = kept_calls(environment)
+        event = self.asked.event
+        name = name_of(arguments, environment, event, self.paths, self.digests)
+        if cache is not None and name:
+            leave(self.asked, cache, name)
+
+
 @attrs.define(eq=False)
 class Decider:
     """Answers calls; what it compiled it knows again by content, never by name or time."""
@@ -91,34 +145,52 @@ class Decider:
             PolicyError: it cannot be answered, so the call must be blocked.
 
         """
+        found = self.found(options, environment, data)
+        return found.answer(options)
+
+    def found(
+        self, options: argparse.Namespace, environment: Mapping[str, str], data: bytes
+    ) -> Found:
+        """Return the call of the event *data*, and what decides it.
+
+        Raises:
+            PolicyError: as for `answer`.
+
+        """
         event = read_event(data)
         places = Places.of(environment)
         if options.files:
-            found = [self._file(Path(name), places, options.hash) for name in options.files]
+            paths = [os.path.join(places.project, name) for name in options.files]  # noqa: PTH118
+            found = [self._file(path, options.hash) for path in paths]
         else:
-            found = [self._sources(places, environment)]
-        projects = [project for each in found for project in each.projects]
+            paths, found = [], [self._sources(places, environment)]
+        projects = [project for _, each in found for project in each.projects]
         folders = self._placed(places, event)
-        answer = decided(event, projects, folders, options.root, _deciding(options, places))
-        if options.record:
-            _record(options, places, event, answer)
-        return _written(answer)
+        files = _deciding(options, places)
+        return Found(
+            asked(event, projects, folders, options.root, files),
+            places,
+            tuple(paths),
+            tuple(digest for digest, _ in found),
+        )
 
-    def _file(self, path: Path, places: Places, expected: str) -> Compiled:
-        path = places.project / path
+    def _file(self, path: str, expected: str) -> tuple[str, Compiled]:
         data = compiled_bytes(path)
-        compiled = self._of(f"{path}\0".encode() + data, data, str(path))
+        digest = file_digest(path, data)
+        compiled = self._known.get(digest)
+        if compiled is None:
+            compiled = self._kept(digest, compiled_from_json(data, path))
         if expected and compiled.hash != expected:
             msg = f"expected the policy `{expected}`, found `{compiled.hash}`"
-            raise PolicyError(msg, file=str(path))
-        return compiled
+            raise PolicyError(msg, file=path)
+        return digest, compiled
 
-    def _sources(self, places: Places, environment: Mapping[str, str]) -> Compiled:
+    def _sources(self, places: Places, environment: Mapping[str, str]) -> tuple[str, Compiled]:
         sources = read_sources(places)
         digest = sources.digest
         known = self._known.get(digest)
         if known is not None:
-            return known
+            return digest, known
         cache = Cache.of(environment)
         name = f"{digest}-{build()}"
         text = cache.get(name) if cache else None
@@ -128,12 +200,7 @@ class Decider:
             text = compiled_sources(sources)
             if cache:
                 cache.put(name, text)
-        return self._kept(digest, compiled_from_json(text, places.project))
-
-    def _of(self, key: bytes, data: bytes, label: str) -> Compiled:
-        digest = hashlib.sha256(key).hexdigest()
-        known = self._known.get(digest)
-        return known or self._kept(digest, compiled_from_json(data, label))
+        return digest, self._kept(digest, compiled_from_json(text, places.project))
 
     def _kept(self, digest: str, compiled: Compiled) -> Compiled:
         if len(self._known) >= _REMEMBERED:
@@ -145,8 +212,7 @@ class Decider:
         # What is made of a table in these folders is kept with them.
         if len(self._folders) >= _REMEMBERED:
             self._folders.clear()
-        real = os.path.realpath(places.project)
-        also = () if real == places.project else (real,)
+        also = other_names(places.project)
         folders = Folders(places.project, places.home, also, event.cwd)
         return self._folders.setdefault(folders, folders)
 
@@ -160,35 +226,25 @@ def _deciding(options: argparse.Namespace, places: Places) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for name in named for each in (name, os.path.realpath(name))))
 
 
-def _record(options: argparse.Namespace, places: Places, event: Event, answer: Answer) -> None:
-    from policy.hook.recording import record_of  # noqa: PLC0415  # what is needed only here
-    from policy.records.recorder import Recorder  # noqa: PLC0415
+def answered(arguments: Sequence[str], data: bytes | None = None) -> int:
+    """Answer the call on standard input, and return the exit status.
 
-    # What cannot be written down is not granted either: this raises, and the call is blocked.
-    recorder = Recorder(places.project / Path(options.record), options.redact)
-    recorder.append(record_of(event, answer, places.project))
+    Args:
+        arguments: of the hook.
+        data: what was read from standard input, if it was.
 
-
-def _written(answer: Answer) -> bytes:
-    said: dict[str, object] = {}
-    if answer.effect is not None:
-        output = {"hookEventName": "PreToolUse", "permissionDecision": str(answer.effect)}
-        if answer.message:
-            output["permissionDecisionReason"] = answer.message
-        said["hookSpecificOutput"] = output
-    return json.dumps(said).encode() + b"\n"
-
-
-def answered(arguments: Sequence[str]) -> int:
-    """Answer the call on standard input, and return the exit status."""
+    """
     decider = Decider()
+    environment = variables(VARIABLES)
     try:
         try:
             options = options_of(arguments)
         except SystemExit:  # `--help` was all that was asked
             return 0
-        data = sys.stdin.buffer.read(LONGEST + 1)
-        written = decider.answer(options, variables(VARIABLES), data)
+        if data is None:
+            data = sys.stdin.buffer.read(LONGEST + 1)
+        found = decider.found(options, environment, data)
+        written = found.answer(options)
     except PolicyError as error:
         sys.stderr.write(blocked(error))
         sys.stderr.flush()
@@ -196,10 +252,15 @@ def answered(arguments: Sequence[str]) -> int:
     # Not buffered: what cannot be written is not an answer, and is seen at once.
     while written:
         written = written[os.write(1, written) :]
+    give_up_later()
     if options.resident:
         from policy.hook.resident import leave_behind  # noqa: PLC0415  # what is needed only here
 
         leave_behind(decider)
+    if not options.record:
+        # The call is answered, whatever becomes of this.
+        with contextlib.suppress(Exception):
+            found.leave(arguments, environment)
     return 0
 
 

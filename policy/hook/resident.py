@@ -17,9 +17,9 @@ from typing import Final
 
 from policy.errors import PolicyError
 from policy.hook.build import build
-from policy.hook.client import LOCATIONS, is_private, socket_path, variables
 from policy.hook.event import LONGEST
 from policy.hook.process import Decider, blocked, options_of
+from policy.hook.started import LOCATIONS, is_private, socket_path, variables
 
 __all__ = ["leave_behind", "serve"]
 

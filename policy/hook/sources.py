@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
-from typing import Final
-
-import attrs
 
 from policy import limits
-from policy.errors import PolicyError
+from policy.hook.digest import digest_of
 
-__all__ = ["Places", "Sources", "read_sources"]
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Final
+
+    from policy.errors import PolicyError
+
+__all__ = ["Places", "Sources", "content", "read_sources"]
 
 # Files of a user stand behind those of the project, which come first where names are equal.
 USER: Final = "~user"
@@ -30,7 +32,6 @@ _TRIES: Final = 8
 _TICK_NS: Final = 20_000_000
 
 
-@attrs.frozen
 class Places:
     """Where the files of a session are.
 
@@ -42,10 +43,15 @@ class Places:
 
     """
 
-    project: str
-    home: str = ""
-    user: str = ""
-    managed: str = _MANAGED
+    __slots__ = ("home", "managed", "project", "user")
+
+    def __init__(
+        self, project: str, home: str = "", user: str = "", managed: str = _MANAGED
+    ) -> None:
+        self.project = project
+        self.home = home
+        self.user = user
+        self.managed = managed
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Places:
@@ -66,26 +72,24 @@ class Places:
             ("CLAUDE_CONFIG_DIR", user),
         ):
             if path and not path.startswith("/"):
-                msg = f"expected an absolute path in `{name}`"
-                raise PolicyError(msg)
+                raise _error(f"expected an absolute path in `{name}`")
         return cls(project, home, user)
 
 
-@attrs.frozen
 class Sources:
     """Files by their path, and a digest of all that they say and of where they are."""
 
-    places: Places
-    files: Mapping[str, bytes]
+    __slots__ = ("files", "places")
+
+    def __init__(self, places: Places, files: Mapping[str, bytes]) -> None:
+        self.places = places
+        self.files = files
 
     @property
     def digest(self) -> str:
         """Equal where the files and the places are equal."""
         places = (self.places.project, self.places.home, self.places.user)
-        found = hashlib.sha256()
-        for text in (*(os.fsencode(place) for place in places), *self._flat()):
-            found.update(len(text).to_bytes(8, "big") + text)
-        return found.hexdigest()
+        return digest_of((*(os.fsencode(place) for place in places), *self._flat()))
 
     def _flat(self) -> Iterator[bytes]:
         for path in sorted(self.files):
@@ -108,7 +112,7 @@ def read_sources(places: Places) -> Sources:
     for _ in range(_TRIES):
         began = time.time_ns()
         try:
-            read = {path: _content(file, path) for path, file in _counted(places)}
+            read = {path: content(file, path) for path, file in _counted(places)}
         except FileNotFoundError:
             last = None  # it was there a moment ago
             continue
@@ -119,14 +123,13 @@ def read_sources(places: Places) -> Sources:
         if any(changed in lately for _, changed in read.values()):
             last = None
             time.sleep(_TICK_NS / 1e9)
-    raise PolicyError("the files of the policy change while they are read", file=places.project)
+    raise _error("the files of the policy change while they are read", places.project)
 
 
 def _counted(places: Places) -> Iterator[tuple[str, str]]:
     for count, (path, file) in enumerate(_named(places)):
         if count >= _FILES:
-            msg = f"there are more than {_FILES:,} files of agents"
-            raise PolicyError(msg, file=places.project)
+            raise _error(f"there are more than {_FILES:,} files of agents", places.project)
         yield path, file
 
 
@@ -160,8 +163,7 @@ def _folder(folder: str, prefix: str, more: tuple[str, ...]) -> Iterator[tuple[s
 
 def _markdown(folder: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
     if depth == 0:
-        msg = f"there are more than {_DEPTH} folders in one another"
-        raise PolicyError(msg, file=prefix)
+        raise _error(f"there are more than {_DEPTH} folders in one another", prefix)
     for name in _names(folder):
         if name.endswith(".md"):
             yield f"{prefix}{name}", f"{folder}/{name}"
@@ -179,8 +181,19 @@ def _names(folder: str) -> list[str]:
         raise _unreadable(error, folder) from None
 
 
-def _content(file: str, path: str) -> tuple[bytes, int]:
-    """Return what the file says, and when it last changed, in nanoseconds."""
+def content(file: str, path: str, most: int = limits.FILE_BYTES) -> tuple[bytes, int]:
+    """Return what the file says, and when it last changed, in nanoseconds.
+
+    Args:
+        file: where it is.
+        path: how people know it.
+        most: bytes that it may have.
+
+    Raises:
+        FileNotFoundError: there is none.
+        PolicyError: it cannot be read.
+
+    """
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -190,15 +203,20 @@ def _content(file: str, path: str) -> tuple[bytes, int]:
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode):
         os.close(handle)
-        raise PolicyError("not a file", file=path)
+        raise _error("not a file", path)
     with os.fdopen(handle, "rb") as stream:
-        data = stream.read(limits.FILE_BYTES + 1)
-    if len(data) > limits.FILE_BYTES:
-        msg = f"the file has more than {limits.FILE_BYTES:,} bytes"
-        raise PolicyError(msg, file=path)
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise _error(f"the file has more than {most:,} bytes", path)
     return data, found.st_ctime_ns
 
 
 def _unreadable(error: OSError, path: str) -> PolicyError:
     why = (error.strerror or errno.errorcode.get(error.errno or 0, "")).lower()
-    return PolicyError(f"cannot be read: {why}", file=path)
+    return _error(f"cannot be read: {why}", path)
+
+
+def _error(message: str, file: str = "") -> PolicyError:
+    from policy.errors import PolicyError  # noqa: PLC0415  # needed where nothing is decided
+
+    return PolicyError(message, file=file)

@@ -8,29 +8,27 @@ where all of them fit together, and otherwise nothing is known but the type.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import stat
-from typing import Any, Final
 
-import attrs
+from policy.hook.event import is_name
+from policy.plain_json import parsed
 
-from policy.hook.event import Event
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from policy.hook.event import Event
 
 __all__ = ["started_by"]
 
 _DEEPEST: Final = 64
 _BYTES: Final = 64 * 1024
-_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _SUFFIX: Final = ".jsonl"
 
-
-@attrs.frozen
-class _Note:
-    type: str
-    parent: str
-    depth: int
+if TYPE_CHECKING:
+    # Of an agent: its type, the agent that started it or "", and how deep it is.
+    _Note = tuple[str, str, int]
 
 
 def started_by(event: Event) -> tuple[str, ...] | None:
@@ -52,9 +50,9 @@ def started_by(event: Event) -> tuple[str, ...] | None:
         if note is None or len(types) >= _DEEPEST:
             return None
         seen.add(current)
-        types.append(note.type)
-        depths.append(note.depth)
-        current = note.parent
+        kind, current, depth = note
+        types.append(kind)
+        depths.append(depth)
     # As deep as there are notes, or one of them is missing or another's.
     if types[0] != event.agent_type or depths != list(range(len(types), 0, -1)):
         return None
@@ -75,7 +73,7 @@ def _folder(transcript: str) -> str | None:
 def _note(folder: str, agent: str) -> _Note | None:
     """Return the note on an agent; None where there is none, or it cannot be believed."""
     try:
-        value = json.loads(_read(os.path.join(folder, f"agent-{agent}.meta.json")))  # noqa: PTH118
+        value = parsed(_read(os.path.join(folder, f"agent-{agent}.meta.json")).decode())  # noqa: PTH118
     except (OSError, ValueError, RecursionError):
         return None
     if type(value) is not dict:
@@ -92,10 +90,10 @@ def _noted(value: dict[str, Any]) -> _Note | None:
     if type(kind) is not str or not kind or type(depth) is not int:
         return None
     if parent is None:
-        return _Note(kind, "", depth)
-    if type(parent) is not str or not _NAME.fullmatch(parent):
+        return kind, "", depth
+    if type(parent) is not str or not is_name(parent):
         return None
-    return _Note(kind, parent, depth)
+    return kind, parent, depth
 
 
 def _read(path: str) -> bytes:

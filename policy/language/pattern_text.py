@@ -75,7 +75,7 @@ def _glob(token: Token, effect: Effect) -> str | None:
         return "/**"
     if token is Gap.ONE:
         return "?"
-    if token is Gap.ANY:
+    if isinstance(token, Gap):
         return None if effect is Effect.ALLOW else "**"
     if isinstance(token, Run):
         return "*" if "/" in token.excluded else "**"

@@ -15,13 +15,17 @@ so a pattern of many stars has small states, and few of them.
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Sequence
-from threading import Lock
-from typing import Any, Final
-from weakref import WeakValueDictionary
+from _thread import allocate_lock
 
 from policy import limits
-from policy.patterns.tokens import Gap, OneOf, Run, Token
+from policy.patterns.tokens import Gap, OneOf, Run
+
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import Any, Final
+
+    from policy.patterns.tokens import Token
 
 __all__ = ["NO_MATCH", "Automaton", "State"]
 
@@ -38,11 +42,12 @@ _LARGE: Final = 100
 _LOOPS: Final = 256
 
 # Of all automata, since building is rare and brief: who holds it builds a node.
-_BUILDING: Final = Lock()
+_BUILDING: Final = allocate_lock()
 
 _LOOPING: Final = (Gap.ANY, Gap.PART)
 
-Edges = dict[str, "Edges | State"]
+if TYPE_CHECKING:
+    Edges = dict[str, "Edges | State"]
 
 
 class _Node:
@@ -214,13 +219,13 @@ class Automaton:
 
     __slots__ = (
         "__weakref__",
-        "_flags",
         "_heavy",
         "_nodes",
-        "_patterns",
         "_remembered",
         "_root",
         "_states",
+        "flags",
+        "patterns",
         "separator",
         "start",
     )
@@ -232,28 +237,14 @@ class Automaton:
         flags: Sequence[Sequence[Token]] = (),
     ) -> None:
         self.separator = separator
-        self._patterns = [*flags, *patterns]
-        self._flags = len(flags)
+        self.patterns = [*flags, *patterns]
+        self.flags = len(flags)
         self._heavy = False
         self._nodes = 0
         self._root = self._node()
-        self._root.indices = list(range(len(self._patterns)))
-        self._root.first = 0 if len(self._patterns) > self._flags else NO_MATCH
-        self._root.hopes = self._flags > 0
-
-    @classmethod
-    def shared(
-        cls,
-        patterns: tuple[tuple[Token, ...], ...],
-        separator: str,
-        flags: tuple[tuple[Token, ...], ...],
-    ) -> Automaton:
-        """Return the one automaton of these patterns: what it has walked serves all who have it.
-
-        Many agents and projects have rules for a tool that match the same.
-        """
-        key = (patterns, separator, flags)
-        return _SHARED.get(key) or _SHARED.setdefault(key, cls(patterns, separator, flags))
+        self._root.indices = list(range(len(self.patterns)))
+        self._root.first = 0 if len(self.patterns) > self.flags else NO_MATCH
+        self._root.hopes = self.flags > 0
 
     def __getattr__(self, name: str) -> State:
         # Only what is not there yet comes here: the states, which are made for
@@ -313,15 +304,15 @@ class Automaton:
         gaps: dict[Gap | Run, _Node] = {}
         sets: dict[OneOf, _Node] = {}
         for index in node.indices:
-            tokens = self._patterns[index]
+            tokens = self.patterns[index]
             at, offset = node.position
             if at < len(tokens) and offset and offset == len(tokens[at]):  # type: ignore[arg-type]
                 at, offset = at + 1, 0  # an offset is one into a literal, and that one is over
             if at == len(tokens):
-                if index < self._flags:
+                if index < self.flags:
                     node.flag = True
                 else:
-                    node.accept = min(node.accept, index - self._flags)
+                    node.accept = min(node.accept, index - self.flags)
                 continue
             token = tokens[at]
             children: dict[Any, _Node]
@@ -359,9 +350,9 @@ class Automaton:
 
     def _place(self, parent: _Node, child: _Node) -> None:
         child.depth = parent.depth + 2
-        rules = (index for index in child.indices if index >= self._flags)
-        child.first = next(rules, NO_MATCH + self._flags) - self._flags
-        child.hopes = child.indices[0] < self._flags
+        rules = (index for index in child.indices if index >= self.flags)
+        child.first = next(rules, NO_MATCH + self.flags) - self.flags
+        child.hopes = child.indices[0] < self.flags
         if len(child.indices) == len(parent.indices):
             child.line = parent.line
 
@@ -429,6 +420,3 @@ class Automaton:
             self._forget()
         self._remembered += 1
         return self._state(entered)
-
-
-_SHARED: WeakValueDictionary[object, Automaton] = WeakValueDictionary()

@@ -2,43 +2,85 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-import attrs
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["Gap", "OneOf", "Run", "Token", "canonical", "plainness"]
+__all__ = ["GAPS", "Gap", "OneOf", "Run", "Token", "canonical", "plainness"]
 
 
-class Gap(enum.Enum):
-    """Text that a pattern leaves open.
+# A hook that starts for one call reads tokens, and has no time to import `enum` and `attrs`.
+
+
+class Gap:
+    """Text that a pattern leaves open: one of four, each of which there is once.
 
     A *part* is what stands between two separators: a segment of a path, a
     label of a domain. In plain text, which has no separator, it is all of it.
     """
 
-    ANY = "any"  # any text, separators included
-    PART = "part"  # any text without a separator
-    DEEP = "deep"  # any number of parts, each behind a separator: (/part)*
-    ONE = "one"  # one character that is no separator
+    __slots__ = ("value",)
 
-    __hash__ = object.__hash__
+    ANY: Gap  # any text, separators included
+    PART: Gap  # any text without a separator
+    DEEP: Gap  # any number of parts, each behind a separator: (/part)*
+    ONE: Gap  # one character that is no separator
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return GAPS.__getitem__, (self.value,)
+
+    def __repr__(self) -> str:
+        return f"<Gap {self.value}>"
 
 
-@attrs.frozen
+GAPS = {value: Gap(value) for value in ("any", "part", "deep", "one")}
+Gap.ANY, Gap.PART, Gap.DEEP, Gap.ONE = GAPS.values()
+
+
 class OneOf:
     """One character of a set, ``[a-z]``; or, *negated*, one that is not in it."""
 
-    characters: frozenset[str]
-    negated: bool = False
+    __slots__ = ("characters", "negated")
+
+    def __init__(self, characters: frozenset[str], negated: bool = False) -> None:  # noqa: FBT001, FBT002  # a value of two fields
+        self.characters = characters
+        self.negated = negated
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not OneOf:
+            return NotImplemented
+        return self.characters == other.characters and self.negated is other.negated
+
+    def __hash__(self) -> int:
+        return hash((self.characters, self.negated))
+
+    def __repr__(self) -> str:
+        return f"OneOf({sorted(self.characters)}, negated={self.negated})"
 
 
-@attrs.frozen
 class Run:
     """Any text without some characters, where no one character separates parts."""
 
-    excluded: frozenset[str]
+    __slots__ = ("excluded",)
+
+    def __init__(self, excluded: frozenset[str]) -> None:
+        self.excluded = excluded
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Run:
+            return NotImplemented
+        return self.excluded == other.excluded
+
+    def __hash__(self) -> int:
+        return hash(self.excluded)
+
+    def __repr__(self) -> str:
+        return f"Run({sorted(self.excluded)})"
 
     @property
     def characters(self) -> frozenset[str]:

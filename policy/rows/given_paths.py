@@ -7,13 +7,15 @@ flag of the automaton, so that to find nothing costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-from weakref import WeakValueDictionary
-
-from policy.dialect import Dialect
 from policy.patterns.automaton import Automaton, State
-from policy.patterns.tokens import Gap, Token
+from policy.patterns.tokens import Gap
+
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from policy.patterns.tokens import Token
 
 __all__ = ["GivenPaths"]
 
@@ -32,31 +34,33 @@ class GivenPaths(Automaton):
 
     A state that is plain says which pattern is the first that matches the
     canonical form of the path that leads there.
+
+    Attributes:
+        base: the automaton over canonical paths, where there is one.
+        folders: the folder that relative paths are relative to, and those that a path is
+            below only in their own letters.
+        fold: whether the case of paths is ignored.
+
     """
 
-    __slots__ = ("_base", "_cased", "_cwd", "_fold")
+    __slots__ = ("base", "fold", "folders")
 
     def __init__(
-        self, base: Automaton, patterns: Sequence[Sequence[Token]], dialect: Dialect
+        self,
+        patterns: Sequence[Sequence[Token]],
+        cwd: str,
+        cased: Sequence[str] = (),
+        *,
+        fold: bool = False,
     ) -> None:
-        self._base = base  # alive as long as this is: `of` knows this by it
-        self._cwd, self._cased, self._fold = dialect.cwd, dialect.cased, dialect.fold
-        home = (self._cwd.casefold() if self._fold else self._cwd) + "/~"
+        self.base: Automaton | None = None
+        self.folders, self.fold = (cwd, *cased), fold
+        home = (cwd.casefold() if fold else cwd) + "/~"
         super().__init__(patterns, "/", (*_MENDED, (home,), (home + "/", Gap.ANY)))
-
-    @classmethod
-    def of(
-        cls, base: Automaton, patterns: Sequence[Sequence[Token]], dialect: Dialect
-    ) -> GivenPaths | None:
-        """Return the automaton of the *patterns* of *base*; None where it would say nothing."""
-        if dialect.links or dialect.drives:
-            return None
-        key = (id(base), dialect.cwd, dialect.cased, dialect.fold)
-        return _SHARED.get(key) or _SHARED.setdefault(key, cls(base, patterns, dialect))
 
     def step(self, nodes: Sequence[Any], character: str) -> State:
         """Return the state that *character* leads to from *nodes*, as the dialect folds it."""
-        if not self._fold:
+        if not self.fold:
             return super().step(nodes, character)
         folded = character.casefold()
         state = super().step(nodes, folded[0])
@@ -66,12 +70,13 @@ class GivenPaths(Automaton):
 
     def _begin(self) -> State:
         absolute = start = super()._begin()
-        relative = self._behind(start, f"{self._cwd}/")
-        if self._cased:
+        cwd, *cased = self.folders
+        relative = self._behind(start, f"{cwd}/")
+        if cased:
             # What is below one of these in other letters is below none of them.
-            folders = [f"{folder}/" for folder in self._cased]
+            folders = [f"{folder}/" for folder in cased]
             absolute = _Below({folder: self._behind(start, folder) for folder in folders})
-            if not f"{self._cwd}/".startswith(tuple(folders)):
+            if not f"{cwd}/".startswith(tuple(folders)):
                 relative = _Below({})
         return _Start(absolute, relative)
 
@@ -111,6 +116,3 @@ class _Below(State):
     def _step(self, character: str) -> State:
         names = {name[1:]: end for name, end in self._names.items() if name[0] == character}
         return names.get("") or _Below(names)
-
-
-_SHARED: WeakValueDictionary[object, GivenPaths] = WeakValueDictionary()

@@ -19,8 +19,8 @@ from policy.patterns.tokens import Token
 from policy.rows.command import command_outcome
 from policy.rows.entry import KINDS, Lines, RowEntry
 from policy.rows.file import file_outcome
-from policy.rows.given_paths import GivenPaths
 from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
+from policy.rows.shared import given_paths, shared_automaton
 from policy.shell.commands import Command, compound, read_command
 from policy.shell.powershell import read_powershell
 
@@ -138,7 +138,7 @@ class Row:
         self.direct = self.field if self.argument.kind in _AS_IT_STANDS else NO_FIELD
         if self.argument.kind is ArgumentKind.PATH:
             tokens = self._tokens(self._indices)
-            given = GivenPaths.of(self.automaton, tokens, self.ruleset.dialect)
+            given = given_paths(self.automaton, tokens, self.ruleset.dialect)
             if given is not None:
                 self.walked, self.direct = given, self.field
         longest = self.ruleset.dialect.shell.longest if is_command else 0
@@ -162,7 +162,7 @@ class Row:
     def _run(
         self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()
     ) -> Automaton:
-        return Automaton.shared(self._tokens(indices), separator, tuple(map(tuple, flags)))
+        return shared_automaton(self._tokens(indices), separator, tuple(map(tuple, flags)))
 
     def _tokens(self, indices: Sequence[int]) -> tuple[tuple[Token, ...], ...]:
         return tuple(p.tokens for i in indices if (p := self.entries[i].pattern) is not None)

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from policy.hook import client
+from policy.hook import client, started
 from tests.benchmark.figures import Figure, Scale
 from tests.benchmark.workload import policy_text
 
@@ -51,42 +51,69 @@ class _Session:
             "XDG_RUNTIME_DIR": str(self.runtime),
             "CLAUDE_PROJECT_DIR": str(project),
         }
+        self.project = project
+        self.number = 0
+
+    def event(self, tool: str, call: dict[str, object]) -> bytes:
+        """Return the event of a call."""
         event = {
             "hook_event_name": "PreToolUse",
-            "cwd": str(project),
-            "tool_name": "Bash",
-            "tool_input": {"command": "git status --short"},
+            "cwd": str(self.project),
+            "tool_name": tool,
+            "tool_input": call,
         }
-        self.event = json.dumps(event).encode()
+        return json.dumps(event).encode()
+
+    def command(self) -> bytes:
+        """Return the event of a command that is the same every time."""
+        return self.event("Bash", {"command": "git status --short"})
+
+    def path(self) -> bytes:
+        """Return the event of a read of a file that was not read before."""
+        self.number += 1
+        return self.event("Read", {"file_path": str(self.project / f"src/{self.number}.py")})
+
+    def compound(self) -> bytes:
+        """Return the event of commands that were not run before."""
+        self.number += 1
+        return self.event("Bash", {"command": f"git status && git log -{self.number}"})
 
     def figures(self, runs: int, rules: int) -> Iterator[Figure]:
         """Yield the figures of *runs* processes of each kind, by turns."""
-        kinds = {
-            "bare": _BARE,
-            "resident": [*_HOOK, "--resident"],
-            "alone": _HOOK,
+        resident = [*_HOOK, "--resident"]
+        kinds: dict[str, tuple[Sequence[str], Callable[[], bytes]]] = {
+            "bare": (_BARE, self.command),
+            "resident": (resident, self.command),
+            "path": (_HOOK, self.path),
+            "command": (_HOOK, self.command),
+            "compound": (_HOOK, self.compound),
         }
         if _SCRIPT.exists():
-            kinds["script"] = [str(_SCRIPT), "--resident"]
-        first = self._run(kinds["resident"])  # which leaves the process behind
-        path = Path(str(client.socket_path(self.environment)))
+            kinds["script"] = ([str(_SCRIPT), "--resident"], self.command)
+        first = self._run(resident, self.command())  # which leaves the process behind
+        path = Path(str(started.socket_path(self.environment)))
         while not path.exists():
             time.sleep(0.01)
-        answers = {self._run(kinds[name]) for name in kinds if name != "bare"} | {first}
+        same = [command for name, (command, of) in kinds.items() if of == self.command]
+        answers = {self._run(command, self.command()) for command in same[1:]} | {first}
         if len(answers) > 1:
             msg = f"hooks disagree: {answers}"
             raise AssertionError(msg)
+        self._run(_HOOK, self.path())  # which leaves what decides the next one
         times: dict[str, list[float]] = {name: [] for name in kinds}
         for _ in range(runs):
-            for name, command in kinds.items():
+            for name, (command, of) in kinds.items():
+                event = of()
                 start = time.perf_counter()
-                self._run(command)
+                self._run(command, event)
                 times[name].append((time.perf_counter() - start) * 1e3)
         bare = median(times["bare"])
         for name, what, target in (
             ("resident", "one hook process", _TARGET),
             ("script", "the same by `policy-hook`", _TARGET),
-            ("alone", "the same, no resident process", None),
+            ("path", "one that decides alone, another path each time", _TARGET),
+            ("command", "the same, a command again", _TARGET),
+            ("compound", "the same, other commands each time, at length", None),
         ):
             if name not in times:
                 continue
@@ -100,10 +127,10 @@ class _Session:
                 ratio <= target if target else None,
             )
 
-    def _run(self, command: Sequence[str]) -> bytes:
+    def _run(self, command: Sequence[str], event: bytes) -> bytes:
         return subprocess.run(
             command,
-            input=self.event,
+            input=event,
             stdout=subprocess.PIPE,
             env=self.environment,
             cwd=self.folder,

@@ -17,7 +17,7 @@ import pytest
 import policy
 from policy.codec import compiled_to_json
 from policy.errors import PolicyError
-from policy.hook import client
+from policy.hook import started
 from policy.hook.cache import Cache
 from policy.hook.process import Decider
 from policy.hook.sources import Places, read_sources
@@ -287,7 +287,7 @@ def test_the_process_blocks_whatever_goes_wrong(session) -> None:
 def test_a_command_that_is_huge_is_denied_and_one_beyond_all_bounds_blocks(session) -> None:
     assert session.bash("rm " + "x" * 1_000_000) == "deny"
     assert session.bash("git status " + "; git status" * 5_000 + "; rm x") == "deny"
-    assert "at most" in session.blocked(b" " * (client._LONGEST + 1))
+    assert "at most" in session.blocked(b" " * (started._LONGEST + 1))
 
 
 @pytest.mark.parametrize(
@@ -689,7 +689,7 @@ def test_a_compiled_policy_decides_alone(session) -> None:
 
 def test_the_resident_process_answers_as_one_that_is_started_anew(session) -> None:
     assert session.anew("git status", "--resident") == "allow"
-    path = Path(client.socket_path(session.environment))
+    path = Path(started.socket_path(session.environment))
     while not path.exists():
         os.sched_yield()
     pid = Path(f"{path}.lock").read_text()
@@ -725,7 +725,7 @@ def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(se
 
     assert run(b"{}").returncode == 2
     assert said(run(session.good()).stdout) == ("allow", "")
-    path = Path(client.socket_path(session.environment))
+    path = Path(started.socket_path(session.environment))
     while not path.exists():
         os.sched_yield()
     bare = subprocess.run(
@@ -737,12 +737,12 @@ def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(se
     ]
     more = {name.decode() for name in modules[0] - modules[1]}
     assert more & {"re", "json", "argparse", "typing", "policy.cli"} == set()
-    assert {"policy.hook.client", "_socket"} <= more
+    assert {"policy.hook.started", "_socket"} <= more
 
 
 def listening(session: Session, reply):
     """Put a process that is none of ours where the resident one would be."""
-    path = Path(client.socket_path(session.environment))
+    path = Path(started.socket_path(session.environment))
     path.parent.mkdir(mode=0o700)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
@@ -797,7 +797,7 @@ def test_a_resident_process_that_is_slow_blocks(session) -> None:
 
 def test_nobody_is_asked_in_a_folder_that_others_could_write(session) -> None:
     listener, thread = listening(session, lambda connection: None)
-    folder = Path(client.socket_path(session.environment)).parent
+    folder = Path(started.socket_path(session.environment)).parent
     folder.chmod(0o777)
     assert session.anew("git push --force x", "--resident") == "deny"
     folder.chmod(0o700)

@@ -1,0 +1,234 @@
+"""What a process that decided a call leaves for those that follow: walks, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, product
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from policy import limits
+from policy.calls import NO_FIELD
+from policy.dialect import ArgumentKind
+from policy.effect import Effect
+from policy.followed import opened, path_fields
+from policy.hook.cache import Cache
+from policy.hook.deciding import Asked, Said, Standing, is_told
+from policy.hook.event import SPAWNING
+from policy.hook.walked import COMMAND, Known, Walked, command_name
+from policy.links import beyond
+from policy.lookup import Lookup
+from policy.rows.outcome import Outcome
+from policy.rows.row import Row
+from policy.rows.shared import shared_automaton
+from policy.rows.walk import Walk
+from policy.shell.commands import compound
+
+if TYPE_CHECKING:
+    from policy.hook.answers import Parts
+    from policy.hook.walked import Answers
+
+__all__ = ["leave", "prepared"]
+
+# Answers that are kept of one tool, at most: of all that walks may come to together, and of
+# what they come to where one rule that denies or asks has a part in it.
+_TOGETHER: Final = 1_000
+_ANSWERS: Final = 20_000
+# The longest command that is kept with its answer.
+_COMMAND: Final = 4096
+
+
+@attrs.frozen
+class _Walked:
+    """A walk, and what it comes to.
+
+    Attributes:
+        walk: which gives the number of an outcome.
+        outcomes: by their numbers, those that make a difference to what the host is told.
+        usual: the numbers of those that no rule which denies or asks is the reason of.
+
+    """
+
+    walk: Walk
+    outcomes: tuple[Outcome, ...] = ()
+    usual: tuple[int, ...] = (0,)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Every number that the walk comes to."""
+        return tuple(range(len(self.outcomes))) or (0,)
+
+
+@attrs.frozen
+class _Looked:
+    """A standing, the rows that look at the arguments, and what is said whatever they are."""
+
+    standing: Standing
+    lookup: Lookup | None
+    rows: tuple[_Walked, ...]
+    beside: tuple[Said, ...]
+
+
+def leave(asked: Asked, cache: Cache, name: str) -> None:
+    """Leave to the processes that follow what decides further calls like this one.
+
+    Args:
+        asked: a call that was decided.
+        cache: where it is kept.
+        name: of all that it depends on besides the arguments of the call.
+
+    """
+    kept = cache.get(name)
+    walked = prepared(asked, again=kept is not None)
+    if walked is not None:
+        if kept is not None:
+            walked.answers.update(Walked.read(kept).answers)
+        cache.put(name, walked.written())
+    command = asked.event.call.get(COMMAND)
+    if type(command) is str and len(command) <= _COMMAND:
+        walks = [] if walked is None else walked.walks
+        if walked is None or any(walk.kind(asked.event.call) is None for walk in walks):
+            known = _known(asked)
+            if known is not None:
+                cache.put(command_name(name, command), known.written())
+
+
+def _known(asked: Asked) -> Known | None:
+    """Return the answer to a command, as far as its text alone decides, and links it names."""
+    tool, event, folders = asked.event.tool, asked.event, asked.folders
+    files: list[str] = []
+    for standing in asked.standings:
+        if standing.chain is None:
+            continue
+        table = standing.table
+        lookup = table.lookup(tool)
+        if lookup.constant is None and lookup.field != COMMAND:
+            return None
+        for dialect in dict.fromkeys(part.rules.dialect for part in table.use.parts):
+            argument = dialect.argument(tool)
+            if argument.kind is ArgumentKind.COMMAND and argument.fields != (COMMAND,):
+                return None
+        if path_fields(table, tool) or (lookup.constant is None and lookup.alias is not NO_FIELD):
+            return None
+        files += opened(table, tool, event.call)
+    names = tuple(dict.fromkeys(files))
+    led = [beyond(n, event.cwd, folders.home, folders.cwd, folders.also) for n in names]
+    if event.tool in SPAWNING or any(led):
+        return None
+    answer = asked.answer()
+    return Known(str(answer.effect or ""), answer.parts, names)
+
+
+def prepared(asked: Asked, *, again: bool = False) -> Walked | None:
+    """Return what decides further calls like this one; None where walks cannot.
+
+    Args:
+        asked: a call that was decided.
+        again: whether there is such already, so that nothing is gained by a call which
+            itself cannot be decided so.
+
+    """
+    tool, call = asked.event.tool, asked.event.call
+    looked = []
+    shells: list[_Walked] = []
+    for standing in asked.standings:
+        found = _looked(asked, standing)
+        shells += _shells(standing, found.lookup, tool) if found else ()
+        looked.append(found)
+    if None in looked:
+        return None
+    known = [each for each in looked if each is not None]
+    walked = [*chain.from_iterable(each.rows for each in known), *shells]
+    walks = [each.walk for each in walked]
+    own = tuple([kind for walk in walks if (kind := walk.kind(call)) is not None])
+    if again and len(own) < len(walks):
+        return None
+    tables = [each.standing.table for each in known if each.lookup]
+    fields = frozenset(chain.from_iterable(path_fields(table, tool) for table in tables))
+    answers: Answers = {}
+    combinations = _combinations(walked)
+    for numbers in chain([own], combinations) if len(own) == len(walks) else combinations:
+        answer = _answer(asked, known, iter(numbers))
+        if answer is not None:
+            answers[numbers] = answer
+    return Walked(walks, fields, answers)
+
+
+def _looked(asked: Asked, standing: Standing) -> _Looked | None:
+    beside = tuple(asked.beside(standing))
+    if standing.chain is None:
+        return _Looked(standing, None, (), beside)
+    lookup = standing.table.lookup(asked.event.tool)
+    rows = [_row(row) for row, _ in lookup.rows]
+    known = tuple(row for row in rows if row is not None)
+    return _Looked(standing, lookup, known, beside) if len(known) == len(rows) else None
+
+
+def _row(row: Row) -> _Walked | None:
+    """Return a row as a walk; None where no text decides alone."""
+    if row.direct is NO_FIELD:
+        return None
+    numbers: dict[object, int] = {}
+    outcomes = [row.at(index) for index in range(len(row.entries))]
+    kinds = [numbers.setdefault(_told(each), len(numbers)) for each in (*outcomes, row.default)]
+    by_number = dict(zip(kinds, (*outcomes, row.default), strict=True))
+    usual = {kind for kind, one in by_number.items() if one.effect is Effect.ALLOW} | {kinds[-1]}
+    alias = None if row.alias is NO_FIELD else row.alias
+    walk = Walk(row.direct, alias, row.longest, row.walked, kinds[:-1], kinds[-1])
+    return _Walked(walk, tuple(by_number[n] for n in range(len(by_number))), tuple(sorted(usual)))
+
+
+def _told(outcome: Outcome) -> object:
+    """Return what is equal for outcomes of which the host is told the same."""
+    if outcome.effect is Effect.ALLOW:
+        return outcome.reason, bool(outcome.entries)
+    return id(outcome)
+
+
+def _shells(standing: Standing, lookup: Lookup | None, tool: str) -> Iterator[_Walked]:
+    """Yield walks that end where a command has to be taken apart, though no row looks at it.
+
+    It may open files by way of links, which are looked at whatever the rules are.
+    """
+    if lookup is None:
+        return
+    looking = [row.ruleset.dialect.shell for row, _ in lookup.rows]
+    for dialect in dict.fromkeys(part.rules.dialect for part in standing.table.use.parts):
+        argument, shell = dialect.argument(tool), dialect.shell
+        if argument.kind is ArgumentKind.COMMAND and shell not in looking:
+            field, alias, *_ = (*argument.fields, None)
+            longest = shell.longest or limits.CALL_CHARACTERS
+            automaton = shared_automaton((), " ", compound(shell))
+            yield _Walked(Walk(str(field), alias, longest, automaton, (), 0))
+
+
+def _combinations(walked: list[_Walked]) -> Iterable[tuple[int, ...]]:
+    """Return what walks may come to together: all of it, or what is likely where that is much."""
+    every, usual = [each.numbers for each in walked], [each.usual for each in walked]
+    if prod(map(len, every)) <= _TOGETHER:
+        return product(*every)
+    one = [[*usual[:n], every[n], *usual[n + 1 :]] for n in range(len(walked))]
+    if sum(prod(map(len, each)) for each in one) <= _ANSWERS:
+        return chain.from_iterable(product(*each) for each in one)
+    return product(*usual)
+
+
+def _answer(
+    asked: Asked, looked: list[_Looked], numbers: Iterator[int]
+) -> tuple[str, Parts] | None:
+    """Return the answer where the rows come to *numbers*; None where it takes long to tell."""
+    said = []
+    for each in looked:
+        every = list(each.beside)
+        if each.lookup is not None:
+            outcomes = tuple(row.outcomes[number] for row, number in zip(each.rows, numbers))  # noqa: B905  # those of others follow
+            decision = each.lookup.combined(outcomes) if outcomes else each.lookup.constant
+            assert decision is not None  # noqa: S101  # where no row looks at the arguments
+            if decision.effect is Effect.DENY and not is_told(each.standing, asked.event.tool):
+                return None
+            every.insert(0, asked.said(each.standing, decision, asked.event.call))
+        said.append(asked.strictest(each.standing, every))
+    answer = asked.met(said)
+    return str(answer.effect or ""), answer.parts

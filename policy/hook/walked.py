@@ -1,0 +1,246 @@
+"""Calls decided by what an earlier process left behind.
+
+What a call gets depends on who makes it, where, on the policy, and on the arguments. Where one
+text among these decides, all that is left to do is to walk the patterns of a few rows. So a
+process that decided a call of a tool leaves these walks, and the answers to which they lead,
+under a digest of everything else: the files of the policy, this package, the options. It is
+the same walk, of the same patterns, loaded without what rules are read and compared with.
+Of a command that had to be taken apart it leaves the answer.
+
+Where anything is not as it was, or more must be known of a call, nothing is found here, and
+the call is decided at length.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+
+from policy.hook.answers import joined, printed
+from policy.hook.build import build
+from policy.hook.cache import Cache
+from policy.hook.digest import digest_of
+from policy.hook.event import SPAWNING, read_event
+from policy.hook.sources import Places, content, read_sources
+from policy.hook.spawned import started_by
+from policy.limits import COMPILED_BYTES
+from policy.links import beyond, followed, other_names
+from policy.rows.walk import Walk
+
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Final
+
+    from policy.hook.answers import Parts
+    from policy.hook.event import Event
+
+    # Of the numbers that the walks come to: the effect or "", and the message.
+    Answers = dict[tuple[int, ...], tuple[str, Parts]]
+
+__all__ = [
+    "COMMAND",
+    "Known",
+    "Walked",
+    "answered",
+    "command_name",
+    "file_digest",
+    "is_plain",
+    "kept_calls",
+    "name_of",
+]
+
+_FORM: Final = 1
+_KEPT: Final = 1024
+
+# The argument that decides of a call that runs a command.
+COMMAND: Final = "command"
+
+
+class Known:
+    """The answer to one command, which does not depend on the other arguments of the call.
+
+    Attributes:
+        effect: of the answer, or "".
+        parts: of the message.
+        files: that the command opens. Where links lead elsewhere, another answer may hold.
+
+    """
+
+    __slots__ = ("effect", "files", "parts")
+
+    def __init__(self, effect: str, parts: Parts, files: Sequence[str]) -> None:
+        self.effect = effect
+        self.parts = parts
+        self.files = files
+
+    def written(self) -> bytes:
+        """Return it as bytes, for this very Python."""
+        return marshal.dumps((self.effect, self.parts, tuple(self.files)))
+
+    @classmethod
+    def read(cls, data: bytes) -> Known:
+        """Return what `written` gave: *data* must be known to come from there."""
+        return cls(*marshal.loads(data))  # noqa: S302  # `Cache` checked whose it is
+
+    def answer(self, event: Event, places: Places) -> bytes | None:
+        """Return what answers *event*; None where links lead to other files."""
+        project = places.project
+        also = other_names(project) if self.files else ()
+        for file in self.files:
+            if beyond(file, event.cwd, places.home, project, also) is not None:
+                return None
+        return printed(self.effect, joined(self.parts, event))
+
+
+class Walked:
+    """What decides the calls of one tool, made by one agent in one folder.
+
+    Attributes:
+        walks: of every row that looks at the arguments.
+        fields: arguments that are paths.
+        answers: by what the walks come to.
+
+    """
+
+    __slots__ = ("answers", "fields", "walks")
+
+    def __init__(self, walks: Sequence[Walk], fields: Iterable[str], answers: Answers) -> None:
+        self.walks = walks
+        self.fields = fields
+        self.answers = answers
+
+    def written(self) -> bytes:
+        """Return it as bytes, for this very Python."""
+        walks = tuple(walk.packed() for walk in self.walks)
+        return marshal.dumps((walks, tuple(sorted(self.fields)), self.answers))
+
+    @classmethod
+    def read(cls, data: bytes) -> Walked:
+        """Return what `written` gave: *data* must be known to come from there."""
+        walks, fields, answers = marshal.loads(data)  # noqa: S302  # `Cache` checked whose it is
+        return cls([Walk.of(walk) for walk in walks], fields, answers)
+
+    def answer(self, event: Event, home: str) -> bytes | None:
+        """Return what answers *event*; None where more must be known of its call."""
+        event = event.named()
+        calls = [event.call]
+        real = followed(event.call, self.fields, event.cwd, home)
+        if real is not None:
+            calls.append(real)
+        # What a path leads to is judged as well. Where that is not the same it is not for here.
+        found = {tuple([walk.kind(call) for walk in self.walks]) for call in calls}
+        answer = self.answers.get(found.pop())  # type: ignore[arg-type]  # None leads to none
+        if answer is None or found:
+            return None
+        effect, parts = answer
+        return printed(effect, joined(parts, event))
+
+
+def answered(arguments: Sequence[str], environment: Mapping[str, str], data: bytes) -> bytes | None:
+    """Return what answers the event *data*; None where it must be decided at length.
+
+    Args:
+        arguments: of the hook, as they were given.
+        environment: the variables that it depends on.
+        data: the event.
+
+    """
+    files = _files(arguments)
+    cache = kept_calls(environment)
+    if files is None or cache is None:
+        return None
+    event, places = read_event(data), Places.of(environment)
+    if files:
+        paths = [os.path.join(places.project, file) for file in files]  # noqa: PTH118
+        digests = [file_digest(path, content(path, path, COMPILED_BYTES)[0]) for path in paths]
+    else:
+        paths, digests = [], [read_sources(places).digest]
+    name = name_of(arguments, environment, event, paths, digests)
+    if not name:
+        return None
+    command = event.call.get(COMMAND)
+    if type(command) is str and (kept := cache.get(command_name(name, command))) is not None:
+        return Known.read(kept).answer(event, places)
+    kept = cache.get(name)
+    return None if kept is None else Walked.read(kept).answer(event, places.home)
+
+
+def command_name(name: str, command: str) -> str:
+    """Return the name of what is known of *command*, besides that of all else."""
+    return digest_of((name.encode(), command.encode("utf-8", "surrogatepass")))
+
+
+def is_plain(arguments: Sequence[str]) -> bool:
+    """Return whether there may be walks for a hook with such options."""
+    return _files(arguments) is not None
+
+
+def kept_calls(environment: Mapping[str, str]) -> Cache | None:
+    """Return where what decides calls is kept; None where they cannot be."""
+    return Cache.of(environment, "calls", _KEPT)
+
+
+def _files(arguments: Sequence[str]) -> list[str] | None:
+    """Return the files that decide, as `options_of` reads them; None where it must be asked.
+
+    Were it to read others, they would have left nothing under the name of these.
+    """
+    files = []
+    waiting = iter(arguments)
+    for argument in waiting:
+        if argument in ("--root", "--hash", "--deadline"):
+            next(waiting, None)
+        elif argument.startswith("-") and argument != "--resident":
+            return None
+        elif argument != "--resident":
+            files.append(argument)
+    return files
+
+
+def file_digest(path: str, data: bytes) -> str:
+    """Return the digest of a compiled policy and of where it is."""
+    return digest_of((os.fsencode(path), data))
+
+
+def name_of(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    event: Event,
+    files: Sequence[str],
+    digests: Iterable[str],
+) -> str:
+    """Return a digest of all that an answer depends on besides what the walks look at.
+
+    "" where it depends on more.
+
+    Args:
+        arguments: of the hook, which say what decides and whom.
+        environment: the variables that say where everything is.
+        event: the call.
+        files: the compiled policies that decide, absolute; none where those of the project do.
+        digests: of what decides.
+
+    """
+    event = event.named()
+    agent = event.call["subagent_type"] if event.tool in SPAWNING else ""
+    if type(agent) is not str:
+        return ""
+    project = environment.get("CLAUDE_PROJECT_DIR", "")
+    user = environment.get("CLAUDE_CONFIG_DIR") or environment.get("HOME", "") + "/.claude"
+    types = started_by(event)
+    groups: tuple[Iterable[str], ...] = (
+        (str(_FORM), sys.version, build()),
+        arguments,
+        (f"{name}={value}" for name, value in sorted(environment.items())),
+        (event.tool, event.cwd, event.mode, event.agent_type, agent),
+        ("somebody",) if types is None else ("these", *types),
+        ("an agent",) if event.agent_id else (),
+        (os.path.realpath(path) for path in (project, user, *files)),
+        digests,
+    )
+    return digest_of(
+        digest_of(text.encode("utf-8", "surrogatepass") for text in group).encode()
+        for group in groups
+    )

@@ -1,0 +1,82 @@
+"""JSON of a call and of the notes on agents, read and written by what is compiled of the library.
+
+`json` itself takes longer to import than a hook has. Strict: no key twice, no number that
+is none.
+"""
+
+from __future__ import annotations
+
+from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+__all__ = ["parsed", "written"]
+
+_BLANKS: Final = " \t\n\r"
+
+
+def parsed(text: str) -> object:
+    """Return the value that *text* is.
+
+    Raises:
+        ValueError: it is none; or RecursionError, where it is nested too deep.
+
+    """
+    text = text.strip(_BLANKS)
+    try:
+        value, end = _SCAN(text, 0)
+    except StopIteration:
+        raise ValueError("this is no value") from None
+    if end != len(text):
+        raise ValueError("there is more than one value")
+    found: object = value
+    return found
+
+
+def written(value: object, *, ascii_only: bool = False) -> str:
+    """Return *value* as JSON on one line, as `json.dumps` does.
+
+    Args:
+        value: what is written.
+        ascii_only: whether other letters are escaped.
+
+    Raises:
+        TypeError: there is no JSON for it; or ValueError, where it holds itself.
+
+    """
+    encode = encode_basestring_ascii if ascii_only else encode_basestring
+    sort_keys, skip_keys, allow_nan = False, False, True
+    encoder = make_encoder({}, _nothing, encode, None, ": ", ", ", sort_keys, skip_keys, allow_nan)
+    return "".join(encoder(value, 0))
+
+
+def _nothing(value: object) -> object:
+    raise TypeError(type(value).__name__)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key is there twice")
+    return value
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(text)
+
+
+class _Context:
+    """How values are read: what the scanner asks for."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = staticmethod(_once)
+    parse_float = float
+    parse_int = int
+    parse_constant = staticmethod(_no_number)
+    memo: Final[dict[str, str]] = {}
+
+
+_SCAN: Final = make_scanner(_Context())  # type: ignore[arg-type]  # it asks for no more

@@ -1,0 +1,368 @@
+"""Calls decided by what an earlier process left: as at length, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import policy
+from policy.codec import compiled_to_json
+from policy.hook import started, walked
+from policy.hook.process import Decider, options_of
+from policy.rows.walk import Walk
+from tests.hook.session import CLIENT, POLICY, WIDER, Session, said
+
+OURS = """\
+root main
+agent main {
+    allow Read, Bash(git *), Bash(npm test), Task(lead, helper), mcp__db__*, Edit(src/**), Grep
+    ask   Bash(git push *), Edit(src/**/*.sql), WebSearch
+    deny  Bash(git push --force *), Edit(src/secret/**), Read(**/.env)
+}
+agent lead {
+    allow Read, Bash(git status), Task(helper)
+}
+agent helper {
+    allow Read(docs/**), Bash(git log *)
+}
+"""
+SETTINGS = {
+    "permissions": {
+        "allow": ["Bash(npm run *)", "Read(./docs/**)"],
+        "ask": ["Bash(npm publish *)"],
+        "deny": ["Read(./private/**)", "Bash(curl *)", "mcp__db__drop"],
+    }
+}
+CALLS = [
+    *(
+        ("Bash", {"command": command})
+        for command in (
+            "git status", "git push x", "git push --force x", "git", "npm test", "npm run x", "ls",
+            "npm publish y", "curl x", "git status && ls", "git log > src/a", "cat private/a",
+            "cat link", "git push --force x | cat", "frob", "", " git status", "x=1 git push z",
+        )
+    ),
+    *(
+        (tool, {"file_path": path})
+        for tool in ("Read", "Edit", "Write")
+        for path in (
+            "src/a.py", "src/a.sql", "src/secret/a", "link", "src/../src/secret/a", "private/a",
+            "docs/a", ".env", ".claude/settings.json", "team.policy", "~/.claude/x", "/etc/passwd",
+            "{project}/src/a.py", "{project}/src/secret/a", "{project}/link", "{project}/.env", "",
+            "{project}/src/linked/a",
+        )
+    ),
+    *(("Task", {"subagent_type": name}) for name in ("lead", "helper", "nobody", "LEAD", 3)),
+    ("Task", {"agent": "helper"}),
+    ("Task", {}),
+    ("Agent", {"subagent_type": "lead", "prompt": "p\u202e"}),
+    ("Grep", {"pattern": "x"}),
+    ("Grep", {"pattern": "x", "path": "private"}),
+    ("WebSearch", {"query": "\u4e2d\u6587", "more": [1.5, None, {"a": True}]}),
+    ("WebSearch", {"query": "x" * 3000}),
+    ("WebFetch", {"url": "https://a.b"}),
+    ("mcp__db__read", {"q": 1}),
+    ("mcp__db__drop", {}),
+    ("mcp__other", {}),
+    ("Bash", {"command": "git status", "run_in_background": True}),
+    ("Bash", {"command": 7}),
+    ("Bash", {}),
+]  # fmt: skip
+
+
+def known(session: Session) -> dict[str, str]:
+    return {name: value for name, value in session.environment.items() if name in started.VARIABLES}
+
+
+def data_of(session: Session, tool: str, call: dict[str, object], **more: object) -> bytes:
+    text = json.dumps(session.event(tool, call, **more))
+    return text.replace("{project}", str(session.project)).encode()
+
+
+def soon(session: Session, data: bytes, *options: str) -> bytes | None:
+    """Return what is answered by what was left."""
+    return walked.answered(list(options), known(session), data)
+
+
+def at_length(session: Session, data: bytes, *options: str) -> bytes:
+    """Return what is answered without it, and leave it."""
+    found = session.decider.found(options_of(options), known(session), data)
+    answer = found.answer(options_of(options))
+    found.leave(list(options), known(session))
+    return answer
+
+
+@pytest.fixture
+def project(alone):
+    alone.write("team.policy", OURS)
+    for name in ("src/secret", "private", "docs"):
+        (alone.project / name).mkdir(parents=True)
+    (alone.project / "link").symlink_to("private/a")
+    (alone.project / "src" / "linked").symlink_to("secret")
+    return alone
+
+
+@pytest.mark.parametrize("settings", [None, SETTINGS], ids=["ours", "both"])
+@pytest.mark.parametrize(
+    "order", [1, pytest.param(-1, marks=pytest.mark.slow)], ids=["there", "back"]
+)
+def test_what_was_left_answers_as_everything_does(project, settings, order) -> None:
+    if settings:
+        project.write(".claude/settings.json", json.dumps(settings))
+    agents = [
+        {},
+        {"agent_id": "a1", "agent_type": "helper"},
+        {"permission_mode": "plan", "cwd": str(project.project / "docs")},
+    ]
+    answered, answers = 0, {}
+    for (tool, call), more in product(CALLS[::order], agents):
+        data = data_of(project, tool, call, **more)
+        early = soon(project, data)
+        answer = at_length(project, data)
+        assert early in (None, answer), (tool, call, more)
+        answered += early is not None
+        answers[data] = answer
+    again = 0
+    for data, answer in answers.items():
+        late = soon(project, data)
+        assert late in (None, answer), data
+        again += late is not None
+    number = len(answers)
+    assert answered > number // 4  # by what was left of another call
+    assert again > number * 2 // 3
+
+
+@pytest.mark.parametrize(
+    ("tool", "first", "calls"),
+    [
+        ("Edit", "src/a", ["src/b", "src/c.sql", "src/secret/d"]),
+        ("Read", "x", ["y", "{project}/y/z", "y/.env"]),
+    ],
+)
+def test_one_call_of_a_tool_leaves_what_decides_the_next(project, tool, first, calls) -> None:
+    denied = data_of(project, tool, {"file_path": "src/secret/a" if tool == "Edit" else ".env"})
+    for data in (denied, data_of(project, tool, {"file_path": first})):
+        at_length(project, data)
+    for path in calls:
+        data = data_of(project, tool, {"file_path": path})
+        assert soon(project, data) == Decider().answer(options_of([]), known(project), data)
+
+
+def test_a_compiled_policy_leaves_walks_for_commands_too(project) -> None:
+    text = compiled_to_json(policy.load(project.project))
+    file = project.project / "policy.json"
+    file.write_text(text)
+    for name in ("policy.json", str(file)):
+        for command in ("git push --force x", "git log"):
+            at_length(project, data_of(project, "Bash", {"command": command}), name)
+        for command, effect in (
+            ("git diff", "allow"), ("git push y", "ask"), ("git push --force z", "deny"),
+            ("rm x", "deny"),
+        ):  # fmt: skip
+            answer = soon(project, data_of(project, "Bash", {"command": command}), name)
+            assert answer is not None
+            assert said(answer)[0] == effect
+    data = data_of(project, "Bash", {"command": "git diff"})
+    for other in (("policy.json", "--root", "lead"), ("policy.json", str(file)), ()):
+        assert soon(project, data, *other) is None
+    file.write_text(text.replace('"deny"', '"allow"', 1))
+    assert soon(project, data, "policy.json") is None
+
+
+def _edited(session: Session) -> None:
+    file = session.project / "team.policy"
+    before = file.stat()
+    session.write(
+        "team.policy",
+        OURS.replace("deny  Bash(git push --force *)", "deny  Bash(git push --xorce *)"),
+    )
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _linked(session: Session) -> None:
+    (session.project / "src" / "a.py").symlink_to("secret/a")
+
+
+CHANGES = {
+    "an edit": _edited,
+    "another policy": lambda session: session.write("more.policy", "agent main { deny Bash, Edit }"),
+    "settings": lambda session: session.write(".claude/settings.json", json.dumps(SETTINGS)),
+    "settings of the user": lambda session: Path(session.home, ".claude").mkdir()
+    or Path(session.home, ".claude", "settings.json").write_text(json.dumps(SETTINGS)),
+    "an agent": lambda session: session.write(
+        ".claude/agents/x.md", "---\nname: x\ndescription: d\ntools: Read\n---\n"
+    ),
+    "a link": _linked,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_was_left_does_not_outlive_what_it_came_from(project, name) -> None:
+    calls = [("Bash", {"command": "git push --force x"}), ("Edit", {"file_path": "src/a.py"})]
+    every = [data_of(project, tool, call) for tool, call in calls]
+    for data in every:
+        at_length(project, data)
+        assert soon(project, data) is not None
+    CHANGES[name](project)
+    for data in every:
+        answer = Decider().answer(options_of([]), known(project), data)
+        assert soon(project, data) in (None, answer)
+        at_length(project, data)
+        assert soon(project, data) in (None, answer)
+
+
+@pytest.mark.parametrize("variable", ["CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "HOME"])
+def test_what_was_left_is_for_the_same_folders_of_the_same_user(
+    project, tmp_path, variable
+) -> None:
+    data = data_of(project, "Bash", {"command": "git push --force x"})
+    at_length(project, data)
+    project.environment[variable] = str(tmp_path)
+    assert soon(project, data) is None
+
+
+def test_a_command_that_opens_files_is_decided_anew_once_they_are_links(project) -> None:
+    project.write(".claude/settings.json", json.dumps(SETTINGS))
+    project.write("docs/a", "")
+    data = data_of(project, "Bash", {"command": "git log > src/a"})
+    first = at_length(project, data)
+    assert soon(project, data) == first
+    (project.project / "src" / "a").symlink_to("secret/a")
+    assert soon(project, data) is None
+    assert said(at_length(project, data))[0] == "deny"
+    assert soon(project, data) is None
+
+
+def entries(session: Session) -> list[Path]:
+    return sorted((session.home / ".cache" / "agent-policy" / "calls").iterdir())
+
+
+def test_what_was_left_is_not_taken_once_it_was_touched(project) -> None:
+    data = data_of(project, "Edit", {"file_path": "src/secret/a"})
+    wide = data_of(project, "Edit", {"file_path": "src/a"}, cwd="/")
+    answer = at_length(project, data)
+    (entry,) = entries(project)
+    at_length(project, wide)
+    (other,) = set(entries(project)) - {entry}
+    kept = entry.read_bytes()
+    elsewhere = project.home / "elsewhere"
+    elsewhere.write_bytes(kept)
+    elsewhere.chmod(0o600)
+    flipped = [kept[:at] + bytes([kept[at] ^ 1]) + kept[at + 1 :] for at in range(0, len(kept), 97)]
+    for spoiled in (
+        other.read_bytes(), b"", kept[:31], kept[:32], kept[:-1], kept + b"\0", bytes(32) + kept[32:],
+        *flipped,
+    ):  # fmt: skip
+        entry.write_bytes(spoiled)
+        assert soon(project, data) is None
+    entry.unlink()
+    entry.symlink_to(elsewhere)
+    assert soon(project, data) is None
+    entry.unlink()
+    os.mkfifo(entry, 0o600)
+    assert soon(project, data) is None
+    entry.unlink()
+    entry.write_bytes(kept)
+    entry.chmod(0o622)
+    assert soon(project, data) is None
+    entry.chmod(0o600)
+    assert soon(project, data) == answer
+    key = project.home / ".config" / "agent-policy" / "cache.key"
+    key.write_bytes(bytes(32))
+    assert soon(project, data) is None
+
+
+def test_what_was_left_by_other_code_or_another_python_is_not_taken(project, monkeypatch) -> None:
+    data = data_of(project, "Edit", {"file_path": "src/secret/a"})
+    at_length(project, data)
+    assert soon(project, data) is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "version", sys.version + "+")
+        assert soon(project, data) is None
+    monkeypatch.setattr(walked, "build", lambda: "other")
+    assert soon(project, data) is None
+
+
+def test_whatever_goes_wrong_with_what_was_left_a_call_is_decided(
+    project, monkeypatch, capfd
+) -> None:
+    data = data_of(project, "Edit", {"file_path": "src/secret/a"})
+    answer = at_length(project, data)
+    for name, value in project.environment.items():
+        monkeypatch.setenv(name, value)
+    for error in (ValueError, EOFError, MemoryError, RecursionError):
+
+        def fails(*_: object, error: type[Exception] = error) -> None:
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Walk, "of", fails)
+            patch.setattr(started, "_watch", lambda _: None)
+            read, write = os.pipe()
+            os.write(write, data)
+            os.close(write)
+            stdin = os.dup(0)
+            os.dup2(read, 0)
+            try:
+                assert started.main([]) == 0
+            finally:
+                os.dup2(stdin, 0)
+                os.close(read)
+        assert capfd.readouterr().out.encode() == answer
+
+
+def test_records_are_written_of_every_call(project) -> None:
+    data = data_of(project, "Read", {"file_path": "x"})
+    for _ in range(2):
+        assert project.run(data, "--record", "log.jsonl").returncode == 0
+    assert len((project.project / "log.jsonl").read_text().splitlines()) == 2
+    assert not entries(project) if (project.home / ".cache/agent-policy/calls").exists() else True
+
+
+def test_a_process_that_finds_what_was_left_imports_next_to_nothing(project) -> None:
+    data = data_of(project, "Edit", {"file_path": "src/secret/a"})
+
+    def modules() -> tuple[bytes, set[str]]:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-X", "importtime", CLIENT],
+            input=data, capture_output=True, env=project.environment, check=True,
+        )  # fmt: skip
+        lines = done.stderr.decode().splitlines()
+        return done.stdout, {line.rpartition("|")[2].strip() for line in lines}
+
+    first, slow = modules()
+    second, quick = modules()
+    assert first == second
+    assert {"attr", "re", "json", "policy.table"} <= slow
+    heavy = {"attr", "attrs", "re", "json", "enum", "typing", "collections", "functools", "site"}
+    heavy |= {"argparse", "pathlib", "hashlib", "contextlib", "tempfile", "lark", "yaml", "cattrs"}
+    assert not heavy & quick
+    assert len({name for name in quick if name.startswith("policy")}) < 25
+
+
+def test_what_was_left_of_many_calls_is_bounded(project) -> None:
+    cache = walked.kept_calls(known(project))
+    assert cache is not None
+    for number in range(cache.most + 10):
+        cache.put(f"{number}", b"")
+    assert len(entries(project)) == cache.most
+    shutil.rmtree(cache.folder)
+
+
+def test_an_edit_is_in_force_at_the_next_process(project) -> None:
+    project.write("team.policy", POLICY)
+    for _ in range(2):
+        assert project.anew("git push --force x") == "deny"
+    project.write("team.policy", WIDER)
+    for _ in range(2):
+        assert project.anew("git push --force x") == "allow"
+    project.write("team.policy", "agent")
+    for _ in range(2):
+        project.blocked_anew(project.good())
