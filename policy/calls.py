@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, cast
 from urllib.parse import urlsplit
 
@@ -19,8 +19,10 @@ from policy.dialect import Argument, ArgumentKind, Dialect
 __all__ = [
     "NO_FIELD",
     "Unreadable",
+    "addresses",
     "argument_text",
     "canonical_path",
+    "given_text",
     "parameter_text",
     "real_path",
     "slashed_path",
@@ -55,7 +57,7 @@ def argument_text(
         Unreadable: there is no such text.
 
     """
-    text = _READERS.get(argument.kind, _raw)(argument, call)
+    text = given_text(argument, call)
     if len(text) > limits.CALL_CHARACTERS:
         raise Unreadable(Reason.TOO_LONG)
     match argument.kind:
@@ -65,6 +67,16 @@ def argument_text(
             return _host(text)
         case _:
             return text
+
+
+def given_text(argument: Argument, call: Mapping[str, object]) -> str:
+    """Return the text of *call* as it is given.
+
+    Raises:
+        Unreadable: there is no such text.
+
+    """
+    return _READERS.get(argument.kind, _raw)(argument, call)
 
 
 def _lenient(argument: Argument, call: Mapping[str, object]) -> str:
@@ -242,6 +254,32 @@ def real_path(path: str, dialect: Dialect) -> str:
         else:
             return path
     raise Unreadable
+
+
+_DOT: Final = re.compile("%2e", re.IGNORECASE)
+
+
+def addresses(url: str) -> Iterator[str]:
+    """Yield what of a URL a host may know by heart: its host, and that with each part of the path.
+
+    The host as it is spelled but for the case of its letters, the path from ``/`` to ``/``
+    once ``..`` is followed: ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
+    """
+    parts = urlsplit(url)
+    found = (parts.hostname or "").casefold()
+    yield found
+    segments: list[str] = []
+    for segment in parts.path.split("/")[1:]:
+        match _DOT.sub(".", segment):
+            case "..":
+                del segments[-1:]
+            case ".":
+                pass
+            case _:
+                segments.append(segment)
+    for segment in segments:
+        found += "/" + segment
+        yield found
 
 
 def _host(url: str) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policy import limits
-from policy.calls import NO_FIELD, Unreadable, argument_text, parameter_text
+from policy.calls import NO_FIELD, Unreadable, argument_text, given_text, parameter_text
 from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.tokens import Token
+from policy.rows.address import KnownAddresses
 from policy.rows.command import command_outcome
 from policy.rows.entry import KINDS, Lines, RowEntry
 from policy.rows.file import file_outcome
@@ -57,6 +58,7 @@ class Row:
     """
 
     __slots__ = (
+        "_addresses",
         "_files",
         "_indices",
         "_lines",
@@ -144,6 +146,7 @@ class Row:
         longest = self.ruleset.dialect.shell.longest if is_command else 0
         self.longest = longest or limits.CALL_CHARACTERS
         self._lines: Lines | None = None
+        self._addresses: KnownAddresses | None = None
 
     @property
     def lines(self) -> Lines:
@@ -214,10 +217,17 @@ class Row:
         if self.argument.kind is ArgumentKind.POWERSHELL:
             command = read_powershell(text, self.ruleset.dialect.commands)
             return command_outcome(self, command, limit)
+        if self.argument.kind is ArgumentKind.URL:
+            return self.at(min(self._by_address(text, call), limit))
         if self.argument.kind is not ArgumentKind.PATH:
             return self.at(min(self.first(text), limit))
         stranger = argument_text(self.argument, self.ruleset.dialect, call, stranger=True)
         return file_outcome(self, text, stranger, limit)
+
+    def _by_address(self, host: str, call: Mapping[str, object]) -> int:
+        if self._addresses is None:
+            self._addresses = KnownAddresses(self.entries, self._indices, self.kind.separator)
+        return self._addresses.first(host, given_text(self.argument, call))
 
     def first(self, text: str) -> int:
         """Return the index of the first entry that matches an argument, or NO_MATCH."""

@@ -14,8 +14,11 @@ from policy.programs import Program
 
 __all__ = ["HOSTS", "commands"]
 
-# The hosts that are fetched from without asking.
-HOSTS: Final = tuple((name, notations.hosts(name)[0]) for name in PREAPPROVED)
+# The hosts that are fetched from without asking, be it a section of them: rules name whole ones.
+HOSTS: Final = tuple(
+    (name, notations.hosts(name)[0])
+    for name in dict.fromkeys(address.partition("/")[0] for address in PREAPPROVED)
+)
 
 
 def commands(granted: Sequence[Pattern]) -> Iterator[str]:

@@ -237,7 +237,8 @@ def _early(session: Session) -> Iterator[Entry]:
 def _known_hosts(session: Session) -> Iterator[Entry]:
     hosts = session.options.preapproved
     for name in PREAPPROVED if hosts is None else hosts:
-        for pattern in notations.hosts(name):
+        section = (Pattern.exactly(name, Kind.HOST),) if "/" in name else ()
+        for pattern in section or notations.hosts(name):
             yield built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
 
 

@@ -1,4 +1,4 @@
-"""Hosts that Claude Code 2.1.329 fetches from without asking."""
+"""Hosts, and sections of hosts, that Claude Code 2.1.329 fetches from without asking."""
 
 from __future__ import annotations
 
@@ -21,5 +21,6 @@ PREAPPROVED: Final = tuple(
     " dotnet.microsoft.com blazor.net docs.flutter.dev keras.io spark.apache.org dev.mysql.com"
     " www.sqlite.org prisma.io www.docker.com www.terraform.io www.ansible.com docs.netlify.com"
     " devcenter.heroku.com cypress.io selenium.dev docs.unity.com docs.unrealengine.com"
-    " httpd.apache.org docs.stripe.com".split()
+    " httpd.apache.org docs.stripe.com github.com/anthropics vercel.com/docs www.kaggle.com/docs"
+    " huggingface.co/docs".split()
 )

@@ -1,0 +1,61 @@
+"""What Claude Code 2.1.329 fetches from unasked: addresses that it knows by heart, as spelled."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+
+
+def _enforced(**lists: list[str]) -> Chain:
+    files = {".claude/settings.json": json.dumps({"permissions": lists})}
+    (project,) = load(Memory(files), Options())
+    return Chain.start("main", project.enforced)
+
+
+def _fetched(url: str, **lists: list[str]) -> str:
+    return str(_enforced(**lists).decide("WebFetch", {"url": url}).effect)
+
+
+@pytest.mark.parametrize(
+    ("url", "effect"),
+    [
+        ("https://nodejs.org/", "allow"),
+        ("http://NODEJS.org:8443/a?b#c", "allow"),
+        ("https://nodejs.org./", "ask"),
+        ("https://www.nodejs.org/", "ask"),
+        ("https://github.com/anthropics", "allow"),
+        ("https://GITHUB.com:8443/anthropics/x", "allow"),
+        ("https://github.com/anthropics?x", "allow"),
+        ("https://github.com/x/../anthropics/y", "allow"),
+        ("https://github.com/anthropics/../x", "ask"),
+        ("https://github.com/anthropics/%2e%2E/x", "ask"),
+        ("https://github.com/anthropicsx", "ask"),
+        ("https://github.com/Anthropics/x", "ask"),
+        ("https://github.com//anthropics/x", "ask"),
+        ("https://github.com/%61nthropics/x", "ask"),
+        ("https://github.com./anthropics/x", "ask"),
+        ("https://github.com/", "ask"),
+        ("https://huggingface.co/docs/x", "allow"),
+        ("https://kaggle.com/docs", "ask"),
+    ],
+)
+def test_a_known_address_is_fetched_from_unasked_as_it_is_spelled_alone(
+    url: str, effect: str
+) -> None:
+    assert _fetched(url) == effect
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://nodejs.org./", "https://github.com./y", "https://github.com/anthropics/x"],
+)
+@pytest.mark.parametrize("effect", ["deny", "ask", "allow"])
+def test_a_rule_speaks_of_a_host_however_it_is_spelled(url: str, effect: str) -> None:
+    rules = ["WebFetch(domain:nodejs.org)", "WebFetch(domain:github.com)"]
+
+    assert _fetched(url, **{effect: rules}) == effect
