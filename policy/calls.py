@@ -23,6 +23,7 @@ __all__ = [
     "argument_text",
     "canonical_path",
     "given_text",
+    "is_within",
     "parameter_text",
     "real_path",
     "slashed_path",
@@ -206,6 +207,12 @@ def stranger_path(path: str, dialect: Dialect) -> str:
 
 
 _NO_LETTER = "\x1f"
+
+
+def is_within(path: str, dialect: Dialect) -> bool:
+    """Return whether a canonical *path* is below a folder that the dialect names."""
+    folders = dialect.cased or (dialect.cwd,)
+    return any(_is_below(path, f.casefold() if dialect.fold else f) for f in folders)
 
 
 def _is_below(path: str, folder: str) -> bool:

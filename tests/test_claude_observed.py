@@ -174,6 +174,80 @@ def test_a_command_decides_by_the_file_behind_a_link_and_a_tool_by_both_names() 
     assert run({"deny": ["Read(link/**)"]}, "cat link/x", links=links) == "deny"
 
 
+LINKS = {"/srv/app/link": "/opt/data", "/opt/data/back": "/srv/app/src"}
+
+
+@pytest.mark.parametrize(
+    ("allow", "effect"),
+    [
+        (["Edit", "Edit(**)"], "ask"),
+        (["Edit", "Edit(link/**)"], "ask"),
+        (["Edit", "Edit(//opt/data/**)"], "ask"),
+        (["Edit(**)", "Edit(//opt/data/**)"], "allow"),
+        (["Edit(link/**)", "Edit(//opt/**)"], "allow"),
+        (["Edit(link/**)", "Edit(//opt/data/sub/**)"], "ask"),
+        (["Edit(link/x)", "Edit(//opt/*)"], "allow"),
+        (["Edit(//**)"], "allow"),
+    ],
+)
+def test_an_edit_behind_a_link_that_leads_out_needs_a_path_rule_for_either_name(
+    allow: list[str], effect: str
+) -> None:
+    found = decide({"allow": allow}, "Edit", {"file_path": "/srv/app/link/x"}, links=LINKS)
+
+    assert str(found.effect) == effect
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+def test_a_link_itself_is_never_edited(mode: str) -> None:
+    file = {"file_path": "/srv/app/link"}
+
+    assert str(decide({"allow": ["Edit"]}, "Edit", file, links=LINKS, mode=mode).effect) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "effect"),
+    [
+        ({"allow": ["Read(//opt/data/**)"]}, "/opt/data/back/a", "ask"),
+        ({"allow": ["Read(//opt/data/**)", "Read(src/**)"]}, "/opt/data/back/a", "allow"),
+        ({"allow": ["Read(src/**)"]}, "/opt/data/back/a", "ask"),
+        (
+            {"allow": ["Read(src/**)"], "additionalDirectories": ["/opt/data"]},
+            "/opt/data/back/a",
+            "allow",
+        ),
+        ({"allow": ["Edit(//opt/**)"], "deny": ["Edit(src/**)"]}, "/opt/data/back/a", "ask"),
+    ],
+)
+def test_a_read_behind_a_link_needs_the_same_reason_for_either_name(
+    rules: dict[str, object], path: str, effect: str
+) -> None:
+    assert read(rules, path, links=LINKS) == effect
+
+
+@pytest.mark.parametrize(
+    ("path", "effect"),
+    [
+        (".claude/worktrees/a/b", "allow"),
+        (".claude/worktrees", "allow"),
+        ("src/.CLAUDE/worktrees/a", "allow"),
+        ("../docs/.claude/worktrees/a", "allow"),
+        (".claude/worktrees/a/.claude/b", "ask"),
+        (".claude/worktrees/a/.git/b", "ask"),
+        (".claude/worktree/a", "ask"),
+        (".claude/worktrees2/a", "ask"),
+        (".claude/wor/a", "ask"),
+        (".claude/a", "ask"),
+        (".claude", "ask"),
+        (".git/.claude/worktrees/a", "ask"),
+    ],
+)
+def test_work_trees_are_not_guarded_wherever_they_lie(path: str, effect: str) -> None:
+    rules = {"allow": ["Edit(//**)"]}
+
+    assert str(decide(rules, "Write", {"file_path": path}).effect) == effect
+
+
 def test_what_is_monitored_is_governed_by_rules_of_bash() -> None:
     call = {"command": "make"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policy.calls import Unreadable, real_path
+from policy.calls import Unreadable, is_within, real_path
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
@@ -62,7 +62,13 @@ def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
         is_same = alike or row.default.effect is Effect.ALLOW
         return found if is_same else guarded(row.ruleset)
     if found.effect is Effect.ALLOW:
-        from_default = named.reason in BY_DEFAULT and led_to.reason not in BY_DEFAULT
-        return unsure(row.ruleset) if from_default else named
+        # Where only a rule speaks of one name, one must speak of the other too.
+        ruled = [name for name, said in ((path, named), (real, led_to)) if not _is_default(said)]
+        alike = len(ruled) != 1 or is_within(ruled[0], row.ruleset.dialect)
+        return named if alike else unsure(row.ruleset)
     # Whoever else could judge a call, this is asked of somebody.
     return UNANALYSABLE if found.reason is Reason.CLASSIFIER else found
+
+
+def _is_default(outcome: Outcome) -> bool:
+    return outcome.reason in BY_DEFAULT

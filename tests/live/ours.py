@@ -62,7 +62,7 @@ class Ours:
         )
 
 
-_ANCHORS = Anchors(CWD, HOME, f"{HOME}/.claude")
+_ANCHORS = Anchors(CWD, HOME, CWD)
 _READING = of_conditions(dialect(session(Options(cwd=CWD, home=HOME), [], {}, {}), "default"))
 
 

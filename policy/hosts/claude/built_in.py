@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from policy.decision import Reason
 from policy.effect import Effect
-from policy.hosts.claude.data.guarded import GUARDED
+from policy.hosts.claude.data.guarded import GUARDED, GUARDED_LAST
 from policy.hosts.claude.modes import is_judged_plan
 from policy.hosts.claude.session import Session
 from policy.patterns import notations
@@ -37,8 +37,11 @@ def below(folder: str) -> Pattern:
 @lru_cache(maxsize=64)
 def guarded_files(folder: str = "") -> tuple[Pattern, ...]:
     """Return the patterns of files below *folder* that are asked for before they are written."""
+    nested = f"{GUARDED_LAST}/**/{GUARDED_LAST}"
     return tuple(
-        pattern for name in GUARDED for pattern in notations.paths("**/" + name, folder, fold=True)
+        pattern
+        for name in (*GUARDED, nested, GUARDED_LAST)
+        for pattern in notations.paths("**/" + name, folder, fold=True)
     )
 
 

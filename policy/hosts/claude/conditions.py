@@ -13,6 +13,7 @@ from typing import Final
 
 import attrs
 
+from policy.calls import Unreadable, argument_text
 from policy.dialect import Dialect, Shell
 from policy.effect import Effect
 from policy.errors import PolicyError
@@ -97,6 +98,8 @@ class Condition:
             return True
         if tool in _SHELLS and _is_unclear(str(call.get("command", "")), dialect.shell):
             return True
+        if tool in known.OF_FILES and self._names(tool, call, dialect):
+            return True
         entries = tuple(
             Entry(tool, Effect.DENY, p, rule=self.text) for p in self._patterns(anchors)
         )
@@ -104,6 +107,22 @@ class Condition:
             Table.of(RuleSet(entries, Effect.ALLOW, dialect)).decide(tool, call).effect
             < Effect.ALLOW
         )
+
+    def _names(self, tool: str, call: Mapping[str, object], dialect: Dialect) -> bool:
+        """Return whether it begins with a star, and its text is that of a path as a whole.
+
+        Such a text is matched with the path wherever the file lies, in its own letters.
+        """
+        text = self.content.strip(" \t")
+        if not text.startswith("*"):
+            return False
+        lettered = attrs.evolve(dialect, fold=False)
+        try:
+            path = argument_text(dialect.argument(tool), lettered, call)
+        except Unreadable:
+            return True
+        texts = dict.fromkeys((text, text.replace("/**/", "/")))
+        return any(Pattern.text(each).matches(path) for each in texts)
 
     def _patterns(self, anchors: Anchors) -> tuple[Pattern, ...]:
         if self.tool in _SHELLS:

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import attrs
+
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.hosts.claude.built_in import below, built_in, by_default, guarded_files, read_inside
 from policy.hosts.claude.data.tools import FILE_TOOLS
 from policy.hosts.claude.session import Session
 from policy.patterns.pattern import Pattern
+from policy.patterns.tokens import Gap
 from policy.ruleset import Entry
 
 __all__ = ["led_out", "lent"]
@@ -33,11 +36,10 @@ def lent(session: Session, mode: str) -> Iterator[Entry]:
     inside += (pattern for folder in session.folders for pattern in guarded_files(folder))
     outside = [pattern for pattern in kept if pattern not in inside]
     # What is kept where a link leads to is kept under the name of the link.
-    inside += (
-        below(link)
-        for link, target in session.options.links.items()
-        if any(_may_be_in(pattern, target) or _is_in(pattern, target) for pattern in outside)
-    )
+    for link, target in session.options.links.items():
+        if any(_may_be_in(pattern, target) or _is_in(pattern, target) for pattern in kept):
+            is_inside = any(_is_in(below(link), folder) for folder in session.folders)
+            (inside if is_inside else outside).append(below(link))
     for tool in _READS:
         for pattern in inside:
             yield built_in(tool, Effect.ALLOW, pattern, why="working folder")
@@ -73,15 +75,45 @@ def _may_be_in(pattern: Pattern, folder: str) -> bool:
 
 
 def led_out(session: Session, allowed: list[Entry]) -> Iterator[Entry]:
-    """Yield what asks for edits through links that lead out, behind what of *allowed* lifts it."""
-    out = [
-        below(link)
-        for link, target in session.options.links.items()
-        if not any(f"{target}/".startswith(f"{folder}/") for folder in session.folders)
-    ]
-    if out:
-        edits = FILE_TOOLS["Edit"]
-        yield from (e for e in allowed if e.tool in edits and e.pattern is not None)
-        for tool in edits:
-            for pattern in out:
-                yield built_in(tool, Effect.ASK, pattern, Reason.PROTECTED, "a link leads out")
+    """Yield what asks for edits through links that lead out, behind what of *allowed* lifts it.
+
+    A rule about paths lifts it where one speaks of the name of the link, and one of the
+    file that it leads to; a rule for every edit speaks of neither.
+    """
+    about = [e for e in allowed if e.tool in _EDITS and e.pattern is not None]
+    for link, target in session.options.links.items():
+        if any(f"{target}/".startswith(f"{folder}/") for folder in session.folders):
+            continue
+        for entry in about:
+            rests = [behind for e in about if e.tool == entry.tool and (behind := _of(e, target))]
+            yield from _lifted(entry, link, rests)
+        for tool in _EDITS:
+            yield built_in(tool, Effect.ASK, below(link), Reason.PROTECTED, "a link leads out")
+
+
+_EDITS: Final = FILE_TOOLS["Edit"]
+
+
+def _of(entry: Entry, folder: str) -> Pattern | None:
+    """Return what a line says of the files below *folder*, by their names in it."""
+    pattern, folder = entry.pattern, folder.casefold()
+    if pattern is None or pattern >= below(folder):
+        return below("")
+    first = _beginning(pattern)
+    if f"{first}/".startswith(f"{folder}/"):
+        return Pattern.of(pattern.kind, (first[len(folder) :], *pattern.tokens[1:]))
+    if f"{folder}/".startswith(f"{first}/") and pattern.tokens[1:2] == (Gap.DEEP,):
+        return Pattern.of(pattern.kind, pattern.tokens[1:])
+    return None
+
+
+def _lifted(entry: Entry, link: str, rests: list[Pattern]) -> Iterator[Entry]:
+    """Yield what *entry* allows below *link*, of which each of *rests* speaks too."""
+    named = _of(entry, link)
+    if named is None:
+        return
+    for rest in rests:
+        both = named if named <= rest else rest if rest <= named else None
+        if both is not None:
+            inside = Pattern.of(both.kind, (link.casefold(), *both.tokens))
+            yield attrs.evolve(entry, pattern=inside)

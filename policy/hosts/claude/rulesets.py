@@ -27,6 +27,7 @@ from policy.hosts.claude.built_in import (
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import MODELS
+from policy.hosts.claude.data.guarded import LEFT_OPEN
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED
@@ -224,8 +225,13 @@ def _pick(lines: Iterable[Line], effect: Effect, *, exact: bool) -> Iterator[Ent
 
 
 def _early(session: Session) -> Iterator[Entry]:
-    """Yield what older versions decided before they looked at rules."""
+    """Yield what is decided before any rule is asked, by older versions more than by others."""
     behaves = session.options.behaves
+    for tool in known.FILE_TOOLS["Edit"]:
+        if behaves.links_checked and not session.is_removed(tool):
+            for link in session.options.links:
+                pattern = Pattern.exactly(link.casefold(), Kind.PATH)
+                yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "a link itself")
     if not behaves.known_hosts_ruled and not session.is_removed("WebFetch"):
         yield from _known_hosts(session)
     types = [line.entry for line in session.lines if line.entry.tool == "Agent"]
@@ -280,19 +286,30 @@ def _held(session: Session, mode: str) -> Iterator[Entry]:
 
 
 def _guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
-    if mode in _EDITS:
-        trees = _inside(".claude/worktrees", session)
-        yield from (
-            built_in(tool, Effect.ALLOW, trees, why="a work tree") for tool in known.EDITING
-        )
+    *first, last = guarded_files()
     for tool in known.EDITING:
-        for pattern in guarded_files():
+        for pattern in first:
             yield built_in(tool, Effect.ASK, pattern, reason, "guarded file")
+    if not is_plan(mode):
+        yield from _of_work_trees(session, mode)
+    for tool in known.EDITING:
+        yield built_in(tool, Effect.ASK, last, reason, "guarded file")
 
 
-def _inside(folder: str, session: Session) -> Pattern:
-    (pattern,) = notations.paths("/" + folder, session.cwd, fold=True)
-    return pattern
+def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what rules and the mode allow of the one folder that no guard is on."""
+    for line in () if session.options.links else session.lines:
+        entry = line.entry
+        if entry.effect is Effect.ALLOW and entry.tool in known.EDITING and not line.borrowed:
+            open_end = entry.pattern is None or entry.pattern.tokens[-1:] == (Gap.DEEP,)
+            if open_end:
+                above = entry.pattern.tokens if entry.pattern else ("", Gap.DEEP)
+                trees = Pattern.of(Kind.PATH, (*above, f"/{LEFT_OPEN}", Gap.DEEP))
+                yield attrs.evolve(entry, pattern=trees)
+    for folder in session.folders if mode in _EDITS else ():
+        for trees in notations.paths("**/" + LEFT_OPEN, folder, fold=True):
+            for tool in known.EDITING:
+                yield built_in(tool, Effect.ALLOW, trees, why="a work tree")
 
 
 def _allowed(session: Session, mode: str) -> Iterator[Entry]:
