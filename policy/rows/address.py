@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policy.calls import addresses
-from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.automaton import NO_MATCH
 from policy.rows.entry import RowEntry
 from policy.rows.outcome import BY_DEFAULT
+from policy.rows.shared import shared_automaton
 
 __all__ = ["KnownAddresses"]
 
@@ -35,7 +36,7 @@ class KnownAddresses:
             else:
                 self._indices.append(index)
                 tokens.append(pattern.tokens)
-        self._automaton = Automaton.shared(tuple(tokens), separator, ())
+        self._automaton = shared_automaton(tuple(tokens), separator, ())
 
     def first(self, host: str, url: str) -> int:
         """Return the index of the first line that speaks of *url*, or NO_MATCH.
