@@ -14,12 +14,13 @@ from typing import Any
 
 import attrs
 
+from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
-from policy.comparison.rows import by_rules, grants_nothing, grants_whole
+from policy.comparison.rows import by_rules, denies_all, grants_whole
 from policy.comparison.tool_pair import ToolPair, remembered
 from policy.comparison.witness import Call, Shape
 from policy.decision import Decision
-from policy.dialect import ArgumentKind
+from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.classes import classes
@@ -162,7 +163,7 @@ def _plainly(tool: str, before: Lookup, after: Lookup) -> Comparison | None:
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     if not rows:
         return _constants(tool, before, after)
-    if _grants_nothing(before) and _grants_nothing(after):
+    if denies_all(before) and denies_all(after):
         return Comparison()
     if len({row.argument.kind for row in rows}) > 1:
         return Comparison((), (DIFFERENT_KINDS,))
@@ -214,13 +215,13 @@ def _differing(
 ) -> Iterator[Difference]:
     """Yield every difference, and add to *why* there may be more once they are all told."""
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
-    if len({_manner(row) for row in rows}) > 1:
+    if len({manner(row) for row in rows}) > 1:
         why[DIFFERENT_KINDS] = None
     shapes = _shapes(rows)
     if shapes is None:
         why[TOO_MANY_PARAMETERS] = None
     effects: set[tuple[Effect, Effect]] = set()
-    for shape in shapes or [Shape(rows[0].ruleset.dialect, rows[0].argument)]:
+    for shape in shapes or [Shape(_dialect(rows), rows[0].argument)]:
         tool_pair = ToolPair(tool, before, after, shape)
         for difference in _of_shape(tool_pair, known, effects, why):
             effects.add(_effects(difference))
@@ -240,6 +241,9 @@ def _of_shape(
     """Yield differences of calls that can be read; *effects* are those of all told so far."""
     yield from tool_pair.differences()
     why.update(tool_pair.why)
+    if tool_pair.shape.argument.kind is ArgumentKind.PATH:
+        yield from tool_pair.strangers(set(effects))
+        why.update(tool_pair.why)
     if tool_pair.shape.argument.kind is not ArgumentKind.COMMAND:
         return
     yield from tool_pair.unasked()
@@ -282,20 +286,14 @@ def _shapes(rows: Sequence[Row]) -> list[Shape] | None:
     if cases is None:
         return None
     named = {entry.field for entry in entries if entry.field}
-    return Shape.each(rows[0].ruleset.dialect, rows[0].argument, cases, named)
+    return Shape.each(_dialect(rows), rows[0].argument, cases, named)
 
 
-def _manner(row: Row) -> object:
-    """Return how a row reads a call: one text stands for one call only where all read alike."""
-    dialect, argument = row.ruleset.dialect, row.argument
-    match argument.kind:
-        case ArgumentKind.COMMAND:
-            # What a command opens is decided too, below the folders there are.
-            return argument, attrs.evolve(dialect, name="", arguments={}, aliases={}, asks=True)
-        case ArgumentKind.PATH:
-            return argument, dialect.cwd, dialect.home, dialect.fold, dialect.cased, dialect.links
-        case _:
-            return argument
+def _dialect(rows: Sequence[Row]) -> Dialect:
+    """Return how rows read calls, with the folders that any of them knows."""
+    dialects = [row.ruleset.dialect for row in rows]
+    folders = dict.fromkeys(folder for dialect in dialects for folder in dialect.cased)
+    return attrs.evolve(dialects[0], cased=tuple(folders))
 
 
 def _signature(difference: Difference) -> object:
@@ -309,10 +307,6 @@ def _signature(difference: Difference) -> object:
 
 def _effects(difference: Difference) -> tuple[Effect, Effect]:
     return difference.before.effect, difference.after.effect
-
-
-def _grants_nothing(lookup: Lookup) -> bool:
-    return lookup.floor is Effect.DENY or any(grants_nothing(row) for row, _ in lookup.rows)
 
 
 def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:

@@ -24,7 +24,7 @@ from policy.comparison.view import View, counterparts
 from policy.comparison.witness import Call
 from policy.decision import Decision, Reason
 from policy.effect import Effect
-from policy.patterns.automaton import NO_MATCH
+from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import Domain
 from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, excluded_characters, freeze, is_stars, named, readable
@@ -35,9 +35,10 @@ __all__ = ["OVERLAPS", "Difference", "Pair", "Side"]
 # Reasons of a decision that no rule gave: the call could not be read.
 _UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 
-# Combinations of deciding lines that are tried for one edit, before the answer
-# is no longer exact.
+# Combinations of deciding lines that are tried for one edit, before all lists are searched
+# together; and those that take a search each.
 _COMBINATIONS = 2_000
+_SEARCHES = 50
 
 OVERLAPS = "more rules overlap than are tried together"
 _SEARCHED = "patterns overlap in more ways than are searched"
@@ -223,8 +224,11 @@ class Pair:
                 return
         pattern = self.pattern(view, line)
         frozen = freeze(pattern, self.fresh) if pattern is not None else self.fresh
-        firsts = [other.automaton.first(frozen) for other in self.views]
-        if self.plain and line != NO_MATCH and firsts[view] != line:
+        if self.plain or pattern is None:
+            firsts = [other.automaton.first(frozen) for other in self.views]
+        else:
+            firsts = [other.covering(pattern) for other in self.views]
+        if line != NO_MATCH and firsts[view] < line:
             return  # a line before this one matches all that it matches
         chosen = {view: line}
         sample = self._confirmed(frozen, chosen) if self.domain.holds(frozen) else None
@@ -234,8 +238,8 @@ class Pair:
         tried = 0
         for combination in self._combinations(chosen, firsts, seen):
             tried += 1
-            if tried > _COMBINATIONS:
-                self.why[OVERLAPS] = None
+            if tried > (_COMBINATIONS if self.plain else _SEARCHES):
+                yield from self._all_at_once(seen, view, line)
                 return
             text = None if self._is_precluded(combination) else self._text(combination)
             if text is None:
@@ -249,6 +253,70 @@ class Pair:
                 continue
             seen.add(self._effects(combination))
             yield difference
+
+    def _all_at_once(
+        self, seen: set[tuple[Effect, Effect]], view: int | None = None, line: int = NO_MATCH
+    ) -> Iterator[Difference]:
+        """Yield differences by searching all lists together, those that one line decides if given.
+
+        One for each pair of effects not *seen*. What it costs grows with what lines tell
+        apart, not with the number of combinations.
+        """
+        while True:
+            found = self._anywhere(seen, view, line)
+            if not found.exact:
+                self.why[OVERLAPS] = None
+            if found.text is None:
+                return
+            firsts = {n: each.automaton.first(found.text) for n, each in enumerate(self.views)}
+            difference = self._confirmed(found.text, firsts)
+            if difference is None:
+                self.why[OVERLAPS] = None
+            else:
+                yield difference
+            seen.add(self._effects(firsts))
+
+    def _anywhere(
+        self, seen: Container[tuple[Effect, Effect]], view: int | None, line: int
+    ) -> Found:
+        """Search for a text that shows effects not *seen*, decided by one line if given."""
+        guides: list[Automaton | Domain] = [self.domain]
+        watched, effects = zip(*(each.turns for each in self.views), strict=True)
+        deciding: tuple[Automaton, ...] = ()
+        if view is not None:
+            deciding = (self.views[view].automaton,)
+            pattern = self.pattern(view, line)
+            guides += [] if pattern is None else [pattern.automaton]
+        known: dict[tuple[int, ...], bool] = {}
+
+        def tells(turns: tuple[int, ...]) -> bool:
+            said = [
+                each.default if turn == NO_MATCH else of[turn]
+                for each, of, turn in zip(self.views, effects, turns, strict=True)
+            ]
+            before, after = (
+                min([floor, *(said[number] for number in side)])
+                for floor, side in zip(self.floors, self.sides, strict=True)
+            )
+            return before is not after and (before, after) not in seen
+
+        def wanted(turns: tuple[int, ...]) -> bool:
+            if turns[len(watched) :] not in ((), (line,)):
+                return False
+            turns = turns[: len(watched)]
+            if turns not in known:
+                known[turns] = tells(turns)
+            return known[turns]
+
+        return search(
+            guides,
+            [*watched, *deciding],
+            wanted,
+            fresh=self.fresh,
+            extra=self.extra,
+            budget=limits.SEARCH_STATES,
+            told_apart=True,
+        )
 
     def _is_precluded(self, combination: Mapping[int, int]) -> bool:
         """Return whether a line before a chosen one matches all that another chosen one does.
@@ -306,7 +374,7 @@ class Pair:
         view = self.views[number]
         patterns = [p for other, line in chosen.items() if (p := self.pattern(other, line))]
         nearest = max(patterns, key=_literal, default=None)
-        last = firsts[number] if self.plain and patterns else NO_MATCH
+        last = firsts[number] if patterns else NO_MATCH
         # Only the effect of the last view tells whether there is something new.
         is_last = len(rest) == 1
         earliest = max((line for other, line in chosen.items() if other in self._kept), default=-1)
@@ -323,6 +391,8 @@ class Pair:
             return
         for effect in Effect if open_ else ():
             for line in self._lines(number, nearest, effect, earliest, last):
+                if nearest is not None and view.is_hidden(line, nearest):
+                    continue
                 if is_last and not self._tells(number, effect, chosen, seen):
                     break
                 yield from self._combinations({**chosen, number: line}, firsts, seen)

@@ -6,10 +6,11 @@ import attrs
 
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
+from policy.lookup import Lookup
 from policy.rows.outcome import BY_DEFAULT
 from policy.rows.row import Row
 
-__all__ = ["by_rules", "grants_nothing", "grants_whole", "unasked"]
+__all__ = ["by_rules", "denies_all", "grants_whole", "unasked"]
 
 
 def grants_whole(row: Row) -> bool:
@@ -32,7 +33,12 @@ def unasked(row: Row) -> Effect:
     return Effect.ALLOW if by_default else row.default.effect
 
 
-def grants_nothing(row: Row) -> bool:
+def denies_all(lookup: Lookup) -> bool:
+    """Return whether it is plain that every call is denied."""
+    return lookup.floor is Effect.DENY or any(_grants_nothing(row) for row, _ in lookup.rows)
+
+
+def _grants_nothing(row: Row) -> bool:
     """Return whether it is plain that every call is denied; a host may know more of commands."""
     dialect, kind = row.ruleset.dialect, row.argument.kind
     plain = kind is not ArgumentKind.POWERSHELL and not (

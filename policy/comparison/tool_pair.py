@@ -19,6 +19,8 @@ from policy.comparison.harmless import is_unchecked
 from policy.comparison.opening import Openings, opened_by, unasked
 from policy.comparison.pair import OVERLAPS, Difference, Pair, Side
 from policy.comparison.prefixes import harmless, loud
+from policy.comparison.rows import denies_all
+from policy.comparison.strangers import NESTED, Strange, behind, strange_folders
 from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.view import View
 from policy.comparison.witness import Call, Shape
@@ -65,7 +67,7 @@ class ToolPair(Pair):
     @cached_property
     def precluded(self) -> frozenset[bool]:
         """The directions in which no call changes: what is denied whatever it is only widens."""
-        denied = [lookup.floor is Effect.DENY for lookup in self.lookups]
+        denied = [denies_all(lookup) for lookup in self.lookups]
         return frozenset(widened for widened in (False, True) if denied[widened])
 
     def asked(self, text: str) -> Difference:
@@ -169,6 +171,17 @@ class ToolPair(Pair):
                 yield found
             if shown.issuperset(wanted):
                 return
+
+    def strangers(self, seen: set[tuple[Effect, Effect]]) -> Iterator[Difference]:
+        """Yield differences of paths that name folders in other letters than their own.
+
+        One for each pair of effects that was not *seen* in others.
+        """
+        folders, exact = strange_folders(self.lookups)
+        if not exact:
+            self.why[NESTED] = None
+        for folder in folders:
+            yield from _StrangerPair(self, folder, seen).differences()
 
     def unreadable(self) -> Difference | None:
         """Return the difference of calls whose argument cannot be read, if there is one."""
@@ -326,6 +339,38 @@ class _UnaskedPair(ToolPair):
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
         closed = self._search(self._harmless(closed=True), guides, chosen).text
         return self._shown(closed or text, guides)
+
+
+class _StrangerPair(ToolPair):
+    """Paths below a folder, in other letters than its own."""
+
+    def __init__(self, pair: ToolPair, folder: Strange, shown: set[tuple[Effect, Effect]]) -> None:
+        self._folder = folder
+        self._shown_effects = shown
+        super().__init__(pair.tool, *pair.lookups, attrs.evolve(pair.shape, behind=folder.name))
+        self.why = pair.why
+
+    def differences(self) -> Iterator[Difference]:
+        """Yield a difference for each pair of effects that no other path shows."""
+        return self._all_at_once(self._shown_effects)
+
+    def _seen(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
+        before, after = (
+            attrs.evolve(
+                side,
+                views=tuple(
+                    behind(view, name)
+                    for view, (row, _) in zip(side.views, lookup.rows, strict=True)
+                    for name in (
+                        self._folder.name.casefold(),
+                        self._folder.hidden[row.ruleset.dialect],
+                    )
+                    if name
+                ),
+            )
+            for side, lookup in zip(sides, self.lookups, strict=True)
+        )
+        return before, after
 
 
 # Every row of both sides reads the same text, and so do tables with other rules for it.

@@ -14,6 +14,7 @@ from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap, Token
 from policy.rows.entry import RowEntry
 from policy.rows.row import Row
 
@@ -81,6 +82,18 @@ class View:
         return Automaton([p.tokens for p in self.patterns], self.kind.separator)
 
     @cached_property
+    def turns(self) -> tuple[Automaton, tuple[Effect, ...]]:
+        """Which run of neighbours with one effect decides, and the effect of each run."""
+        ranks: list[int] = []
+        effects: list[Effect] = []
+        for entry in self.entries:
+            if effects[-1:] != [entry.effect]:
+                effects.append(entry.effect)
+            ranks.append(len(effects) - 1)
+        tokens = [pattern.tokens for pattern in self.patterns]
+        return Automaton(tokens, self.kind.separator, ranks=ranks), tuple(effects)
+
+    @cached_property
     def last_strict(self) -> int:
         """The index of the last line that does not allow; -1 where all do."""
         strict = (n for n, e in enumerate(self.entries) if e.effect is not Effect.ALLOW)
@@ -124,6 +137,62 @@ class View:
                 if suffix.endswith(other) or other.endswith(suffix):
                     yield number
 
+    @cached_property
+    def _wide(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The first line for each text that matches all that starts with it, or is below it."""
+        starting: dict[str, int] = {}
+        below: dict[str, int] = {}
+        for number, pattern in enumerate(self.patterns):
+            first, *rest = pattern.tokens or ("",)
+            text, gaps = (first, rest) if isinstance(first, str) else ("", [first, *rest])
+            whole = text.endswith(pattern.kind.separator) and gaps == [Gap.PART, Gap.DEEP]
+            if whole or gaps == [Gap.ANY]:
+                starting.setdefault(text, number)
+            elif gaps == [Gap.DEEP]:
+                below.setdefault(text, number)
+        return starting, below
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[Token, ...], int]:
+        """The first line of each form."""
+        return {pattern.tokens: n for n, pattern in reversed([*enumerate(self.patterns)])}
+
+    def covering(self, pattern: Pattern) -> int:
+        """Return a line that matches all that *pattern* does, or NO_MATCH where none is known.
+
+        It is the first of those that are equal, or that leave open all that is below some
+        folder, or starts with some text.
+        """
+        starting, below = self._wide
+        prefix, separator = _prefix(pattern), pattern.kind.separator
+        found = self._numbers.get(pattern.tokens, NO_MATCH)
+        for end in range(len(prefix) + 1):
+            text = prefix[:end]
+            found = min(found, starting.get(text, NO_MATCH))
+            parted = prefix.startswith(separator, end) if end < len(prefix) else _parts(pattern)
+            if separator and parted:
+                found = min(found, below.get(text, NO_MATCH))
+        return found
+
+    def is_hidden(self, number: int, pattern: Pattern) -> bool:
+        """Return whether a line before another is known to match all that both it and *pattern* do.
+
+        Below a folder, what is at any depth is what is at any depth of the folder.
+        """
+        tokens = self.patterns[number].tokens
+        separator = pattern.kind.separator
+        if len(tokens) < 2 or tokens[0] is not Gap.DEEP or not isinstance(tokens[1], str):
+            return False
+        prefix = _prefix(pattern)
+        end = prefix.find(separator, 1)
+        while end > 0:
+            folder = prefix[:end]
+            before = self._numbers.get((folder, *tokens), NO_MATCH)
+            if before < number and not _begins_in(tokens[1], folder, separator):
+                return True
+            end = prefix.find(separator, end + 1)
+        return False
+
     def meets(self, number: int, pattern: Pattern) -> bool:
         """Return whether a line may share a text with *pattern*, by how both start and end."""
         (one, behind), (other, tail) = self._ends[number], (_prefix(pattern), _suffix(pattern))
@@ -145,6 +214,22 @@ def _prefix(pattern: Pattern) -> str:
 def _suffix(pattern: Pattern) -> str:
     last = pattern.tokens[-1] if pattern.tokens else ""
     return last if isinstance(last, str) else ""
+
+
+def _begins_in(text: str, folder: str, separator: str) -> bool:
+    """Return whether *text* may begin at a separator of what starts with *folder*."""
+    whole = folder + separator
+    ends = (whole[at:] for at, letter in enumerate(folder) if letter == separator)
+    return any(end.startswith(text) or text.startswith(end) for end in ends)
+
+
+def _parts(pattern: Pattern) -> bool:
+    """Return whether a separator, or nothing, follows the text that a pattern starts with."""
+    rest = pattern.tokens[1:] if _prefix(pattern) else pattern.tokens
+    if not rest or rest == (Gap.DEEP,):
+        return True
+    following = rest[1] if rest[0] is Gap.DEEP else ""
+    return isinstance(following, str) and following[:1] == pattern.kind.separator != ""
 
 
 def counterparts(before: Sequence[RowEntry], after: Sequence[RowEntry]) -> dict[int, int]:

@@ -36,6 +36,7 @@ class Shape:
         sole: the one argument of a call that has no other, where nobody described the
             tool: a rule that names it and one that does not speak of the same text.
         named: the arguments that rules name.
+        behind: the folder, as it is spelled, behind whose name the text of a path begins.
 
     """
 
@@ -44,6 +45,7 @@ class Shape:
     parameters: Mapping[str, str] = attrs.field(factory=dict)
     sole: str = ""
     named: frozenset[str] = frozenset()
+    behind: str = ""
 
     @classmethod
     def each(
@@ -116,6 +118,9 @@ class Shape:
             return {**self.parameters, self._free: inside}
         if not self.argument.fields and self.argument.kind is ArgumentKind.TEXT:
             return {self._free: text}
+        if self.behind:
+            path = _as_typed(self.dialect, self.behind + text)
+            return {self.argument.fields[0]: path, **self.parameters}
         return {**witness_call(self.dialect, self.argument, text), **self.parameters}
 
     def unreadable(self) -> Call | None:
@@ -171,7 +176,7 @@ def witness_call(dialect: Dialect, argument: Argument, text: str) -> Call:
         case ArgumentKind.URL:
             text = f"https://{text}/"
         case ArgumentKind.PATH:
-            text = _as_typed(dialect, text)
+            text = _as_typed(dialect, _in_own_letters(dialect, text))
         case ArgumentKind.JOINED:
             parts = text.split(" ", len(argument.fields) - 1)
             return dict(zip(argument.fields, parts, strict=False))
@@ -200,3 +205,12 @@ def _as_typed(dialect: Dialect, path: str) -> str:
     if path == dialect.home or path.startswith(dialect.home + "/"):
         return "~" + path[len(dialect.home) :]
     return path or "/"
+
+
+def _in_own_letters(dialect: Dialect, path: str) -> str:
+    """Return a path with the folder it is below as that is spelled (`Dialect.cased`)."""
+    for folder in sorted(dialect.cased, key=len, reverse=True):
+        folded = folder.casefold()
+        if path == folded or path.startswith(folded + "/"):
+            return folder + path[len(folded) :]
+    return path

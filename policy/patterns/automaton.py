@@ -211,7 +211,8 @@ class Automaton:
     """The patterns *patterns*, canonical, in order, over texts with *separator*.
 
     *flags* are patterns beside the order: whether one of them matches is told
-    apart from which is the first (`State.flagged`).
+    apart from which is the first (`State.flagged`). With *ranks*, which never
+    fall, the rank of a pattern is what it is told by instead of its index.
 
     An instance answers from any thread; what it remembers is not part of its
     value.
@@ -221,8 +222,10 @@ class Automaton:
         "__weakref__",
         "_heavy",
         "_nodes",
+        "_ranks",
         "_remembered",
         "_root",
+        "_settled",
         "_states",
         "flags",
         "patterns",
@@ -235,15 +238,18 @@ class Automaton:
         patterns: Iterable[Sequence[Token]],
         separator: str = "",
         flags: Sequence[Sequence[Token]] = (),
+        ranks: Sequence[int] = (),
     ) -> None:
         self.separator = separator
+        self._ranks = ranks
+        self._settled: dict[int, _Node] = {}
         self.patterns = [*flags, *patterns]
         self.flags = len(flags)
         self._heavy = False
         self._nodes = 0
         self._root = self._node()
         self._root.indices = list(range(len(self.patterns)))
-        self._root.first = 0 if len(self.patterns) > self.flags else NO_MATCH
+        self._root.first = self._rank(0) if len(self.patterns) > self.flags else NO_MATCH
         self._root.hopes = self.flags > 0
 
     def __getattr__(self, name: str) -> State:
@@ -312,7 +318,7 @@ class Automaton:
                 if index < self.flags:
                     node.flag = True
                 else:
-                    node.accept = min(node.accept, index - self.flags)
+                    node.accept = min(node.accept, self._rank(index - self.flags))
                 continue
             token = tokens[at]
             children: dict[Any, _Node]
@@ -348,10 +354,13 @@ class Automaton:
         # Letters last: to another thread, a node with letters is built.
         node.gaps, node.sets, node.letters = gaps, sets, letters
 
+    def _rank(self, index: int) -> int:
+        return self._ranks[index] if self._ranks else index
+
     def _place(self, parent: _Node, child: _Node) -> None:
         child.depth = parent.depth + 2
-        rules = (index for index in child.indices if index >= self.flags)
-        child.first = next(rules, NO_MATCH + self.flags) - self.flags
+        first = next((index for index in child.indices if index >= self.flags), None)
+        child.first = NO_MATCH if first is None else self._rank(first - self.flags)
         child.hopes = child.indices[0] < self.flags
         if len(child.indices) == len(parent.indices):
             child.line = parent.line
@@ -382,7 +391,7 @@ class Automaton:
                 self._build(node)
             if node.gaps:
                 entered.extend(child for gap, child in node.gaps.items() if gap is not Gap.ONE)
-        needed = _needed(nodes.values())
+        needed = self._undecided(_needed(nodes.values()))
         key = frozenset(nodes if len(needed) == len(nodes) else [node.number for node in needed])
         state = self._states.get(key)
         if state is None:
@@ -390,6 +399,21 @@ class Automaton:
             self._remembered += len(needed) // _NODES_PER_ENTRY
             self._heavy = self._heavy or len(needed) > _LARGE
         return state
+
+    def _undecided(self, nodes: tuple[_Node, ...]) -> tuple[_Node, ...]:
+        """Return *nodes* without those that change nothing, since a pattern before theirs matches.
+
+        A match inside an ANY loop survives every character. Of those that nothing below
+        can better, one stands for all.
+        """
+        forever = min((node.accept for node in nodes if node.loop is Gap.ANY), default=NO_MATCH)
+        if forever == NO_MATCH:
+            return nodes
+        kept = [node for node in nodes if node.first < forever or node.hopes]
+        if not any(node.accept == forever and node.loop is Gap.ANY for node in kept):
+            settled = next(n for n in nodes if n.accept == forever and n.loop is Gap.ANY)
+            kept.append(self._settled.setdefault(forever, settled))
+        return tuple(kept)
 
     def step(self, nodes: Sequence[_Node], character: str) -> State:
         """Return the state that *character* leads to from *nodes*."""

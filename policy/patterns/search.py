@@ -71,6 +71,7 @@ def search(
     extra: frozenset[str] = frozenset(),
     budget: int = limits.SEARCH_STATES,
     least: Sequence[int] = (),
+    told_apart: bool = False,
 ) -> Found:
     """Return a shortest text that all *guides* match and *wanted* accepts.
 
@@ -83,6 +84,8 @@ def search(
         budget: product states to visit at most.
         least: of the first watched automata, the first match that is wanted: where an
             earlier pattern matches whatever follows, there is nothing to look for.
+        told_apart: whether all that watched patterns name is tried, since those that
+            decide are not among the guides.
 
     """
     separators = {automaton.separator for automaton in (*guides, *watched)} - {""}
@@ -100,7 +103,8 @@ def search(
             tuple(state.first for state in states[count:])
         ):
             return Found(_text(came_from, here))
-        letters = everywhere.union(*(state.letters() for state in states[:count]))
+        naming = states if told_apart else states[:count]
+        letters = everywhere.union(*(state.letters() for state in naming))
         for each in narrow:
             told = letters.union(*(state.letters() for state in states[count:]))
             letters |= states[each].letters(told)

@@ -1,0 +1,33 @@
+"""How rows read a call: one text stands for one call only where all of them read alike."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import attrs
+
+from policy.dialect import ArgumentKind, Dialect
+from policy.rows.row import Row
+
+__all__ = ["manner"]
+
+
+def manner(row: Row) -> object:
+    """Return how *row* reads a call, equal for rows that read every call alike.
+
+    Left out are the letters of folders (`policy.comparison.strangers`).
+    """
+    dialect, argument = row.ruleset.dialect, row.argument
+    match argument.kind:
+        case ArgumentKind.COMMAND:
+            return argument, _of_commands(dialect)
+        case ArgumentKind.PATH:
+            return argument, dialect.cwd, dialect.home, dialect.fold, dialect.links
+        case _:
+            return argument
+
+
+@lru_cache(maxsize=256)
+def _of_commands(dialect: Dialect) -> Dialect:
+    # What a command opens is decided too, below the folders there are: as calls of other tools.
+    return attrs.evolve(dialect, name="", arguments={}, aliases={}, asks=True, cased=())

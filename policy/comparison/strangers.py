@@ -1,0 +1,132 @@
+"""Paths that name a working folder in other letters than its own.
+
+Where rules ignore the case of letters, a folder is its own letters all the same
+(`policy.dialect.Dialect.cased`). A path in others is judged twice: as it is, and under a name
+that nothing below the folder has (`policy.calls.stranger_path`). Two sides with the same
+folders judge such a path by what they say of two others. Where the folders differ, it is a
+comparison of its own: of the text behind the name of the folder, by what is left there of each
+line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+
+from policy.calls import stranger_path
+from policy.comparison.view import View
+from policy.dialect import Dialect
+from policy.lookup import Lookup
+from policy.patterns.pattern import Pattern
+from policy.patterns.tokens import Gap, OneOf, Run, Token
+from policy.rows.entry import RowEntry
+
+__all__ = ["NESTED", "Strange", "behind", "left_behind", "strange_folders"]
+
+NESTED = "folders inside one another are named in other letters than their own"
+
+
+@attrs.frozen
+class Strange:
+    """A folder in other letters than its own.
+
+    Attributes:
+        name: the folder, in letters that are not all its own.
+        hidden: for each dialect, under which name it is judged as well; "" is no other.
+
+    """
+
+    name: str
+    hidden: dict[Dialect, str]
+
+
+def strange_folders(sides: Sequence[Lookup]) -> tuple[list[Strange], bool]:
+    """Return the folders that rows judge differently in other letters, and whether that is all."""
+    dialects = list(dict.fromkeys(row.ruleset.dialect for side in sides for row, _ in side.rows))
+    found: list[Strange] = []
+    exact = True
+    if len({dialect.cased for dialect in dialects}) < 2:
+        return found, exact
+    everywhere = list(dict.fromkeys(folder for each in dialects for folder in each.cased))
+    for folder in everywhere:
+        name = _in_other_letters(folder, everywhere)
+        hidden = {dialect: _hidden(name, dialect) for dialect in dialects}
+        if name == folder or len(set(hidden.values())) < 2:
+            continue
+        exact &= not any(_hides_deeper(name, dialect) for dialect in dialects)
+        found.append(Strange(name, hidden))
+    return found, exact
+
+
+def _in_other_letters(folder: str, others: Iterable[str]) -> str:
+    """Return the name of a folder with other letters, but for the part of those it is below."""
+    own = max((len(one) for one in others if folder.startswith(one + "/")), default=0)
+    rest = folder[own:]
+    return folder[:own] + (rest.lower() if rest.lower() != rest else rest.upper())
+
+
+def _hidden(name: str, dialect: Dialect) -> str:
+    hidden = stranger_path(name, dialect)
+    return "" if hidden == name.casefold() else hidden
+
+
+def _hides_deeper(name: str, dialect: Dialect) -> bool:
+    """Whether some paths below a folder are hidden by another name than the folder is."""
+    for folder in dialect.cased:
+        if (name.casefold() + "/").startswith(folder.casefold() + "/"):
+            return False
+        if folder.casefold().startswith(name.casefold() + "/"):
+            return True
+    return False
+
+
+def behind(view: View, text: str) -> View:
+    """Return what a list says of the texts that follow *text*."""
+    entries = tuple(
+        attrs.evolve(entry, pattern=rest) for entry in view.entries for rest in _left(entry, text)
+    )
+    return attrs.evolve(view, entries=entries, row=None)
+
+
+def _left(entry: RowEntry, text: str) -> Iterator[Pattern]:
+    return iter(()) if entry.pattern is None else left_behind(entry.pattern, text)
+
+
+def left_behind(pattern: Pattern, text: str) -> Iterator[Pattern]:
+    """Yield patterns that together match what may follow *text* in a text of *pattern*."""
+    start = pattern.tokens[0] if pattern.tokens else ""
+    if isinstance(start, str) and not (start.startswith(text) or text.startswith(start)):
+        return
+    rests: dict[tuple[Token, ...], None] = {pattern.tokens: None}
+    for character in text:
+        separates = character == pattern.kind.separator
+        following = (one for rest in rests for one in _after(rest, character, separates=separates))
+        rests = dict.fromkeys(following)
+    yield from dict.fromkeys(Pattern.of(pattern.kind, rest) for rest in rests)
+
+
+def _after(
+    tokens: tuple[Token, ...], character: str, *, separates: bool
+) -> Iterator[tuple[Token, ...]]:
+    """Yield what may follow *character* at the start of a text."""
+    if not tokens:
+        return
+    token, rest = tokens[0], tokens[1:]
+    if isinstance(token, str):
+        if token[0] == character:
+            yield (token[1:], *rest) if len(token) > 1 else rest
+        return
+    if token is Gap.ANY or (token is Gap.PART and not separates):
+        yield tokens
+    elif token is Gap.DEEP and separates:
+        yield (Gap.ANY, *rest)  # of a path no part is empty
+    elif isinstance(token, Run) and character not in token.excluded:
+        yield tokens
+    elif token is Gap.ONE or isinstance(token, OneOf):
+        negated = not isinstance(token, OneOf) or token.negated
+        named = isinstance(token, OneOf) and character in token.characters
+        if named is not negated and not separates:
+            yield rest
+        return
+    yield from _after(rest, character, separates=separates)

@@ -1,0 +1,97 @@
+"""Where the case of letters is ignored, working folders still are their own letters."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from policy.comparison.strangers import left_behind
+from policy.decision import Reason
+from policy.dialect import Argument, ArgumentKind, Dialect
+from policy.effect import Effect
+from policy.patterns import notations
+from policy.ruleset import Entry, RuleSet
+from policy.table import Table
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+
+_FOLDERS = ("/P", "/P/s", "/q", "/W/x")
+_GLOBS = ("/**", "/p/**", "/q/a/**", "**/a", "/p/s/*", "/w/x/b", "/*/a/**", "/?/a", "b", "/w/**")
+_SPELLED = ("/P", "/p", "/P/s", "/P/S", "/p/s", "/q", "/Q", "/W/x", "/w/x", "/W/X", "/W", "/z")
+_CALLS = [name + rest for name, rest in product(_SPELLED, ("", "/a", "/b", "/a/b", "/s/a", "/c"))]
+
+_ARGUMENTS = {"Read": Argument(ArgumentKind.PATH, ("file_path",))}
+
+_rules = st.lists(st.tuples(st.sampled_from(_GLOBS), st.sampled_from(list(Effect))), max_size=4)
+_folders = st.lists(st.sampled_from(_FOLDERS), unique=True, max_size=3).map(tuple)
+
+
+def _table(rules, folders, default=ASK) -> Table:
+    dialect = Dialect("test", arguments=_ARGUMENTS, cwd="/P", fold=True, cased=folders)
+    entries = tuple(
+        Entry("Read", effect, pattern, rule=glob)
+        for glob, effect in rules
+        for pattern in notations.paths(glob, fold=True)
+    )
+    return Table.of(RuleSet(entries, default, dialect, Reason.DEFAULT))
+
+
+def _directions(before: Table, after: Table) -> set[bool]:
+    asked = [
+        (before.decide("Read", call).effect, after.decide("Read", call).effect)
+        for call in ({"file_path": path} for path in _CALLS)
+    ]
+    return {was < now for was, now in asked if was is not now}
+
+
+@given(_rules, _rules, _folders, _folders, st.sampled_from(list(Effect)))
+@settings(max_examples=300)
+@example([("/**", DENY)], [("/**", DENY)], (), ("/P",), ALLOW)
+@example([("/p/**", ALLOW)], [("/p/**", ALLOW)], (), ("/P",), ASK)
+@example([("/p/**", ALLOW)], [("/p/**", ALLOW), ("b", DENY)], ("/P",), ("/P",), ASK)
+@example([("/p/s/*", ALLOW)], [("/p/s/*", ALLOW)], ("/P/s",), ("/P", "/P/s"), ASK)
+@example([("/p/s/*", ALLOW)], [("/p/s/*", ALLOW)], ("/P/s", "/P"), (), ASK)
+def test_what_differs_in_any_letters_is_found(before, after, old, new, default) -> None:
+    one, two = _table(before, old, default), _table(after, new, default)
+    comparison = one.differences(two)
+    found = {difference.widened for difference in comparison.differences}
+    for difference in comparison.differences:
+        assert one.decide("Read", difference.call) == difference.before
+        assert two.decide("Read", difference.call) == difference.after
+    if comparison.exact:
+        assert found >= _directions(one, two)
+
+
+@pytest.mark.parametrize("folder", ["/P", "/W/x", "/q"])
+def test_a_rule_for_a_folder_with_capitals_is_shown_by_a_path_in_its_letters(folder: str) -> None:
+    rule = (f"{folder.casefold()}/a/**", ALLOW)
+    comparison = _table([], (folder,)).differences(_table([rule], (folder,)))
+    assert comparison.exact
+    assert {d.after.effect for d in comparison.differences if "file_path" in d.call} == {ALLOW}
+
+
+def test_folders_beside_one_another_are_compared_exactly() -> None:
+    rules = [("/p/**", ALLOW), ("/w/**", ALLOW), ("/q/a/**", DENY)]
+    comparison = _table(rules, ("/P",)).differences(_table(rules, ("/P", "/W/x")))
+    assert comparison.exact
+    assert {d.widened for d in comparison.differences} == {False}
+    (call,) = [d.call for d in comparison.differences]
+    assert call["file_path"] == "/w/x"
+
+
+_pieces = st.lists(
+    st.sampled_from(["a", "b", "*", "?", "**", "a*b", "[ab]"]), min_size=1, max_size=4
+)
+_texts = st.lists(st.sampled_from(["/a", "/b", "/ab", "/aab"]), max_size=4).map("".join)
+
+
+@given(_pieces.map("/".join), st.booleans(), _texts, _texts)
+@example("**/a/b", True, "/a", "/b")
+@example("a/**", False, "/a", "")
+def test_what_is_left_behind_a_text_matches_what_may_follow_it(glob, floating, start, rest) -> None:
+    (pattern,) = notations.paths(glob, floating=floating)
+    left = list(left_behind(pattern, start))
+    assert any(each.matches(rest) for each in left) == pattern.matches(start + rest)

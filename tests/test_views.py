@@ -1,0 +1,112 @@
+"""What a list knows of its own lines by their form holds of every text."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from policy.comparison.view import View
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.patterns import notations
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap
+from policy.rows.entry import RowEntry
+
+_SEGMENTS = ("a", "b", "ab", "a*", "*", "**")
+_PATHS = [
+    "".join(f"/{part}" for part in parts)
+    for depth in range(5)
+    for parts in product(("a", "b", "ab"), repeat=depth)
+]
+
+_globs = st.tuples(
+    st.lists(st.sampled_from(_SEGMENTS), min_size=1, max_size=3).map("/".join),
+    st.sampled_from(["", "/a", "/a/b"]),
+    st.booleans(),
+).map(lambda drawn: notations.paths(drawn[0], drawn[1], floating=drawn[2])[0])
+
+_stars = st.lists(st.sampled_from(["a", "b", "*"]), max_size=4).map("".join).map(Pattern.text)
+_TEXTS = ["".join(letters) for length in range(5) for letters in product("abc", repeat=length)]
+
+
+def _view(patterns: list[Pattern], effects: list[Effect] | None = None) -> View:
+    said = zip(patterns, effects or [Effect.DENY] * len(patterns), strict=False)
+    entries = (RowEntry(p, "", effect, Reason.RULE, str(p), None) for p, effect in said)
+    return View(patterns[0].kind, tuple(entries), Effect.ASK)
+
+
+@given(st.lists(_globs, min_size=1, max_size=5), _globs)
+@example(notations.paths("a/**"), notations.paths("a")[0])
+@example([*notations.paths("ab"), *notations.paths("a")], notations.paths("ab")[0])
+def test_a_line_that_covers_a_path_pattern_matches_all_of_it(patterns, pattern) -> None:
+    number = _view(patterns).covering(pattern)
+    if number != NO_MATCH:
+        assert all(patterns[number].matches(path) for path in _PATHS if pattern.matches(path))
+
+
+@given(st.lists(_stars, min_size=1, max_size=5), _stars)
+def test_a_line_that_covers_a_star_pattern_matches_all_of_it(patterns, pattern) -> None:
+    number = _view(patterns).covering(pattern)
+    if number != NO_MATCH:
+        assert all(patterns[number].matches(text) for text in _TEXTS if pattern.matches(text))
+
+
+@given(st.lists(_globs, min_size=1, max_size=5), st.sampled_from(["/a", "/a/b", "/b"]))
+def test_the_first_line_for_all_of_a_folder_covers_what_is_below_it(patterns, folder) -> None:
+    below = Pattern.of(Kind.PATH, [f"{folder}/b", Gap.DEEP])
+    wide = [
+        pattern
+        for pattern in patterns
+        if pattern.tokens in ((folder, Gap.DEEP), (Gap.DEEP,), (f"{folder}/", Gap.PART, Gap.DEEP))
+    ]
+    number = _view(patterns).covering(below)
+    scanned = next((n for n, pattern in enumerate(patterns) if pattern in wide), NO_MATCH)
+    assert number <= scanned
+
+
+@given(st.lists(_globs, min_size=2, max_size=6), _globs)
+@example([*notations.paths("b", "/a"), *notations.paths("b")], notations.paths("ab/**", "/a/b")[0])
+@example([*notations.paths("a/b", "/a"), *notations.paths("**/a/b")], notations.paths("b", "/a")[0])
+def test_a_line_that_is_hidden_below_a_folder_decides_nothing_there(patterns, pattern) -> None:
+    view = _view(patterns)
+    for number in range(len(patterns)):
+        if view.is_hidden(number, pattern):
+            assert all(view.automaton.first(p) != number for p in _PATHS if pattern.matches(p))
+
+
+def test_the_same_at_any_depth_is_hidden_behind_what_is_in_a_folder() -> None:
+    inside, anywhere = notations.paths(".git", "/p")[0], notations.paths(".git")[0]
+    view = _view([inside, anywhere])
+    assert view.is_hidden(1, notations.paths("src/**", "/p")[0])
+    assert not view.is_hidden(1, notations.paths("src/**", "/q")[0])
+    assert not view.is_hidden(0, notations.paths("src/**", "/p")[0])
+
+
+@given(
+    st.lists(st.tuples(_globs, st.sampled_from(list(Effect))), min_size=1, max_size=6),
+    st.lists(st.sampled_from(_PATHS), max_size=20),
+)
+def test_runs_of_lines_with_one_effect_decide_as_the_lines_do(lines, paths) -> None:
+    view = _view([pattern for pattern, _ in lines], [effect for _, effect in lines])
+    automaton, effects = view.turns
+    for path in paths:
+        turn, first = automaton.first(path), view.automaton.first(path)
+        assert (turn == NO_MATCH) is (first == NO_MATCH)
+        assert first == NO_MATCH or effects[turn] is view.entries[first].effect
+
+
+@given(
+    st.lists(_stars, min_size=1, max_size=6),
+    st.lists(st.booleans(), min_size=6, max_size=6),
+    st.lists(st.sampled_from(_TEXTS), max_size=20),
+)
+def test_a_rank_is_that_of_the_first_pattern_that_matches(patterns, rises, texts) -> None:
+    ranks = [sum(rises[:n]) for n in range(len(patterns))]
+    automaton = Automaton([pattern.tokens for pattern in patterns], ranks=ranks)
+    for text in texts:
+        first = next((n for n, each in enumerate(patterns) if each.matches(text)), NO_MATCH)
+        assert automaton.first(text) == (NO_MATCH if first == NO_MATCH else ranks[first])
