@@ -168,9 +168,11 @@ class Lookup:
             return Decision(Effect.ALLOW, Reason.UNRESTRICTED, table=self._table)
         effect = min(outcome.effect for outcome, _ in outcomes)
         deciding = [pair for pair in outcomes if pair[0].effect is effect]
-        if effect is not Effect.ASK:
-            # One denial is enough; of those who allow, one who says why.
+        if effect is Effect.DENY:  # one is enough
             deciding = [next((pair for pair in deciding if pair[0].entries), deciding[0])]
+        elif effect is Effect.ALLOW:
+            # Of those who allow, one who says why, and best of all where it is written.
+            deciding = [max(deciding, key=lambda pair: _told_where(pair[0]))]
         if len(deciding) == 1:
             outcome, links = deciding[0]
             because = _because(outcome, links)
@@ -179,6 +181,10 @@ class Lookup:
             because = tuple(dict.fromkeys(told))
             links = tuple(dict.fromkeys(link for _, links in deciding for link in links))
         return Decision(effect, deciding[0][0].reason, because, links, self._table)
+
+
+def _told_where(outcome: Outcome) -> tuple[bool, bool]:
+    return any(entry.place for entry in outcome.entries), bool(outcome.entries)
 
 
 def _says_more(outcome: Outcome, known: Outcome) -> bool:

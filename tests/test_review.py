@@ -383,3 +383,24 @@ def test_a_log_keeps_what_the_standard_demands(name, capsys) -> None:
                 assert (1, 1) <= start <= (region["endLine"], region["endColumn"])
         for suppression in result.get("suppressions", []):
             assert suppression["kind"] in {"inSource", "external"}
+
+
+def test_rules_that_come_to_the_same_chains_are_told_in_one_block(tmp_path, capsys) -> None:
+    after = "agent a {\n  allow Read, Grep, Bash(git *), Edit(src/**)\n  allow Bash(npm test)\n}\n"
+    main(compared(tmp_path, "agent a { allow Read }\n", after))
+    told = capsys.readouterr().out.partition("calls that 4 rules speak of  deny -> allow\n")[2]
+    assert told.startswith(
+        """\
+    chain    a in policy@t.policy
+    before   nothing in `a` grants it
+    after    allow Bash(git *)  t.policy:2:21
+             2 |   allow Read, Grep, Bash(git *), Edit(src/**)
+               |                     ^^^^^^^^^^^
+               Bash(git)
+             allow Bash(npm test)  t.policy:3:9
+             allow Edit(src/**)  t.policy:2:34
+               Edit(src/x)
+             allow Grep  t.policy:2:15
+
+"""
+    )

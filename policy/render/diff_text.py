@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from policy.decision import Decision
 from policy.effect import Effect
 from policy.reach.query import Excess
@@ -36,6 +38,9 @@ _MOST_CALLS = 8
 _MOST_RULES = 3
 _COLUMN = 9
 
+# So many changes that differ in their calls and rules are told in one block.
+_ALIKE = 3
+
 
 def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
     """Return *report* as lines that fit *page*; *everything* leaves no list short."""
@@ -47,8 +52,11 @@ def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
             continue
         lines += [page.paint(f"{title} ({amount(groups)})", title.partition(":")[0]), ""]
         most = len(groups) if everything else _MOST_CHANGES
-        for group in groups[:most]:
-            lines += [*_group(group, report, page, told_why, everything=everything), ""]
+        for alike in _alike(groups[:most]):
+            if len(alike) > 1:
+                lines += [*_together(alike, report, page, everything=everything), ""]
+            else:
+                lines += [*_group(alike[0], report, page, told_why, everything=everything), ""]
         if rest := groups[most:]:
             lines += [page.paint(f"  … {amount(rest, 'more change')}, shown with --all", "dim"), ""]
     lines += _beyond(report, page, everything=everything)
@@ -56,6 +64,59 @@ def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
     lines += _files(report, page, everything=everything)
     lines += page.prose(summary(report), indent=2)
     return "\n".join(lines) + "\n"
+
+
+def _alike(groups: Sequence[Told]) -> list[list[Told]]:
+    """Return *groups*, those together that differ in the calls and the rules of one side."""
+    found: dict[object, list[Told]] = {}
+    for group in groups:
+        silent = _silent(group)
+        key: object = id(group)
+        if silent is not None:
+            difference = group.lead.difference
+            effects = difference.before.effect, difference.after.effect
+            why = explained((difference.before, difference.after)[silent], group.lead.chain[-1])
+            chains = tuple(group.in_order)
+            key = group.lead.project, effects, silent, why, chains, tuple(group.readings)
+        found.setdefault(key, []).append(group)
+    return [
+        alike
+        for members in found.values()
+        for alike in ([members] if len(members) >= _ALIKE else [[each] for each in members])
+    ]
+
+
+def _silent(group: Told) -> int | None:
+    """Return which side of a change has no rule, 0 or 1, where the other side has rules."""
+    decisions = verdict(group.lead)
+    if decisions is None or len(group.by_effect) > 1 or not group.lead.exact:
+        return None
+    has = [bool(decision.because) for decision in decisions]
+    return has.index(False) if sorted(has) == [False, True] else None
+
+
+def _together(groups: Sequence[Told], report: Report, page: Page, *, everything: bool) -> list[str]:
+    """Return changes of the same chains, of which one side has the same reason."""
+    lead, silent = groups[0].lead, _silent(groups[0])
+    effects = lead.difference.before.effect, lead.difference.after.effect
+    head = page.paint(f"calls that {len(groups):,} rules speak of", "bold")
+    lines = [f"  {head}  {' -> '.join(map(page.effect, effects))}"]
+    lines += _chains(groups[0], page, everything=everything)
+    shown: set[tuple[str, int]] = set()
+    for side, title in enumerate(("before", "after")):
+        for number, group in enumerate(groups[:1] if side == silent else groups):
+            decision = (group.lead.difference.before, group.lead.difference.after)[side]
+            written = {(b.place.file, b.place.line) for b in decision.because if b.place}
+            spans = {} if written & shown else report.spans[side]  # a line is shown once
+            shown |= written
+            lines += _why("" if number else title, decision, lead.chain[-1], spans, page)
+            rules = [because.rule for because in decision.because]
+            if side != silent and rules != list(group.calls):
+                names = listed(list(group.calls), None if everything else _MOST_CALLS)
+                lines += page.flow([Ink(name, "dim") for name in names], _label("") + "  ")
+    if len(groups[0].readings) == 1:
+        lines.append(f"{_label('reading')}{next(iter(groups[0].readings))} only")
+    return lines
 
 
 def _group(
