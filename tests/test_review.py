@@ -166,6 +166,17 @@ def test_a_picture_that_nobody_could_read_is_not_drawn() -> None:
     assert spawn_mermaid([Spawn("main", f"n{n}", none, both) for n in range(500)]) == []
 
 
+def test_a_picture_of_a_large_graph_shows_the_way_to_what_changed() -> None:
+    none, both = frozenset[str](), frozenset({"attenuated"})
+    kept = [Spawn("", "main", both, both)]
+    kept += [Spawn("main", f"k{n}", both, both) for n in range(50)]
+    kept += [Spawn("k7", "deep", both, both), Spawn("deep", "k7", both, both)]
+    lines = spawn_mermaid([*kept, Spawn("deep", "new", none, both)])
+    nodes = [line.partition("[")[2].strip('"]') for line in lines if "[" in line]
+    assert nodes == ["main", "k7", "deep", "new"]
+    assert [line.split()[1] for line in lines if "n" in line and "--" in line] == ["-->"] * 3
+
+
 # --- formats ----------------------------------------------------------------------
 
 

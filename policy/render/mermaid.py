@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,9 +11,9 @@ from policy.source import visible
 
 __all__ = ["spawn_mermaid"]
 
-# Edges of one picture. Beyond the first only what changed and is next to it is
-# drawn, beyond the second nothing: nobody could read it.
-_WHOLE: Final = 40
+# Edges of one picture. Beyond the first only what changed is drawn, and the ways to it,
+# beyond the second nothing: nobody could read it.
+_WHOLE: Final = 16
 _MOST: Final = 120
 
 _LONGEST: Final = 40
@@ -22,7 +23,8 @@ def spawn_mermaid(edges: Sequence[Spawn]) -> list[str]:
     """Return the lines of a picture of *edges*; none where there are too many."""
     shown = list(edges)
     if len(shown) > _WHOLE:
-        shown = [edge for edge in edges if edge.change]
+        ways = _ways(edges)
+        shown = [edge for edge in edges if edge.change or edge in ways]
     if len(shown) > _MOST:
         return []
     names = dict.fromkeys(name for edge in shown for name in (edge.parent, edge.child))
@@ -37,6 +39,27 @@ def spawn_mermaid(edges: Sequence[Spawn]) -> list[str]:
         if numbers:
             lines.append(f"  linkStyle {','.join(numbers)} {style}")
     return [*lines, "```"]
+
+
+def _ways(edges: Sequence[Spawn]) -> set[Spawn]:
+    """Return the edges of a shortest way from a start to each agent that starts others anew."""
+    children: dict[str, list[Spawn]] = {}
+    for edge in edges:
+        children.setdefault(edge.parent, []).append(edge)
+    reached: dict[str, Spawn] = {}
+    waiting = deque([""])
+    while waiting:
+        for edge in children.get(waiting.popleft(), ()):
+            if edge.child not in reached:
+                reached[edge.child] = edge
+                waiting.append(edge.child)
+    found: set[Spawn] = set()
+    for changed in edges:
+        at = changed.parent if changed.change else ""
+        while at in reached and reached[at] not in found:
+            found.add(reached[at])
+            at = reached[at].parent
+    return found
 
 
 _STYLES: Final = {"added": "stroke:#cf222e,stroke-width:3px", "removed": "stroke:#1a7f37"}
