@@ -2,8 +2,8 @@
 
 What the client sends is read strictly, since the server may read it otherwise:
 a line that two readers could take for different messages is refused. Calls of
-tools are decided; everything else passes as it is, byte for byte. Of what the server
-sends only lists of tools are changed.
+tools are decided, and so is who reads resources and gets prompts; everything else passes as it
+is, byte for byte. Of what the server sends only lists of these are changed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import attrs
 
 from policy.adapters.approvals import Seals
 from policy.adapters.guard import Guard
+from policy.adapters.mcp_besides import LISTS, Besides
 from policy.adapters.mcp_reading import Refused, check, read, whole
 from policy.adapters.messages import FAILED
 from policy.adapters.verdict import Verdict, unapproved
@@ -44,7 +45,7 @@ _SCHEMA: Final = {
 # Lists that are waited for; of a list that is forgotten nothing is left out.
 _REMEMBERED: Final = 10_000
 
-_PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
+_PARSE_ERROR, _INVALID_REQUEST, _DENIED = -32700, -32600, -32000
 _ENVELOPE = frozenset("jsonrpc id method params result error".split())
 _PARAMS = frozenset("name arguments _meta task inputResponses requestState".split())
 
@@ -61,11 +62,11 @@ class Sent:
 
 @attrs.frozen
 class _Asked:
-    """A call that waits for a person."""
+    """A request that waits for a person, and what is told where that does not approve."""
 
     line: bytes
-    call: object
-    verdict: Verdict
+    request: object
+    refusal: bytes
 
 
 class Gate:
@@ -73,16 +74,18 @@ class Gate:
 
     Args:
         guard: of the agent that calls.
+        besides: what decides on resources and prompts, if not the same as on tools.
 
     """
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, besides: Besides | None = None) -> None:
         self._guard = guard
+        self._besides = besides or Besides(guard)
         self._lock = Lock()
         self._seals = Seals()
         self._can_ask = False
         self._asked: dict[str, _Asked] = {}
-        self._listed: set[tuple[str, object]] = set()
+        self._listed: dict[tuple[str, object], str] = {}
 
     def from_client(self, line: bytes) -> Sent:
         """Return what becomes of a line of the client. Never raises: what goes wrong is refused."""
@@ -101,7 +104,7 @@ class Gate:
             return Sent(to_client=_error(_id(message), _INVALID_REQUEST, FAILED))
 
     def from_server(self, line: bytes) -> Sent:
-        """Return what becomes of a line of the server: what it is, but for lists of tools."""
+        """Return what becomes of a line of the server: what it is, but for lists."""
         with self._lock:
             if not self._listed:
                 return Sent(to_client=line)
@@ -118,8 +121,11 @@ class Gate:
         if isinstance(message, list):
             for one in message:
                 check(one, _ENVELOPE)
-                if one.get("method") == "tools/call" or _id(one) in self._asked:
+                method = one.get("method")
+                if method == "tools/call" or _id(one) in self._asked:
                     raise Refused("expected a call of a tool alone, found one in a batch")
+                if self._besides.decides(method):
+                    raise Refused(f"expected `{method}` alone, found one in a batch")
                 self._remember(one)
             return Sent(to_server=line)
         check(message, _ENVELOPE)
@@ -128,6 +134,8 @@ class Gate:
             return Sent(to_server=line) if asked is None else self._answered(asked, message)
         if message["method"] == "tools/call":
             return self._call(message, line)
+        if self._besides.decides(message["method"]):
+            return self._beside(message, line)
         self._remember(message)
         return Sent(to_server=line)
 
@@ -135,22 +143,21 @@ class Gate:
         method, params = message.get("method"), message.get("params")
         if method == "initialize":
             self._can_ask = _elicits(_of(_of(params).get("capabilities")))
-        elif method == "tools/list":
+        elif method in LISTS:
             if len(self._listed) >= _REMEMBERED:
                 self._listed.clear()
-            self._listed.add(_key(message.get("id")))
+            self._listed[_key(message.get("id"))] = LISTS[method]
         elif method == "notifications/cancelled":
             call = _key(_of(params).get("requestId"))
             for number, asked in list(self._asked.items()):
-                if _key(asked.call) == call:
+                if _key(asked.request) == call:
                     del self._asked[number]
 
     def _call(self, message: _Object, line: bytes) -> Sent:
-        call, params = message.get("id"), message.get("params")
+        params = message.get("params")
         if "id" not in message:
             return Sent()  # nobody waits for it, and nobody could be told
-        if isinstance(call, bool) or not isinstance(call, (str, int)):
-            raise Refused("expected an id that is a text or a whole number")
+        call = _number(message)
         check(params, _PARAMS)
         assert isinstance(params, dict)  # noqa: S101  # `check` says so
         whole(params)
@@ -165,17 +172,36 @@ class Gate:
             return Sent(to_client=_told(call, verdict, modern=modern))
         if modern:
             return self._ask_in_result(message, params, verdict)
+        return self._ask(_Asked(line, call, _told(call, unapproved(verdict))), verdict)
+
+    def _beside(self, message: _Object, line: bytes) -> Sent:
+        """Decide what is about a resource or a prompt."""
+        if "id" not in message:
+            return Sent()  # as of a call
+        number, params = _number(message), message.get("params")
+        verdict = self._besides.verdict(message["method"], params)
+        if verdict is None or verdict.effect is Effect.ALLOW:
+            return Sent(to_server=line)
+        if verdict.effect is Effect.DENY:
+            return Sent(to_client=_error(number, _DENIED, verdict.message))
+        refusal = _error(number, _DENIED, unapproved(verdict).message)
+        if _of(_of(params).get("_meta")).get(_VERSION, "") >= _ASKS_IN_RESULT:
+            return Sent(to_client=refusal)  # only of a tool it is asked in the place of a result
+        return self._ask(_Asked(line, number, refusal), verdict)
+
+    def _ask(self, asked: _Asked, verdict: Verdict) -> Sent:
+        """Put a request to the client, where that can ask somebody."""
         if not self._can_ask:
-            return Sent(to_client=_told(call, unapproved(verdict)))
+            return Sent(to_client=asked.refusal)
         number = f"agent-policy-{secrets.token_hex(16)}"
-        self._asked[number] = _Asked(line, call, verdict)
+        self._asked[number] = asked
         question = {"jsonrpc": "2.0", "id": number, **_question(verdict)}
         return Sent(to_client=_written(question))
 
     def _answered(self, asked: _Asked, message: _Object) -> Sent:
         if _approves(message.get("result")):
             return Sent(to_server=asked.line)
-        return Sent(to_client=_told(asked.call, unapproved(asked.verdict)))
+        return Sent(to_client=asked.refusal)
 
     def _ask_in_result(self, message: _Object, params: _Object, verdict: Verdict) -> Sent:
         tool, arguments = params["name"], params.get("arguments") or {}
@@ -201,21 +227,16 @@ class Gate:
     # --- of the server --------------------------------------------------------------
 
     def _filter(self, message: Any) -> bool:
-        """Take out of a list of tools what can never be allowed; return whether there was any."""
+        """Take out of a list what can never be granted; return whether there was any."""
         if not isinstance(message, dict) or "method" in message:
             return False
-        key = _key(message.get("id"))
-        if key not in self._listed:
-            return False
-        self._listed.discard(key)
+        kind = self._listed.pop(_key(message.get("id")), "")
         result = _of(message.get("result"))
-        tools = result.get("tools")
-        if not isinstance(tools, list):
+        listed = result.get(kind)
+        if not kind or not isinstance(listed, list):
             return False
-        names = {name for tool in tools if isinstance(name := _of(tool).get("name"), str)}
-        offered = set(self._guard.offered(sorted(names)))
-        result["tools"] = [tool for tool in tools if _of(tool).get("name") in offered]
-        return len(result["tools"]) != len(tools)
+        result[kind] = self._besides.possible(kind, listed)
+        return len(result[kind]) != len(listed)
 
 
 # --- shapes -------------------------------------------------------------------------
@@ -224,6 +245,14 @@ class Gate:
 def _id(message: Any) -> Any:
     found = message.get("id") if isinstance(message, dict) else None
     return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+
+
+def _number(message: _Object) -> str | int:
+    """Return the id of a request that somebody waits for."""
+    found = message.get("id")
+    if isinstance(found, bool) or not isinstance(found, (str, int)):
+        raise Refused("expected an id that is a text or a whole number")
+    return found
 
 
 def _key(number: object) -> tuple[str, object]:

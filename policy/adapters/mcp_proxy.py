@@ -16,6 +16,7 @@ from types import FrameType
 from typing import IO, Final, NoReturn
 
 from policy.adapters.guard import Guard
+from policy.adapters.mcp_besides import Besides
 from policy.adapters.mcp_messages import LINE_BYTES, Gate, Sent
 from policy.errors import PolicyError
 from policy.source import visible
@@ -28,7 +29,7 @@ _PIECE: Final = 1 << 16
 _KILLED: Final = 128  # and the number of the signal, as a shell reports it
 
 
-def run_proxy(command: Sequence[str], guard: Guard) -> int:
+def run_proxy(command: Sequence[str], guard: Guard, besides: Besides | None = None) -> int:
     """Run *command* behind *guard* until it or its client ends; return its exit status.
 
     The client is at standard input and output.
@@ -43,7 +44,7 @@ def run_proxy(command: Sequence[str], guard: Guard) -> int:
         reason = (error.strerror or str(error)).lower()
         msg = f"the server `{visible(command[0])}` cannot be started: {reason}"
         raise PolicyError(msg) from None
-    relay = _Relay(Gate(guard), server)
+    relay = _Relay(Gate(guard, besides), server)
     signal.signal(signal.SIGTERM, _told_to_end)
     try:
         # It may wait for a client that sends nothing when the server has ended.

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from policy.adapters.guard import Guard
+from policy.adapters.mcp_besides import Besides
 from policy.adapters.mcp_proxy import run_proxy
 from policy.chain import SpawnDenied
 from policy.cli.calls import chain_of
@@ -24,7 +25,9 @@ TAKES_COMMAND = True
 _EPILOG = """\
 Calls that are denied never reach the server, and the model is told; what is asked
 for is put to the client by elicitation; tools that can never be allowed are not
-listed. Everything else passes as it is. An agent that another one starts is
+listed. To read a resource is a call of `read_resource` with its `uri`, to get a
+prompt one of `get_prompt` with its `name`; a policy that does not speak of them
+denies both. Everything else passes as it is. An agent that another one starts is
 given a proxy of its own, with its chain.
 
 exit status: that of the server; 2 a policy that cannot be read, or a server that
@@ -59,6 +62,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project", default=".", metavar="FOLDER", help="what rules about files speak of"
     )
+    parser.add_argument(
+        "--undecided",
+        action="append",
+        choices=("resources", "prompts"),
+        default=[],
+        help="let them pass, whatever the policy says (may be repeated)",
+    )
     add_recording(parser)
     add_profile(parser)
 
@@ -86,4 +96,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.quiet()
     recorder = Recorder(Path(options.record), options.redact) if options.record else None
     guard = Guard(chain, prefix=prefix, project=options.project, recorder=recorder)
-    return run_proxy(options.command, guard)
+    besides = Besides(
+        guard,
+        resources=None if "resources" in options.undecided else "read_resource",
+        prompts=None if "prompts" in options.undecided else "get_prompt",
+    )
+    return run_proxy(options.command, guard, besides)

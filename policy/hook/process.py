@@ -61,7 +61,8 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         "files",
         nargs="*",
         metavar="FILE",
-        help="compiled policies that decide (default: what the files of project and user say)",
+        help="compiled policies that decide, as they are called in the folder of the project,"
+        " since calls are made in any folder (default: what the files of project and user say)",
     )
     parser.add_argument("--hash", default="", help="what the one FILE must hold, sha256:…")
     parser.add_argument("--root", default="", help="the agent that the main conversation is")

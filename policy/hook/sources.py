@@ -102,13 +102,15 @@ def read_sources(places: Places) -> Sources:
 
     They are read until two readings are equal: one that is halfway through an edit of
     several files could hold what no moment held. What changed so lately that a change
-    back would show no other time is read again a little later.
+    back would show no other time is read again a little later; and so is what changed in a
+    time to come, since then nobody knows how late it is where the files are.
 
     Raises:
         PolicyError: one cannot be read, or they go on changing.
 
     """
     last = None
+    waited: list[int] = []  # times of change that were there a tick ago
     for _ in range(_TRIES):
         began = time.time_ns()
         try:
@@ -119,9 +121,9 @@ def read_sources(places: Places) -> Sources:
         if read == last:
             return Sources(places, {path: data for path, (data, _) in read.items()})
         last = read
-        lately = range(began - _TICK_NS, time.time_ns() + _TICK_NS)
-        if any(changed in lately for _, changed in read.values()):
-            last = None
+        changes = [changed for _, changed in read.values()]
+        if changes != waited and any(changed >= began - _TICK_NS for changed in changes):
+            last, waited = None, changes
             time.sleep(_TICK_NS / 1e9)
     raise _error("the files of the policy change while they are read", places.project)
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+import policy
 from policy.adapters import Guard
+from policy.adapters.mcp_besides import Besides
 from policy.adapters.mcp_messages import Gate, Sent
 from policy.cli import main
 from tests.adapters import Broken, runtime
@@ -61,7 +63,8 @@ def test_a_denied_call_does_not_reach_the_server_and_the_model_is_told(gate: Gat
 @pytest.mark.parametrize(
     "message",
     [
-        {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "a", "Name": 1}},
+        {"jsonrpc": "2.0", "id": 1, "method": "logging/x", "params": {"uri": "a", "Name": 1}},
+        {"jsonrpc": "2.0", "id": 1, "method": "resources/unsubscribe", "params": {"uri": "a"}},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 7, "result": {"roots": []}},
         {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"cursor": "x"}},
@@ -149,6 +152,132 @@ def test_a_list_of_tools_is_left_without_those_that_can_never_be_allowed(gate: G
     assert gate.from_server(other) == Sent(to_client=other)
     found = result(gate.from_server(line(listed)).to_client)
     assert found == {"tools": [tools[0], tools[2]], "nextCursor": "n"}
+
+
+# --- resources and prompts ----------------------------------------------------------
+
+READING = """\
+root main
+agent main {
+    allow look, read_resource(uri:notes://day/*), get_prompt(review)
+    ask   read_resource(uri:notes://today)
+    deny  read_resource(uri:notes://day/secret*)
+}
+"""
+
+
+def reading(folder: Path, text: str = READING, **besides: str | None) -> Gate:
+    (folder / "reading.policy").write_text(text)
+    guard = Guard(policy.load(folder).chain("main"))
+    return Gate(guard, Besides(guard, **besides))
+
+
+def request(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+GRANTED = [
+    request("resources/read", uri="notes://day/1"),
+    request("resources/subscribe", uri="notes://day/1"),
+    request("prompts/get", name="review", arguments={"what": "x"}),
+    request("completion/complete", ref={"type": "ref/prompt", "name": "review"}, argument={}),
+    request("completion/complete", ref={"type": "ref/resource", "uri": "x://{a}"}, argument={}),
+]
+DENIED = [
+    request("resources/read", uri="notes://day/secret"),
+    request("resources/read", uri="NOTES://Day/secret"),
+    request("resources/read", uri="other://day/1"),
+    request("resources/read", uri="notes://today"),  # asked for, of a client that cannot ask
+    request("resources/subscribe", uri="file:///etc/passwd"),
+    request("prompts/get", name="other"),
+    request("completion/complete", ref={"type": "ref/prompt", "name": "other"}, argument={}),
+]
+
+
+@pytest.mark.parametrize("message", GRANTED)
+def test_a_resource_or_a_prompt_that_is_granted_passes(tmp_path: Path, message: Any) -> None:
+    text = line(message)
+
+    assert reading(tmp_path).from_client(text) == Sent(to_server=text)
+
+
+@pytest.mark.parametrize("message", DENIED)
+def test_a_resource_or_a_prompt_that_is_denied_does_not_reach_the_server(
+    tmp_path: Path, message: Any
+) -> None:
+    sent = reading(tmp_path).from_client(line(message))
+
+    assert not sent.to_server
+    error = json.loads(sent.to_client)["error"]
+    assert error["code"] == -32000
+    assert "denied" in error["message"] or "not approved" in error["message"]
+
+
+@pytest.mark.parametrize("message", [*GRANTED, *DENIED])
+def test_a_policy_that_does_not_speak_of_them_denies_both(gate: Gate, message: Any) -> None:
+    assert not gate.from_client(line(message)).to_server
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        request("resources/read", uri="notes://day/1", URI="file:///etc/passwd"),
+        request("resources/read", uri=["notes://day/1"]),
+        request("resources/read", uri="notes://day/\ud800"),
+        request("resources/read"),
+        request("prompts/get", name="review", Name="other"),
+        request("completion/complete", ref={"type": "ref/other", "name": "review"}),
+        request("completion/complete", ref={"type": "ref/prompt", "name": "review", "Name": "x"}),
+        [request("resources/read", uri="notes://day/1")],
+        {"id": True, **{k: v for k, v in GRANTED[0].items() if k != "id"}},
+    ],
+)
+def test_what_may_name_another_resource_never_reaches_the_server(
+    tmp_path: Path, message: Any
+) -> None:
+    sent = reading(tmp_path).from_client(line(message))
+
+    assert not sent.to_server
+    assert json.loads(sent.to_client)["error"]["code"] == -32600
+
+
+def test_a_resource_that_is_asked_for_is_put_to_the_client(tmp_path: Path) -> None:
+    gate = reading(tmp_path)
+    text = line(request("resources/read", uri="notes://today"))
+    gate.from_client(initialize({"elicitation": {}}))
+    for given, passes in (
+        ({"action": "accept", "content": {"allow": True}}, True),
+        ({"action": "decline"}, False),
+    ):
+        question = json.loads(gate.from_client(text).to_client)
+        assert "notes://today" in question["params"]["message"]
+        sent = gate.from_client(answer(question, **given))
+        assert sent.to_server == (text if passes else b"")
+        assert passes or "not approved" in json.loads(sent.to_client)["error"]["message"]
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+    sent = gate.from_client(line(request("resources/read", uri="notes://today", _meta=meta)))
+    assert "not approved" in json.loads(sent.to_client)["error"]["message"]
+
+
+def test_lists_are_left_without_what_can_never_be_granted(tmp_path: Path) -> None:
+    gate = reading(tmp_path)
+    uris = ["notes://day/1", "notes://day/secret", "notes://today", "x://y"]
+    kinds: dict[str, tuple[str, list[Any], list[Any]]] = {
+        "resources/list": (
+            "resources",
+            [*({"uri": uri} for uri in uris), {"odd": 1}],
+            [{"uri": uris[0]}, {"uri": uris[2]}],
+        ),
+        "prompts/list": ("prompts", [{"name": "review"}, {"name": "x"}], [{"name": "review"}]),
+        "resources/templates/list": ("resourceTemplates", [{"x": "a"}], [{"x": "a"}]),
+    }
+    nothing = reading(tmp_path, "root main\nagent main { allow look }\n")
+    passing = reading(tmp_path, "agent main { allow look }\n", resources=None, prompts=None)
+    for method, (key, listed, left) in kinds.items():
+        told = line({"jsonrpc": "2.0", "id": 1, "result": {key: listed}})
+        for each, kept in ((gate, left), (nothing, []), (passing, listed)):
+            each.from_client(line(request(method)))
+            assert result(each.from_server(told).to_client) == {key: kept}
 
 
 # --- what is asked for --------------------------------------------------------------

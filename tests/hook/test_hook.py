@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 import policy
 from policy.codec import compiled_to_json
 from policy.errors import PolicyError
-from policy.hook import started
+from policy.hook import sources, started
 from policy.hook.cache import Cache
 from policy.hook.process import Decider
 from policy.hook.sources import Places, read_sources
@@ -474,6 +475,24 @@ def test_many_hooks_at_once_agree(alone) -> None:
     assert len(kept(alone)) == 1
 
 
+@pytest.mark.parametrize("ahead", [0, 5_000_000_000])
+def test_what_changes_within_a_tick_is_seen_though_clocks_differ(
+    tmp_path, monkeypatch, ahead
+) -> None:
+    """The clock of the files stands still between its ticks, and may be ahead of this one."""
+    (tmp_path / "a.policy").touch()
+    changed = time.time_ns() + ahead
+    ticks: list[float] = []
+
+    def content(file: str, path: str) -> tuple[bytes, int]:
+        return b"after the tick" if ticks else b"within it", changed
+
+    monkeypatch.setattr(sources, "content", content)
+    monkeypatch.setattr(time, "sleep", ticks.append)
+    found = read_sources(Places(str(tmp_path), managed="/nowhere/x"))
+    assert found.files == {"a.policy": b"after the tick"}
+
+
 def test_files_are_taken_as_they_were_at_one_moment(tmp_path) -> None:
     """One of two files denies at every moment, and no reading finds both without it."""
     (tmp_path / ".claude").mkdir()
@@ -498,18 +517,18 @@ def test_files_are_taken_as_they_were_at_one_moment(tmp_path) -> None:
     try:
         for _ in range(2000):
             try:
-                sources = read_sources(Places(str(tmp_path), managed="/nowhere/x"))
+                found = read_sources(Places(str(tmp_path), managed="/nowhere/x"))
             except PolicyError as error:
                 assert "change while they are read" in error.message
                 continue
             read += 1
-            assert b"denies" in sources.files.values()
+            assert b"denies" in found.files.values()
     finally:
         ended.set()
         editing.join()
     assert read
-    sources = read_sources(Places(str(tmp_path), managed="/nowhere/x"))
-    assert sorted(sources.files) == [".claude/b.policy", "a.policy"]
+    found = read_sources(Places(str(tmp_path), managed="/nowhere/x"))
+    assert sorted(found.files) == [".claude/b.policy", "a.policy"]
 
 
 def test_at_every_moment_of_an_edit_what_both_states_deny_is_denied(session) -> None:
