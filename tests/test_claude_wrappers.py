@@ -155,3 +155,99 @@ def test_and_both_deny():
     main = Chain.start("main", project.enforced)
     for file in ("/srv/app/a", "/etc/policies/a"):
         assert main.decide("Edit", {"file_path": file}).effect is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("popd; cat a.txt", "pushd +1; head a.txt", "cd -; cat a.txt", "cd s*; cat a.txt"),
+        *(
+            "cd src sub; cat a.txt",
+            "cd ~bob; sort a.txt",
+            "popd; echo x < a.txt",
+            "cd -x y; cat a.txt",
+        ),
+        *("pushd src; popd; popd; cat a.txt", "cd src; cat a.txt", "pushd src && cat ./a.txt"),
+    ],
+)
+@pytest.mark.parametrize("rule", ["Read(src/a.txt)", "Read(//srv/app/src/a.txt)"])
+def test_what_is_read_in_a_folder_nobody_knows_is_denied_by_its_name(command, rule):
+    assert decide(command, "bypassPermissions", deny=[rule]) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("popd; cat b.txt", "pushd -n src; cat a.txt", "cd src && cd - && cat a.txt", "popd; ls"),
+        *("pushd src; popd; pushd /tmp; cat a.txt", "cat a.txt; cd src", "cd sub; cat a.txt"),
+    ],
+)
+def test_and_not_where_it_can_be_followed_or_has_another_name(command):
+    deny = ["Read(/lib/a.txt)"]
+    assert decide(command, "bypassPermissions", deny=deny) is Effect.ALLOW
+
+
+def test_a_rule_about_all_in_a_folder_denies_every_name_there_may_be_in_it():
+    for rule, effect in (("Read(src/**)", Effect.DENY), ("Read(src)", Effect.ALLOW)):
+        assert decide("popd; cat b.txt", "bypassPermissions", deny=[rule]) is effect
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("rm */*", "rm src/*/*", "rm **", "rm ../*", "rm /srv/*", "rm /tmp/*", "rm ~root/*"),
+        *("rm '~root/*'", "rmdir ~bob/x/*", "rmdir -p src/*", "cd src && rm *", "cd src; rm sub/*"),
+    ],
+)
+def test_a_removal_that_empties_folders_nobody_named_is_asked_for_in_every_mode(command):
+    assert decide(command, "bypassPermissions") is Effect.ASK
+    assert decide(command, allow=["Bash(rm *)", "Bash(rmdir *)"]) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["rm src/*", "rm src/**", "rm *.txt", "rm ~bob", "rm -r x*/a"])
+def test_and_one_of_a_named_folder_is_not(command):
+    assert decide(command, "bypassPermissions") is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cat ~bob/x", "ls ~+", "echo '~bob'", "which ~bob", "[ -f ~bob ]", "xargs echo ~bob"),
+        *("timeout 5 cd src", "timeout 5 command ls", "cd ~bob", "git status ~bob"),
+    ],
+)
+def test_the_home_of_somebody_else_is_asked_for_and_so_is_what_a_wrapper_cannot_run(command):
+    assert decide(command) is Effect.ASK
+    assert decide("cat ~bob/x", allow=["Bash(cat *)"]) is Effect.ASK
+    assert decide("touch ~bob", "acceptEdits") is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command", ["xargs grep x", "ls | xargs head", "xargs -0 tail", "xargs -r egrep x"]
+)
+def test_what_is_piped_to_a_program_may_be_denied_files(command):
+    assert decide(command) is Effect.ALLOW
+    assert decide(command, deny=["Edit(build)"]) is Effect.ALLOW
+    assert decide(command, deny=["Read(build)"]) is Effect.ASK
+    assert decide(command, deny=["Read(build)"], allow=["Bash(xargs *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["set -k", "set -o posix", "set -ea", "set -e -o x; make"])
+def test_options_of_set_that_change_how_commands_are_read_are_not_vouched_for(command):
+    rules = ["Bash(set *)", "Bash(make)"]
+    assert decide(command, allow=rules) is Effect.ASK
+    for known in ("set -e; make", "set -euo pipefail; make", "set +x", "set -- -k; make", "set -o"):
+        assert decide(known, allow=rules) is Effect.ALLOW
+
+
+def test_where_a_command_cannot_be_read_a_rule_that_denies_beats_one_that_asks_for_it_exactly():
+    rules = {"ask": ["Bash(make)"], "deny": ["Bash(*make*)"]}
+    for command in ("make", "ls; make", "make &", "if make; then ls; fi"):
+        assert decide(command, **rules) is Effect.ASK
+    for command in ("(make)", "{ make; }", "f() { make; }", "(ls; make)", "make &&"):
+        assert decide(command, **rules) is Effect.DENY
+
+
+def test_a_star_before_the_end_of_a_prefix_is_a_character():
+    for command, effect in (("rm *.txt x", Effect.DENY), ("rm a.txt", Effect.ALLOW)):
+        assert decide(command, deny=["Bash(rm *.txt:*)"], allow=["Bash"]) is effect

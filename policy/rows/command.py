@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from policy.calls import Unreadable, canonical_path, stranger_path
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
+from policy.patterns.pattern import Pattern
+from policy.patterns.tokens import Gap, OneOf
 from policy.rows.file import file_outcome
 from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, guarded, strictness, unsure
 from policy.shell.parts import Command, Part, Redirection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from policy.rows.row import Row
 
 __all__ = ["command_outcome"]
@@ -31,6 +37,8 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
 
     """
     outcomes = [_part(row, part, limit) for part in command.parts]
+    if command.opaque:
+        outcomes = [*outcomes, *_denied(row, command, tuple(outcomes))]
     outcomes = _spelled_out(row, command.whole, outcomes)
     shell = row.ruleset.dialect.shell
     passed = BY_DEFAULT if shell.whole else _SILENT
@@ -47,6 +55,20 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
         # No parts is never allowed: there is nothing that a rule granted.
         outcomes.append(_part(row, Part("", grantable=False), limit))
     return min(outcomes, key=strictness)
+
+
+def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterator[Outcome]:
+    """Yield what rules that deny say of parts that a rule in front of them asks for."""
+    for part, outcome in zip(command.parts, outcomes, strict=True):
+        if outcome.effect is not Effect.ASK or outcome.reason is not Reason.RULE:
+            continue
+        for index, entry in enumerate(row.entries):
+            if entry.effect is Effect.DENY and any(
+                entry.pattern is None or entry.pattern.matches(text)
+                for text in (part.text, *part.readings)
+            ):
+                yield row.at(index)
+                break
 
 
 def _spelled_out(row: Row, texts: tuple[str, ...], outcomes: list[Outcome]) -> list[Outcome]:
@@ -89,6 +111,8 @@ def _part(row: Row, part: Part, limit: int) -> Outcome:
             granted = min(granted, unsure(row.ruleset), key=strictness)
     is_default = granted is row.default
     if part.harmless and is_default and granted.effect is not Effect.ALLOW:
+        if part.blind and _denies_files(row, row.ruleset.dialect.shell.reads):
+            return granted
         return HARMLESS if row.default.reason in BY_DEFAULT else granted
     if part.deferred and is_default and granted.reason not in BY_DEFAULT:
         return min(granted, unsure(row.ruleset), key=strictness)
@@ -117,10 +141,9 @@ def _redirection(row: Row, redirection: Redirection) -> Outcome:
         return guarded(rules)
     files = rules.row(tool)
     if redirection.shadowed:
-        every = rules.row(shell.shadows).default if shell.shadows else row.default
-        said = {(entry.effect, entry.reason) for entry in files.entries}
-        said.add((every.effect, every.reason))
-        return unsure(rules) if (Effect.DENY, Reason.RULE) in said else HARMLESS
+        return unsure(rules) if _denies_files(row, tool) else HARMLESS
+    if redirection.adrift and redirection.target is not None:
+        return _adrift(files, redirection.target)
     if redirection.target is None:
         # Whichever file it is, what denies every file denies it.
         constant = files.constant
@@ -132,3 +155,53 @@ def _redirection(row: Row, redirection: Redirection) -> Outcome:
         return file_outcome(files, path, stranger_path(redirection.target, rules.dialect))
     except Unreadable:
         return unsure(rules)
+
+
+def _denies_files(row: Row, tool: str) -> bool:
+    """Return whether a rule denies some file, or every one, as a call of *tool*."""
+    shadows = row.ruleset.dialect.shell.shadows
+    every = row.ruleset.row(shadows).default if shadows else row.default
+    said = {(entry.effect, entry.reason) for entry in row.ruleset.row(tool).entries}
+    said.add((every.effect, every.reason))
+    return (Effect.DENY, Reason.RULE) in said
+
+
+def _adrift(files: Row, name: str) -> Outcome:
+    """Return what a rule says that denies a file of this name in a folder that it names."""
+    name = _UP.sub("", name)
+    for entry in files.entries:
+        if entry.effect is not Effect.DENY or entry.pattern is None or name in _HERE:
+            continue
+        for folder in _folders(entry.pattern, deep=entry.rule.rstrip(") ").endswith("**")):
+            try:
+                path = canonical_path(f"{folder}/{name}", files.ruleset.dialect)
+            except Unreadable:
+                continue
+            index = files.first(path)
+            found = files.default if index == NO_MATCH else files.at(index)
+            if found.effect is Effect.DENY and found.reason is Reason.RULE:
+                return found
+    return HARMLESS
+
+
+_HERE: Final = frozenset({"", ".", ".."})
+_UP: Final = re.compile(r"(?:\.{0,2}/)*")
+
+
+@lru_cache(maxsize=256)
+def _folders(pattern: Pattern, *, deep: bool) -> tuple[str, ...]:
+    """Return the folders that a rule about paths names on the way to what it matches.
+
+    One that is *deep* speaks of what is in the last of them.
+    """
+    text = ""
+    for token in pattern.tokens:
+        if isinstance(token, str):
+            text += token
+        elif isinstance(token, OneOf):
+            text += "q" if token.negated else min(token.characters)
+        elif token is not Gap.DEEP:
+            text += "q7z"
+    text += "/" * deep
+    names = text.split("/")
+    return tuple("/".join(names[:number]) for number in range(1, len(names)))

@@ -139,7 +139,9 @@ class _Reader(WordReader):
         for child in node.children:
             if child.is_named:
                 self.statement(child, depth + 1)
-            elif child.type == "&" or (child.type == ";" and kind in _UNSEPARATED):
+            elif child.type == "&":
+                self.script.background = True
+            elif child.type == ";" and kind in _UNSEPARATED:
                 self.script.opaque = True
         self.inside -= kind in _INSIDE
 
@@ -180,6 +182,8 @@ class _Reader(WordReader):
         def walk(child: Node, depth: int) -> None:
             if depth > limits.NESTING:
                 self.script.opaque = self.script.unread = True
+            elif child.type == "~":
+                self.script.opaque = True  # of somebody's home
             elif child.type == "variable_assignment":
                 words.append(self._assignment(child, depth))
             elif child.type in _WORDS or not child.children:

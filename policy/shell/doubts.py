@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ODD_BLANKS",
+    "has_background",
     "has_control",
     "has_half_assignment",
     "hides",
     "is_doubtful",
     "is_evaluated",
     "is_unchecked",
+    "is_unclosed",
+    "is_worked_out",
 ]
 
 # What looks like a blank and is none to a shell.
@@ -119,13 +122,47 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 _AT_HOME = re.compile(r"(?:^|:)~")
 
 
-def _guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
-    """Whether a variable is set to what changes how a shell reads what follows, or is run."""
+def is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether a variable is set to what a shell works out, quoted or not: a sum, a home folder."""
     for word in takewhile(is_assignment, words):
         name, _, value = word.plain.partition("=")
-        name = name.rstrip("+")
-        if name == "IFS" or (not first and _expression(shell.guarded).fullmatch(name)):
+        if _AT_HOME.search(value):
             return True
-        if _AT_HOME.search(value) or (name in shell.counted and not _NUMBER.fullmatch(value)):
+        if name.rstrip("+") in shell.counted and not _NUMBER.fullmatch(value):
             return True
     return False
+
+
+def _guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
+    """Whether a variable is set that changes how a shell reads what follows."""
+    for word in takewhile(is_assignment, words):
+        name = word.raw.partition("=")[0].rstrip("+")
+        if name == "IFS" or (not first and _expression(shell.guarded).fullmatch(name)):
+            return True
+    return is_worked_out(words, shell)
+
+
+# `((` begins a sum, or two groups: with quotes or a second group, readers differ.
+_NESTED_OR_COUNTED = re.compile(
+    r"(?:^|[\s;&|(){}])\(\([^()]*(?:['\"]|\([^()]*\)[^()]*['\"]|\)[^)])|\$\(\([^)]*\Z"
+)
+_COMMENT = re.compile(r"(?:^|(?<=[\s;&|()]))#[^\n]*")
+_BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
+
+
+def has_background(text: str) -> bool:
+    """Whether nobody waits for some command of *text*."""
+    return "&" in text and _BACKGROUND.search(text) is not None
+
+
+def is_unclosed(text: str, *, broken: bool) -> bool:
+    """Whether readers differ on where a sum or a substitution of *text* ends.
+
+    One that is *broken* no grammar accepts: there it may not end at all, but in a comment.
+    """
+    if "((" in text and _NESTED_OR_COUNTED.search(text):
+        return True
+    if not broken:
+        return False
+    text = _COMMENT.sub("", text)
+    return text.count("$(") > text.count(")") or ("((" in text and "))" not in text)

@@ -24,6 +24,7 @@ class Part:
         written: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
         deferred: whether it is harmless, but for that nobody waits for the command.
+        blind: whether it is harmless only where no rule denies files: nobody knows which it reads.
 
     """
 
@@ -35,6 +36,7 @@ class Part:
     written: tuple[str, ...] = ()
     inexact: bool = False
     deferred: bool = False
+    blind: bool = False
 
 
 @attrs.frozen
@@ -47,6 +49,8 @@ class Redirection:
         tool: the tool that this is a call of; "" for that of a redirection.
         guarded: whether no rule may allow it.
         shadowed: whether it only counts where a rule denies files of the tool.
+        adrift: whether nobody knows which folder it is in, and it only counts where a rule
+            denies a file of that name in a folder that the rule names.
 
     """
 
@@ -55,6 +59,7 @@ class Redirection:
     tool: str = ""
     guarded: bool = False
     shadowed: bool = False
+    adrift: bool = False
 
 
 @attrs.frozen
@@ -66,9 +71,11 @@ class Command:
         redirections: the files it opens.
         whole: its text as a whole, and as one pipeline where it is one.
         unread: whether it may hold commands that were not found.
+        opaque: whether nobody vouches for how it was taken apart.
     """
 
     parts: tuple[Part, ...]
     redirections: tuple[Redirection, ...] = ()
     whole: tuple[str, ...] = ()
     unread: bool = False
+    opaque: bool = False

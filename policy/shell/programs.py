@@ -8,7 +8,7 @@ speaks of it, and which files does it open.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import dropwhile, takewhile
 from typing import Final
@@ -17,9 +17,10 @@ import attrs
 
 from policy.dialect import Shell
 from policy.programs import Files, Program
+from policy.shell.removals import GLOB, emptied, is_unresolved
 from policy.shell.words import Word
 
-__all__ = ["Examined", "Opened", "examine", "is_indirect"]
+__all__ = ["Examined", "Opened", "examine", "is_home_of_other", "is_indirect"]
 
 
 @attrs.frozen
@@ -30,11 +31,13 @@ class Opened:
         name: its name; None when it is not a literal.
         tool: the tool that this is a call of.
         guarded: whether no rule may allow it.
+        relative: whether no rule may allow it behind a change of folder.
     """
 
     name: str | None
     tool: str
     guarded: bool = False
+    relative: bool = False
 
 
 @attrs.frozen
@@ -45,22 +48,20 @@ class Examined:
         harmless: whether it runs where no rule speaks of it.
         opened: the files it names.
         moves: how many folders it is told to go to, as that of what follows.
-        folder: the only one of them, where its name is known.
         stays: whether it must not follow such a change.
         direct: whether it is harmless without anything before it only.
         relative: whether it reads a file by a name that depends on the folder it runs in.
-        shadowed: whether it reads files that a rule which denies could mean, by names
+        blind: whether it reads files that a rule which denies could mean, by names
             that are not known.
     """
 
     harmless: bool = False
     opened: tuple[Opened, ...] = ()
     moves: int = 0
-    folder: str | None = None
     stays: bool = False
     direct: bool = False
     relative: bool = False
-    shadowed: bool = False
+    blind: bool = False
 
 
 def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -82,20 +83,18 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     given = _split(program, rest)
     if program.runs:
         inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
-        shadowed = inner is not None and _reads_more(inner, given.operands[1:])
+        blind = inner is not None and (bool(inner.files) or _reads_more(inner, given.operands[1:]))
         harmless = given.known and (not given.operands or bool(inner and inner.piped))
-        return Examined(harmless, stays=bool(inner and inner.stays), shadowed=shadowed)
+        return Examined(harmless, stays=bool(inner and inner.stays), blind=blind)
     opened = _opened(program, rest, given, shell)
     if program.moves and not rest and shell.reads:
         opened = (Opened("~", shell.reads),)
     moves = max(1, len(given.operands)) if program.moves and not _stays(rest, shell) else 0
-    only = given.operands[0] if moves and len(given.operands) == 1 else None
     return Examined(
         _harmless(program, rest, given)
         or any(_harmless(form, rest, _split(form, rest)) for form in program.forms),
         opened,
         moves,
-        folder=only.plain if only is not None and only.known else None,
         stays=program.stays,
         direct=program.direct,
         relative=not program.moves and _is_relative(program, opened, given, shell),
@@ -285,16 +284,22 @@ def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> 
         operands = given.operands if read else [word for word in given.operands if _is_name(word)]
         chosen = _chosen(files, rest, operands) + (given.files if read else [])
         chosen = [word for word in chosen if word.plain not in ("", "-")]
+        others = [word for word in chosen if is_home_of_other(word)]
+        chosen = [word for word in chosen if word not in others]
+        opened += (Opened(None, tool) for _ in others)
         if read and not chosen and _lists(program, given):
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
     if program.removes and shell.removes:
         for word in given.operands:
-            opened.append(_removed(word, shell.removes))
-            if word.glob:
-                opened.append(Opened(None, shell.removes))
+            opened += _removed(word, given, shell)
     return tuple(opened)
+
+
+def is_home_of_other(word: Word) -> bool:
+    """Whether a word begins like the home folder of somebody else, quoted or not: `~bob`."""
+    return word.plain[:1] == "~" and word.plain[1:2] not in ("", "/")
 
 
 def _is_name(word: Word) -> bool:
@@ -302,12 +307,21 @@ def _is_name(word: Word) -> bool:
     return bool(word.plain) and not word.raw[:1] == "'" == word.plain[:1]
 
 
-# `$X/*`, `"$X"/`, `$X/tmp`: nobody knows what is removed if the variable is empty.
-_UNDER_VARIABLE: Final = re.compile(r"\$\w+\"?/|\$\{\w+\}\"?/|\$\(|`")
-
-
-def _removed(word: Word, tool: str) -> Opened:
-    if word.known:
-        # Without a name it is the folder itself; a quote that is not closed leaves none.
-        return Opened(word.plain if _is_name(word) else ".", tool)
-    return Opened(None, tool, guarded=bool(_UNDER_VARIABLE.search(word.raw)))
+def _removed(word: Word, given: _Given, shell: Shell) -> Iterator[Opened]:
+    """Yield what the removal of one operand counts as, and the folder that it empties."""
+    tool = shell.removes
+    parents = _has(given.options, "-[a-z]*p[a-z]*|--p.*")
+    if is_unresolved(word, parents=parents, astray=False):
+        yield Opened(None, tool, guarded=True)
+    elif is_unresolved(word, parents=parents, astray=True):
+        yield Opened(None, tool, relative=True)
+    if not word.known:
+        yield Opened(None, tool)
+        return
+    # Without a name it is the folder itself; a quote that is not closed leaves none.
+    name = word.plain if _is_name(word) else "."
+    folder = emptied(name)
+    if folder is None or not GLOB.search(folder):
+        yield Opened(name if folder is None else folder, tool)
+    if word.glob:
+        yield Opened(None, tool)

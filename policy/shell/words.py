@@ -75,6 +75,7 @@ class Script:
         commands: the words of each simple command; none where an operator has nothing beside it.
         targets: the files of redirections.
         opaque: whether there is something that nobody vouches for.
+        background: whether nobody waits for one of its commands.
         unread: whether not even all commands in it were found.
         led: the commands before whose program a file is written to, by their numbers.
         swallowed: whether words stand behind a redirection, which some read as more targets.
@@ -90,3 +91,4 @@ class Script:
     swallowed: bool = False
     pipeline: bool = False
     broken: bool = False
+    background: bool = False

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from policy.dialect import Shell
     from policy.programs import Wrapper
 
-__all__ = ["basename", "behind_options", "behind_wrapper", "expression", "unwrapped"]
+__all__ = [
+    "SHELLS",
+    "basename",
+    "behind_options",
+    "behind_wrapper",
+    "expression",
+    "is_quiet",
+    "script_of",
+    "unwrapped",
+]
 
 
 @lru_cache(maxsize=1024)
@@ -190,3 +199,35 @@ def unwrapped(words: Sequence[Word], shell: Shell, *, wide: bool) -> Sequence[Wo
         else:
             words = words[index:]
     return words
+
+
+def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
+    """Whether a harmless program, perhaps one that *moves*, is as harmless behind these words."""
+    found = [shell.granting.known.get(word.plain) for word in around]
+    wrappers = [wrapper for wrapper in found if wrapper is not None]
+    if any(not wrapper.quiet for wrapper in wrappers):
+        return False
+    if not any(wrapper.bare for wrapper in wrappers):
+        return True
+    # It runs programs, and nothing that is part of a shell.
+    if moves or not wrappers[-1].bare:
+        return False
+    return not any(word.plain.startswith("-") for word in around)
+
+
+# Programs that are given a script by an option.
+SHELLS: Final = frozenset("bash sh zsh dash ksh".split())
+
+
+def script_of(words: Sequence[Word]) -> str | None:
+    """Return the script of ``bash -c SCRIPT``."""
+    if len(words) > 3 and words[0].plain == "busybox":
+        words = words[1:]
+    if len(words) > 2 and words[0].plain.rsplit("/", 1)[-1] in SHELLS:
+        taken = False
+        for word in words[1:]:
+            if re.fullmatch(r"-[a-z]*c[a-z]*", word.plain):
+                taken = True
+            elif taken and not word.plain.startswith("-"):
+                return word.plain
+    return None

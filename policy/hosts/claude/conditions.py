@@ -28,9 +28,14 @@ from policy.patterns.pattern import Pattern
 from policy.programs import Wrapper, Wrappers
 from policy.ruleset import Entry, RuleSet
 from policy.shell.bash import read_script
-from policy.shell.doubts import has_half_assignment, is_doubtful, is_unchecked
+from policy.shell.doubts import (
+    has_half_assignment,
+    is_doubtful,
+    is_unchecked,
+    is_worked_out,
+)
 from policy.shell.plain import read_plain
-from policy.shell.readings import is_assignment
+from policy.shell.readings import KEYWORDS, is_assignment
 from policy.shell.words import Script, Word
 from policy.source import Span
 from policy.table import Table
@@ -139,7 +144,7 @@ _SHELLS: Final = ("Bash", "Monitor", "PowerShell")
 # What the host does not take apart: a program that is the value of something, process
 # substitution, escaped blanks, braces, `${`, a lone `$`, and values within a pipeline.
 _UNREAD: Final = re.compile(
-    r"(?:^|[;&|({\n])\s*[$`]|[<>]\(|\$'|\\[ \t]|\$\{|\$(?=\s|$)|\bIFS=|\{\w+\}[<>]"
+    r"(?:^|[;&|({\n])\s*(?:!\s+)*[$`]|[<>]\(|\$['\"]|\\[ \t]|\$\{|\$(?=\s|$)|\bIFS=|\{\w+\}[<>]"
     r"|\{[^{}\s,.]*(?:,|\.\.)"
 )
 _VALUE: Final = re.compile(r"\$\(|`")
@@ -154,7 +159,13 @@ def _is_unclear(command: str, shell: Shell | None) -> bool:
         return True
     looked_into = attrs.evolve(shell, structures=shell.structures | {"subshell"})
     script = read_plain(command) or read_script(command, looked_into)
-    if script is None or script.opaque or script.swallowed or is_doubtful(command):
+    if (
+        script is None
+        or script.opaque
+        or script.background
+        or script.swallowed
+        or is_doubtful(command)
+    ):
         return True
     return any(_is_unclear_part(words, script, shell) for words in script.commands if words)
 
@@ -164,7 +175,10 @@ _DECLARING: Final = frozenset("declare export local readonly typeset unset".spli
 
 
 def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell) -> bool:
-    if has_half_assignment(words):
+    if has_half_assignment(words) or is_worked_out(words, shell):
+        return True
+    program = next((word for word in words if not is_assignment(word)), words[-1])
+    if program.raw in _OF_LANGUAGE:
         return True
     unknown = [word for word in words if not word.literal and not word.vetted]
     if words[0].plain in _DECLARING and (unknown or is_unchecked(words, shell)):
@@ -172,14 +186,27 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell) -> boo
     alone = all(map(is_assignment, words))
     if alone and (len(words) > 1 or re.fullmatch(shell.guarded, words[0].raw.partition("=")[0])):
         return True
+    several = sum(map(bool, script.commands)) > 1
     return any(
         (is_assignment(word) and not alone)
         or word.raw.startswith('"')
         or bool(script.targets)
         or _SPECIAL.search(word.raw) is not None
         or (not alone and any(len(script.commands[each]) > 1 for each in range(*word.inner)))
+        or (word.inner[0] == word.inner[1] and not word.known and not _is_alone(word, several))
         for word in unknown
     )
+
+
+def _is_alone(word: Word, several: bool) -> bool:  # noqa: FBT001  # one question
+    """Return whether a word is a variable and nothing else, in the only command."""
+    return not several and _VARIABLE.fullmatch(word.raw) is not None
+
+
+_VARIABLE: Final = re.compile(r"\$[A-Za-z_]\w*")
+# Words of the language that no program is called by: a command that begins with one was not
+# taken apart as it was meant.
+_OF_LANGUAGE: Final = (KEYWORDS | {"in", "for"}) - {"time", "coproc", "function", "select"}
 
 
 def why_never(hook: Hook) -> str:

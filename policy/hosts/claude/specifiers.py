@@ -100,10 +100,13 @@ def _command(rule: RuleText, content: str) -> Lines:
     if text == ":*":
         return rule.skipped("empty-prefix", "has no command before `:*`", "write `Bash`")
     if text.endswith(":*") and "*" in text[:-2]:
-        return rule.skipped(
+        literal = [Pattern.of(Kind.TEXT, [text[:-2]])]
+        literal.append(Pattern.of(Kind.TEXT, [text[:-2] + " ", Gap.ANY]))
+        return rule.lines(("Bash", "Monitor"), literal) + rule.finding(
             "prefix-with-star",
-            "matches nothing: a star stands before `:*`",
-            f"write `Bash({text[:-2]} *)`",
+            f"`{rule.text}` matches commands with a literal star alone: one stands before `:*`",
+            Severity.WARNING if rule.effect is Effect.ALLOW else Severity.ERROR,
+            help=f"write `Bash({text[:-2]} *)`",
         )
     if ":*" in text[:-2] and not rule.scope.behaves.colon_star_inside:
         return rule.skipped("colon-star-not-at-end", "has a `:*` before its end")

@@ -261,7 +261,7 @@ _REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True)
 _CHANGING: Final = {
     "awk": Program(harmless=False, reads=Files.REST, files="-f|--file"),
     "cd": Program(reads=Files.ALL, moves=True, flags="", most=1, texts=True),
-    **dict.fromkeys(("chdir", "pushd"), Program(harmless=False, moves=True)),
+    **dict.fromkeys(("chdir", "pushd", "popd"), Program(harmless=False, moves=True)),
     "tee": Program(harmless=False, writes=Files.ALL),
     "touch": Program(harmless=False, writes=Files.ALL),
     "mkdir": Program(harmless=False, writes=Files.ALL),

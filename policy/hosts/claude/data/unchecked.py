@@ -47,6 +47,13 @@ _AWK: Final = (
     r"-f[^\0]*|(?!-F|\|(?:\0|\Z))[^\0]*(?:\bsystem\s*\(|(?<!\|)\|(?!\|)|\bgetline\b)[^\0]*"
 )
 
+# Options of `set` that change how little of what follows is read.
+_SETS: Final = (
+    "(?i:pipefail|errexit|nounset|xtrace|noglob|noclobber|verbose|monitor|notify|vi|emacs|errtrace"
+    "|functrace|hashall|physical|ignoreeof)"
+)
+_SET: Final = rf"(?:[^-+\0][^\0]*|[-+][euxfCvmbEThPn]*(?:A[^\0]*|o\0?{_SETS})?)(?:\0|\Z)"
+
 
 def _with(word: str) -> str:
     """Return what arguments match of which one is such a word."""
@@ -76,7 +83,9 @@ UNCHECKED: Final = {
     "awk": _with(_AWK),
     "jq": _with(_JQ),
     "env": _with("-[^iuC0][^\0]*"),
+    "set": rf"(?!(?:{_SET})*(?:[-+][euxfCvmbEThPn]*o|--(?:\0.*)?)?\Z).*",
     "unset": _with(rf"{GUARDED}|[^\0]*\[[^\0]*"),
+    "xargs": r"(?:(?:-[^\0]*|[0-9]+|\{\})\0)*(?:find|jq)(?:\0.*)?",
 }
 
 # The same as patterns of commands, as far as the name of a program tells.

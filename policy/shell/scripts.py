@@ -1,0 +1,305 @@
+"""One script, taken apart: its simple commands, and the files that they open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import attrs
+
+from policy import limits
+from policy.dialect import Shell
+from policy.shell import doubts, tracing
+from policy.shell.folders import Folders, below
+from policy.shell.parts import Command, Part, Redirection
+from policy.shell.programs import Examined, examine, is_home_of_other, is_indirect
+from policy.shell.readings import (
+    KEYWORDS,
+    as_granted,
+    as_written,
+    behind_all,
+    is_assignment,
+    is_expanded,
+    may_vanish,
+    readings,
+    without_vanishing,
+)
+from policy.shell.words import Script, Word
+from policy.shell.wrappers import is_quiet, script_of
+
+__all__ = ["Reading"]
+
+
+# A file of which nothing is known, and that no rule allows.
+_GUARDED = Redirection(None, writes=False, guarded=True)
+
+# Programs that change the folder of what follows.
+_MOVERS = frozenset("cd chdir pushd popd".split())
+
+
+# Commands of a script that are looked for in its text; of more none is taken to be as written.
+_LOOKED_UP = 1000
+
+
+class Reading:
+    """What one script comes to: parts, and the files they open.
+
+    Attributes:
+        parts: its simple commands.
+        files: what they open.
+        astray: whether one of them is told to go to several folders.
+    """
+
+    def __init__(
+        self, text: str, script: Script, shell: Shell, read: Callable[[str, Shell], Command]
+    ) -> None:
+        self._read = read
+        self.text = text
+        self.script = script
+        self.shell = shell
+        self.parts: list[Part] = []
+        self.files = [Redirection(target.name, target.writes) for target in script.targets]
+        if shell.control:
+            self.files += [
+                Redirection(None, target.writes)
+                for target in script.targets
+                if target.name is not None and is_indirect(target.name)
+            ]
+        self.astray = False
+        self._moves = self._stays = 0
+        self._folders = Folders()  # that what follows may run in
+        self._empties = False  # whether all of a folder is removed that its name does not tell
+        self._relative = self._blind = self._unchecked = self._untraced = False
+        self._harmless: list[bool] = []  # of every command, by its number
+        self._quiet = True  # whether all would be, if nothing of the script were opaque
+        # Looked for once: a long command has as many parts as would look for them.
+        self._fed = "<<<" in text
+        self._spaced = "  " in text
+        self._equals = " =" in text
+        self._many = len(script.commands) > _LOOKED_UP
+
+    def run(self) -> None:
+        """Read the whole script."""
+        redirected = len(self.files)
+        for number, words in enumerate(self.script.commands):
+            harmless = False
+            if words:
+                part = self._part(number, words)
+                self.parts.append(part)
+                harmless = part.harmless
+            self._harmless.append(harmless)
+        if self._moves:
+            self.files += [*self._elsewhere(self.files[:redirected])]
+            self.files += [_somewhere(file) for file in self.files[:redirected]]
+            self.files += [_somewhere(file) for file in self.files[redirected:] if file.writes]
+        if self._unchecked or self._moves > 1 or (self._moves and self._stays):
+            self.parts = [
+                attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
+            ]
+        if self._moves and self._empties:
+            self.files.append(_GUARDED)
+        if self._moves and self._relative:
+            self.files.append(Redirection(None, writes=False, tool=self.shell.reads, shadowed=True))
+        if self.shell.control and doubts.has_background(self.text):
+            if self._quiet:
+                self.parts = [attrs.evolve(part, deferred=True) for part in self.parts]
+            if self._moves:
+                # Nobody waits for it, so nobody knows where what follows runs.
+                self.files.append(_GUARDED)
+        if self.shell.traced and self._is_untraced():
+            self.files.append(_GUARDED)
+        if self.shell.control and doubts.is_unclosed(self.text, broken=self.script.broken):
+            self.files.append(_GUARDED)  # who knows where it ends, and what is removed in it
+        if self.shell.control and not self.parts and not self.files and not self.script.opaque:
+            self.parts.append(Part("", harmless=True))  # nothing runs
+
+    def _is_untraced(self) -> bool:
+        script = self.script
+        vouched = all(part.grantable for part in self.parts)
+        return self._untraced or self._unchecked or script.opaque or not vouched
+
+    def _part(self, number: int, words: list[Word]) -> Part:
+        shell = self.shell
+        program = behind_all(words, shell)
+        granted = words if program is words else as_granted(words, shell)
+        doubtful: tuple[str, ...] = ()
+        harmless = self._blind = False
+        if shell.programs:
+            harmless, doubtful = self._effects(words, program)
+        else:
+            self._moves += bool(self.files) and program[0].plain in _MOVERS
+        around = len(words) - len(program)
+        grantable = (
+            not self.script.opaque
+            and all(word.literal or word.vetted for word in words)
+            and around < limits.NESTING
+            and not doubts.is_evaluated(program)
+            and not any(is_expanded(word) for word in words[: around + 1])
+            and (len(words) == 1 or not all(map(is_assignment, words)))
+        )  # nobody vouches for what is not known, the name of the program least of all
+        text, known, written = self._texts(words, program, granted)
+        if shell.control:
+            name = granted[0]
+            grantable &= number not in self.script.led and not name.plain.startswith("-")
+            grantable &= name.literal and "$" not in name.raw and bool(name.plain)
+            if (
+                program is not words
+                or program[0].plain in shell.odd
+                or name.plain[:1] == "-"
+                or is_assignment(name)
+            ):
+                self._unchecked |= doubts.is_unchecked(words, shell)
+            if self._equals:
+                self._unchecked |= doubts.has_half_assignment(words)
+        elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or _is_quoted(granted[0]):
+            grantable = False  # no program, or a quoted or escaped one
+        inexact = shell.control and self._is_inexact(words, granted)
+        return Part(text, known, grantable, harmless, doubtful, written, inexact, blind=self._blind)
+
+    def _texts(
+        self, words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word]
+    ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """Return the text for rules that allow, those for rules that deny, others that allow."""
+        shell, text, name = self.shell, as_written(words), granted[0]
+        if (
+            program is words
+            and name.plain not in shell.wrappers
+            and "/" not in name.plain
+            and not _is_quoted(name)
+            and not is_assignment(name)
+        ):
+            plain = " ".join([word.plain for word in words])
+            vanishing = without_vanishing(words) if shell.control and may_vanish(text) else ()
+            return text, (() if plain == text and not vanishing else (plain, *vanishing)), ()
+        if shell.control and all(map(is_assignment, words)):
+            return "", (), (text,)  # no command
+        written: dict[str, None] = {}
+        if shell.control:
+            written = dict.fromkeys((text, as_written(granted)))
+            if _is_quoted(name) and _NAME.fullmatch(name.plain):
+                granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
+        granted_text = as_written(granted)
+        named = dict.fromkeys((*readings(words, shell), text))
+        named.pop(granted_text, None)
+        written.pop(granted_text, None)
+        return granted_text, tuple(named), tuple(written)
+
+    def _effects(
+        self, words: Sequence[Word], program: Sequence[Word]
+    ) -> tuple[bool, tuple[str, ...]]:
+        """Return whether a command is harmless, and what is doubtful; note the files it opens."""
+        shell, script = self.shell, script_of(program)
+        doubtful: tuple[str, ...] = ()
+        if script is not None:
+            inside = self._read(script, shell)
+            doubtful = tuple(
+                reading
+                for each in inside.parts
+                for reading in (each.text, *each.readings, *each.doubtful)
+                if reading.split(" ", 1)[0].rsplit("/", 1)[-1] in shell.scripted
+            )
+            self.files += (file for file in inside.redirections if file.tool == shell.removes)
+        if program is not words:
+            outer = shell.programs.known.get(words[0].plain)
+            if outer is not None and outer.runs:
+                program = words
+        known = examine(program, shell)
+        if program[0].plain.rsplit("/", 1)[-1] in shell.movers:
+            self._folders.move(program)
+        if shell.traced:
+            self._untraced |= tracing.is_untraced(words, program, known, shell)
+            self.files += (
+                Redirection(name, writes=False, tool=shell.reads)
+                for name in tracing.named(words, program, shell)
+            )
+        if known is None:
+            harmless = len(words) == 1 and self._is_set(words[0])
+            self._quiet &= harmless
+            return harmless, doubtful
+        self._moves += known.moves
+        self.astray |= known.moves > 1
+        self._stays += known.stays
+        self._relative |= known.relative
+        self._blind = known.blind
+        for file in known.opened:
+            if file.relative:
+                self._empties = True
+                continue
+            writes = file.tool == shell.writes
+            self.files.append(Redirection(file.name, writes, file.tool, file.guarded))
+            self.files += [*self._elsewhere(self.files[-1:])]
+        harmless = self._is_harmless(known, words, program)
+        self._quiet &= harmless
+        return harmless and not self.script.opaque, doubtful
+
+    def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
+        """Yield files as what denies them knows them in other folders they may be in."""
+        for file in files:
+            if file.target is None or file.target[:1] in ("/", "~", ""):
+                continue
+            for folder in self._folders.possible:
+                yield attrs.evolve(file, target=below(folder, file.target))
+            if self._folders.astray and not file.writes and not self.script.opaque:
+                yield attrs.evolve(file, adrift=True)
+
+    def _is_set(self, word: Word) -> bool:
+        """Whether a variable is set, and to what the host can tell, that changes nothing."""
+        name = word.raw.partition("=")[0].rstrip("+")
+        return (
+            not self.script.opaque
+            and is_assignment(word)
+            and name in self.shell.variables
+            and name not in self.shell.locales  # by which what follows is found
+            and (word.literal or (word.vetted and all(self._harmless[slice(*word.inner)])))
+        )
+
+    def _is_inexact(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
+        """Whether blanks were folded, or a wrapper will add arguments."""
+        if self._spaced and (self._many or as_written(words) not in self.text):
+            return True
+        if self._fed:
+            return True  # what is read is no argument, and yet part of the command
+        return any(
+            wrapper.appends
+            for word in words[: len(words) - len(granted)]
+            if (wrapper := self.shell.granting.known.get(word.plain))
+        )
+
+    def _is_harmless(
+        self,
+        known: Examined,
+        words: Sequence[Word],
+        program: Sequence[Word],
+    ) -> bool:
+        if not known.harmless or doubts.is_evaluated(program):
+            return False
+        behind = as_granted(words, self.shell, harmless=True) if program is not words else program
+        if len(behind) != len(program):
+            return False  # behind a wrapper that only rules which deny look through
+        around = words[: len(words) - len(program)]
+        if known.direct and (around or _is_quoted(words[0])):
+            return False
+        if around and not is_quiet(around, self.shell, moves=known.moves > 0):
+            return False
+        if any(map(is_home_of_other, words)):
+            return False
+        return all(
+            word.literal or (word.vetted and all(self._harmless[slice(*word.inner)]))
+            for word in words
+        )
+
+
+def _is_quoted(word: Word) -> bool:
+    return word.raw != word.plain
+
+
+_NAME = re.compile(r"[\w./+-]+")
+
+
+def _somewhere(file: Redirection) -> Redirection:
+    """Return *file* as what it is after a change of folder: nobody knows which.
+
+    One that is written is not believed to be where its name says it is, wherever that is.
+    """
+    relative = file.target is not None and file.target[:1] not in ("/", "~")
+    return attrs.evolve(file, target=None) if relative or file.writes else file
