@@ -25,8 +25,8 @@ def build() -> str:
             for entry in entries:
                 if entry.name.endswith((".py", ".lark")):
                     status = entry.stat()
-                    found.append(f"{entry.path}\0{status.st_size} {status.st_mtime_ns}")
+                    found.append((entry.path, status.st_size, status.st_mtime_ns))
                 elif entry.name != "__pycache__" and entry.is_dir():
                     waiting.append(entry.path)
-    text = "\n".join((policy.__version__, *sorted(found)))
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+    found.sort()
+    return blake2b(repr((policy.__version__, found)).encode(), digest_size=16).hexdigest()

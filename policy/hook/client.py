@@ -12,13 +12,21 @@ __all__: "list[str]" = []
 
 def _main() -> int:
     try:
-        sys.path.append(__file__.rpartition("/policy/hook/")[0])
-        from policy.hook.started import main  # noqa: PLC0415  # found there
+        sys.path.append(_root())
+        from policy.hook.started import run  # noqa: PLC0415  # found there
 
-        return main()
+        run()
     except BaseException:  # noqa: BLE001  # whatever it is, it must not let the call through
         sys.stderr.write("This call is blocked: the program that asks the policy is not whole\n")
-        return 2
+    return 2
+
+
+def _root() -> str:
+    """Return the folder of the package that this file is in: never the one a call is made in."""
+    root, _, name = __file__.rpartition("/policy/hook/")
+    if name != "client.py":
+        raise ImportError(__file__)
+    return root
 
 
 if __name__ == "__main__":

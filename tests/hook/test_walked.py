@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
-from itertools import product
+import threading
 from pathlib import Path
 
 import pytest
@@ -122,7 +123,7 @@ def test_what_was_left_answers_as_everything_does(project, settings, order) -> N
         {"permission_mode": "plan", "cwd": str(project.project / "docs")},
     ]
     answered, answers = 0, {}
-    for (tool, call), more in product(CALLS[::order], agents):
+    for (tool, call), more in itertools.product(CALLS[::order], agents):
         data = data_of(project, tool, call, **more)
         early = soon(project, data)
         answer = at_length(project, data)
@@ -366,3 +367,146 @@ def test_an_edit_is_in_force_at_the_next_process(project) -> None:
     project.write("team.policy", "agent")
     for _ in range(2):
         project.blocked_anew(project.good())
+
+
+def test_one_that_is_killed_while_it_leaves_something_spoils_nothing(project) -> None:
+    data = data_of(project, "Edit", {"file_path": "src/secret/a"})
+    answer = Decider().answer(options_of([]), known(project), data)
+    environment = {**project.environment, "PYTHONPATH": ROOT}
+    for moment in ("before", "while", "behind"):
+        shutil.rmtree(project.home / ".cache" / "agent-policy" / "calls", ignore_errors=True)
+        # It is killed where it puts the entry into its place.
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, moment],
+            input=data, capture_output=True, env=environment, check=False,
+        )  # fmt: skip
+        assert done.returncode == -9
+        assert done.stdout == answer
+        assert soon(project, data) in (None, answer)
+        assert project.run(data).stdout == answer
+    assert soon(project, data) == answer
+
+
+ROOT = str(Path(policy.__file__).parents[1])
+KILLED = """
+import os, signal, sys
+from policy.hook import cache, started
+
+def end(): os.kill(os.getpid(), signal.SIGKILL)
+
+write, moment = cache._write, sys.argv.pop()
+
+def killed(folder, name, data):
+    if not folder.endswith("/calls"):
+        return write(folder, name, data)
+    if moment == "while":
+        handle, _ = cache._temporary(folder)
+        os.write(handle, data[: len(data) // 2])
+    if moment == "behind":
+        write(folder, name, data)
+    end()
+
+cache._write = killed
+sys.exit(started.main([]))
+"""
+
+
+def test_what_both_states_deny_is_denied_at_every_moment_of_an_edit(project) -> None:
+    """One of two policies denies at every moment; what was left of each state answers, or nothing."""
+    (project.project / "team.policy").unlink()
+    files = [project.project / "a.policy", project.project / "b.policy"]
+    grants = OURS.replace("deny  Bash(git push --force *), Edit(src/secret/**)", "deny  WebFetch")
+    assert grants != OURS
+    texts = {"denies": OURS, "grants": grants}
+    data = data_of(project, "Edit", {"file_path": "src/secret/a"})
+    states = [("denies", "grants"), ("denies", "denies"), ("grants", "denies")]
+    for state in states:
+        for file, text in zip(files, state, strict=True):
+            file.write_text(texts[text])
+        assert said(at_length(project, data))[0] == "deny"
+        assert soon(project, data) is not None
+    ended, pauses = threading.Event(), itertools.cycle([0, 0, 0, 0.08])
+
+    def edit() -> None:
+        while not ended.is_set():
+            for one, other in (files, files[::-1]):
+                for file, text in ((one, "denies"), (other, "grants")):
+                    made = file.with_suffix(".new")
+                    made.write_text(texts[text])
+                    made.replace(file)
+                ended.wait(next(pauses))
+
+    editing = threading.Thread(target=edit)
+    editing.start()
+    answers = 0
+    try:
+        for _ in range(60):
+            try:
+                answer = soon(project, data)
+            except policy.PolicyError as error:
+                assert "change while they are read" in error.message
+                continue
+            answers += answer is not None
+            assert answer is None or said(answer)[0] == "deny"
+    finally:
+        ended.set()
+        editing.join()
+    assert answers
+
+
+def test_many_that_start_at_once_agree_and_leave_what_answers(project) -> None:
+    data = data_of(project, "Edit", {"file_path": "src/secret/a"})
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(project.run(data).stdout)) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {said(answer)[0] for answer in found} == {"deny"}
+    assert {soon(project, data)} == set(found)
+    assert len(entries(project)) == 1
+
+
+def test_a_cache_that_cannot_be_written_any_more_answers_all_the_same(project) -> None:
+    data = data_of(project, "Edit", {"file_path": "src/secret/a"})
+    other = data_of(project, "Read", {"file_path": ".env"})
+    answers = [at_length(project, data), Decider().answer(options_of([]), known(project), other)]
+    folders = [Path(entries(project)[0]).parent, project.home / ".config" / "agent-policy"]
+    for folder in folders:
+        folder.chmod(0o500)
+    assert [project.run(each).stdout for each in (data, other)] == answers
+    for folder in folders:
+        folder.chmod(0o700)
+
+
+def test_no_code_of_the_project_or_the_environment_is_imported(project, tmp_path) -> None:
+    traps = tmp_path / "traps"
+    for folder in (project.project, traps):
+        (folder / "policy" / "hook").mkdir(parents=True)
+        for name in (
+            "policy/__init__", "policy/hook/__init__", "policy/hook/started", "sitecustomize",
+            "usercustomize", "os", "marshal", "stat", "_json", "json", "re", "attr",
+        ):  # fmt: skip
+            (folder / f"{name}.py").write_text("raise SystemExit(0)\n")
+    environment = {
+        **project.environment,
+        "PYTHONPATH": str(traps),
+        "PYTHONHOME": str(traps),
+        "PYTHONSTARTUP": str(traps / "os.py"),
+        "PYTHONUSERBASE": str(traps),
+    }
+    data = data_of(project, "Edit", {"file_path": "src/secret/a"})
+    for _ in range(2):
+        done = project.run(data, environment=environment)
+        assert said(done.stdout)[0] == "deny"
+    moved = tmp_path / "elsewhere" / "client.py"
+    moved.parent.mkdir()
+    shutil.copy(CLIENT, moved)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", moved],
+        input=data, capture_output=True, cwd=project.project, env=environment, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"blocked" in done.stderr
