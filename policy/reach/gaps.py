@@ -21,7 +21,9 @@ import attrs
 from policy.chain import Attenuated, Chain, Reading
 from policy.comparison.compare import Comparison, Difference, Known
 from policy.project import Project
-from policy.reach.positions import Moves, Position, bits, moves
+from policy.reach.moves import Moves, moves
+from policy.reach.numbers import bits
+from policy.reach.positions import Position
 from policy.reach.showing import Bound, Showing
 from policy.table import Table
 from policy.telling import told

@@ -19,7 +19,9 @@ import attrs
 
 from policy.chain import Chain, Reading
 from policy.project import Project
-from policy.reach.positions import Moves, Numbers, Position, bits, moves
+from policy.reach.moves import Moves, moves
+from policy.reach.numbers import Numbers, bits
+from policy.reach.positions import Position, table_of
 from policy.table import UNRESTRICTED, Table
 
 __all__ = ["MANY_POSITIONS", "Reach", "reach"]
@@ -229,6 +231,6 @@ class _Search:
             for position in self.joins.values():
                 known = by_agent.setdefault(position.agent, position)
                 by_agent[position.agent] = self.moves.join(known, position)
-            most = {numbers.agents[a]: numbers.table(p) for a, p in by_agent.items()}
+            most = {numbers.agents[a]: table_of(p, numbers) for a, p in by_agent.items()}
         found = {agent: tuple(positions) for agent, positions in self.found.items()}
         return Reach(most, numbers, found, self.edges)
