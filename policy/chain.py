@@ -98,6 +98,8 @@ class Reading(Protocol):
 
     One whose host starts agents by other calls than `SPAWN_TOOL` has a method
     `spawn_call` as well: agent -> the tool and the arguments that start it.
+    One that goes by the number of agents in front, in a way that files or options
+    change, says by an attribute `by_depth` which way that is.
     """
 
     @property

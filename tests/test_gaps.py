@@ -10,9 +10,10 @@ from policy.chain import Chain, SpawnDenied
 from policy.effect import Effect
 from policy.files.tree import Memory
 from policy.project import Project
-from policy.reach import gaps as module
+from policy.reach import pairs as module
 from policy.reach.audit import AgentAudit, audit
-from policy.reach.gaps import MANY_PAIRS, Gap, Gaps
+from policy.reach.gaps import Gap, Gaps
+from policy.reach.pairs import MANY_CHAINS
 from policy.reach.privileges import Privileges, privileges
 from policy.render.gaps import escalations
 from policy.workspace import load_tree
@@ -119,7 +120,7 @@ def test_no_chain_of_a_team_in_our_own_notation_escalates() -> None:
 
 def test_gaps_beyond_the_bound_are_said_to_be_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PAIRS", 1)
-    assert _agents(CLAUDE)["worker"].why == (MANY_PAIRS,)
+    assert _agents(CLAUDE)["worker"].why == (MANY_CHAINS,)
 
 
 def test_each_of_two_agents_with_equal_rules_is_told_with_its_own_places() -> None:

@@ -160,7 +160,7 @@ def test_each_cause_makes_a_difference_by_itself() -> None:
 
 def chain_of(project: Project | None, names: tuple[str, ...], reading: str) -> Chain | None:
     """Return a chain of *project*, or None where it cannot come about."""
-    if project is None:
+    if project is None or (names[0] in project.agents and names[0] not in project.all_starts):
         return None
     try:
         chain = Chain.start(names[0], project.reading(reading))

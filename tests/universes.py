@@ -115,9 +115,14 @@ def models(draw: st.DrawFn, universe: Universe, most: int = 3) -> Model:
 
 @st.composite
 def edits(draw: st.DrawFn, universe: Universe, most: int = 3) -> tuple[Model, Model]:
-    """Return a model, and the same with one or two items put in or left out."""
+    """Return a model, and the same with one or two items put in or left out, or options changed."""
     before = after = draw(models(universe, most))
     for _ in range(draw(st.integers(1, 2))):
+        if draw(st.integers(0, 3)) == 0:
+            name = draw(st.sampled_from(sorted(universe.options)))
+            option = draw(st.sampled_from(universe.options[name]))
+            after = attrs.evolve(after, options={**after.options, name: option})
+            continue
         name = draw(st.sampled_from(sorted(universe.lists)))
         items = after.lists.get(name, ())
         if items and draw(st.booleans()):
@@ -175,9 +180,11 @@ _OWN = (
 
 
 def _notation(model: Model) -> dict[str, str]:
-    text = "root ann\n"
+    text = f"root {model.options['root']}\n"
     for name in _AGENTS:
         lines = ["inherit"] if model.options[f"{name} inherits"] and name != "ann" else []
+        lines += ["allow Task"] if model.options[f"{name} starts"] else []
+        lines += ["delegate *"] if model.options[f"{name} delegates"] else []
         for statement in ("allow", "ask", "deny", "delegate"):
             listed = model.lists.get(f"{name} {statement}", ())
             lines += [f"{statement} {matcher}" for matcher in listed]
@@ -196,8 +203,11 @@ _POLICY = Universe(
     },
     required=frozenset({f"{name} allow" for name in _AGENTS}),
     options={
+        "root": ("ann", "ann", "bob"),
         **{f"{name} inherits": (False, False, True) for name in _AGENTS},
-        **{f"{name} depth": (None, None, None, 0, 1) for name in _AGENTS},
+        **{f"{name} starts": (True, True, False) for name in _AGENTS},
+        **{f"{name} delegates": (False, False, True) for name in _AGENTS},
+        **{f"{name} depth": (None, None, None, 0, 1, 2) for name in _AGENTS},
     },
     write=_notation,
     calls=(

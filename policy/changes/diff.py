@@ -1,29 +1,19 @@
 """What a change grants or takes away: decisions that differ, each with a witness.
 
-Two workspaces are compared chain by chain. The chains are those that matter in
-one or the other (`policy.reach.worklist`); a chain that cannot come about grants
-nothing. Chains whose tables changed alike are told once. What is exact is what each
-agent may do through some chain: one through which it may do no more than through
-another, on both sides, is not looked at.
+Two workspaces are compared chain by chain (`policy.changes.chains`). Chains whose tables
+changed alike are told once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from operator import is_
 
 import attrs
 
-from policy.chain import SPAWN_TOOL, Chain, SpawnDenied
+from policy.changes.chains import ChainChanges, Shown
 from policy.changes.changed_files import FileChange
-from policy.comparison.compare import Comparison, Difference, Known
-from policy.decision import Because, Decision, Reason
-from policy.effect import Effect
+from policy.comparison.compare import Difference, Known
 from policy.project import Project
-from policy.reach.worklist import MANY_POSITIONS, reach
-from policy.table import Table
-from policy.telling import told
 from policy.workspace import Workspace
 
 __all__ = ["READINGS", "Change", "Diff", "diff_workspaces", "paired"]
@@ -128,13 +118,13 @@ def diff_workspaces(
     for pair in paired(old, new):
         title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
         progress(title)
-        groups: dict[object, dict[tuple[str, ...], list[_Shown]]] = {}
+        groups: dict[object, dict[tuple[str, ...], list[Shown]]] = {}
         for reading in readings:
-            comparison = _Projects(*pair, reading, known)
-            for shown in comparison.shown():
+            compared = ChainChanges(*pair, reading, known)
+            for shown in compared.shown():
                 chains = groups.setdefault(shown.key, {})
                 chains.setdefault(shown.chain, []).append(shown)
-            why.update(comparison.why)
+            why.update(compared.why)
         for chains in groups.values():
             changes += _changes(title, chains)
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))
@@ -156,9 +146,9 @@ def _bare(other: Project | None) -> Project | None:
     return None if other is None or other.bare is None else other.bare()
 
 
-def _changes(title: str, chains: dict[tuple[str, ...], list[_Shown]]) -> Iterator[Change]:
+def _changes(title: str, chains: dict[tuple[str, ...], list[Shown]]) -> Iterator[Change]:
     """Yield what *chains* share, once where they share it in the same readings or some of these."""
-    members: dict[tuple[str, ...], list[_Shown]] = {}
+    members: dict[tuple[str, ...], list[Shown]] = {}
     for _, shown in sorted(chains.items(), key=lambda item: (len(item[0]), item[0])):
         own = tuple(dict.fromkeys(each.reading for each in shown))
         readings = next((known for known in members if {*own} <= {*known}), own)
@@ -175,49 +165,6 @@ def _changes(title: str, chains: dict[tuple[str, ...], list[_Shown]]) -> Iterato
         )
 
 
-@attrs.frozen
-class _Shown:
-    """A difference that a chain shows in one reading.
-
-    Of chains whose tables differ alike, one was compared and *difference* is of it;
-    *tables* are those of the others.
-    """
-
-    chain: tuple[str, ...]
-    reading: str
-    what: str
-    difference: Difference
-    why: tuple[str, ...] = ()
-    tables: tuple[Table, Table] | None = None
-
-    @property
-    def key(self) -> object:
-        """What it has in common with those that are told together with it."""
-        if self.what != "rule":
-            return self.what, self.chain[-1]
-        before, after = self.difference.before, self.difference.after
-        return (
-            self.difference.tool,
-            str(self.difference.call),
-            before.effect,
-            after.effect,
-            _unlinked(before.because),
-            _unlinked(after.because),
-        )
-
-    def confirmed(self) -> Difference:
-        """Return the difference as this chain decides it: rules and links are its own."""
-        if self.tables is None:
-            return self.difference
-        tool, call = self.difference.tool, self.difference.call
-        return Difference(tool, call, *(table.decide(tool, call) for table in self.tables))
-
-
-def _unlinked(because: Iterable[Because]) -> tuple[object, ...]:
-    """Return rules whichever link of a chain they are those of."""
-    return tuple((one.rule, one.effect, one.place) for one in because)
-
-
 def _order(change: Change) -> tuple[object, ...]:
     difference = change.difference
     return (
@@ -230,102 +177,3 @@ def _order(change: Change) -> tuple[object, ...]:
         difference.tool,
         str(difference.call),
     )
-
-
-class _Projects:
-    """One project before and after, in one reading."""
-
-    def __init__(
-        self, before: Project | None, after: Project | None, reading: str, known: Known
-    ) -> None:
-        self.sides = (before, after)
-        self.reading = reading
-        self.why: dict[str, None] = {}
-        self._lines = known
-        self._known: dict[object, tuple[Comparison, tuple[Table, Table]]] = {}
-
-    def shown(self) -> Iterator[_Shown]:
-        """Yield what each chain shows, the shortest chain first."""
-        for chain in self._chains():
-            yield from self._differences(chain)
-
-    def _chains(self) -> list[tuple[str, ...]]:
-        """Return the chains that matter on either side, the shortest first."""
-        chains: dict[tuple[str, ...], None] = {}
-        for project in self.sides:
-            if project is None:
-                continue
-            reading = project.reading(self.reading)
-            found = reach(project, reading, alone=project.asides)
-            if not found.exact:
-                self.why[MANY_POSITIONS] = None
-            for positions in found.chains.values():
-                chains.update((chain.names, None) for chain in positions)
-        return sorted(chains, key=lambda names: (len(names), names))
-
-    def _differences(self, names: tuple[str, ...]) -> Iterator[_Shown]:
-        before, after = (self._chain(project, names) for project in self.sides)
-        if before is None and after is None:
-            return
-        if before is None or after is None:
-            what = "agent-added" if before is None else "agent-removed"
-            yield _Shown(names, self.reading, what, _spawn(names[-1], before, after))
-            return
-        tables = (before.table, after.table)
-        comparison, compared = self._compare(tables)
-        others = None if all(map(is_, tables, compared)) else tables
-        self.why.update(dict.fromkeys(comparison.why))
-        for difference in told(comparison.differences, *tables):
-            if not self._is_of_new_agent(difference):
-                yield _Shown(names, self.reading, "rule", difference, comparison.why, others)
-
-    def _is_of_new_agent(self, difference: Difference) -> bool:
-        """Return whether it only says that an agent which came or went can be started.
-
-        Such an agent is a change of its own, told with what it may do.
-        """
-        name = difference.call.get("subagent_type")
-        return isinstance(name, str) and _letters(name) in self._changing
-
-    @cached_property
-    def _changing(self) -> frozenset[str]:
-        """The agents that are on one side only."""
-        agents = [set(p.reading(self.reading).agents) if p else set() for p in self.sides]
-        return frozenset(_letters(name) for name in agents[0] ^ agents[1])
-
-    def _chain(self, project: Project | None, names: tuple[str, ...]) -> Chain | None:
-        if project is None:
-            return None
-        try:
-            chain = Chain.start(names[0], project.reading(self.reading))
-            for name in names[1:]:
-                chain = chain.spawn(name)
-        except SpawnDenied:
-            return None
-        return chain
-
-    def _compare(self, tables: tuple[Table, Table]) -> tuple[Comparison, tuple[Table, Table]]:
-        """Return how two tables differ, or two that say the same, and which these are."""
-        before, after = tables
-        key = (before.use.sets, after.use.sets)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = before.differences(after, self._lines), tables
-        return found
-
-
-def _spawn(agent: str, before: Chain | None, after: Chain | None) -> Difference:
-    """Return the difference that a chain can, or can no longer, come about."""
-    call: dict[str, object] = {"subagent_type": agent}
-    decisions = [
-        Decision(Effect.DENY, Reason.UNAVAILABLE)
-        if chain is None
-        else Decision(Effect.ALLOW, Reason.DEFAULT, table=chain.table.hash)
-        for chain in (before, after)
-    ]
-    return Difference(SPAWN_TOOL, call, *decisions)
-
-
-def _letters(name: str) -> str:
-    # Hosts that look an agent up by its letters and digits find it by these.
-    return "".join(filter(str.isalnum, name.casefold()))

@@ -12,7 +12,7 @@ from typing import Protocol
 import attrs
 
 from policy.chain import Attenuated, Link, Reading, SpawnDenied, handed_down
-from policy.reach.numbers import Numbers, Sets
+from policy.reach.numbers import Numbers, RuleSets, Sets
 from policy.reach.positions import Position, joined, table_of
 from policy.table import Bounds, Table
 
@@ -42,32 +42,48 @@ class Moves(Protocol):
         """Return a position of the same agent and state that grants no less than either."""
 
 
-def moves(reading: Reading) -> Moves:
-    """Return how positions of *reading* follow one another."""
+def moves(
+    reading: Reading, rule_sets: RuleSets | None = None, agents: tuple[str, ...] | None = None
+) -> Moves:
+    """Return how positions of *reading* follow one another.
+
+    Args:
+        reading: how chains come about.
+        rule_sets: those that have a number, where several readings share them.
+        agents: by number, likewise; those of *reading* are among them.
+
+    """
+    numbers = Numbers(reading, rule_sets or RuleSets(), agents or reading.agents)
     if isinstance(reading, Attenuated) and type(reading).step is Attenuated.step:
-        return _Meets(reading)
-    return _Steps(reading)
+        return _Meets(reading, numbers)
+    return _Steps(reading, numbers)
 
 
 class _Meets:
     """Links that are met as they are declared."""
 
-    def __init__(self, reading: Attenuated) -> None:
-        self.numbers = Numbers(reading)
+    def __init__(self, reading: Attenuated, numbers: Numbers) -> None:
+        self.numbers = numbers
         self.reading = reading
-        self._tables = [self._numbered(reading.tables[agent]) for agent in reading.agents]
-        self._bounds: dict[tuple[Bounds, Bounds], Bounds] = {}
+        self._tables = [
+            self._numbered(reading.tables[agent]) if agent in reading.tables else None
+            for agent in numbers.agents
+        ]
+        # By the places in memory of two that are kept, by tables or here.
+        self._bounds: dict[tuple[int, int], Bounds] = {}
+        self._unique: dict[Bounds, Bounds] = {}
 
     def _numbered(self, table: Table) -> tuple[Sets, Sets, Bounds]:
-        use = self.numbers.of(table.use)
-        delegated = use if table.delegate is None else self.numbers.of(table.delegate)
+        use = self.numbers.rule_sets.of(table.use)
+        delegated = use if table.delegate is None else self.numbers.rule_sets.of(table.delegate)
         return use, delegated, table.bounds
 
     def start(self, agent: str) -> Position | None:
-        if agent not in self.numbers.places:
+        try:
+            table = self.reading.start(agent).table
+        except KeyError:
             return None
-        table = self._numbered(self.reading.start(agent).table)
-        return Position(self.numbers.places[agent], *table)
+        return Position(self.numbers.places[agent], *self._numbered(table))
 
     def targets(self, position: Position) -> int:
         depth = position.bounds.depth
@@ -76,38 +92,47 @@ class _Meets:
         return self.numbers.granted(position.use)[0]
 
     def step(self, position: Position, agent: int) -> Position | None:
-        use, delegated, bounds = self._tables[agent]
+        table = self._tables[agent]
+        if table is None:
+            return None
+        use, delegated, bounds = table
         above = position.delegated
         met = self._met(use, above)
         handed_on = met if delegated is use else self._met(delegated, above)
-        limits = (bounds, position.bounds)
-        if limits not in self._bounds:
-            self._bounds[limits] = bounds & handed_down(position.bounds)
-        return Position(agent, met, handed_on, self._bounds[limits], parent=position)
+        limits = self._limits(bounds, position.bounds)
+        return Position(agent, met, handed_on, limits, parent=position)
+
+    def _limits(self, own: Bounds, above: Bounds) -> Bounds:
+        key = (id(own), id(above))
+        found = self._bounds.get(key)
+        if found is None:
+            found = own & handed_down(above)
+            found = self._bounds[key] = self._unique.setdefault(found, found)
+        return found
 
     def _met(self, one: Sets, other: Sets) -> Sets:
         met = one | other
-        denying = self.numbers.denying
+        denying = self.numbers.rule_sets.denying
         return met if denying.isdisjoint(met) else frozenset({min(denying & met)})
 
     def incoming(self, position: Position) -> Hashable:
         return position.delegated, position.bounds
 
     def join(self, one: Position, other: Position) -> Position:
-        return joined(one, other, self.numbers)
+        return joined(one, other, self.numbers.rule_sets)
 
 
 class _Steps:
     """Links as a host makes them."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.numbers = Numbers(reading)
+    def __init__(self, reading: Reading, numbers: Numbers) -> None:
+        self.numbers = numbers
         self.reading = reading
 
     def _position(self, link: Link, agent: int, parent: Position | None = None) -> Position:
         table = link.table
-        use = self.numbers.of(table.use)
-        delegated = use if table.delegate is None else self.numbers.of(table.delegate)
+        use = self.numbers.rule_sets.of(table.use)
+        delegated = use if table.delegate is None else self.numbers.rule_sets.of(table.delegate)
         state = link.state
         return Position(
             agent,
@@ -146,9 +171,9 @@ class _Steps:
         return position  # a host may look at anything
 
     def join(self, one: Position, other: Position) -> Position:
-        found = joined(one, other, self.numbers)
+        found = joined(one, other, self.numbers.rule_sets)
         if one.link is None:
             return found
-        table = table_of(found, self.numbers)
+        table = table_of(found, self.numbers.rule_sets)
         found.link = attrs.evolve(one.link, table=table, depth=found.depth)
         return found

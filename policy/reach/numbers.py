@@ -15,35 +15,26 @@ from policy.rows.row import Row
 from policy.ruleset import RuleSet
 from policy.table import Ceiling
 
-__all__ = ["Numbers", "Sets", "bits"]
+__all__ = ["Numbers", "RuleSets", "Sets", "bits"]
 
 # Numbers of rule sets: a call gets the strictest answer of them.
 Sets = frozenset[int]
 
 
-class Numbers:
-    """The numbers of rule sets, and which agents the calls of each may start.
+class RuleSets:
+    """Rule sets by number; readings that are compared share them.
 
     Attributes:
-        reading: whose agents, each by its place among them.
         sets: by number.
+        denying: the numbers of those that deny every call.
 
     """
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
-        self.agents = reading.agents
-        self.places = {agent: place for place, agent in enumerate(self.agents)}
-        self.everyone = (1 << len(self.agents)) - 1
+    def __init__(self) -> None:
         self.sets: list[RuleSet] = []
+        self.denying: set[int] = set()
         self._numbers: dict[RuleSet, int] = {}
         self._unions: dict[frozenset[RuleSet], Sets] = {}
-        self._starting: dict[int, tuple[int, int]] = {}
-        self._met: dict[Sets, tuple[int, int]] = {}
-        self._rows: dict[object, tuple[int, int]] = {}
-        self._calls = self._spawn_calls()
-        self._plain = all(map(str.isascii, self.agents))  # so that a name is read as it stands
-        self.denying: set[int] = set()  # sets that deny every call
 
     def of(self, ceiling: Ceiling) -> Sets:
         """Return the numbers of what *ceiling* is the meet of."""
@@ -62,6 +53,29 @@ class Numbers:
                 self.denying.add(number)
         return number
 
+
+class Numbers:
+    """The numbers of agents and rule sets, and which agents the calls of each set may start.
+
+    Attributes:
+        reading: whose calls.
+        rule_sets: by number.
+        agents: each by its place among them.
+
+    """
+
+    def __init__(self, reading: Reading, rule_sets: RuleSets, agents: tuple[str, ...]) -> None:
+        self.reading = reading
+        self.rule_sets = rule_sets
+        self.agents = agents
+        self.places = {agent: place for place, agent in enumerate(self.agents)}
+        self.everyone = (1 << len(self.agents)) - 1
+        self._starting: dict[int, tuple[int, int]] = {}
+        self._met: dict[Sets, tuple[int, int]] = {}
+        self._rows: dict[object, tuple[int, int]] = {}
+        self._calls = self._spawn_calls()
+        self._plain = all(map(str.isascii, self.agents))  # so that a name is read as it stands
+
     def granted(self, sets: Sets) -> tuple[int, int]:
         """Return the agents whose start is not denied, and those where nobody asks either.
 
@@ -72,7 +86,7 @@ class Numbers:
             granted = allowed = self.everyone
             for number in sets:
                 if number not in self._starting:
-                    self._starting[number] = self._of_rules(self.sets[number])
+                    self._starting[number] = self._of_rules(self.rule_sets.sets[number])
                 here = self._starting[number]
                 granted, allowed = granted & here[0], allowed & here[1]
             found = self._met[sets] = granted, allowed

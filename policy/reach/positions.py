@@ -13,7 +13,7 @@ from collections.abc import Hashable
 import attrs
 
 from policy.chain import Link
-from policy.reach.numbers import Numbers, Sets
+from policy.reach.numbers import RuleSets, Sets
 from policy.table import TRUST, Bounds, Ceiling, Part, Table
 
 __all__ = ["Position", "joined", "table_of"]
@@ -56,37 +56,37 @@ class Position:
             and self.delegated <= other.delegated
             and self.depth <= other.depth
             and self.state == other.state
-            and (self.bounds == other.bounds or other.bounds & self.bounds == other.bounds)
+            and (self.bounds is other.bounds or other.bounds & self.bounds == other.bounds)
         )
 
 
-def table_of(position: Position, numbers: Numbers) -> Table:
+def table_of(position: Position, rule_sets: RuleSets) -> Table:
     """Return the table of *position*, whose rules are of no link in particular."""
     use, delegated = (
-        Ceiling.of(Part(numbers.sets[number]) for number in sorted(sets))
+        Ceiling.of(Part(rule_sets.sets[number]) for number in sorted(sets))
         for sets in (position.use, position.delegated)
     )
     return Table(use, delegated, position.bounds)
 
 
-def joined(one: Position, other: Position, numbers: Numbers) -> Position:
+def joined(one: Position, other: Position, rule_sets: RuleSets) -> Position:
     """Return a position of the same agent and state that grants no less than either."""
     bounds = Bounds(
         _most(one.bounds.depth, other.bounds.depth),
         _most(one.bounds.turns, other.bounds.turns),
         _trusted(one.bounds.trust, other.bounds.trust),
     )
-    use = _common(one.use, other.use, numbers)
-    delegated = _common(one.delegated, other.delegated, numbers)
+    use = _common(one.use, other.use, rule_sets)
+    delegated = _common(one.delegated, other.delegated, rule_sets)
     depth = min(one.depth, other.depth)
     return Position(one.agent, use, delegated, bounds, depth, one.state)
 
 
-def _common(one: Sets, other: Sets, numbers: Numbers) -> Sets:
+def _common(one: Sets, other: Sets, rule_sets: RuleSets) -> Sets:
     # What denies everything grants no more than the other.
-    if one & numbers.denying:
+    if one & rule_sets.denying:
         return other
-    if other & numbers.denying:
+    if other & rule_sets.denying:
         return one
     return one & other
 

@@ -231,6 +231,6 @@ class _Search:
             for position in self.joins.values():
                 known = by_agent.setdefault(position.agent, position)
                 by_agent[position.agent] = self.moves.join(known, position)
-            most = {numbers.agents[a]: table_of(p, numbers) for a, p in by_agent.items()}
+            most = {numbers.agents[a]: table_of(p, numbers.rule_sets) for a, p in by_agent.items()}
         found = {agent: tuple(positions) for agent, positions in self.found.items()}
         return Reach(most, numbers, found, self.edges)

@@ -101,6 +101,12 @@ class Enforced:
         turn = (TURN,) if self.session.granted else ()
         return tuple(dict.fromkeys((MAIN, *turn, WORKFLOW, *self.session.agents)))
 
+    @property
+    def by_depth(self) -> object:
+        """What depends on how many agents are in front."""
+        options = self.session.options
+        return depth_limit(self.session), options.background, options.behaves.in_background
+
     def start(self, agent: str) -> Link:
         """Return the main conversation, as itself or as *agent*."""
         if agent == WORKFLOW and WORKFLOW not in self.session.agents:
