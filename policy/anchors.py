@@ -83,6 +83,7 @@ class Folders:
             dialect,
             cwd=current or anchors[dialect.cwd],
             home=anchors[dialect.home],
+            cased=tuple(dict.fromkeys(self._cased(dialect))),
             links=(
                 *((_under(one, anchors), _under(two, anchors)) for one, two in dialect.links),
                 *self._links(dialect),
@@ -90,6 +91,12 @@ class Folders:
             shell=attrs.evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
         )
         return RuleSet(entries, rules.default, placed, rules.default_reason)
+
+    def _cased(self, dialect: Dialect) -> Iterator[str]:
+        """Yield the folders that count in their own letters, under each name of the project."""
+        for name in (self.cwd, *self.also):
+            folders = {dialect.home: self.home or dialect.home, dialect.cwd: name.rstrip("/")}
+            yield from (_under(folder, folders) for folder in dialect.cased)
 
     def _links(self, dialect: Dialect) -> Iterator[tuple[str, str]]:
         for link, target in self.links:
