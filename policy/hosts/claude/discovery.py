@@ -19,10 +19,10 @@ import attrs
 
 from policy import limits
 from policy.documents.json_nodes import read_json
-from policy.documents.node import Mapping, Node, Scalar, Sequence
 from policy.errors import PolicyError
 from policy.files.opening import Tree
 from policy.hosts.claude.agents import looks_like_agent
+from policy.hosts.claude.plugins import command_name, plugin_files
 from policy.hosts.claude.settings import looks_like_settings
 from policy.hosts.claude.skills import looks_like_skill
 from policy.source import Source
@@ -30,7 +30,6 @@ from policy.source import Source
 __all__ = ["Found", "Role", "discover", "kind_of"]
 
 FOLDER: Final = ".claude"
-_MANIFEST: Final = ".claude-plugin/plugin.json"
 # Folders of other hosts, whose agents have front matter of their own.
 _OTHERS: Final = frozenset(
     ".a3s .agents .codex .continue .copilot .cursor .gemini .github .kiro .opencode .pikuri"
@@ -130,36 +129,6 @@ def kind_of(path: str) -> str:
     return "agent" if found and below.startswith("agents/") and path.endswith(".md") else ""
 
 
-def _command(segments: list[str]) -> str:
-    """Return the name of the command whose file is at *segments*, e.g. ``web:deploy``."""
-    return ":".join(segments).removesuffix(".md")
-
-
-def _named_below(kind: str, at: str, paths: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the skills or commands that a manifest names by their place, with their names."""
-    for path in paths:
-        inner = path.removeprefix(f"{at}/" if at else "")
-        if path == at:
-            inner = path.rpartition("/")[2]
-        elif at and inner == path:
-            continue
-        segments = inner.split("/")
-        if kind == "command":
-            yield path, _command(segments)
-        elif segments[-1] == "SKILL.md" and len(segments) < _SKILL_DEPTH:
-            yield path, path.split("/")[-2] if "/" in path else path
-
-
-# A folder of skills, or the folder of one.
-_SKILL_DEPTH: Final = 3
-
-
-def _texts(node: Node | None) -> Iterator[str]:
-    for item in node.items if isinstance(node, Sequence) else (node,):
-        if isinstance(item, Scalar) and isinstance(item.value, str):
-            yield item.value
-
-
 def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
@@ -171,7 +140,7 @@ class _Discovery:
     found: dict[str, Found] = attrs.field(factory=dict)
 
     def run(self) -> Iterator[tuple[str, Role]]:
-        plugins = dict(self._plugins())
+        plugins = plugin_files(self.tree, self.paths)
         for path in sorted(self.paths):
             segments = path.split("/")
             if FOLDER in segments[:-1]:
@@ -194,7 +163,7 @@ class _Discovery:
         elif len(rest) == 3 and rest[0] == "skills" and rest[2] == "SKILL.md":
             yield root, self._read(path, "skill", rest[1], limits.AGENT_BYTES)
         elif len(rest) > 1 and rest[0] == "commands" and path.endswith(".md"):
-            yield root, self._read(path, "command", _command(rest[1:]), limits.AGENT_BYTES)
+            yield root, self._read(path, "command", command_name(rest[1:]), limits.AGENT_BYTES)
         elif path.endswith(".json"):
             yield from self._stray_settings(path, segments)
         elif path.endswith(".md"):
@@ -210,48 +179,6 @@ class _Discovery:
         except PolicyError as error:
             return Role(path, kind, scope, None, assumed, error)
 
-    # --- plugins -----------------------------------------------------------
-
-    def _plugins(self) -> Iterator[tuple[str, tuple[str, str, str]]]:
-        """Yield each file of a plugin, with the root, what it is, and its name or the plugin's."""
-        for manifest in sorted(path for path in self.paths if path.endswith(_MANIFEST)):
-            root = manifest.removesuffix(_MANIFEST).rstrip("/")
-            if manifest != f"{root}/{_MANIFEST}".lstrip("/"):
-                continue
-            name, listed = self._manifest(manifest)
-            name = name or root.rpartition("/")[2]
-            prefix = f"{root}/" if root else ""
-            below = sorted(p for p in self.paths if p.startswith(prefix) and p.endswith(".md"))
-            # What lies where the host looks by itself is that: it comes later, and counts.
-            for kind in ("command", "skill"):
-                for place in listed[kind + "s"]:
-                    at = prefix + place.removeprefix("./").strip("/")
-                    for path, short in _named_below(kind, at.rstrip("/"), below):
-                        yield path, (root, kind, f"{name}:{short}")
-            for place in ("agents", *listed["agents"]):
-                at = prefix + place.removeprefix("./").strip("/")
-                for path in below:
-                    if path == at or path.startswith(at + "/"):
-                        yield path, (root, "agent", name)
-            for path in below:
-                rest = path.removeprefix(prefix).split("/")
-                if len(rest) == 3 and rest[0] == "skills" and rest[2] == "SKILL.md":
-                    yield path, (root, "skill", f"{name}:{rest[1]}")
-                elif len(rest) > 1 and rest[0] == "commands":
-                    yield path, (root, "command", f"{name}:{_command(rest[1:])}")
-
-    def _manifest(self, path: str) -> tuple[str, dict[str, list[str]]]:
-        """Return the name of a plugin, and where its manifest says that files of a kind are."""
-        try:
-            node = read_json(self.tree.source(path, limits.AGENT_BYTES))
-        except PolicyError:
-            node = None
-        if not isinstance(node, Mapping):
-            node = Mapping((), Source(path, "").span(0, 0))
-        name = node.get("name")
-        listed = {key: list(_texts(node.get(key))) for key in ("agents", "commands", "skills")}
-        return str(name.value) if isinstance(name, Scalar) else "", listed
-
     # --- files in other places -----------------------------------------------
 
     def _stray_text(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
@@ -265,7 +192,7 @@ class _Discovery:
             kind, name, at = "skill", folders[-1], len(folders) - 2
         elif "commands" in folders:
             at = len(folders) - 1 - folders[::-1].index("commands")
-            kind, name = "command", _command(segments[at + 1 :])
+            kind, name = "command", command_name(segments[at + 1 :])
         else:
             return
         role = self._read(path, kind, name, limits.AGENT_BYTES, _STRAY_SKILL)
