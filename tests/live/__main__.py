@@ -22,6 +22,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="sessions at a time (2)")
     parser.add_argument("--shrink", type=int, default=10, help="disagreements to minimise (10)")
     parser.add_argument(
+        "--beside-commands", action="store_true", help="of files, hosts, servers, skills and agents"
+    )
+    parser.add_argument(
         "--answers",
         type=Path,
         metavar="FILE",
@@ -34,7 +37,7 @@ def main() -> int:
     started = time.monotonic()
     total = Outcome()
     memory = Memory(options.answers)
-    given = batches(options.seed, options.calls)
+    given = batches(options.seed, options.calls, commands=not options.beside_commands)
     for number, outcome in enumerate(compare(given, memory, options.jobs), 1):
         differ, seconds = len(outcome.disagreements), time.monotonic() - started
         print(f"session {number}: {differ} differ, {seconds:.0f} s", file=sys.stderr, flush=True)

@@ -71,10 +71,10 @@ class Outcome:
     disagreements: list[Disagreement] = attrs.field(factory=list)
 
 
-def batches(seed: int, calls: int) -> Iterator[Batch]:
-    """Yield batches of *calls* generated calls altogether."""
+def batches(seed: int, calls: int, *, commands: bool = True) -> Iterator[Batch]:
+    """Yield batches of *calls* generated calls altogether; of *commands* too, or of others alone."""
     for number, first in enumerate(range(0, calls, CALLS_A_SESSION)):
-        generator = Generator(Random(f"{seed}.{number}"))
+        generator = Generator(Random(f"{seed}.{number}"), commands)
         scenario = generator.scenario()
         yield Batch(scenario, generator.calls(scenario, min(CALLS_A_SESSION, calls - first)))
 

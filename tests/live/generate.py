@@ -24,13 +24,26 @@ _THEMES = (
     ("RRRREEEEEBT", "RRRRREEEEWWNBBBBB"),
     ("BREWWWMMMMSSSAAAT", "BBRRFFFQMMMMSSSAAAO"),
 )
+# The same of all that is no command.
+_BESIDE_COMMANDS = (
+    ("RRREEEWWMMSSAAT", "RRREEEWNFFQMMSSA"),
+    ("RRRREEEEET", "RRRREEEEWWN"),
+    ("WWWMMMSSSAAAT", "RFFFQMMMMSSSAAA"),
+)
 
 
 @attrs.define
 class Generator:
-    """Everything drawn from one source of chance."""
+    """Everything drawn from one source of chance.
+
+    Attributes:
+        chance: what decides.
+        commands: whether some rules and calls are about commands.
+
+    """
 
     chance: Random
+    commands: bool = True
     programs: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     rules: str = ""
@@ -40,7 +53,7 @@ class Generator:
         """Return a scenario, of whose programs `calls` then speaks."""
         self.programs = tuple(self.chance.sample(sorted(words.PROGRAMS), 4))
         self.named = tuple(self.chance.sample(programs.PROGRAMS, 6))
-        self.rules, self.kinds = self.pick(_THEMES)
+        self.rules, self.kinds = self.pick(_THEMES if self.commands else _BESIDE_COMMANDS)
         draw = self.chance.random
         settings: dict[str, Any] = {}
         for scope in self.chance.sample(SCOPES, self.pick((1, 1, 1, 2, 3))):

@@ -244,6 +244,14 @@ PATTERNS = (
 HOSTS = (
     *("example.com", "www.example.com", "a.b.example.com", "notexample.com", "EXAMPLE.com"),
     *("docs.python.org", "github.com", "x.com", "localhost", "127.0.0.1", "example.com.evil.org"),
+    *(
+        "nodejs.org.",
+        "NodeJS.org",
+        "github.com/anthropics",
+        "github.com/anthropicsx",
+        "example.com.",
+    ),
+    *("github.com/a/../anthropics", "www.kaggle.com/docs", "vercel.com/doc", "huggingface.co/docs"),
 )
 URLS = ("https://{}/", "http://{}/x?y=1", "https://{}:8443/", "https://u:p@{}/", "https://{}")
 DOMAINS = (
@@ -301,6 +309,8 @@ CONDITIONS = (
     *("Edit(src/**)", "Edit(*.py)", "Write(**)", "Edit", "Bash(make)|Bash(rm *)", "Bash(git"),
     *("mcp__github__get_issue", "mcp__github", "WebFetch(domain:example.com)", "Monitor(make *)"),
     *("Edit(/src/**)", "Edit(//srv/app/src/**)", "Bash(* push)", "Bash(*)"),
+    *("Write(*.txt)", "Write(/**)", "Edit(**/*.py)", "NotebookEdit(*.ipynb)", "Write(./**)"),
+    *("Edit(*/x)", "Edit(docs/**)", "Write(//srv/**)", "Edit(~/**)", "Edit(.env)"),
 )
 
 AGENT_NAMES = ("worker", "lead", "code-reviewer")
@@ -358,6 +368,14 @@ MODES = (
     *(["dontAsk"] * 2),
     *(["bypassPermissions"] * 2),
 )
-LINKED = (f"{CWD}/link/x", f"{CWD}/link/sub/y", f"{CWD}/inner/a.py")
-LINKS = {f"{CWD}/link": "/opt/data", f"{CWD}/inner": f"{CWD}/src"}
+LINKED = (
+    *(f"{CWD}/link/x", f"{CWD}/link/sub/y", f"{CWD}/inner/a.py", f"{CWD}/up/a.md"),
+    "/opt/data/back/a.py",
+)
+LINKS = {
+    f"{CWD}/link": "/opt/data",
+    f"{CWD}/inner": f"{CWD}/src",
+    f"{CWD}/up": "/srv/docs",
+    "/opt/data/back": f"{CWD}/src",
+}
 FOLDERS = ("../docs", "/opt/data", "~/notes", "/srv/docs/", "/data/d")
