@@ -84,7 +84,9 @@ def test_a_skill_of_a_plugin_has_the_name_of_that() -> None:
     [
         ({"commands": "./extra"}, "extra/push.md", "p:push"),
         ({"commands": ["./extra/push.md"]}, "extra/push.md", "p:push"),
-        ({"commands": ["extra/"]}, "extra/x/push.md", "p:x:push"),
+        ({"commands": ["./extra/"]}, "extra/x/push.md", "p:x:push"),
+        ({"commands": {"go": {"source": "./extra/push.md"}}}, "extra/push.md", "p:go"),
+        ({"skills": ["./"]}, "SKILL.md", "p:deploy"),
         ({"skills": "./more"}, "more/push/SKILL.md", "p:push"),
         ({"skills": ["./more/push"]}, "more/push/SKILL.md", "p:push"),
     ],
@@ -96,6 +98,63 @@ def test_a_plugin_says_where_more_skills_and_commands_are(
     project = only({".claude-plugin/plugin.json": manifest, path: DEPLOY})
     assert decide(project, "main", "Skill", {"skill": name}) is Effect.ASK
     assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+
+
+READER = "---\nname: a\ndescription: d\ntools: Read\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "agents"),
+    [
+        ({"name": "p"}, {"p:a", "p:sub:a", "p:unnamed"}),
+        ({"name": "p", "agents": "./x/b.md"}, {"p:a"}),
+        ({"name": "p", "agents": ["./agents/../x/b.md"]}, {"p:a"}),
+        ({"name": "p", "agents": []}, set()),
+        ({"name": "p", "agents": ["./nosuch.md"]}, set()),
+        ({"name": "p", "agents": ["./../x/b.md"]}, set()),
+    ],
+)
+def test_agents_that_a_manifest_names_are_all_that_there_are(
+    manifest: dict[str, object], agents: set[str]
+) -> None:
+    files = {
+        ".claude-plugin/plugin.json": json.dumps(manifest),
+        "agents/a.md": READER,
+        "agents/sub/a.md": READER,
+        "agents/unnamed.md": "---\ndescription: d\n---\n",
+        "x/b.md": READER,
+        "commands/c.md": DEPLOY,
+    }
+    assert {name for name in only(files).agents if name.startswith("p:")} == agents
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"name": "a b"},
+        {"name": "p", "agents": "./agents"},
+        {"name": "p", "commands": ["commands/c.md"]},
+        {"name": "p", "skills": [5]},
+        {"name": "p", "version": 1},
+        [],
+    ],
+)
+def test_a_manifest_with_one_wrong_value_loads_nothing_and_is_found(manifest: object) -> None:
+    files = {".claude-plugin/plugin.json": json.dumps(manifest), "agents/a.md": READER}
+    project = only(files)
+    assert not any(name.startswith("p:") for name in project.agents)
+    assert "plugin-not-loaded" in {finding.code for finding in project.findings}
+
+
+def test_a_skill_is_the_same_by_the_name_of_its_header() -> None:
+    text = DEPLOY.replace("description: d", "name: ship\ndescription: d")
+    assert decide(only(skilled(text)), "main", "Skill", {"skill": "ship"}) is Effect.ASK
+    for rule in ("Skill(ship)", "Skill(deploy)"):
+        settings = json.dumps({"permissions": {"deny": [rule]}})
+        project = only({**skilled(text), ".claude/settings.json": settings})
+        for name in ("ship", "deploy", "/ship"):
+            assert decide(project, "main", "Skill", {"skill": name}) is Effect.DENY
 
 
 @pytest.mark.parametrize("value", ["", " []", " 5", " {a: b}"])

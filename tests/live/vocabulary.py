@@ -274,7 +274,12 @@ MCP_RULES = (
     *("mcp__github__get_issue(x)", "mcp__github__", "mcp__git*", "*", "mcp__github__delete_repo"),
 )
 
-SKILLS = {"deploy": {}, "commit": {"allowed-tools": "Bash(git *)"}, "deploy-all": {}}
+SKILLS = {
+    "deploy": {},
+    "commit": {"allowed-tools": "Bash(git *)"},
+    "deploy-all": {},
+    "renamed": {"name": "other", "allowed-tools": "Read"},
+}
 # What one of the skills allows and takes away while it is active.
 SKILL_LISTS = (
     *(
@@ -296,8 +301,10 @@ SKILL_RULES = (
     "(*)",
     "(/deploy)",
     "(dep*)",
+    "(other)",
+    "(renamed)",
 )
-SKILL_CALLS = ("deploy", "commit", "deploy-all", "/deploy")
+SKILL_CALLS = ("deploy", "commit", "deploy-all", "/deploy", "other", "renamed", "/other")
 
 # Matchers and conditions of hooks; none sees what starts agents and skills, or what reads.
 MATCHERS = (

@@ -92,6 +92,8 @@ def _started_elsewhere(options: Options) -> bool:
 
 def _project(found: Found, options: Options) -> Project:
     read = _Files(options)
+    if found.refused is not None:
+        read.findings += Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)
     read.take(found.files)
     built = session(options, read.settings, read.definitions, read.skills)
     findings = [*read.findings, *built.findings, *settings_findings(built, read.settings)]
@@ -121,6 +123,9 @@ def _project(found: Found, options: Options) -> Project:
         ),
         bare=partial(_bare, found, options),
     )
+
+
+_NOT_LOADED: Final = "the host loads nothing of the plugin: no agent, no skill and no hook"
 
 
 def _bare(found: Found, options: Options) -> Project:
@@ -200,12 +205,14 @@ class _Files:
                 # A skill is invoked rather than a command of its name, a near one than a far one.
                 known = self.skills.get(role.scope)
                 if known is None or (role.kind == "skill" and not role.above):
-                    self.skills[role.scope] = read_skill(role.scope, source)
+                    command = role.kind == "command"
+                    self.skills[role.scope] = read_skill(role.scope, source, command=command)
             case _:
                 self._agent(source, role)
 
     def _agent(self, source: Source, role: Role) -> None:
-        read = read_agent(source, plugin=bool(role.scope))
+        stem = role.path.rpartition("/")[2].removesuffix(".md") if role.scope else ""
+        read = read_agent(source, plugin=bool(role.scope), unnamed=stem)
         if not role.above:
             self.findings += read.findings
         definition = read.definition

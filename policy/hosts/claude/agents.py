@@ -109,8 +109,15 @@ _TELLING: Final = ("tools", "disallowedTools", "color", "permissionMode")
 _SKIPPED: Final = "the host leaves the file out, so there is no such agent"
 
 
-def read_agent(source: Source, *, plugin: bool = False) -> Definitions:
-    """Return the agent that *source* defines. Whatever is wrong with it is among the findings."""
+def read_agent(source: Source, *, plugin: bool = False, unnamed: str = "") -> Definitions:
+    """Return the agent that *source* defines. Whatever is wrong with it is among the findings.
+
+    Args:
+        source: the file.
+        plugin: whether it is one of a plugin.
+        unnamed: what an agent without a name is called; "" is nothing, so there is none.
+
+    """
     try:
         front = split_front_matter(source)
     except PolicyError as error:
@@ -131,7 +138,7 @@ def read_agent(source: Source, *, plugin: bool = False) -> Definitions:
         return Definitions(
             None, (_error("bad-front-matter", "expected keys and values", front.opening, _SKIPPED),)
         )
-    return _Reader(node, front.opening, plugin, list(findings)).read()
+    return _Reader(node, front.opening, plugin, unnamed, list(findings)).read()
 
 
 def _error(code: str, message: str, span: Span, help: str = "") -> Finding:
@@ -143,10 +150,13 @@ class _Reader:
     node: Mapping
     opening: Span
     plugin: bool
+    unnamed: str
     findings: list[Finding] = attrs.field(factory=list)
 
     def read(self) -> Definitions:
         name = self.node.get("name")
+        if name is None and self.unnamed:
+            name = Scalar(self.unnamed, self.opening)
         if (
             not isinstance(name, Scalar)
             or not isinstance(name.value, str)

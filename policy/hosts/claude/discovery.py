@@ -79,11 +79,13 @@ class Found:
         root: its folder.
         files: in the order of their paths, behind them those of folders above.
         passed: settings of folders above, which are not in force in it.
+        refused: why the host loads nothing of the plugin that lies there, or None.
     """
 
     root: str
     files: list[Role] = attrs.field(factory=list)
     passed: list[Role] = attrs.field(factory=list)
+    refused: PolicyError | None = None
 
 
 def discover(tree: Tree) -> tuple[Found, ...]:
@@ -92,6 +94,9 @@ def discover(tree: Tree) -> tuple[Found, ...]:
     for root, role in discovery.run():
         discovery.found.setdefault(root, Found(root)).files.append(role)
     found = discovery.found
+    for root, error in discovery.refused.items():
+        if root in found:
+            found[root].refused = error
     own = {root: tuple(found[root].files) for root in found}
     for root in found:
         if discovery.is_project(root):
@@ -138,16 +143,17 @@ class _Discovery:
     tree: Tree
     paths: set[str]
     found: dict[str, Found] = attrs.field(factory=dict)
+    refused: dict[str, PolicyError] = attrs.field(factory=dict)
 
     def run(self) -> Iterator[tuple[str, Role]]:
-        plugins = plugin_files(self.tree, self.paths)
+        plugins, self.refused = plugin_files(self.tree, self.paths)
         for path in sorted(self.paths):
             segments = path.split("/")
             if FOLDER in segments[:-1]:
                 yield from self._below(path, segments)
             elif path in plugins:
-                root, kind, name = plugins[path]
-                yield root, self._read(path, kind, name, limits.AGENT_BYTES)
+                file = plugins[path]
+                yield file.root, self._read(path, file.kind, file.name, limits.AGENT_BYTES)
             elif path.endswith(".md"):
                 yield from self._stray_text(path, segments)
             elif path.endswith(".json"):

@@ -398,7 +398,8 @@ def _skills(session: Session, mode: str) -> Iterator[Entry]:
             effect, why = Effect.DENY, "for the user alone"
         elif not skill.asked:
             continue
-        for name in (skill.name, "/" + skill.name):
+        names = (skill.name, skill.called) if skill.called else (skill.name,)
+        for name in (*names, *(f"/{name}" for name in names)):
             pattern = Pattern.exactly(name)
             yield built_in("Skill", effect, pattern, by_default(session, mode), why)
 

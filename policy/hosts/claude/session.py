@@ -130,6 +130,9 @@ def session(
     skills: Mapping[str, Skill],
 ) -> Session:
     """Return what the settings *files* of every scope come to."""
+    called = {skill.called: name for name, skill in skills.items() if skill.called}
+    if called:
+        options = attrs.evolve(options, aliases={**called, **options.aliases})
     settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
     managed_only = any(each.managed_only for each in settings)
     cwd = options.cwd or "/@project"

@@ -32,6 +32,7 @@ class Skill:
 
     Attributes:
         name: as it is invoked.
+        called: the name that its header gives, by which a skill is invoked as well; "" is none.
         allowed: what it allows while it is active.
         disallowed: what it denies while it is active.
         asked: whether invoking it is asked for.
@@ -49,6 +50,7 @@ class Skill:
     hooks: tuple[Hook, ...] = ()
     span: Span | None = attrs.field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
+    called: str = ""
 
 
 def looks_like_skill(source: Source) -> bool:
@@ -67,8 +69,8 @@ _TELLING: Final = ("allowed-tools", "disallowed-tools")
 _UNREAD: Final = "the host reads nothing of it, so the lists allow nothing and take nothing away"
 
 
-def read_skill(name: str, source: Source) -> Skill:
-    """Return the skill or command *name*; one whose front matter has no end is asked for."""
+def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
+    """Return the skill or *command*; one whose front matter has no end is asked for."""
     try:
         front = split_front_matter(source)
     except PolicyError:
@@ -84,6 +86,7 @@ def read_skill(name: str, source: Source) -> Skill:
     disallowed, more = read_list(node.get("disallowed-tools"), "disallowed-tools")
     hooks = node.get("hooks")
     typed = node.get("disable-model-invocation")
+    called = node.get("name")
     return Skill(
         name,
         allowed,
@@ -93,7 +96,18 @@ def read_skill(name: str, source: Source) -> Skill:
         hooks=read_hooks(hooks)[0],
         span=allowed.span,
         findings=(*found, *more, *_misspelt(node)),
+        called="" if command else _called(name, called),
     )
+
+
+def _called(name: str, node: Node | None) -> str:
+    """Return another name of the skill *name*, which has the same plugin before it."""
+    own = node.value if isinstance(node, Scalar) else None
+    if not isinstance(own, str) or not own.strip():
+        return ""
+    plugin, colon, _ = name.rpartition(":")
+    full = f"{plugin}{colon}{own.strip()}"
+    return "" if full == name else full
 
 
 def _has_hooks(node: Node | None) -> bool:

@@ -222,7 +222,8 @@ def _skill(rule: RuleText, content: str) -> Lines:
             texts.append("*:" + name)
         aliases = rule.scope.aliases
         skill = aliases.get(name, name)
-        texts += [skill, *(alias for alias, real in aliases.items() if real == skill)]
+        known = [skill, *(alias for alias, real in aliases.items() if real == skill)]
+        texts += [*known, *(f"/{each}" for each in known)]
     if prefix:
         texts += [text + "*" for text in (name, "/" + name)]
     return rule.lines(["Skill"], map(Pattern.text, texts))
