@@ -21,6 +21,7 @@ from policy.hosts.claude.options import VERSION, Options
 from policy.hosts.claude.pools import declared
 from policy.hosts.claude.reading import MAIN, TURN, Enforced, attenuated, main_definition
 from policy.hosts.claude.rulesets import dialect
+from policy.hosts.claude.scopes import managed_roles, user_roles
 from policy.hosts.claude.session import Session, session
 from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings
 from policy.hosts.claude.skill_lint import skill_findings
@@ -87,10 +88,13 @@ class FrontEnd:
 
 def _started_elsewhere(options: Options) -> bool:
     given = (options.user, options.managed, options.command_line, options.flag)
-    return any(source is not None for source in given) or bool(options.cwd)
+    beside = (options.user_files, options.managed_files)
+    return any(each is not None for each in (*given, *beside)) or bool(options.cwd)
 
 
 def _project(found: Found, options: Options) -> Project:
+    if found.is_home and not options.cwd:
+        options = attrs.evolve(options, cwd=options.home or "/@home")
     read = _Files(options)
     if found.refused is not None:
         read.findings += Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)
@@ -114,7 +118,9 @@ def _project(found: Found, options: Options) -> Project:
         asides=(TURN,) if built.granted else (),
         attenuated=attenuated(built),
         enforced=Enforced(built),
-        files=tuple(ReadFile(role.path, role.kind, role.assumed) for role in found.files),
+        files=tuple(
+            dict.fromkeys(ReadFile(role.path, role.kind, role.assumed) for role in found.files)
+        ),
         findings=tuple(sorted(dict.fromkeys(findings), key=lambda finding: finding.place)),
         written=tuple(
             WrittenRule(rule.text, rule.effect, rule.span.place)
@@ -154,6 +160,7 @@ class _Files:
     definitions: dict[str, Definition] = attrs.field(factory=dict)
     skills: dict[str, Skill] = attrs.field(factory=dict)
     findings: list[Finding] = attrs.field(factory=list)
+    stronger: frozenset[str] = frozenset()
 
     def take(self, files: Iterable[Role]) -> None:
         """Read *files*, and the settings that a session is started with."""
@@ -169,8 +176,13 @@ class _Files:
         ):
             if given is not None:
                 self.settings.append(read_settings(given, scope, options.behaves))
-        for role in files:
-            if role.kind != "settings" or not role.above or options.behaves.local_at_root:
+        managed, user = options.managed_files, options.user_files
+        for role in managed_roles(managed) if managed is not None else ():
+            self._take(role)
+        self.stronger = frozenset(self.definitions)
+        users = user_roles(user) if user is not None else ()
+        for role in (*files, *users):
+            if not role.above or role.scope != "local" or options.behaves.local_at_root:
                 self._take(role)
 
     def passed(self, files: Iterable[Role]) -> Iterator[Settings]:
@@ -213,7 +225,7 @@ class _Files:
     def _agent(self, source: Source, role: Role) -> None:
         stem = role.path.rpartition("/")[2].removesuffix(".md") if role.scope else ""
         read = read_agent(source, plugin=bool(role.scope), unnamed=stem)
-        if not role.above:
+        if not role.above or role.beside:
             self.findings += read.findings
         definition = read.definition
         if definition is None:
@@ -231,8 +243,9 @@ class _Files:
             )
             return
         earlier = self.definitions.get(definition.name)
-        if role.above and earlier is not None:
-            return  # the nearest of a name is the one
+        written = earlier is not None and earlier.place is not None
+        if written and (role.above or definition.name in self.stronger):
+            return  # the nearest of a name is the one, but for those of an administrator
         if earlier is not None and earlier.place is not None:
             self.findings.append(
                 Finding(

@@ -11,7 +11,7 @@ reason is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -60,6 +60,7 @@ class Role:
         assumed: why that is a guess, or "".
         error: why it cannot be read, or None.
         above: whether it is of a folder above the project.
+        beside: whether it is of a user or an administrator, who keep theirs elsewhere.
     """
 
     path: str
@@ -69,6 +70,7 @@ class Role:
     assumed: str = ""
     error: PolicyError | None = None
     above: bool = False
+    beside: bool = False
 
 
 @attrs.define
@@ -80,16 +82,22 @@ class Found:
         files: in the order of their paths, behind them those of folders above.
         passed: settings of folders above, which are not in force in it.
         refused: why the host loads nothing of the plugin that lies there, or None.
+        is_home: whether it is the home folder of a user.
     """
 
     root: str
     files: list[Role] = attrs.field(factory=list)
     passed: list[Role] = attrs.field(factory=list)
     refused: PolicyError | None = None
+    is_home: bool = False
 
 
 def discover(tree: Tree) -> tuple[Found, ...]:
-    """Return every project of *tree*, by folder."""
+    """Return every project of *tree*, by folder.
+
+    Settings in the home folder of a user are in force below it as those of the user, and
+    in that folder itself as those of a project too.
+    """
     discovery = _Discovery(tree, set(tree.paths()))
     for root, role in discovery.run():
         discovery.found.setdefault(root, Found(root)).files.append(role)
@@ -97,14 +105,22 @@ def discover(tree: Tree) -> tuple[Found, ...]:
     for root, error in discovery.refused.items():
         if root in found:
             found[root].refused = error
+    for root in found:
+        if _is_home(root, discovery.paths):
+            settings = [role for role in found[root].files if _is_of_user(role, root)]
+            found[root].files += (attrs.evolve(role, scope="user") for role in settings)
+            found[root].is_home = True
     own = {root: tuple(found[root].files) for root in found}
     for root in found:
         if discovery.is_project(root):
             for above in _above(root):
                 for role in own.get(above, ()):
-                    if _is_of(role, above):
+                    if _is_of(role, above) and not (
+                        found[above].is_home and _is_of_user(role, above)
+                    ):
                         there = found[root]
-                        (there.files if _holds_below(role, above) else there.passed).append(
+                        holds = _holds_below(role, above, home=found[above].is_home)
+                        (there.files if holds else there.passed).append(
                             attrs.evolve(role, above=True)
                         )
     return tuple(found[root] for root in sorted(found))
@@ -121,9 +137,28 @@ def _is_of(role: Role, folder: str) -> bool:
     return role.path.startswith(f"{folder}/{FOLDER}/".lstrip("/")) and not role.assumed
 
 
-def _holds_below(role: Role, folder: str) -> bool:
+def _holds_below(role: Role, folder: str, *, home: bool) -> bool:
     """Return whether a file of *folder* counts in the folders below it."""
-    return role.kind != "settings" or (not folder and role.scope == "local")
+    if role.kind != "settings" or role.scope == "user":
+        return True
+    return not folder and role.scope == "local" and not home
+
+
+# What the program writes into the home folder of a user, and nowhere else.
+_OF_HOMES: Final = (
+    ".claude.json",
+    ".claude/.credentials.json",
+    ".claude/history.jsonl",
+    ".claude/plugins/installed_plugins.json",
+)
+
+
+def _is_home(root: str, paths: Collection[str]) -> bool:
+    return any(f"{root}/{name}".lstrip("/") in paths for name in _OF_HOMES)
+
+
+def _is_of_user(role: Role, root: str) -> bool:
+    return role.kind == "settings" and role.scope == "project" and _is_of(role, root)
 
 
 def kind_of(path: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import attrs
 
+from policy.files.opening import Tree
 from policy.hosts.claude.data.versions import Behaviour, behaviour
 from policy.source import Source
 
@@ -37,6 +38,9 @@ class Options:
             does by default, which is not for those that agents start.
         user: user settings.
         managed: settings of an administrator.
+        user_files: the folder of a user, ``~/.claude``, whose settings, agents and skills
+            count beside those of a project.
+        managed_files: the folder of an administrator, e.g. ``/etc/claude-code``.
         command_line: rules given as flags, as settings.
         flag: the file given as settings.
         flag_folder: the folder of that file, absolute.
@@ -63,6 +67,8 @@ class Options:
     background: bool | None = None
     user: Source | None = None
     managed: Source | None = None
+    user_files: Tree | None = attrs.field(default=None, hash=False)
+    managed_files: Tree | None = attrs.field(default=None, hash=False)
     command_line: Source | None = None
     flag: Source | None = None
     flag_folder: str = ""

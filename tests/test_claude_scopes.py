@@ -1,0 +1,108 @@
+"""What users and administrators keep beside a project of Claude Code, and homes that are audited."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.files.tree import Memory
+from policy.hosts.claude import Options, load
+from policy.project import Project
+
+PLACES = {"cwd": "/srv/app", "home": "/home/alice"}
+
+
+def agent(name: str, tools: str) -> str:
+    return f"---\nname: {name}\ndescription: d\ntools: {tools}\n---\n"
+
+
+def rules(**lists: object) -> str:
+    return json.dumps({"permissions": lists})
+
+
+def only(files: dict[str, str], **options: object) -> Project:
+    (project,) = load(Memory(files), Options(**{**PLACES, **options}))  # type: ignore[arg-type]
+    return project
+
+
+def decide(project: Project, chain: str, tool: str, **call: object) -> str:
+    first, *rest = chain.split(">")
+    link = Chain.start(first, project.enforced)
+    for name in rest:
+        link = link.spawn(name)
+    found = link.decide(tool, call)
+    return "unavailable" if found.reason.value == "unavailable" else str(found.effect)
+
+
+def test_agents_and_settings_of_a_user_count_beside_those_of_a_project() -> None:
+    user = Memory(
+        {
+            "agents/mine.md": agent("mine", "Read"),
+            "agents/sub/both.md": agent("both", "Read"),
+            "settings.json": rules(deny=["WebFetch"], allow=["Edit(/x/**)"]),
+            "settings.local.json": rules(deny=["WebSearch"]),
+        }
+    )
+    project = only({".claude/agents/both.md": agent("both", "Bash")}, user_files=user)
+
+    assert decide(project, "main>mine", "Bash", command="make") == "unavailable"
+    assert decide(project, "main>both", "Read", file_path="a") == "unavailable"
+    assert decide(project, "main", "WebFetch", url="https://x.com") == "unavailable"
+    assert decide(project, "main", "WebSearch", query="x") == "ask"
+    assert decide(project, "main", "Edit", file_path="/home/alice/x/a") == "ask"
+
+
+def test_agents_of_an_administrator_come_before_those_of_a_project() -> None:
+    managed = Memory(
+        {
+            ".claude/agents/both.md": agent("both", "Read"),
+            "managed-settings.json": rules(deny=["WebFetch"]),
+            "managed-settings.d/10-more.json": rules(deny=["WebSearch"]),
+        }
+    )
+    project = only({".claude/agents/both.md": agent("both", "Bash")}, managed_files=managed)
+
+    assert decide(project, "main>both", "Bash", command="ls") == "unavailable"
+    assert decide(project, "main", "WebFetch", url="https://x.com") == "unavailable"
+    assert decide(project, "main", "WebSearch", query="x") == "unavailable"
+
+
+def test_what_is_wrong_in_the_folder_of_a_user_is_found_with_its_place() -> None:
+    user = Memory({"agents/a.md": agent("a", "Bash(git *), Nope"), "settings.json": "{"})
+    project = only({}, user_files=user)
+
+    files = {finding.place.file for finding in project.findings if finding.place}
+    assert files == {"~/.claude/agents/a.md", "~/.claude/settings.json"}
+
+
+@pytest.mark.parametrize("mark", [".claude.json", ".claude/.credentials.json"])
+def test_settings_in_a_home_folder_are_those_of_its_user_in_every_folder_below(mark: str) -> None:
+    files = {
+        mark: "{}",
+        ".claude/settings.json": rules(allow=["Edit(/x/**)"], deny=["WebFetch", "Read(~/k)"]),
+        ".claude/settings.local.json": rules(deny=["WebSearch"]),
+        ".claude/agents/mine.md": agent("mine", "Read"),
+        "work/app/.claude/settings.json": rules(ask=["Bash(make)"]),
+    }
+    home, below = load(Memory(files), Options())
+
+    assert decide(below, "main", "WebFetch", url="https://x.com") == "unavailable"
+    assert decide(below, "main", "WebSearch", query="x") == "ask"
+    assert decide(below, "main", "Read", file_path="~/k") == "deny"
+    assert decide(below, "main", "Edit", file_path="x/a") == "ask"
+    assert decide(below, "main>mine", "Bash", command="ls") == "unavailable"
+    assert decide(home, "main", "WebSearch", query="x") == "unavailable"
+    assert decide(home, "main", "Edit", file_path="x/a") == "allow"
+    assert decide(home, "main", "Edit", file_path="~/x/a") == "allow"
+
+
+def test_settings_of_a_folder_that_is_no_home_are_in_force_in_it_alone() -> None:
+    files = {
+        ".claude/settings.json": rules(deny=["WebFetch"]),
+        "app/.claude/settings.json": rules(ask=["Bash(make)"]),
+    }
+    _, below = load(Memory(files), Options())
+
+    assert decide(below, "main", "WebFetch", url="https://x.com") == "ask"
