@@ -100,6 +100,21 @@ class Program:
     subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
     forms: tuple[Program, ...] = ()
 
+    @property
+    def opening(self) -> Program:
+        """The same, but for whether it is harmless: the files that it opens, and where it goes."""
+        return Program(
+            **{name: getattr(self, name) for name in _OPENING},
+            subcommands={name: each.opening for name, each in self.subcommands.items()},
+        )
+
+
+# What tells which files a program opens, and what stands beside it, whether it runs or not.
+_OPENING = (
+    "values pairs files ends reads writes removes lists lists_if moves writes_if confined runs"
+    " stays unchecked"
+).split()
+
 
 @attrs.frozen
 class Wrapper:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from policy.chain import Chain
 from policy.effect import Effect
 from policy.files.tree import Memory
+from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.table import Table
 from policy.workspace import load_tree
 
@@ -38,7 +39,9 @@ _FORMS = (
 COMMANDS = [form.format(program) for program in _PROGRAMS for form in _FORMS] + [
     "", ";", "$x", "cd src", "ls /etc", "cat /etc/x", "x=1", "( ls )", "cat ../b", "cat ~/b",
     "cat *", "for i in a; do ls; done", "echo $(ls)", "ls | cat", "'ls' a", "/bin/ls", "A=1 ls",
-    "bash -c 'rm x'", "ls 2>/dev/null", "command ls", "[ -f a ]",
+    "bash -c 'rm x'", "ls 2>/dev/null", "command ls", "[ -f a ]", "touch a", "touch 'a b'",
+    "mkdir src", "nohup mkdir .env", "mv a b", "rm -r src", "sed -E s/a/b/ a", "sed -Ei s/a/b/ a",
+    "sed -ni s/a/b/ .env", "sed -f .env b", "sed -n -f a b", "timeout 5 sed -n 1p a", "touch a &",
 ]  # fmt: skip
 
 _BASH = (
@@ -83,6 +86,11 @@ _modes = st.one_of(
         (("default", "dontAsk"), ("default", "bypassPermissions"), ("plan", "default"))
     ),
 )
+# Modes of which one edits files without a rule.
+_EDITING = (
+    ("default", "acceptEdits"), ("acceptEdits", "default"), ("acceptEdits", "dontAsk"),
+    ("plan", "acceptEdits"), ("acceptEdits", "bypassPermissions"), ("dontAsk", "acceptEdits"),
+)  # fmt: skip
 
 
 def _table(lists: _Lists, mode: str) -> Table:
@@ -128,6 +136,33 @@ def test_no_command_changes_that_a_comparison_of_settings_does_not_tell_of(edite
 @given(_edited(_lists), _modes)
 def test_no_command_of_many_changes_that_a_comparison_does_not_tell_of(edited, modes) -> None:
     _check(edited, modes)
+
+
+@settings(max_examples=15)
+@given(_edited(_lists), st.sampled_from(_EDITING))
+def test_no_command_changes_untold_where_a_mode_begins_to_edit_files(edited, modes) -> None:
+    _check(edited, modes)
+
+
+@pytest.mark.slow
+@settings(max_examples=100)
+@given(_edited(_lists), st.sampled_from(_EDITING))
+def test_no_command_of_many_changes_untold_where_a_mode_begins_to_edit(edited, modes) -> None:
+    _check(edited, modes)
+
+
+@pytest.mark.parametrize("modes", _EDITING, ids=" to ".join)
+def test_a_mode_that_edits_files_is_compared_exactly(modes) -> None:
+    rules = {"allow": ["Bash(git *)"], "ask": ["Bash(rm *)"], "deny": ["Read(.env)"]}
+    assert _check((rules, rules), modes)
+
+
+def test_modes_know_alike_which_files_a_command_opens() -> None:
+    known = [
+        {name: program.opening for name, program in programs.items()}
+        for programs in (READ_ONLY_PROGRAMS, EDITING_PROGRAMS)
+    ]
+    assert known[0] == known[1]
 
 
 @pytest.mark.parametrize(
@@ -178,3 +213,11 @@ def test_a_command_that_cannot_be_taken_apart_stands_for_no_other_one() -> None:
     assert [t.decide("Bash", call).effect for t in (before, after)] == [Effect.ALLOW, Effect.ASK]
     found = before.differences(after)
     assert not found.exact or any(each.tool == "Bash" for each in found.differences)
+
+
+@pytest.mark.parametrize("effect", ["allow", "ask", "deny"])
+def test_a_rule_with_open_ends_is_compared_exactly_beside_hundreds_of_others(effect) -> None:
+    others = [f"Bash(p{number} *)" for number in range(300)]
+    before: _Lists = {"allow": [], "ask": [], "deny": [], effect: others}
+    after: _Lists = {**before, "ask": [*before["ask"], "Bash(*install*)"]}
+    assert _table(before, "default").differences(_table(after, "default")).exact

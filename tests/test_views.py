@@ -110,3 +110,11 @@ def test_a_rank_is_that_of_the_first_pattern_that_matches(patterns, rises, texts
     for text in texts:
         first = next((n for n, each in enumerate(patterns) if each.matches(text)), NO_MATCH)
         assert automaton.first(text) == (NO_MATCH if first == NO_MATCH else ranks[first])
+
+
+@given(st.lists(st.sampled_from(list(Effect)), min_size=1, max_size=6))
+def test_a_line_is_the_strictest_where_none_behind_it_grants_less(effects) -> None:
+    view = _view([Pattern.text("a")] * len(effects), effects)
+    for line, effect in enumerate(effects):
+        behind = [*effects[line + 1 :], view.default]
+        assert view.is_strictest(line) is (effect <= min(behind))

@@ -66,6 +66,12 @@ class Disguises:
             for view in views
         ]
         self._prefixes = prefixes(tuple(map(tuple, self._open)), fresh, shell)
+        # Each pattern once, and whether a line with it denies or asks.
+        self._lines: dict[Pattern, bool] = {}
+        for view in views:
+            for entry, pattern in zip(view.entries, view.patterns, strict=True):
+                strict = entry.effect is not Effect.ALLOW
+                self._lines[pattern] = self._lines.get(pattern, False) or strict
         self._tried: set[object] = set()
         # Behind most prefixes lines leave the same open.
         self._met: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -166,17 +172,16 @@ class Disguises:
         whole = Pattern.text(rest.replace(self._fresh, "*"))
         yield from (prefix.text + text for text in islice(self._harmless(whole), 1))
         tried = 0
-        for view in self._views:
-            for entry, pattern in zip(view.entries, view.patterns, strict=True):
-                other = start_of(pattern)
-                hidden = entry.effect is Effect.ALLOW and not prefix.transparent
-                if hidden or not (start.startswith(other) or other.startswith(start)):
-                    continue
-                tried += 1
-                if tried > _COMBINATIONS:
-                    self.exhausted = True
-                    return
-                yield from self._members(prefix, (rest, freeze(pattern, self._fresh)))
+        for pattern, strict in self._lines.items():
+            other = start_of(pattern)
+            hidden = not (strict or prefix.transparent)
+            if hidden or not (start.startswith(other) or other.startswith(start)):
+                continue
+            tried += 1
+            if tried > _COMBINATIONS:
+                self.exhausted = True
+                return
+            yield from self._members(prefix, (rest, freeze(pattern, self._fresh)))
 
     def _members(self, prefix: Prefix, frozen: tuple[str, ...]) -> Iterator[str]:
         shared = self._met.get(frozen)

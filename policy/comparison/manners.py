@@ -7,6 +7,7 @@ from functools import lru_cache
 import attrs
 
 from policy.dialect import ArgumentKind, Dialect
+from policy.programs import Programs
 from policy.rows.row import Row
 
 __all__ = ["manner"]
@@ -30,4 +31,15 @@ def manner(row: Row) -> object:
 @lru_cache(maxsize=256)
 def _of_commands(dialect: Dialect) -> Dialect:
     # What a command opens is decided too, below the folders there are: as calls of other tools.
-    return attrs.evolve(dialect, name="", arguments={}, aliases={}, asks=True, cased=())
+    # And what runs where no rule speaks of it is a comparison of its own.
+    shell = dialect.shell
+    if not shell.traced:
+        shell = attrs.evolve(shell, programs=_opening(shell.programs))
+    return attrs.evolve(
+        dialect, name="", arguments={}, aliases={}, asks=True, cased=(), shell=shell
+    )
+
+
+@lru_cache(maxsize=16)  # a host has one or two
+def _opening(programs: Programs) -> Programs:
+    return Programs({name: program.opening for name, program in programs.items()})

@@ -99,6 +99,8 @@ class Pair:
     Attributes:
         why: why something was left undecided so far; nothing where nothing was.
         by_default: whether only texts count that no line decides on one of the sides.
+        also: domains that a text must be in too.
+        but: domains that it must not be in.
 
     """
 
@@ -118,6 +120,8 @@ class Pair:
         self.ask = ask
         self.why: dict[str, None] = {}
         self.by_default = False
+        self.also: list[Domain] = []
+        self.but: list[Domain] = []
         self._letters = letters
         self._words = words
         by_key: dict[object, int] = {}
@@ -176,6 +180,12 @@ class Pair:
             written = line == NO_MATCH or self.views[view].entries[line].place is not None
             yield from self._by_line(view, line, set() if written else together)
 
+    def holds(self, text: str) -> bool:
+        """Return whether a text is possible."""
+        return all(each.holds(text) for each in (self.domain, *self.also)) and not any(
+            each.holds(text) for each in self.but
+        )
+
     @cached_property
     def edits(self) -> list[tuple[int, int]]:
         """The lines, as view and index, one of which decides any difference."""
@@ -231,7 +241,7 @@ class Pair:
         if line != NO_MATCH and firsts[view] < line:
             return  # a line before this one matches all that it matches
         chosen = {view: line}
-        sample = self._confirmed(frozen, chosen) if self.domain.holds(frozen) else None
+        sample = self._confirmed(frozen, chosen) if self.holds(frozen) else None
         if sample is not None and (sample.before.effect, sample.after.effect) not in seen:
             seen.add((sample.before.effect, sample.after.effect))
             yield sample
@@ -280,11 +290,13 @@ class Pair:
         self, seen: Container[tuple[Effect, Effect]], view: int | None, line: int
     ) -> Found:
         """Search for a text that shows effects not *seen*, decided by one line if given."""
-        guides: list[Automaton | Domain] = [self.domain]
+        guides: list[Automaton | Domain] = [self.domain, *self.also]
         watched, effects = zip(*(each.turns for each in self.views), strict=True)
-        deciding: tuple[Automaton, ...] = ()
+        further: list[Automaton | Domain] = [*self.but]
+        expected = [NO_MATCH for _ in self.but]
         if view is not None:
-            deciding = (self.views[view].automaton,)
+            further.append(self.views[view].automaton)
+            expected.append(line)
             pattern = self.pattern(view, line)
             guides += [] if pattern is None else [pattern.automaton]
         known: dict[tuple[int, ...], bool] = {}
@@ -301,7 +313,7 @@ class Pair:
             return before is not after and (before, after) not in seen
 
         def wanted(turns: tuple[int, ...]) -> bool:
-            if turns[len(watched) :] not in ((), (line,)):
+            if turns[len(watched) :] != tuple(expected):
                 return False
             turns = turns[: len(watched)]
             if turns not in known:
@@ -310,7 +322,7 @@ class Pair:
 
         return search(
             guides,
-            [*watched, *deciding],
+            [*watched, *further],
             wanted,
             fresh=self.fresh,
             extra=self.extra,
@@ -468,13 +480,13 @@ class Pair:
     def _text(self, combination: Mapping[int, int]) -> str | None:
         """Return a text that every view decides by its line of *combination*, or None."""
         guides = [p for view, line in combination.items() if (p := self.pattern(view, line))]
-        if self.plain and all(self.domain.holds(freeze(p, self.fresh)) for p in guides):
+        if self.plain and all(self.holds(freeze(p, self.fresh)) for p in guides):
             try:
                 texts = members([freeze(p, self.fresh) for p in guides], self.fresh)
                 decided = [text for text in texts if self._decided(text, combination)]
             except OverflowError:
                 return self._searched(guides, combination)
-            possible = next(filter(self.domain.holds, decided), None)
+            possible = next(filter(self.holds, decided), None)
             if possible is not None or not decided or self.domain.closed:
                 return possible
         return self._searched(guides, combination)
@@ -483,7 +495,7 @@ class Pair:
         self,
         guides: Sequence[Pattern],
         combination: Mapping[int, int],
-        but: Domain | None = None,
+        but: Sequence[Domain] = (),
     ) -> str | None:
         found = self._search(self.domain, guides, combination, but)
         if not found.exact:
@@ -501,14 +513,15 @@ class Pair:
         domain: Domain,
         guides: Sequence[Pattern],
         combination: Mapping[int, int],
-        but: Domain | None = None,
+        but: Sequence[Domain] = (),
     ) -> Found:
         """Search *domain* for a text of *guides* that *combination* decides, and not in *but*."""
-        wanted = tuple(combination.values()) + (() if but is None else (NO_MATCH,))
+        but = (*but, *self.but)
+        wanted = (*combination.values(), *(NO_MATCH for _ in but))
         watched = [self.views[number].automaton for number in combination]
         return search(
-            [domain, *(pattern.automaton for pattern in guides)],
-            watched if but is None else [*watched, but],
+            [domain, *self.also, *(pattern.automaton for pattern in guides)],
+            [*watched, *but],
             lambda firsts: firsts == wanted,
             fresh=self.fresh,
             extra=self.extra,
@@ -530,7 +543,7 @@ class Pair:
         words = (text, *self._words(text), text.replace(self.fresh, "q7z"))
         for candidate in dict.fromkeys(words):
             if candidate != text and not (
-                self.domain.holds(candidate) and self._decided(candidate, chosen)
+                self.holds(candidate) and self._decided(candidate, chosen)
             ):
                 continue
             found = self.ask(candidate)

@@ -7,10 +7,10 @@ import attrs
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.rows.outcome import BY_DEFAULT
+from policy.rows.outcome import BY_DEFAULT, unsure
 from policy.rows.row import Row
 
-__all__ = ["by_rules", "denies_all", "grants_whole", "unasked"]
+__all__ = ["by_rules", "deferred", "denies_all", "grants_whole", "unasked"]
 
 
 def grants_whole(row: Row) -> bool:
@@ -31,6 +31,13 @@ def unasked(row: Row) -> Effect:
     """Return the effect of what runs where no rule speaks of it, where no entry matches."""
     by_default = row.default.reason in BY_DEFAULT
     return Effect.ALLOW if by_default else row.default.effect
+
+
+def deferred(row: Row) -> Effect:
+    """Return the effect of what runs unasked but for that nobody waits for it, without an entry."""
+    if row.default.reason in BY_DEFAULT:
+        return row.default.effect
+    return row.default.effect & unsure(row.ruleset).effect
 
 
 def denies_all(lookup: Lookup) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import combinations
 
 import attrs
 
@@ -31,7 +32,6 @@ from policy.lookup import Lookup
 from policy.patterns.domains import Domain
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import Found
-from policy.programs import Programs
 from policy.rows.outcome import Outcome
 from policy.shell.commands import read_command
 
@@ -78,14 +78,24 @@ class ToolPair(Pair):
     def _shell(self) -> Shell:
         return self.shape.dialect.shell
 
-    def unasked(self) -> Iterator[Difference]:
-        """Yield differences of commands that run where no rule speaks of them."""
+    @cached_property
+    def shells(self) -> tuple[Shell, ...]:
+        """What hosts know of commands, one for each of what they run unasked."""
         views = (view for side in self.given for view in side.views)
-        shells = {view.shell.programs: view.shell for view in views if view.shell.programs}
-        for shell in shells.values():
-            yield from _UnaskedPair(self, shell, shells).differences()
-            if len(shells) > 1:
-                yield from _UnaskedPair(self, shell, {shell.programs}).differences()
+        found = {view.shell.programs: view.shell for view in views if view.shell.programs}
+        return tuple(found.values())
+
+    def unasked(self) -> Iterator[Difference]:
+        """Yield differences of commands that run where no rule speaks of them.
+
+        Where hosts run others so, those that all of them run are one comparison, and those
+        that only some do another.
+        """
+        for count in range(len(self.shells), 0, -1):
+            for running in combinations(self.shells, count):
+                yield from _UnaskedPair(self, running).differences()
+                if count < len(self.shells):
+                    yield from _DeferredPair(self, running).differences()
 
     def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
         """Return a difference of lines whose *text* shows none, since it runs unasked."""
@@ -98,7 +108,7 @@ class ToolPair(Pair):
         if self._grants_none(chosen):
             return None
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
-        asked_for = self._searched(guides, chosen, but=self._harmless())
+        asked_for = self._searched(guides, chosen, but=[Unasked.of(shell) for shell in self.shells])
         return self._shown(asked_for, guides)
 
     def _grants_none(self, chosen: Mapping[int, int]) -> bool:
@@ -109,9 +119,6 @@ class ToolPair(Pair):
         granting = self.sides[effects.index(Effect.ALLOW)]
         patterns = (self.pattern(view, chosen[view]) for view in granting)
         return any(each and is_unchecked(each, self._shell) for each in patterns)
-
-    def _harmless(self, *, closed: bool = False) -> Unasked:
-        return Unasked.of(self._shell, closed=closed)
 
     def _shown(self, text: str | None, guides: Sequence[Pattern]) -> Difference | None:
         """Return the difference that a text shows; admit where its files may hide one."""
@@ -150,15 +157,17 @@ class ToolPair(Pair):
         shown = set(known)
         if not opened or len(shown) > 1:
             return
-        openings = Openings(self.views, self.shape.dialect, self.asked)
-        for tool, differences in opened.items():
-            for file in _telling(differences):
-                if file.widened not in shown:
-                    path = str(next(iter(file.call.values()), "q7z"))
-                    yield from self._shows(openings.of(tool, path), shown, {file.widened})
-                    if openings.exhausted and file.widened not in shown:
-                        self.why[OVERLAPS] = None
-        yield from self._shows(openings.unknown(opened), shown, {False, True})
+        for shell in self.shells or (self._shell,):
+            dialect = attrs.evolve(self.shape.dialect, shell=shell)
+            openings = Openings(self.views, dialect, self.asked)
+            for tool, differences in opened.items():
+                for file in _telling(differences):
+                    if file.widened not in shown:
+                        path = str(next(iter(file.call.values()), "q7z"))
+                        yield from self._shows(openings.of(tool, path), shown, {file.widened})
+                        if openings.exhausted and file.widened not in shown:
+                            self.why[OVERLAPS] = None
+            yield from self._shows(openings.unknown(opened), shown, {False, True})
 
     def _shows(
         self, texts: Iterable[str], shown: set[bool], wanted: Collection[bool]
@@ -206,7 +215,9 @@ class ToolPair(Pair):
         shown = set(known)
         # What is not exact in any case is told by some of them.
         most = _DISGUISED if exact else _DISGUISED // 10
-        for tried, text in enumerate(self._disguises(shown)):
+        shells = self.shells or (self._shell,)
+        disguises = (text for shell in shells for text in self._disguises(shell, shown))
+        for tried, text in enumerate(disguises):
             if tried >= most:
                 self.why[OVERLAPS] = None
                 return
@@ -218,7 +229,7 @@ class ToolPair(Pair):
             same = (plain.before, plain.after) == (found.before, found.after)
             yield plain if same else found
 
-    def _disguises(self, shown: Container[bool]) -> Iterator[str]:
+    def _disguises(self, shell: Shell, shown: Container[bool]) -> Iterator[str]:
         """Yield commands, frozen, as long as a direction is not *shown* that they may have."""
         disguises: Disguises | None = None
         for view, line in self.edits:
@@ -229,7 +240,7 @@ class ToolPair(Pair):
             if pattern is None or all(each in shown for each in wanted):
                 continue
             if disguises is None:
-                disguises = Disguises(self.views, self.fresh, self.shape.dialect.shell)
+                disguises = Disguises(self.views, self.fresh, shell)
                 yield from disguises.spelled_out()
             hides = self.views[view].effect(line) is Effect.ALLOW
             for text in disguises.of(pattern, reads=reads, hides=hides and reads):
@@ -246,9 +257,16 @@ class ToolPair(Pair):
         """Return in which directions calls may change that a line knows."""
         only = [view in side for side in self.sides]
         effect = self.views[view].effect(line)
-        if all(only) or effect is Effect.ASK or (effect is Effect.ALLOW and reads):
+        strict = self.views[view].is_strictest(line) and self._denies_none
+        asks = effect is Effect.ASK and not strict
+        if all(only) or asks or (effect is Effect.ALLOW and reads):
             return True, False
         return ((effect is Effect.ALLOW) is only[1],)
+
+    @cached_property
+    def _denies_none(self) -> bool:
+        """Whether no list denies by default: what a line asks for is granted no less without it."""
+        return all(view.default is not Effect.DENY for view in self.views)
 
 
 class _UnaskedPair(ToolPair):
@@ -258,15 +276,15 @@ class _UnaskedPair(ToolPair):
     all commands.
     """
 
-    def __init__(self, pair: ToolPair, shell: Shell, known: Container[Programs]) -> None:
-        """Take from *pair* what *shell* runs, and so do views that have *known* programs."""
-        self._known_to = shell
-        self._runs = known
+    def __init__(self, pair: ToolPair, running: Sequence[Shell]) -> None:
+        """Take from *pair* what *running* shells run, and no other."""
+        self._running = tuple(running)
         super().__init__(pair.tool, *pair.lookups, pair.shape)
         self.aligned, self.why = pair.aligned, pair.why
         self.patterns, self.fresh = pair.patterns, pair.fresh
         self.extra, self.plain = pair.extra, pair.plain
-        self.domain = self._harmless()
+        others = [shell for shell in pair.shells if shell not in running]
+        (self.domain, *self.also), self.but = Unasked.only_of(running, others)
         self.by_default = True
 
     def _seen(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
@@ -274,8 +292,8 @@ class _UnaskedPair(ToolPair):
             attrs.evolve(
                 side,
                 views=tuple(
-                    attrs.evolve(view, default=view.unasked)
-                    if view.shell.programs in self._runs
+                    attrs.evolve(view, default=self._default(view))
+                    if any(view.shell.programs == one.programs for one in self._running)
                     else view
                     for view in side.views
                 ),
@@ -284,16 +302,20 @@ class _UnaskedPair(ToolPair):
         )
         return before, after
 
+    def _default(self, view: View) -> Effect:
+        """Return what a view says where no line does."""
+        return view.unasked
+
     @property
     def _shell(self) -> Shell:
-        return self._known_to
+        return self._running[0]
 
     def _by_line(
         self, view: int, line: int, seen: set[tuple[Effect, Effect]]
     ) -> Iterator[Difference]:
         """Yield differences decided by one line, if anything that it matches runs unasked."""
         pattern = self.pattern(view, line)
-        if pattern is not None and _is_closed(pattern) and runs_none(self._shell, pattern):
+        if pattern is not None and _is_closed(pattern) and self._runs_none(pattern):
             return iter(())
         return super()._by_line(view, line, seen)
 
@@ -303,10 +325,13 @@ class _UnaskedPair(ToolPair):
             pattern = self.pattern(*line)
             if pattern is not None and not _is_closed(pattern):
                 # Where the arguments are open those of a known command will do, most often.
-                for text in filter(self.domain.holds, self._likely(pattern)):
+                for text in filter(self.holds, self._likely(pattern)):
                     if self._decided(text, combination):
                         return text
         return super()._text(combination)
+
+    def _runs_none(self, pattern: Pattern) -> bool:
+        return any(runs_none(shell, pattern) for shell in self._running)
 
     def _likely(self, pattern: Pattern) -> Iterator[str]:
         """Yield texts of *pattern* with what runs unasked in its gaps."""
@@ -327,18 +352,31 @@ class _UnaskedPair(ToolPair):
         domain: Domain,
         guides: Sequence[Pattern],
         combination: Mapping[int, int],
-        but: Domain | None = None,
+        but: Sequence[Domain] = (),
     ) -> Found:
         """Search as all commands are, but where no command of one guide runs unasked."""
-        if isinstance(domain, Unasked) and any(runs_none(self._shell, each) for each in guides):
+        if not isinstance(domain, Unasked):
+            return super()._search(domain, guides, combination, but)
+        if any(map(self._runs_none, guides)):
             return Found(None)
         return super()._search(domain, guides, combination, but)
 
     def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
         """Return a difference of a command that opens no files, where those of *text* hide it."""
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
-        closed = self._search(self._harmless(closed=True), guides, chosen).text
+        closed = self._search(Unasked.of(self._shell, closed=True), guides, chosen).text
         return self._shown(closed or text, guides)
+
+
+class _DeferredPair(_UnaskedPair):
+    """The same commands where nobody waits for them: no default allows what only some run."""
+
+    def _default(self, view: View) -> Effect:
+        return view.deferred
+
+    def asked(self, text: str) -> Difference:
+        """Return what the command gets of both, in the background."""
+        return super().asked(f"{text} &")
 
 
 class _StrangerPair(ToolPair):

@@ -10,7 +10,7 @@ leaves out tests in brackets.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -24,7 +24,7 @@ from policy.patterns.expressions import OTHER, character_of, letter_of, mask_of
 from policy.patterns.pattern import Pattern, excluded_characters, is_stars, named
 from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import plainness
-from policy.programs import Program
+from policy.programs import Program, Programs
 
 __all__ = ["Unasked", "runs_none"]
 
@@ -189,8 +189,14 @@ class Unasked(Domain):
 
     __slots__ = ("_behind", "_start", "_states", "nowhere")
 
-    def __init__(self, shell: Shell, *, closed: bool = False) -> None:
-        plain = {name: known for name, known in shell.programs.known.items() if "[" not in name}
+    def __init__(
+        self, shell: Shell, *, closed: bool = False, names: frozenset[str] | None = None
+    ) -> None:
+        plain = {
+            name: known
+            for name, known in shell.programs.known.items()
+            if "[" not in name and (names is None or name in names)
+        }
         level = _Level.of(plain, shell, closed=closed)
         known: dict[frozenset[_Item], _Place] = {}
         self.closed = False
@@ -204,15 +210,27 @@ class Unasked(Domain):
 
     @staticmethod
     @lru_cache(maxsize=16)  # a host has one or two
-    def of(shell: Shell, *, closed: bool = False) -> Unasked:
+    def of(shell: Shell, *, closed: bool = False, names: frozenset[str] | None = None) -> Unasked:
         """Return the one language of *shell*: what is known of it serves all who ask.
 
         Args:
             shell: what the host knows of programs.
             closed: whether commands that open files are left out.
+            names: the programs of which there are commands; None is all of them.
 
         """
-        return Unasked(shell, closed=closed)
+        return Unasked(shell, closed=closed, names=names)
+
+    @staticmethod
+    def only_of(some: Sequence[Shell], others: Sequence[Shell]) -> list[list[Domain]]:
+        """Return the languages of *some* shells and of *others*, to tell them apart by.
+
+        What all of them know alike of a program tells nothing, and is left out.
+        """
+        names = None
+        if others:
+            names = _told_apart_by(tuple(shell.programs for shell in (*some, *others)))
+        return [[Unasked.of(shell, names=names) for shell in each] for each in (some, others)]
 
     def at(self, place: _Place) -> _At:
         """Return the one state that stands at *place*."""
@@ -246,6 +264,14 @@ class Unasked(Domain):
         if found is None:
             found = self._behind[places] = frozenset(_following(places))
         return found
+
+
+@lru_cache(maxsize=16)
+def _told_apart_by(known: tuple[Programs, ...]) -> frozenset[str]:
+    """Return the programs of which not all know the same."""
+    first, *rest = (programs.known for programs in known)
+    names = {name for each in (first, *rest) for name in each}
+    return frozenset(n for n in names if any(each.get(n) != first.get(n) for each in rest))
 
 
 def _following(places: Iterable[_Place]) -> Iterator[_Place]:

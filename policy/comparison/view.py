@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import attrs
 
-from policy.comparison.rows import unasked
+from policy.comparison.rows import deferred, unasked
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -31,6 +31,7 @@ class View:
         default: the effect where none matches.
         shared: lines at the start that every list it is compared with has too.
         unasked: the effect, where none matches, of what its host runs unasked.
+        deferred: the same, of what it would run unasked if somebody waited for it.
         shell: what that host knows of commands.
 
     """
@@ -41,6 +42,9 @@ class View:
     shared: int = 0
     _row: Row | None = None
     unasked: Effect = attrs.field(default=attrs.Factory(lambda view: view.default, takes_self=True))
+    deferred: Effect = attrs.field(
+        default=attrs.Factory(lambda view: view.default, takes_self=True)
+    )
     shell: Shell = Shell()
 
     @classmethod
@@ -50,18 +54,18 @@ class View:
         Where the text itself is that of a *sole* parameter, rules about it remain too.
         """
         shell = row.ruleset.dialect.shell
-        silent = unasked(row) if shell.programs else row.default.effect
+        said: dict[str, Any] = {"shell": shell}
+        if shell.programs:
+            said |= {"unasked": unasked(row), "deferred": deferred(row)}
         if not row.has_parameters:
-            return cls(
-                row.kind, row.entries, row.default.effect, row=row, unasked=silent, shell=shell
-            )
+            return cls(row.kind, row.entries, row.default.effect, row=row, **said)
         entries: list[RowEntry] = []
         for entry in row.entries:
             if not entry.field or entry.field == sole:
                 entries.append(entry)
             elif entry.pattern is not None and _holds(entry, parameters):
                 return cls(row.kind, tuple(entries), entry.effect)
-        return cls(row.kind, tuple(entries), row.default.effect, unasked=silent, shell=shell)
+        return cls(row.kind, tuple(entries), row.default.effect, **said)
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -98,6 +102,18 @@ class View:
         """The index of the last line that does not allow; -1 where all do."""
         strict = (n for n, e in enumerate(self.entries) if e.effect is not Effect.ALLOW)
         return max(strict, default=-1)
+
+    @cached_property
+    def _least_behind(self) -> list[Effect]:
+        """The strictest effect of what stands behind each line, the default included."""
+        least = [self.default]
+        for entry in reversed(self.entries[1:]):
+            least.append(entry.effect & least[-1])
+        return least[::-1]
+
+    def is_strictest(self, line: int) -> bool:
+        """Return whether nothing behind a line grants less than it does."""
+        return line == NO_MATCH or self.effect(line) <= self._least_behind[line]
 
     def effect(self, index: int) -> Effect:
         """Return the effect of the line at *index*, or of the default."""
@@ -239,14 +255,22 @@ def counterparts(before: Sequence[RowEntry], after: Sequence[RowEntry]) -> dict[
     by a line without a counterpart: of two lists with the same lines in the
     same order the first that matches is the same.
     """
-    places: dict[object, deque[int]] = {}
-    for number, entry in enumerate(after):
-        places.setdefault((entry.pattern, entry.effect), deque()).append(number)
+    # Hardly a line stands twice in a list: where one does, the places behind the first.
+    places: dict[object, int] = {}
+    further: dict[object, list[int]] = {}
+    for number in range(len(after) - 1, -1, -1):
+        said = after[number].pattern, after[number].effect
+        if said in places:
+            further.setdefault(said, []).append(places[said])
+        places[said] = number
     pairs: list[tuple[int, int]] = []
     for number, entry in enumerate(before):
-        candidates = places.get((entry.pattern, entry.effect))
-        if candidates:
-            pairs.append((number, candidates.popleft()))
+        said = entry.pattern, entry.effect
+        place = places.pop(said, None)
+        if place is not None:
+            pairs.append((number, place))
+            if further.get(said):
+                places[said] = further[said].pop()
     return dict(pairs[i] for i in _increasing([second for _, second in pairs]))
 
 

@@ -90,13 +90,14 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     if program.moves and not rest and shell.reads:
         opened = (Opened("~", shell.reads),)
     moves = max(1, len(given.operands)) if program.moves and not _stays(rest, shell) else 0
+    ways = [program] if _harmless(program, rest, given) else []
+    ways += (form for form in program.forms if _harmless(form, rest, _split(form, rest)))
     return Examined(
-        _harmless(program, rest, given)
-        or any(_harmless(form, rest, _split(form, rest)) for form in program.forms),
+        bool(ways),
         opened,
         moves,
         stays=program.stays,
-        direct=program.direct,
+        direct=all(way.direct for way in ways),
         relative=not program.moves and _is_relative(program, opened, given, shell),
     )
 

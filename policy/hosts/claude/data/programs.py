@@ -297,9 +297,9 @@ EDITING_PROGRAMS: Final = Programs(
             direct=True, flags="", globs=False, reads=Files.BUT_LAST, writes=Files.LAST
         ),
         "sed": Program(
-            direct=True, flags="-[Er]", first=_REPLACED,
-            reads=Files.REST, writes=Files.REST, writes_if="-i.*|--in-place.*", globs=False,
-            forms=(_SED,),
+            direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED,
+            reads=Files.REST, files=_SED.files, writes=Files.REST, writes_if=_SED.writes_if,
+            globs=False, forms=(_SED,),
         ),
     }
 )  # fmt: skip
