@@ -251,3 +251,24 @@ def test_where_a_command_cannot_be_read_a_rule_that_denies_beats_one_that_asks_f
 def test_a_star_before_the_end_of_a_prefix_is_a_character():
     for command, effect in (("rm *.txt x", Effect.DENY), ("rm a.txt", Effect.ALLOW)):
         assert decide(command, deny=["Bash(rm *.txt:*)"], allow=["Bash"]) is effect
+
+
+@pytest.mark.parametrize(
+    "command", ["gh.exe x", "/bin/gh.EXE", "timeout.exe 5 gh", "sudo.exe gh x"]
+)
+def test_the_ending_of_a_program_on_windows_is_looked_through(command):
+    assert decide(command, deny=["Bash(gh *)"], allow=["Bash"]) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command", ["touch a.", "touch 'a '", "rm a~1", "mkdir .../a", "mv a b.", "echo x > x.nul"]
+)
+def test_names_that_windows_takes_for_others_are_not_written_unasked(command):
+    assert decide(command, "acceptEdits") is Effect.ASK
+    for known in ("touch a~", "mkdir x.con/a", "touch a...b", "touch lpt1", "echo x > a.b"):
+        assert decide(known, "acceptEdits") is Effect.ALLOW
+
+
+def test_a_parenthesis_in_quotes_ends_no_substitution():
+    command = "echo x | x=$(python3 -c 'print(1)' $$; node a.js"
+    assert decide(command, "bypassPermissions") is Effect.ASK

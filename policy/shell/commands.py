@@ -54,8 +54,19 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
         (Gap.PART, OneOf(frozenset("/=!~*?[")), Gap.ANY),  # in the first word
         *((program,) for program in programs),
         *((program + " ", Gap.ANY) for program in programs),
+        *(_named_for_windows() if shell.control else ()),
         *(_traced(shell) if shell.traced else ()),
     )
+
+
+def _named_for_windows() -> Iterator[tuple[Token, ...]]:
+    """Yield patterns of programs whose names have an ending that rules do not speak of."""
+    ending: tuple[Token, ...] = (
+        ".",
+        *(OneOf(frozenset({letter, letter.upper()})) for letter in "exe"),
+    )
+    yield (Gap.PART, *ending)
+    yield (Gap.PART, *ending, " ", Gap.ANY)
 
 
 def _traced(shell: Shell) -> Iterator[tuple[Token, ...]]:

@@ -150,6 +150,9 @@ _COMMENT = re.compile(r"(?:^|(?<=[\s;&|()]))#[^\n]*")
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 
 
+_QUOTED = re.compile(r"'[^']*'")
+
+
 def has_background(text: str) -> bool:
     """Whether nobody waits for some command of *text*."""
     return "&" in text and _BACKGROUND.search(text) is not None
@@ -165,4 +168,7 @@ def is_unclosed(text: str, *, broken: bool) -> bool:
     if not broken:
         return False
     text = _COMMENT.sub("", text)
-    return text.count("$(") > text.count(")") or ("((" in text and "))" not in text)
+    return any(
+        read.count("$(") > read.count(")") or ("((" in read and "))" not in read)
+        for read in (text, _QUOTED.sub("", text))
+    )

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from policy.shell.readings import KEYWORDS
-from policy.shell.words import Script, Target, Word
+from policy.shell.words import Script, Target, Word, is_misread
 
 __all__ = ["read_plain"]
 
@@ -73,7 +73,10 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             if not words:
                 led.add(len(commands) - 1)
             if kind == _FILE:
-                targets.append(Target(match[3], writes=">" in match[2]))
+                writes = ">" in match[2]
+                targets.append(Target(match[3], writes))
+                if writes and is_misread(match[3]):
+                    targets.append(Target(None, writes))
     if not words:
         if operator != ";":
             return None

@@ -18,7 +18,7 @@ import attrs
 from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.removals import GLOB, emptied, is_unresolved
-from policy.shell.words import Word
+from policy.shell.words import Word, is_misread
 
 __all__ = ["Examined", "Opened", "examine", "is_home_of_other", "is_indirect"]
 
@@ -288,6 +288,8 @@ def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> 
         others = [word for word in chosen if is_home_of_other(word)]
         chosen = [word for word in chosen if word not in others]
         opened += (Opened(None, tool) for _ in others)
+        if not read and any(is_misread(word.plain) for word in chosen):
+            opened.append(Opened(None, tool))
         if read and not chosen and _lists(program, given):
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))

@@ -194,7 +194,9 @@ def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
         if program[0].raw == "coproc":
             break
         program = program[1:]
-    inside = [unwrapped(program, shell, wide=wide) for wide in (False, True)]
+    inside = [unwrapped(program, shell, wide=False)]
+    if any(_is_loose(word, shell) for word in program[:-1]):
+        inside.append(unwrapped(program, shell, wide=True))
     found: list[str] = []
     for one in (words, program, *inside):
         if one:
@@ -207,6 +209,11 @@ def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
             found.append(closer)
     yield from found
     yield from (text.removeprefix("xargs ") for text in found if _XARGS.match(text))
+
+
+def _is_loose(word: Word, shell: Shell) -> bool:
+    wrapper = shell.wrapping.known.get(basename(word.plain))
+    return wrapper is not None and wrapper.loose
 
 
 _XARGS: Final = re.compile(r"xargs (?!-)")

@@ -25,7 +25,7 @@ from policy.shell.readings import (
     without_vanishing,
 )
 from policy.shell.words import Script, Word
-from policy.shell.wrappers import is_quiet, script_of
+from policy.shell.wrappers import basename, is_quiet, script_of
 
 __all__ = ["Reading"]
 
@@ -164,7 +164,7 @@ class Reading:
         if (
             program is words
             and name.plain not in shell.wrappers
-            and "/" not in name.plain
+            and basename(name.plain) == name.plain
             and not _is_quoted(name)
             and not is_assignment(name)
         ):

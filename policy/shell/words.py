@@ -15,6 +15,7 @@ __all__ = [
     "Script",
     "Target",
     "Word",
+    "is_misread",
     "targets_of",
 ]
 
@@ -58,11 +59,24 @@ class Target:
     writes: bool
 
 
+# Short names, endings that Windows drops, and devices.
+_MISREAD: Final = re.compile(
+    r"~\d|[^/.][^/]*[.\s]+(?:/|\Z)|(?:^|/)\.{3,}(?:/|\Z)|\.(?:con|prn|aux|nul|com[1-9]|lpt[1-9])\Z",
+    re.IGNORECASE,
+)
+
+
+def is_misread(name: str) -> bool:
+    """Whether Windows takes *name* for that of another file, which some hosts write nowhere."""
+    return _MISREAD.search(name) is not None
+
+
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
     if word.literal and not re.search(r"[*?\[~]", word.plain):
-        return [Target(word.plain, writes)]
-    if word.literal and "~" not in word.plain:
+        found = [Target(word.plain, writes)]
+        return [*found, Target(None, writes)] if writes and is_misread(word.plain) else found
+    if word.literal and not word.plain.startswith("~"):
         return [Target(word.plain, writes), Target(None, writes)]
     return [Target(None, writes)]
 

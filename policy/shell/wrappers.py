@@ -36,11 +36,15 @@ def expression(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
+_PROGRAM: Final = re.compile(r"(?:.*[/\\])?(.*?)(?:\.exe)?", re.DOTALL | re.IGNORECASE)
+
+
 def basename(program: str) -> str:
-    """Return the name of a program without its folder, of Windows too."""
-    if "/" not in program and "\\" not in program:
+    """Return the name of a program without its folder, and without its ending on Windows."""
+    if "/" not in program and "\\" not in program and program[-4:].lower() != ".exe":
         return program
-    return re.split(r"[/\\]", program)[-1]
+    match = _PROGRAM.fullmatch(program)
+    return match[1] if match else program
 
 
 def behind_wrapper(

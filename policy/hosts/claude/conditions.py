@@ -186,7 +186,7 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell) -> boo
     alone = all(map(is_assignment, words))
     if alone and (len(words) > 1 or re.fullmatch(shell.guarded, words[0].raw.partition("=")[0])):
         return True
-    several = sum(map(bool, script.commands)) > 1
+    several = sum(map(bool, script.commands)) > 1 or program.raw != program.plain
     return any(
         (is_assignment(word) and not alone)
         or word.raw.startswith('"')
