@@ -248,6 +248,13 @@ def test_work_trees_are_not_guarded_wherever_they_lie(path: str, effect: str) ->
     assert str(decide(rules, "Write", {"file_path": path}).effect) == effect
 
 
+@pytest.mark.parametrize("path", ["/home/user/.bashrc", "/opt/data/y"])
+def test_a_rule_that_lends_reads_takes_none_back_where_a_model_judges(path: str) -> None:
+    rules = {"allow": ["Edit(.*)"], "deny": ["Edit(//opt/data)"]}
+
+    assert read(rules, path, mode="auto") == "allow"
+
+
 def test_what_is_monitored_is_governed_by_rules_of_bash() -> None:
     call = {"command": "make"}
 

@@ -24,6 +24,11 @@ OUTSIDE = ("Read", {"file_path": "/etc/hosts"})
 LINK = ("Read", {"file_path": "/srv/app/link/x"})
 LONG = ("Bash", {"command": "make " + "x" * 10_001})
 
+PUSH_MAIN = ("Bash", {"command": "git push origin main"})
+WRITING = ("Bash", {"command": "make > a"})
+READING = ("Bash", {"command": "make < a"})
+PLAN = {"mode": "plan"}
+
 
 def rules(**lists: object) -> dict[str, Any]:
     return {"settings": {"permissions": lists}}
@@ -71,6 +76,21 @@ CHANGES: list[tuple[str, dict[str, Any], tuple[str, dict[str, Any]], str, str]] 
     ("2.1.77", {**rules(deny=["Bash(make)"]), "hooks": ("allow",)}, MAKE, "allow", "deny"),
     ("2.1.63", rules(deny=["Agent(Explore)"]), UNNAMED, "allow", "deny"),
     ("2.1.0", rules(deny=["Task(Explore)"]), UNNAMED, "allow", "deny"),
+    ("2.1.0", rules(allow=["Bash(git * main)"]), PUSH_MAIN, "ask", "allow"),
+    ("2.1.0", rules(deny=["Bash(make *)"]), MAKE, "ask", "deny"),
+    ("2.1.113", rules(deny=["Bash(make)"]), ("Bash", {"command": "sudo make"}), "ask", "deny"),
+    (
+        "2.1.212",
+        {**rules(allow=["Bash(make)", "Edit(**)"], disableAutoMode="disable"), **PLAN},
+        WRITING,
+        "allow",
+        "ask",
+    ),
+    ("2.1.232", rules(deny=["Read(a)"]), READING, "ask", "deny"),
+    ("2.1.233", rules(deny=["Read(a)"]), READING, "deny", "ask"),
+    ("2.1.257", rules(deny=["Read(a)"]), READING, "ask", "deny"),
+    ("2.1.260", rules(deny=["Bash(make) x"]), MAKE, "deny", "ask"),
+    ("2.1.281", {**rules(), "mode": "auto"}, ("Bash", {"command": "rm -rf /"}), "ask", "deny"),
     ("2.0.70", rules(deny=["mcp__github__*"]), ISSUE, "ask", "deny"),
 ]
 
@@ -106,6 +126,24 @@ def test_a_list_of_types_counts_since_2_1_33() -> None:
         (project,) = load(Memory({".claude/agents/m.md": text}), options)
         chain = Chain.start("main", project.enforced)
         assert str(chain.decide("Agent", {"subagent_type": "Explore"}).effect) == effect
+
+
+def test_the_tool_that_starts_agents_is_no_other_in_lists_before_2_1_63() -> None:
+    text = "---\nname: a\ndescription: d\ntools: Agent, Read\n---\n"
+    for version, reason in (("2.1.62", "unavailable"), ("2.1.63", "default")):
+        options = Options(version=version, main_agent="a")
+        (project,) = load(Memory({".claude/agents/a.md": text}), options)
+        chain = Chain.start("main", project.enforced)
+        assert chain.decide("Agent", {"subagent_type": "Plan"}).reason.value == reason
+
+
+def test_nobody_is_asked_by_an_agent_in_the_background_before_2_1_186() -> None:
+    for version, effect in (("2.1.185", "deny"), ("2.1.186", "ask")):
+        options = Options(version=version, background=True)
+        (project,) = load(Memory({".claude/settings.json": "{}"}), options)
+        chain = Chain.start("main", project.enforced)
+        assert str(chain.decide(*MAKE).effect) == "ask"
+        assert str(chain.spawn("general-purpose").decide(*MAKE).effect) == effect
 
 
 def test_a_star_takes_the_whole_shell_away_since_2_1_20() -> None:

@@ -14,7 +14,14 @@ import attrs
 
 from policy.decision import Reason
 from policy.effect import Effect
-from policy.hosts.claude.built_in import below, built_in, by_default, guarded_files, read_inside
+from policy.hosts.claude.built_in import (
+    below,
+    built_in,
+    by_default,
+    guarded_files,
+    is_judged,
+    read_inside,
+)
 from policy.hosts.claude.data.tools import FILE_TOOLS
 from policy.hosts.claude.session import Session
 from policy.patterns.pattern import Pattern
@@ -29,8 +36,8 @@ _READS: Final = FILE_TOOLS["Read"]
 def lent(session: Session, mode: str) -> Iterator[Entry]:
     """Yield what may be read since rules let it be edited."""
     lending = [line.entry for line in session.lines if line.borrowed]
-    if not lending:
-        return
+    if not lending or is_judged(session, mode):
+        return  # where a model judges, every file may be read
     kept = list(_kept(session))
     inside = [pattern for pattern in kept if any(_is_in(pattern, f) for f in session.folders)]
     inside += (pattern for folder in session.folders for pattern in guarded_files(folder))

@@ -84,7 +84,7 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
     available = _available(session, position)
     if position.main and session.enters:
         entries.append(Entry(known.ENTER, Effect.ALLOW, rule="the user"))
-    for tool, rule, place in _listed(definition):
+    for tool, rule, place in _listed(definition, session):
         if tool in available or tool in memory:
             types = position.types if tool == "Agent" else None
             entries += _types(types, Entry(tool, Effect.ALLOW, rule=rule, place=place), session)
@@ -167,7 +167,7 @@ def _removed(definition: Definition, session: Session) -> Iterator[_Tool]:
                 yield "Monitor", rule, place
 
 
-def _listed(definition: Definition) -> Iterator[_Tool]:
+def _listed(definition: Definition, session: Session) -> Iterator[_Tool]:
     tools = definition.tools
     if tools.presence is Presence.ABSENT or _everything(tools):
         for name in sorted(known.NAMES):
@@ -176,6 +176,8 @@ def _listed(definition: Definition) -> Iterator[_Tool]:
         return
     for matcher in tools.matchers:
         name = _name(matcher)
+        if matcher.tool == "Agent" and not session.options.behaves.tool_is_agent:
+            continue  # it was `Task` then, and no other name was known
         glob = _tool_glob(name)
         if glob or "*" not in name:
             yield glob or name, str(matcher), matcher.span.place
@@ -207,7 +209,7 @@ def has_no_tools(definition: Definition, session: Session, position: Position) -
     if definition.memory or not session.options.behaves.refuses_no_tools:
         return False
     available = _available(session, position)
-    for tool, _, _ in _listed(definition):
+    for tool, _, _ in _listed(definition, session):
         if tool in available or (tool.startswith("mcp__") and any(_offered(tool, session))):
             return False
     return True

@@ -84,6 +84,17 @@ def depth_limit(session: Session) -> int:
     return options.depth or options.behaves.depth
 
 
+def _unasked(rules: RuleSet) -> RuleSet:
+    """Return the rules where nobody can be asked, so that what would be is denied."""
+    entries = tuple(
+        attrs.evolve(entry, effect=Effect.DENY) if entry.effect is Effect.ASK else entry
+        for entry in rules.entries
+    )
+    default = Effect.DENY if rules.default is Effect.ASK else rules.default
+    dialect = attrs.evolve(rules.dialect, asks=False)
+    return RuleSet(entries, default, dialect, rules.default_reason)
+
+
 @attrs.frozen(slots=False, eq=False)
 class Enforced:
     """What the host does, position by position.
@@ -182,6 +193,8 @@ class Enforced:
         sets = [pool(definition, session, position, reading), *rule_sets(session, mode)]
         if position.may_start:
             sets.append(self._startable(mode, below_main=position.main))
+        if position.background and not session.options.behaves.background_asks:
+            sets = [_unasked(rules) for rules in sets]
         table = Table(Ceiling.of(Part(rules, links) for rules in sets))
         session.cache[key] = table
         return table

@@ -38,6 +38,9 @@ def read_rule(text: str, span: Span, effect: Effect, scope: Scope) -> Lines:
     try:
         matcher = parse_matcher(text, span)
     except PolicyError as error:
+        whole, closed, behind = text.rpartition(")")
+        if closed and behind and not scope.behaves.text_behind_refused:
+            return read_rule(whole + closed, span, effect, scope)
         if len(text) > PATTERN_CHARACTERS and effect is not Effect.ALLOW:
             found = Finding.of(error, "malformed-rule", consequence=_WIDENED)
             return read_rule(_wider(text), span, effect, scope) + Lines((), found)
@@ -173,7 +176,7 @@ def _unverified(rule: RuleText, tool: str) -> Lines:
 
 
 def _unknown(rule: RuleText, tool: str) -> Lines:
-    unreported = rule.effect is Effect.ALLOW or "_" in tool
+    unreported = rule.effect is Effect.ALLOW or "_" in tool or tool in known.REMOVED
     code = "unknown-tool-unreported" if unreported else "unknown-tool"
     entry = Line(rule.entry(tool, reason=rule.removal))
     found = rule.finding(

@@ -44,7 +44,7 @@ from policy.hosts.claude.specifiers import agent_pattern
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
-from policy.programs import Programs
+from policy.programs import Programs, Wrappers
 from policy.ruleset import Entry, RuleSet
 
 __all__ = ["dialect", "rule_sets"]
@@ -94,6 +94,11 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
     shell = _EDITING_SHELL if edits else _SHELL
     if behaves.longest_command != shell.longest:
         shell = attrs.evolve(shell, longest=behaves.longest_command)
+    if behaves.unseen_wrappers:
+        seen = {n: w for n, w in shell.wrapping.items() if n not in behaves.unseen_wrappers}
+        shell = attrs.evolve(shell, wrappers=frozenset(seen), wrapping=Wrappers(seen))
+    if not behaves.input_is_read:
+        shell = attrs.evolve(shell, input="")
     if not behaves.unknown_programs:
         return shell
     known = {n: p for n, p in shell.programs.items() if n not in behaves.unknown_programs}
@@ -281,7 +286,7 @@ def _held(session: Session, mode: str) -> Iterator[Entry]:
     if is_plan(mode) and session.options.behaves.plan_before_rules:
         held = Effect.DENY if is_silent(mode) else Effect.ASK
         yield from (built_in(tool, held) for tool in _NOT_PLANNED)
-        if not judged:
+        if not judged and session.options.behaves.plan_holds_writes:
             yield built_in(known.REDIRECT_OUT, Effect.ASK)
 
 
@@ -427,7 +432,12 @@ def _agents(session: Session, mode: str) -> Iterator[Entry]:
 
 def _removals(session: Session, mode: str) -> Iterator[Entry]:
     """Yield what says of every removal that it is critical, or that others decide."""
-    effect = Effect.DENY if is_judged(session, mode) else Effect.ASK
+    effect, reason = Effect.ASK, Reason.PROTECTED
+    if is_judged(session, mode):
+        if session.options.behaves.removals_asked:
+            effect = Effect.DENY
+        else:
+            reason = Reason.CLASSIFIER
     critical = [Pattern.of(Kind.PATH, ["/", Gap.PART]), Pattern.of(Kind.PATH, [""])]
     for folder in (session.home, *session.folders):
         path = folder.casefold()
@@ -436,5 +446,5 @@ def _removals(session: Session, mode: str) -> Iterator[Entry]:
             path = path.rpartition("/")[0]
         critical.append(Pattern.exactly(folder.casefold() + "/*", Kind.PATH))
     for pattern in dict.fromkeys(critical):
-        yield built_in(known.OPERAND_REMOVE, effect, pattern, Reason.PROTECTED, "critical path")
+        yield built_in(known.OPERAND_REMOVE, effect, pattern, reason, "critical path")
     yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")

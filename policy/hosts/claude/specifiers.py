@@ -117,7 +117,11 @@ def _command(rule: RuleText, content: str) -> Lines:
         )
     if rule.effect is Effect.ALLOW:
         findings += _doubtful(rule, text)
-    lines = rule.lines(("Bash", "Monitor"), notations.commands(text), exact="*" not in text)
+    if rule.scope.behaves.command_stars or text.endswith(":*"):
+        patterns = notations.commands(text)
+    else:
+        patterns = (Pattern.exactly(text),)
+    lines = rule.lines(("Bash", "Monitor"), patterns, exact="*" not in text)
     if rule.effect is not Effect.ALLOW and "*" in text and not text.strip("* "):
         # What is nothing but stars speaks of all that is monitored, whatever it is.
         lines += Lines((Line(rule.entry("Monitor", reason=rule.removal)),))

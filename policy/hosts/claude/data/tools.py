@@ -26,6 +26,7 @@ __all__ = [
     "READING",
     "REDIRECT_IN",
     "REDIRECT_OUT",
+    "REMOVED",
     "SPECIFIED",
     "UNASKED",
 ]
@@ -59,9 +60,12 @@ ALIASES: Final = {"Task": "Agent"}
 UNASKED: Final = frozenset(
     "Agent CronCreate CronDelete CronList EnterPlanMode EnterWorktree ExitWorktree ListAgents"
     " ListMcpResourcesTool ReadMcpResourceTool ReportFindings ScheduleWakeup SendMessage Skill"
-    " SubagentHandback TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead"
+    " SubagentHandback TaskCreate TaskGet TaskList TaskStop TaskUpdate TodoRead"
     " TodoWrite ToolSearch WaitForMcpServers PushNotification EndConversation".split()
 )
+
+# Tools that there were once; rules that name them are no mistakes to the host.
+REMOVED: Final = frozenset({"TaskOutput"})
 
 # The tool that stays while any other does, whatever rules say.
 LAST: Final = "EndConversation"

@@ -65,6 +65,13 @@ class Behaviour:
         star_is_every: whether ``Bash(*)`` is `Bash`.
         agents_denied: whether `deny` may name one agent.
         server_stars: whether a rule may end in a star for the tools of a server.
+        command_stars: whether a star anywhere in a rule for `Bash` is any text.
+        text_behind_refused: whether a rule with text behind its parentheses is none.
+        input_is_read: whether what a command reads from by ``<`` is a file that is read.
+        removals_asked: whether nobody but the user allows critical removals in `auto`.
+        plan_holds_writes: whether a plan holds back what commands write by ``>``.
+        background_asks: whether an agent in the background can ask the user.
+        unseen_wrappers: the wrappers behind which `deny` and `ask` do not look.
     """
 
     depth: int = 3
@@ -110,6 +117,13 @@ class Behaviour:
     star_is_every: bool = True
     agents_denied: bool = True
     server_stars: bool = True
+    command_stars: bool = True
+    text_behind_refused: bool = True
+    input_is_read: bool = True
+    removals_asked: bool = True
+    plan_holds_writes: bool = True
+    background_asks: bool = True
+    unseen_wrappers: frozenset[str] = frozenset()
 
 
 @attrs.frozen
@@ -130,16 +144,23 @@ class Change:
 _SINCE_72: Final = frozenset("fd fdfind lsof pgrep ss tput".split())
 _SINCE_71: Final = frozenset("cmp comm expr fmt getconf numfmt pr printf seq test tsort".split())
 
+_SINCE_113: Final = frozenset("env ionice setsid sudo watch".split())
+
 # The newest first: each says what held before it.
 CHANGES: Final = (
     Change("2.1.282", "colon_star_inside", before=False),
     Change("2.1.282", "lock_binds_skills", before=False),
+    Change("2.1.281", "removals_asked", before=False),
     Change("2.1.280", "lsp_in_background", before=False),
     Change("2.1.267", "bypass_of_agents", before=True),
     Change("2.1.260", "nested_skills", before=False),
+    Change("2.1.260", "text_behind_refused", before=False),
+    Change("2.1.257", "input_is_read", before=False),
     Change("2.1.257", "bypass_of_project", before=True),
     Change("2.1.257", "reads_kept_inside", before=False),
     Change("2.1.236", "monitor_judged", before=False),
+    Change("2.1.233", "input_is_read", before=True),
+    Change("2.1.232", "input_is_read", before=False),
     Change("2.1.232", "forks", before=False),
     Change("2.1.228", "read_blocks_write", before=False),
     Change("2.1.223", "switch_binds_agents", before=False),
@@ -147,12 +168,14 @@ CHANGES: Final = (
     Change("2.1.217", "depth", before=5),
     Change("2.1.214", "folder_in_place", before=False),
     Change("2.1.214", "longest_command", before=0),
+    Change("2.1.212", "plan_holds_writes", before=False),
     Change("2.1.211", "local_at_root", before=False),
     Change("2.1.208", "refuses_no_tools", before=False),
     Change("2.1.208", "read_blocks_edit", before=False),
     Change("2.1.200", "manual_is_mode", before=False),
     Change("2.1.199", "servers_may_ask", before=False),
     Change("2.1.198", "in_background", before=False),
+    Change("2.1.186", "background_asks", before=False),
     Change("2.1.186", "named_agents_denied", before=False),
     Change("2.1.178", "parameters", before=False),
     Change("2.1.178", "mcp_in_disallowed", before=False),
@@ -166,6 +189,7 @@ CHANGES: Final = (
     Change("2.1.139", "skill_prefixes", before=False),
     Change("2.1.136", "plan_before_rules", before=False),
     Change("2.1.126", "bypass_of_guarded", before=False),
+    Change("2.1.113", "unseen_wrappers", before=_SINCE_113),
     Change("2.1.101", "deny_before_hook", before=False),
     Change("2.1.89", "links_checked", before=False),
     Change("2.1.78", "bypass_of_guarded", before=True),
@@ -175,6 +199,7 @@ CHANGES: Final = (
     Change("2.1.63", "tool_is_agent", before=False),
     Change("2.1.33", "type_lists", before=False),
     Change("2.1.20", "star_is_every", before=False),
+    Change("2.1.0", "command_stars", before=False),
     Change("2.1.0", "agents_denied", before=False),
     Change("2.0.70", "server_stars", before=False),
     Change("2.0.43", "modes_of_agents", before=False),
