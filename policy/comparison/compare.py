@@ -241,7 +241,8 @@ def _of_shape(
     """Yield differences of calls that can be read; *effects* are those of all told so far."""
     yield from tool_pair.differences()
     why.update(tool_pair.why)
-    if tool_pair.shape.argument.kind is ArgumentKind.PATH:
+    alike = DIFFERENT_KINDS not in why  # or the letters of a folder are the least of it
+    if tool_pair.shape.argument.kind is ArgumentKind.PATH and alike:
         yield from tool_pair.strangers(set(effects))
         why.update(tool_pair.why)
     if tool_pair.shape.argument.kind is not ArgumentKind.COMMAND:

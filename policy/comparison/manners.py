@@ -16,14 +16,16 @@ __all__ = ["manner"]
 def manner(row: Row) -> object:
     """Return how *row* reads a call, equal for rows that read every call alike.
 
-    Left out are the letters of folders (`policy.comparison.strangers`).
+    Left out is which folders have letters of their own (`policy.comparison.strangers`), where
+    any has: else a host does not tell them from others.
     """
     dialect, argument = row.ruleset.dialect, row.argument
     match argument.kind:
         case ArgumentKind.COMMAND:
-            return argument, _of_commands(dialect)
+            return argument, _of_commands(dialect), bool(dialect.cased)
         case ArgumentKind.PATH:
-            return argument, dialect.cwd, dialect.home, dialect.fold, dialect.links
+            folders = dialect.cwd, dialect.home, bool(dialect.cased)
+            return argument, *folders, dialect.fold, dialect.links
         case _:
             return argument
 
