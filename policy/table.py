@@ -26,7 +26,8 @@ from typing import ClassVar, Final
 import attrs
 
 from policy.comparison.compare import Comparison, Difference, Known, compare
-from policy.comparison.names import MANY_NAMES, Tools, compare_others
+from policy.comparison.names import MANY_NAMES, compare_others
+from policy.comparison.tools import Tools
 from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect

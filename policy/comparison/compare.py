@@ -17,7 +17,9 @@ import attrs
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
 from policy.comparison.rows import by_rules, denies_all, grants_whole
+from policy.comparison.stranger_pair import stranger_differences
 from policy.comparison.tool_pair import ToolPair, remembered
+from policy.comparison.unasked_pair import unasked_differences
 from policy.comparison.witness import Call, Shape
 from policy.decision import Decision
 from policy.dialect import ArgumentKind, Dialect
@@ -243,11 +245,11 @@ def _of_shape(
     why.update(tool_pair.why)
     alike = DIFFERENT_KINDS not in why  # or the letters of a folder are the least of it
     if tool_pair.shape.argument.kind is ArgumentKind.PATH and alike:
-        yield from tool_pair.strangers(set(effects))
+        yield from stranger_differences(tool_pair, set(effects))
         why.update(tool_pair.why)
     if tool_pair.shape.argument.kind is not ArgumentKind.COMMAND:
         return
-    yield from tool_pair.unasked()
+    yield from unasked_differences(tool_pair)
     opened = _opened(*tool_pair.lookups, known, why)
     yield from tool_pair.opening(opened, _settled(effects, tool_pair))
     exact = DIFFERENT_KINDS not in why

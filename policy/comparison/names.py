@@ -24,15 +24,15 @@ from policy.comparison.compare import (
     compare,
     parameter_cases,
 )
-from policy.comparison.pair import Difference, Pair, Side
-from policy.comparison.tools import OTHER_TOOL, further_tools, glob_pattern
+from policy.comparison.pair import Difference, Pair
+from policy.comparison.sides import Side
+from policy.comparison.tools import OTHER_TOOL, Tools, further_tools, glob_pattern, loosely
 from policy.comparison.view import View
 from policy.comparison.witness import Call, Shape
 from policy.decision import Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.patterns.automaton import State
 from policy.patterns.domains import DEAD, Domain
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Kind, Pattern, readable
@@ -40,7 +40,7 @@ from policy.patterns.tokens import Gap, OneOf, Token
 from policy.rows.entry import RowEntry
 from policy.ruleset import Entry, RuleSet
 
-__all__ = ["MANY_NAMES", "Tools", "compare_others"]
+__all__ = ["MANY_NAMES", "compare_others"]
 
 MANY_NAMES: Final = "rules tell more names of tools apart than are tried"
 
@@ -48,89 +48,13 @@ MANY_NAMES: Final = "rules tell more names of tools apart than are tried"
 # other characters that they do not name.
 _MARK: Final = "\uf8ff"
 
-# Spellings of one name that are told apart before the answer is no longer exact.
-_SPELLINGS: Final = 256
-
 _BLANKS: Final = " \t\n\r\v\f"
 
 LookUp = Callable[[str], Lookup]
 
 
-@attrs.frozen
-class Tools:
-    """The tools that some rule sets tell apart.
-
-    Attributes:
-        special: those that are compared one by one, as rules name them.
-        spelled: the same in every spelling that matters.
-        exact: whether those are all.
-
-    """
-
-    special: frozenset[str]
-    spelled: tuple[str, ...]
-    exact: bool
-
-    @classmethod
-    def of(cls, sets: Iterable[RuleSet]) -> Tools:
-        """Return the tools of *sets*."""
-        speaking = [rules for rules in sets if rules.entries]
-        dialects = list(dict.fromkeys(rules.dialect for rules in speaking))
-        special: dict[str, None] = {}
-        for dialect in dialects:
-            known = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values()}
-            special.update(dict.fromkeys(sorted(known)))
-        for rules in speaking:
-            folded = rules.dialect.fold_names
-            # `=read` is one name, in that case only.
-            alone = {str(p) for glob in rules.globs if (p := glob_pattern(glob)).exact}
-            named = rules.names | alone if folded else rules.parametered
-            special.update(dict.fromkeys(sorted(named)))
-        globs = sorted({glob for rules in speaking for glob in rules.globs})
-        spelled = dict.fromkeys(special)
-        exact = len({dialect.fold_names for dialect in dialects}) < 2
-        if any(dialect.fold_names for dialect in dialects):
-            for name in special:
-                found = _spellings(name, globs)
-                spelled.update(dict.fromkeys(found))
-                exact &= len(found) < _SPELLINGS
-        if len({dialect.loose for dialect in dialects}) > 1:
-            # Some see a name as written, others what is left of it.
-            written = [rules for rules in speaking if not rules.dialect.loose]
-            for rules in written:
-                odd = (n for n in rules.names if any(d.canonical(n) != n for d in dialects))
-                spelled.update(dict.fromkeys(sorted(odd)))
-                exact &= set(rules.globs) <= {"*"}
-            spelled.update(dict.fromkeys(map(_loosely, special)))
-        return cls(frozenset(special), tuple(spelled), exact)
-
-
-_Reached = dict[object, tuple[str, tuple[State, ...]]]
-
-
-def _spellings(name: str, globs: Sequence[str]) -> list[str]:
-    """Return *name* in each mixture of cases that *globs* tell apart; at most `_SPELLINGS`."""
-    patterns = [glob_pattern(glob) for glob in globs]
-    reached: _Reached = {(): ("", tuple(p.automaton.start for p in patterns))}
-    for letter in name:
-        following: _Reached = {}
-        for text, states in reached.values():
-            for spelled in dict.fromkeys((letter, letter.lower(), letter.upper())):
-                if spelled.isascii() or spelled == letter:
-                    after = tuple(state.after(spelled) for state in states)
-                    key = tuple(state.key for state in after)
-                    following.setdefault(key, (text + spelled, after))
-        reached = dict(list(following.items())[:_SPELLINGS])
-    return [text for text, _ in reached.values()]
-
-
 def _plainly(name: str) -> str:
     return name
-
-
-def _loosely(name: str) -> str:
-    """Return another name that is the same to a host which reads names loosely."""
-    return name + " "
 
 
 def compare_others(
@@ -159,7 +83,7 @@ def compare_others(
         why[DIFFERENT_KINDS] = None
     loose = {rules.dialect.loose for rules in speaking}
     found: dict[object, Difference] = {}
-    spells = (_plainly, _loosely) if len(loose) > 1 else (_plainly,)
+    spells = (_plainly, loosely) if len(loose) > 1 else (_plainly,)
     shapes = Shape.each(_NOWHERE, others[0], cases or [{}], {e.field for e in looking if e.field})
     for shape, spell in product(shapes, spells):
         lines = _Lines(

@@ -11,27 +11,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import combinations
 
 import attrs
 
 from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
 from policy.comparison.harmless import is_unchecked
-from policy.comparison.opening import Openings, opened_by, unasked
-from policy.comparison.pair import OVERLAPS, Difference, Pair, Side
-from policy.comparison.prefixes import harmless, loud
+from policy.comparison.opening import Openings, opened_by
+from policy.comparison.pair import OVERLAPS, Difference, Pair
+from policy.comparison.prefixes import loud
 from policy.comparison.rows import denies_all
-from policy.comparison.strangers import NESTED, Strange, behind, strange_folders
-from policy.comparison.unasked import Unasked, runs_none
+from policy.comparison.sides import Side
+from policy.comparison.unasked import Unasked
 from policy.comparison.view import View
 from policy.comparison.witness import Call, Shape
 from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.patterns.domains import Domain
-from policy.patterns.pattern import Pattern, freeze
-from policy.patterns.search import Found
+from policy.patterns.pattern import Pattern
 from policy.rows.outcome import Outcome
 from policy.shell.commands import read_command
 
@@ -53,14 +50,14 @@ class ToolPair(Pair):
         self.shape = shape
         self.given = (_side(before, shape), _side(after, shape))
         super().__init__(
-            *self._seen(self.given),
+            *self.seen_as(self.given),
             domain=shape.domain,
             wider=shape.wider,
             ask=self.asked,
             letters=_HOST_LETTERS if shape.argument.kind is ArgumentKind.URL else "",
         )
 
-    def _seen(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
+    def seen_as(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
         """Return the sides as this comparison sees them."""
         return sides
 
@@ -75,7 +72,8 @@ class ToolPair(Pair):
         return self._decided_by_both(self.shape.call(text))
 
     @property
-    def _shell(self) -> Shell:
+    def shell(self) -> Shell:
+        """How commands are read."""
         return self.shape.dialect.shell
 
     @cached_property
@@ -85,23 +83,11 @@ class ToolPair(Pair):
         found = {view.shell.programs: view.shell for view in views if view.shell.programs}
         return tuple(found.values())
 
-    def unasked(self) -> Iterator[Difference]:
-        """Yield differences of commands that run where no rule speaks of them.
-
-        Where hosts run others so, those that all of them run are one comparison, and those
-        that only some do another.
-        """
-        for count in range(len(self.shells), 0, -1):
-            for running in combinations(self.shells, count):
-                yield from _UnaskedPair(self, running).differences()
-                if count < len(self.shells):
-                    yield from _DeferredPair(self, running).differences()
-
     def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
         """Return a difference of lines whose *text* shows none, since it runs unasked."""
-        if not self._shell.programs:
+        if not self.shell.programs:
             return super().otherwise(text, chosen)
-        for prefix in loud(self._shell):
+        for prefix in loud(self.shell):
             found = self.asked(prefix + text.replace(self.fresh, "q7z"))
             if found.before.effect is not found.after.effect:
                 return found
@@ -109,18 +95,18 @@ class ToolPair(Pair):
             return None
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
         asked_for = self._searched(guides, chosen, but=[Unasked.of(shell) for shell in self.shells])
-        return self._shown(asked_for, guides)
+        return self.shown(asked_for, guides)
 
     def _grants_none(self, chosen: Mapping[int, int]) -> bool:
         """Whether the side that would allow what *chosen* lines decide asks for all of it."""
-        effects = self._effects(chosen)
+        effects = self.effects(chosen)
         if {*effects} != {Effect.ALLOW, Effect.ASK}:
             return False
         granting = self.sides[effects.index(Effect.ALLOW)]
         patterns = (self.pattern(view, chosen[view]) for view in granting)
-        return any(each and is_unchecked(each, self._shell) for each in patterns)
+        return any(each and is_unchecked(each, self.shell) for each in patterns)
 
-    def _shown(self, text: str | None, guides: Sequence[Pattern]) -> Difference | None:
+    def shown(self, text: str | None, guides: Sequence[Pattern]) -> Difference | None:
         """Return the difference that a text shows; admit where its files may hide one."""
         if text is None:
             return None
@@ -131,8 +117,8 @@ class ToolPair(Pair):
             return None
         if Reason.UNANALYSABLE in (found.before.reason, found.after.reason):
             self.why[_UNREAD] = None  # of other texts the rules may be asked
-        opens = read_command(text, self._shell).redirections
-        if opens and not self._is_shut(opened_by(guides, self._shell)):
+        opens = read_command(text, self.shell).redirections
+        if opens and not self._is_shut(opened_by(guides, self.shell)):
             self.why[_FILES] = None
         return None
 
@@ -157,7 +143,7 @@ class ToolPair(Pair):
         shown = set(known)
         if not opened or len(shown) > 1:
             return
-        for shell in self.shells or (self._shell,):
+        for shell in self.shells or (self.shell,):
             dialect = attrs.evolve(self.shape.dialect, shell=shell)
             openings = Openings(self.views, dialect, self.asked)
             for tool, differences in opened.items():
@@ -180,17 +166,6 @@ class ToolPair(Pair):
                 yield found
             if shown.issuperset(wanted):
                 return
-
-    def strangers(self, seen: set[tuple[Effect, Effect]]) -> Iterator[Difference]:
-        """Yield differences of paths that name folders in other letters than their own.
-
-        One for each pair of effects that was not *seen* in others.
-        """
-        folders, exact = strange_folders(self.lookups)
-        if not exact:
-            self.why[NESTED] = None
-        for folder in folders:
-            yield from _StrangerPair(self, folder, seen).differences()
 
     def unreadable(self) -> Difference | None:
         """Return the difference of calls whose argument cannot be read, if there is one."""
@@ -215,7 +190,7 @@ class ToolPair(Pair):
         shown = set(known)
         # What is not exact in any case is told by some of them.
         most = _DISGUISED if exact else _DISGUISED // 10
-        shells = self.shells or (self._shell,)
+        shells = self.shells or (self.shell,)
         disguises = (text for shell in shells for text in self._disguises(shell, shown))
         for tried, text in enumerate(disguises):
             if tried >= most:
@@ -269,148 +244,6 @@ class ToolPair(Pair):
         return all(view.default is not Effect.DENY for view in self.views)
 
 
-class _UnaskedPair(ToolPair):
-    """The commands that run where no rule speaks of them: to these, no rule is one that allows.
-
-    Only what a default decides on one of the sides is another comparison than that of
-    all commands.
-    """
-
-    def __init__(self, pair: ToolPair, running: Sequence[Shell]) -> None:
-        """Take from *pair* what *running* shells run, and no other."""
-        self._running = tuple(running)
-        super().__init__(pair.tool, *pair.lookups, pair.shape)
-        self.aligned, self.why = pair.aligned, pair.why
-        self.patterns, self.fresh = pair.patterns, pair.fresh
-        self.extra, self.plain = pair.extra, pair.plain
-        others = [shell for shell in pair.shells if shell not in running]
-        (self.domain, *self.also), self.but = Unasked.only_of(running, others)
-        self.by_default = True
-
-    def _seen(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
-        before, after = (
-            attrs.evolve(
-                side,
-                views=tuple(
-                    attrs.evolve(view, default=self._default(view))
-                    if any(view.shell.programs == one.programs for one in self._running)
-                    else view
-                    for view in side.views
-                ),
-            )
-            for side in sides
-        )
-        return before, after
-
-    def _default(self, view: View) -> Effect:
-        """Return what a view says where no line does."""
-        return view.unasked
-
-    @property
-    def _shell(self) -> Shell:
-        return self._running[0]
-
-    def _by_line(
-        self, view: int, line: int, seen: set[tuple[Effect, Effect]]
-    ) -> Iterator[Difference]:
-        """Yield differences decided by one line, if anything that it matches runs unasked."""
-        pattern = self.pattern(view, line)
-        if pattern is not None and _is_closed(pattern) and self._runs_none(pattern):
-            return iter(())
-        return super()._by_line(view, line, seen)
-
-    def _text(self, combination: Mapping[int, int]) -> str | None:
-        """Return a command that runs unasked, and that the lines decide."""
-        for line in combination.items():
-            pattern = self.pattern(*line)
-            if pattern is not None and not _is_closed(pattern):
-                # Where the arguments are open those of a known command will do, most often.
-                for text in filter(self.holds, self._likely(pattern)):
-                    if self._decided(text, combination):
-                        return text
-        return super()._text(combination)
-
-    def _runs_none(self, pattern: Pattern) -> bool:
-        return any(runs_none(shell, pattern) for shell in self._running)
-
-    def _likely(self, pattern: Pattern) -> Iterator[str]:
-        """Yield texts of *pattern* with what runs unasked in its gaps."""
-        start = pattern.tokens[0]
-        if not isinstance(start, str):
-            for text in unasked(self._shell):
-                yield freeze(pattern, text)
-                yield freeze(pattern, f"{text} --")
-            return
-        for text in harmless(self._shell).get(start.partition(" ")[0], ()):
-            if text.startswith(start):
-                rest = text.removeprefix(start)
-                yield freeze(pattern, rest)
-                yield freeze(pattern, f"{rest} --".lstrip())
-
-    def _search(
-        self,
-        domain: Domain,
-        guides: Sequence[Pattern],
-        combination: Mapping[int, int],
-        but: Sequence[Domain] = (),
-    ) -> Found:
-        """Search as all commands are, but where no command of one guide runs unasked."""
-        if not isinstance(domain, Unasked):
-            return super()._search(domain, guides, combination, but)
-        if any(map(self._runs_none, guides)):
-            return Found(None)
-        return super()._search(domain, guides, combination, but)
-
-    def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
-        """Return a difference of a command that opens no files, where those of *text* hide it."""
-        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
-        closed = self._search(Unasked.of(self._shell, closed=True), guides, chosen).text
-        return self._shown(closed or text, guides)
-
-
-class _DeferredPair(_UnaskedPair):
-    """The same commands where nobody waits for them: no default allows what only some run."""
-
-    def _default(self, view: View) -> Effect:
-        return view.deferred
-
-    def asked(self, text: str) -> Difference:
-        """Return what the command gets of both, in the background."""
-        return super().asked(f"{text} &")
-
-
-class _StrangerPair(ToolPair):
-    """Paths below a folder, in other letters than its own."""
-
-    def __init__(self, pair: ToolPair, folder: Strange, shown: set[tuple[Effect, Effect]]) -> None:
-        self._folder = folder
-        self._shown_effects = shown
-        super().__init__(pair.tool, *pair.lookups, attrs.evolve(pair.shape, behind=folder.name))
-        self.why = pair.why
-
-    def differences(self) -> Iterator[Difference]:
-        """Yield a difference for each pair of effects that no other path shows."""
-        return self._all_at_once(self._shown_effects)
-
-    def _seen(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
-        before, after = (
-            attrs.evolve(
-                side,
-                views=tuple(
-                    behind(view, name)
-                    for view, (row, _) in zip(side.views, lookup.rows, strict=True)
-                    for name in (
-                        self._folder.name.casefold(),
-                        self._folder.hidden[row.ruleset.dialect],
-                    )
-                    if name
-                ),
-            )
-            for side, lookup in zip(sides, self.lookups, strict=True)
-        )
-        return before, after
-
-
 # Every row of both sides reads the same text, and so do tables with other rules for it.
 remembered = lru_cache(maxsize=16_384)(read_command)
 
@@ -430,11 +263,6 @@ def _telling(differences: Iterable[Difference]) -> Iterator[Difference]:
 
 
 _ALIKE = 3
-
-
-def _is_closed(pattern: Pattern) -> bool:
-    """Whether a pattern leaves nothing open but what it ends with."""
-    return all(isinstance(token, str) for token in pattern.tokens[:-1])
 
 
 def _denies(outcome: Outcome | None) -> bool:

@@ -17,7 +17,8 @@ import attrs
 from policy.chain import SPAWN_TOOL
 from policy.comparison.compare import Comparison, Difference, compare
 from policy.comparison.compare import Known as Lines
-from policy.comparison.names import Tools, compare_others
+from policy.comparison.names import compare_others
+from policy.comparison.tools import Tools
 from policy.comparison.witness import Call, witness_call
 from policy.conversion.common_words import in_common
 from policy.decision import Reason

@@ -1,0 +1,260 @@
+"""Two sides of a comparison, as lists over one text: which lines may decide one together.
+
+Two lists A and B decide some text differently just when there are a line of A
+and a line of B with different effects, and a text that both lines match and
+both lists decide by those lines (`policy.comparison.pair`). Only lines without a
+counterpart on the other side can be among the deciding ones, so the cost is that of
+the edit, not of the lists.
+
+Where a side is a meet of several lists, a line is chosen for each of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import cached_property
+
+import attrs
+
+from policy.comparison.view import View, counterparts
+from policy.effect import Effect
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.pattern import Pattern, excluded_characters, freeze, is_stars, named
+from policy.patterns.search import fresh_character
+
+__all__ = ["Side", "Sides"]
+
+
+@attrs.frozen
+class Side:
+    """A meet of lists over one text.
+
+    Attributes:
+        views: the lists.
+        floor: what holds whatever the text is.
+
+    """
+
+    views: tuple[View, ...]
+    floor: Effect = Effect.ALLOW
+
+
+class Sides:
+    """The lists of two sides, and the lines that may decide a text together.
+
+    Args:
+        before: one side.
+        after: the other.
+        letters: characters for "any text", the best first, where a call can
+            hold no others.
+
+    Attributes:
+        views: the lists, each once.
+        sides: the numbers of those that are on each side.
+        floors: what each side grants at most.
+        by_default: whether only texts count that no line decides on one of the sides.
+
+    """
+
+    def __init__(self, before: Side, after: Side, *, letters: str = "") -> None:
+        self._letters = letters
+        self.by_default = False
+        by_key: dict[object, int] = {}
+        self.views: list[View] = []
+        self.sides: list[set[int]] = []
+        for side in (before, after):
+            numbers = set()
+            for view in side.views:
+                number = by_key.setdefault(view.key, len(self.views))
+                if number == len(self.views):
+                    self.views.append(view)
+                numbers.add(number)
+            self.sides.append(numbers)
+        self.floors = [before.floor, after.floor]
+        # view -> line -> the same line in the view it is compared with
+        self._kept: dict[int, dict[int, int]] = {}
+        self._kept_lines: dict[int, list[int]] = {}
+        self._own: dict[int, list[int]] = {}
+        # The same by the entries of two views: other defaults change nothing of it.
+        self.aligned: dict[tuple[int, int], dict[int, int]] = {}
+
+    @cached_property
+    def patterns(self) -> list[Pattern]:
+        """The patterns of all views."""
+        return [pattern for view in self.views for pattern in view.patterns]
+
+    @cached_property
+    def fresh(self) -> str:
+        """A character that no pattern names, and that a call can hold."""
+        letters = named(self.patterns)
+        chosen = next((c for c in self._letters if c not in letters), None)
+        return chosen or fresh_character(letters)
+
+    @cached_property
+    def extra(self) -> frozenset[str]:
+        """The characters that sets of the patterns tell apart from a fresh one."""
+        return excluded_characters(self.patterns)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all patterns are star patterns."""
+        return all(map(is_stars, self.patterns))
+
+    @cached_property
+    def edits(self) -> list[tuple[int, int]]:
+        """The lines, as view and index, one of which decides any difference."""
+        return list(self._edits())
+
+    def _edits(self) -> Iterator[tuple[int, int]]:
+        only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
+        if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
+            (before,), (after,) = only
+            kept = self._aligned(self.views[before], self.views[after])
+            self._kept = {before: kept, after: {new: old for old, new in kept.items()}}
+            for view in (after, before):
+                lines = range(len(self.views[view].entries))
+                self._own[view] = [line for line in lines if line not in self._kept[view]]
+                self._kept_lines[view] = sorted(self._kept[view])
+            for view in (after, before):
+                yield from ((view, line) for line in self._own[view])
+            if self.views[before].default is not self.views[after].default:
+                yield after, NO_MATCH
+            return
+        numbers = only[1] | only[0]
+        if self.floors[0] is not self.floors[1]:
+            numbers = set(range(len(self.views)))
+        for number in sorted(numbers, key=lambda n: (n not in self.sides[1], n)):
+            list_ = self.views[number]
+            yield from ((number, line) for line in range(list_.shared, len(list_.entries)))
+            yield number, NO_MATCH
+
+    def _aligned(self, before: View, after: View) -> dict[int, int]:
+        key = id(before.entries), id(after.entries)
+        if key not in self.aligned:
+            self.aligned[key] = counterparts(before.entries, after.entries)
+        return self.aligned[key]
+
+    def pattern(self, view: int, line: int) -> Pattern | None:
+        """Return the pattern of a line; None for the default."""
+        return None if line == NO_MATCH else self.views[view].patterns[line]
+
+    def combinations(
+        self, chosen: dict[int, int], firsts: Sequence[int], seen: Container[object]
+    ) -> Iterator[dict[int, int]]:
+        """Yield *chosen* with a deciding line for every other view as well.
+
+        Left out is what cannot be, or shows nothing new: effects that are equal
+        or *seen*; a line whose counterpart decides before a chosen one. Of star
+        patterns, the line that matches the frozen one contains all of it
+        (*firsts*), so no later line decides any of it.
+        """
+        rest = [number for number in range(len(self.views)) if number not in chosen]
+        if not rest:
+            effects = self.effects(chosen)
+            by_line = self.by_default and NO_MATCH not in chosen.values()
+            if effects[0] is not effects[1] and effects not in seen and not by_line:
+                yield chosen
+            return
+        if all(effect is Effect.DENY for effect in self._so_far(chosen)):
+            return  # whatever the other views say
+        # Where little is granted little has to be tried, and most of that ends there.
+        number = min(rest, key=self._granting.__getitem__)
+        view = self.views[number]
+        patterns = [p for other, line in chosen.items() if (p := self.pattern(other, line))]
+        nearest = max(patterns, key=_literal, default=None)
+        last = firsts[number] if patterns else NO_MATCH
+        # Only the effect of the last view tells whether there is something new.
+        is_last = len(rest) == 1
+        earliest = max((line for other, line in chosen.items() if other in self._kept), default=-1)
+        # What lines decide on both sides is the same whoever runs it.
+        open_ = not (is_last and self.by_default and NO_MATCH not in chosen.values())
+        only = next((pattern for pattern in patterns if pattern.exact), None)
+        if only is not None:
+            # Of a single text each view says at once which line decides it.
+            line = view.automaton.first(freeze(only, self.fresh))
+            if (line == NO_MATCH or (open_ and line >= view.shared)) and (
+                not is_last or self._tells(number, view.effect(line), chosen, seen)
+            ):
+                yield from self.combinations({**chosen, number: line}, firsts, seen)
+            return
+        for effect in Effect if open_ else ():
+            for line in self._lines(number, nearest, effect, earliest, last):
+                if nearest is not None and view.is_hidden(line, nearest):
+                    continue
+                if is_last and not self._tells(number, effect, chosen, seen):
+                    break
+                yield from self.combinations({**chosen, number: line}, firsts, seen)
+        if last == NO_MATCH and (not is_last or self._tells(number, view.default, chosen, seen)):
+            yield from self.combinations({**chosen, number: NO_MATCH}, firsts, seen)
+
+    def _lines(
+        self, number: int, nearest: Pattern | None, effect: Effect, earliest: int, last: int
+    ) -> Iterator[int]:
+        """Yield the lines of a view that can decide beside those chosen so far."""
+        view = self.views[number]
+        first = view.shared
+        kept = self._kept.get(number)
+        if kept is not None:
+            if earliest == NO_MATCH:
+                return  # what no line matches there is matched by no kept one here
+            # Those that are kept are in the same order on both sides.
+            first = max(first, self._first_kept(number, earliest))
+            for line in self._own[number]:
+                if (
+                    line < first
+                    and line <= last
+                    and view.entries[line].effect is effect
+                    and (nearest is None or view.meets(line, nearest))
+                ):
+                    yield line
+        if nearest is not None:
+            yield from view.near(nearest, effect, first, last)
+            return
+        for line in range(first, len(view.entries)):
+            if line <= last and view.entries[line].effect is effect:
+                yield line
+
+    def _first_kept(self, number: int, earliest: int) -> int:
+        """Return the first line whose counterpart is not before *earliest*."""
+        kept = self._kept_lines[number]
+        at = bisect_left(kept, earliest, key=self._kept[number].__getitem__)
+        return kept[at] if at < len(kept) else len(self.views[number].entries)
+
+    def _tells(
+        self, number: int, effect: Effect, chosen: Mapping[int, int], seen: Container[object]
+    ) -> bool:
+        """Return whether *effect* of the last view would show something new."""
+        before, after = (
+            min([floor, *(effect if n == number else self._effect(n, chosen[n]) for n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before is not after and (before, after) not in seen
+
+    def _effect(self, view: int, line: int) -> Effect:
+        return self.views[view].effect(line)
+
+    @cached_property
+    def _granting(self) -> list[tuple[bool, int]]:
+        """What each view grants by default, and how many lines it has, to compare views by."""
+        return [(view.default is not Effect.DENY, len(view.entries)) for view in self.views]
+
+    def _so_far(self, chosen: Mapping[int, int]) -> tuple[Effect, Effect]:
+        """Return the most that both sides can grant where these lines decide."""
+        before, after = (
+            min([floor, *(self._effect(n, line) for n, line in chosen.items() if n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
+
+    def effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
+        """Return what both sides grant where each list decides by its line of *combination*."""
+        before, after = (
+            min([floor, *(self._effect(n, combination[n]) for n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
+
+
+def _literal(pattern: Pattern) -> int:
+    return sum(len(token) for token in pattern.tokens if isinstance(token, str))
