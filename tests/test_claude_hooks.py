@@ -379,3 +379,22 @@ def test_what_a_hook_asks_is_asked_where_nobody_else_is() -> None:
     )
     chain = Chain.start("main", project.enforced)
     assert chain.decide("Bash", {"command": "make"}).effect is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("python3 a.py $X", "timeout 5 make $X", "FOO=1 make $X", "make $X; ls", "make a$X"),
+        *("make $X/a", "make $X | cat", "[ -f $X ] && make", 'A="$X"; make', "m\\ake $X", "! $X"),
+        *("GOOS=linux ! ss", "then ss", "A=1 if", "COLUMNS=x ss", "CI=~ ss", 'ss $"a"'),
+    ],
+)
+def test_a_condition_holds_for_values_in_words_and_words_of_the_language(command):
+    assert sees("Bash(git *)", "Bash", {"command": command})
+
+
+@pytest.mark.parametrize("command", ["make $X", "cd src $X", "ss -a $X $Y"])
+def test_a_plain_program_with_a_variable_is_told_from_one_that_a_condition_names(command):
+    assert not sees("Bash(git *)", "Bash", {"command": command})
+    for condition in ("Bash(git push *)", "Bash(git)", "Bash(* push)"):
+        assert sees(condition, "Bash", {"command": command})

@@ -150,7 +150,7 @@ _COMMENT = re.compile(r"(?:^|(?<=[\s;&|()]))#[^\n]*")
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 
 
-_QUOTED = re.compile(r"'[^']*'")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 
 
 def has_background(text: str) -> bool:

@@ -19,6 +19,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.claude.data import hooks as known
 from policy.hosts.claude.data.tools import ALIASES, NAMES
+from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.hooks import LIST, Hook, takes
 from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.language.parse import parse_matcher
@@ -101,7 +102,9 @@ class Condition:
             return False
         if not self.content:
             return True
-        if tool in _SHELLS and _is_unclear(str(call.get("command", "")), dialect.shell):
+        if tool in _SHELLS and _is_unclear(
+            str(call.get("command", "")), dialect.shell, self.content
+        ):
             return True
         if tool in known.OF_FILES and self._names(tool, call, dialect):
             return True
@@ -151,8 +154,12 @@ _VALUE: Final = re.compile(r"\$\(|`")
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 
 
-def _is_unclear(command: str, shell: Shell | None) -> bool:
-    """Return whether the host takes it for one that it cannot take apart."""
+def _is_unclear(command: str, shell: Shell | None, content: str) -> bool:
+    """Return whether the host takes it for one that it cannot take apart.
+
+    With values that nobody knows it still tells a plain program from one that *content*,
+    a condition such as ``git *``, names.
+    """
     if shell is None or _UNREAD.search(command) or 0 < shell.longest < len(command):
         return True
     if _VALUE.search(command) and _PIPE.search(command):
@@ -167,14 +174,17 @@ def _is_unclear(command: str, shell: Shell | None) -> bool:
         or is_doubtful(command)
     ):
         return True
-    return any(_is_unclear_part(words, script, shell) for words in script.commands if words)
+    plain = _NAMES_PROGRAM.fullmatch(content) is not None
+    return any(
+        _is_unclear_part(words, script, shell, plain=plain) for words in script.commands if words
+    )
 
 
 _SPECIAL: Final = re.compile(r"\$[^A-Za-z_({]")
 _DECLARING: Final = frozenset("declare export local readonly typeset unset".split())
 
 
-def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell) -> bool:
+def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, plain: bool) -> bool:
     if has_half_assignment(words) or is_worked_out(words, shell):
         return True
     program = next((word for word in words if not is_assignment(word)), words[-1])
@@ -186,23 +196,26 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell) -> boo
     alone = all(map(is_assignment, words))
     if alone and (len(words) > 1 or re.fullmatch(shell.guarded, words[0].raw.partition("=")[0])):
         return True
-    several = sum(map(bool, script.commands)) > 1 or program.raw != program.plain
+    plain &= sum(map(bool, script.commands)) == 1 and words[0].plain not in _WRAPPERS
+    plain &= _PROGRAM.fullmatch(words[0].raw) is not None
     return any(
         (is_assignment(word) and not alone)
         or word.raw.startswith('"')
         or bool(script.targets)
         or _SPECIAL.search(word.raw) is not None
         or (not alone and any(len(script.commands[each]) > 1 for each in range(*word.inner)))
-        or (word.inner[0] == word.inner[1] and not word.known and not _is_alone(word, several))
+        or (
+            word.inner[0] == word.inner[1]
+            and not word.known
+            and not (plain and _VARIABLE.fullmatch(word.raw))
+        )
         for word in unknown
     )
 
 
-def _is_alone(word: Word, several: bool) -> bool:  # noqa: FBT001  # one question
-    """Return whether a word is a variable and nothing else, in the only command."""
-    return not several and _VARIABLE.fullmatch(word.raw) is not None
-
-
+_WRAPPERS: Final = frozenset(GRANTING) | frozenset(WRAPPING)
+_NAMES_PROGRAM: Final = re.compile(r"[a-z]+[ :]\*")
+_PROGRAM: Final = re.compile(r"[a-z]+")
 _VARIABLE: Final = re.compile(r"\$[A-Za-z_]\w*")
 # Words of the language that no program is called by: a command that begins with one was not
 # taken apart as it was meant.
