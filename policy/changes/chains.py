@@ -14,6 +14,7 @@ import attrs
 
 from policy.chain import SPAWN_TOOL, Attenuated, Chain, Reading
 from policy.comparison.compare import Comparison, Difference, Known
+from policy.comparison.tool_pair import remembered
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
 from policy.project import Project
@@ -56,7 +57,9 @@ class Shown:
 def _decided(difference: Difference, tables: Iterable[Table]) -> Difference:
     """Return what *tables* make of the call of a difference."""
     tool, call = difference.tool, difference.call
-    return Difference(tool, call, *(table.decide(tool, call) for table in tables))
+    # Every chain is asked about the same commands.
+    lookups = [table.lookup(tool) for table in tables]
+    return Difference(tool, call, *(lookup.decide_anew(call, remembered) for lookup in lookups))
 
 
 def _cause(difference: Difference) -> object:
@@ -141,7 +144,8 @@ class ChainChanges:
                 continue
             # By a call that another chain of the agent shows too, where both show the same.
             cause = _cause(difference)
-            again = _decided(known.setdefault(cause, difference), tables)
+            other = known.setdefault(cause, difference)
+            again = difference if other is difference and not others else _decided(other, tables)
             is_same = _cause(again) == cause
             shown = again if is_same else difference
             yield Shown(
