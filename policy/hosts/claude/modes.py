@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["child_mode", "is_judged_plan", "is_plan", "is_silent"]
+__all__ = ["EDITING_MODES", "child_mode", "is_judged_plan", "is_plan", "is_silent"]
+
+# Modes that edit files in working folders without asking.
+EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
 
 # What whoever starts an agent in one of these hands down, whatever its definition says.
 _HANDED_DOWN: Final = frozenset({"acceptEdits", "auto", "bypassPermissions"})

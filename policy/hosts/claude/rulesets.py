@@ -17,7 +17,6 @@ from policy.decision import Reason
 from policy.dialect import Dialect, Shell
 from policy.effect import Effect
 from policy.hosts.claude.built_in import (
-    below,
     built_in,
     by_default,
     guarded_files,
@@ -33,14 +32,14 @@ from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRA
 from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED
 from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
 from policy.hosts.claude.data.versions import Behaviour
-from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
+from policy.hosts.claude.defaults import agents, defaults, folders_to_enter, known_hosts, removals
+from policy.hosts.claude.left_to_model import is_left_to_model
 from policy.hosts.claude.lending import led_out, lent
 from policy.hosts.claude.lines import Line
-from policy.hosts.claude.modes import is_plan, is_silent
+from policy.hosts.claude.modes import EDITING_MODES, is_plan, is_silent
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
-from policy.hosts.claude.specifiers import agent_pattern
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
@@ -79,9 +78,6 @@ _SHELL: Final = Shell(
 )
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
-# Modes that edit files in working folders without asking.
-_EDITS: Final = frozenset({"acceptEdits", "auto"})
-
 
 def _is_silent(session: Session, mode: str) -> bool:
     """Return whether what would be asked is denied; where a model judges, a rule still asks."""
@@ -111,7 +107,7 @@ def dialect(session: Session, mode: str) -> Dialect:
         f"claude-code@{session.options.version}",
         arguments=known.ENTERING if session.enters else known.ARGUMENTS,
         aliases=known.ALIASES,
-        shell=attrs.evolve(_shell(mode in _EDITS, session.options.behaves), cwd=session.cwd),
+        shell=attrs.evolve(_shell(mode in EDITING_MODES, session.options.behaves), cwd=session.cwd),
         cwd=session.cwd,
         home=session.home,
         fold=True,
@@ -197,20 +193,20 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         # It opens neither what is guarded nor what waits for a plan.
         default = Effect.ALLOW
         entries += _held(session, mode)
-        entries += _agents(session, mode)
+        entries += agents(session, mode)
     elif mode == "bypassPermissions":
         default = Effect.ALLOW
         if not session.options.behaves.bypass_of_guarded:
             entries += _guards(session, mode, Reason.PROTECTED)
-        entries += _agents(session, mode)
+        entries += agents(session, mode)
     else:
         entries += _held(session, mode)
         entries += _allowed(session, mode)
         reason = by_default(session, mode)
         entries += lent(session, mode)
-        entries += _defaults(session, mode)
-    entries += _folders_to_enter(session)
-    entries = [*_removals(session, mode), *power_shell_removals(), *entries]
+        entries += defaults(session, mode)
+    entries += folders_to_enter(session)
+    entries = [*removals(session, mode), *power_shell_removals(), *entries]
     if not session.is_removed(known.LAST):
         entries.insert(0, built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
     silent = _is_silent(session, mode)
@@ -238,19 +234,11 @@ def _early(session: Session) -> Iterator[Entry]:
                 pattern = Pattern.exactly(link.casefold(), Kind.PATH)
                 yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "a link itself")
     if not behaves.known_hosts_ruled and not session.is_removed("WebFetch"):
-        yield from _known_hosts(session)
+        yield from known_hosts(session)
     types = [line.entry for line in session.lines if line.entry.tool == "Agent"]
     if not behaves.named_agents_denied and all(e.pattern and not e.field for e in types):
         # Where other rules speak of agents, those count for agents with names too.
         yield Entry("Agent", Effect.ALLOW, Pattern.text("*"), "name", rule="Agent (with a name)")
-
-
-def _known_hosts(session: Session) -> Iterator[Entry]:
-    hosts = session.options.preapproved
-    for name in PREAPPROVED if hosts is None else hosts:
-        section = (Pattern.exactly(name, Kind.HOST),) if "/" in name else ()
-        for pattern in section or notations.hosts(name):
-            yield built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
 
 
 def _denied(session: Session) -> Iterator[Entry]:
@@ -311,7 +299,7 @@ def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:
                 above = entry.pattern.tokens if entry.pattern else ("", Gap.DEEP)
                 trees = Pattern.of(Kind.PATH, (*above, f"/{LEFT_OPEN}", Gap.DEEP))
                 yield attrs.evolve(entry, pattern=trees)
-    for folder in session.folders if mode in _EDITS else ():
+    for folder in session.folders if mode in EDITING_MODES else ():
         for trees in notations.paths("**/" + LEFT_OPEN, folder, fold=True):
             for tool in known.EDITING:
                 yield built_in(tool, Effect.ALLOW, trees, why="a work tree")
@@ -325,7 +313,7 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
         if line.entry.effect is Effect.ALLOW and line.entry.tool != "Agent" and not line.borrowed
     ]
     if is_judged(session, mode):
-        allowed = [line for line in allowed if not _is_dropped(line, session.options.behaves)]
+        allowed = [line for line in allowed if not is_left_to_model(line, session.options.behaves)]
     yield from _pick(allowed, Effect.ALLOW, exact=True)
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
     yield from led_out(session, others)
@@ -337,114 +325,3 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
                 tool, Effect.ASK, pattern, by_default(session, mode), "runs another command"
             )
     yield from (entry for entry in others if entry.pattern is not None)
-
-
-# Interpreters and runners, which no rule with a star may hand to in `auto`.
-_RUNNERS: Final = frozenset(
-    "python python2 python3 node deno perl ruby php lua bash sh zsh fish ssh sudo doas su env"
-    " eval exec xargs npx bunx pnpx tsx ts-node".split()
-)
-_SCRIPTS: Final = frozenset({"npm run", "yarn run", "pnpm run", "bun run"})
-
-
-def _is_dropped(line: Line, behaves: Behaviour) -> bool:
-    """Return whether a rule that allows is left to the model, where one judges."""
-    entry = line.entry
-    if entry.tool != "Bash" and not (entry.tool == "Monitor" and behaves.monitor_judged):
-        return False
-    if entry.pattern is None:
-        return True
-    if line.exact:
-        return False
-    text = str(entry.pattern)
-    words = text.replace("*", " * ").split()
-    if text.startswith("*") or not words:
-        return True
-    program, star = words[0], len(words) > 1 and words[1] == "*"
-    if (
-        star
-        and any(runner.startswith(program) for runner in _RUNNERS)
-        and not text.startswith(program + " ")
-    ):
-        return True
-    return program in _RUNNERS or " ".join(words[:2]) in _SCRIPTS
-
-
-def _defaults(session: Session, mode: str) -> Iterator[Entry]:
-    for tool in known.READING:
-        yield from read_inside(session, tool)
-    for folder in session.folders:
-        inside = below(folder)
-        yield built_in(known.OPERAND_WRITE, Effect.ALLOW, inside, why="working folder")
-        if mode in _EDITS:
-            for tool in ("Edit", "Write", "NotebookEdit", known.REDIRECT_OUT):
-                yield built_in(tool, Effect.ALLOW, inside, why=f"mode {mode}")
-    judged = is_judged(session, mode)
-    if judged:
-        for tool in known.FILE_TOOLS["Read"]:
-            yield built_in(tool, Effect.ALLOW, why=f"mode {mode}")
-    yield from _known_hosts(session)
-    yield from _skills(session, mode)
-    yield from _agents(session, mode)
-    unasked = known.UNASKED - {"Agent"}
-    if judged:
-        unasked = unasked - _JUDGED
-    for tool in sorted(unasked):
-        yield built_in(tool, Effect.ALLOW, why="needs no permission")
-
-
-_JUDGED: Final = frozenset({"CronCreate", "CronDelete", "SendMessage"})
-
-
-def _skills(session: Session, mode: str) -> Iterator[Entry]:
-    for skill in session.skills.values():
-        effect, why = Effect.ASK, "lists tools"
-        if skill.typed:
-            effect, why = Effect.DENY, "for the user alone"
-        elif not skill.asked:
-            continue
-        names = (skill.name, skill.called) if skill.called else (skill.name,)
-        for name in (*names, *(f"/{name}" for name in names)):
-            pattern = Pattern.exactly(name)
-            yield built_in("Skill", effect, pattern, by_default(session, mode), why)
-
-
-def _folders_to_enter(session: Session) -> Iterator[Entry]:
-    # One rule that allows folders makes of all of them the only ones.
-    if session.enters:
-        effect = Effect.DENY if Effect.ALLOW in session.enters else Effect.ALLOW
-        yield built_in(known.ENTER, effect, why="the user enters it")
-
-
-def _agents(session: Session, mode: str) -> Iterator[Entry]:
-    if is_judged(session, mode):
-        # The model is asked before anybody looks whether there is such an agent.
-        yield built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER)
-        return
-    found = agent_pattern if session.options.behaves.loose_types else Pattern.exactly
-    for name in session.agents:
-        yield built_in("Agent", Effect.ALLOW, found(name), why="needs no permission")
-    if session.options.strangers:
-        yield built_in("Agent", Effect.ALLOW, why="may be defined elsewhere")
-    else:
-        yield built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
-
-
-def _removals(session: Session, mode: str) -> Iterator[Entry]:
-    """Yield what says of every removal that it is critical, or that others decide."""
-    effect, reason = Effect.ASK, Reason.PROTECTED
-    if is_judged(session, mode):
-        if session.options.behaves.removals_asked:
-            effect = Effect.DENY
-        else:
-            reason = Reason.CLASSIFIER
-    critical = [Pattern.of(Kind.PATH, ["/", Gap.PART]), Pattern.of(Kind.PATH, [""])]
-    for folder in (session.home, *session.folders):
-        path = folder.casefold()
-        while path:
-            critical.append(Pattern.exactly(path, Kind.PATH))
-            path = path.rpartition("/")[0]
-        critical.append(Pattern.exactly(folder.casefold() + "/*", Kind.PATH))
-    for pattern in dict.fromkeys(critical):
-        yield built_in(known.OPERAND_REMOVE, effect, pattern, reason, "critical path")
-    yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")

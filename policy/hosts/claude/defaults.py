@@ -1,0 +1,113 @@
+"""What calls get that no rule speaks of, and what comes before every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.hosts.claude.built_in import below, built_in, by_default, is_judged, read_inside
+from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.web import PREAPPROVED
+from policy.hosts.claude.modes import EDITING_MODES
+from policy.hosts.claude.session import Session
+from policy.hosts.claude.specifiers import agent_pattern
+from policy.patterns import notations
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap
+from policy.ruleset import Entry
+
+__all__ = ["agents", "defaults", "folders_to_enter", "known_hosts", "removals"]
+
+
+def defaults(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what is allowed, or asked for, where no rule says so."""
+    for tool in known.READING:
+        yield from read_inside(session, tool)
+    for folder in session.folders:
+        inside = below(folder)
+        yield built_in(known.OPERAND_WRITE, Effect.ALLOW, inside, why="working folder")
+        if mode in EDITING_MODES:
+            for tool in ("Edit", "Write", "NotebookEdit", known.REDIRECT_OUT):
+                yield built_in(tool, Effect.ALLOW, inside, why=f"mode {mode}")
+    judged = is_judged(session, mode)
+    if judged:
+        for tool in known.FILE_TOOLS["Read"]:
+            yield built_in(tool, Effect.ALLOW, why=f"mode {mode}")
+    yield from known_hosts(session)
+    yield from _skills(session, mode)
+    yield from agents(session, mode)
+    unasked = known.UNASKED - {"Agent"}
+    if judged:
+        unasked = unasked - _JUDGED
+    for tool in sorted(unasked):
+        yield built_in(tool, Effect.ALLOW, why="needs no permission")
+
+
+_JUDGED: Final = frozenset({"CronCreate", "CronDelete", "SendMessage"})
+
+
+def _skills(session: Session, mode: str) -> Iterator[Entry]:
+    for skill in session.skills.values():
+        effect, why = Effect.ASK, "lists tools"
+        if skill.typed:
+            effect, why = Effect.DENY, "for the user alone"
+        elif not skill.asked:
+            continue
+        names = (skill.name, skill.called) if skill.called else (skill.name,)
+        for name in (*names, *(f"/{name}" for name in names)):
+            pattern = Pattern.exactly(name)
+            yield built_in("Skill", effect, pattern, by_default(session, mode), why)
+
+
+def folders_to_enter(session: Session) -> Iterator[Entry]:
+    """Yield what the user may enter where no rule says so."""
+    # One rule that allows folders makes of all of them the only ones.
+    if session.enters:
+        effect = Effect.DENY if Effect.ALLOW in session.enters else Effect.ALLOW
+        yield built_in(known.ENTER, effect, why="the user enters it")
+
+
+def agents(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield which agents there are to be started."""
+    if is_judged(session, mode):
+        # The model is asked before anybody looks whether there is such an agent.
+        yield built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER)
+        return
+    found = agent_pattern if session.options.behaves.loose_types else Pattern.exactly
+    for name in session.agents:
+        yield built_in("Agent", Effect.ALLOW, found(name), why="needs no permission")
+    if session.options.strangers:
+        yield built_in("Agent", Effect.ALLOW, why="may be defined elsewhere")
+    else:
+        yield built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
+
+
+def removals(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what says of every removal that it is critical, or that others decide."""
+    effect, reason = Effect.ASK, Reason.PROTECTED
+    if is_judged(session, mode):
+        if session.options.behaves.removals_asked:
+            effect = Effect.DENY
+        else:
+            reason = Reason.CLASSIFIER
+    critical = [Pattern.of(Kind.PATH, ["/", Gap.PART]), Pattern.of(Kind.PATH, [""])]
+    for folder in (session.home, *session.folders):
+        path = folder.casefold()
+        while path:
+            critical.append(Pattern.exactly(path, Kind.PATH))
+            path = path.rpartition("/")[0]
+        critical.append(Pattern.exactly(folder.casefold() + "/*", Kind.PATH))
+    for pattern in dict.fromkeys(critical):
+        yield built_in(known.OPERAND_REMOVE, effect, pattern, reason, "critical path")
+    yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")
+
+
+def known_hosts(session: Session) -> Iterator[Entry]:
+    """Yield the addresses that are fetched from unasked."""
+    hosts = session.options.preapproved
+    for name in PREAPPROVED if hosts is None else hosts:
+        section = (Pattern.exactly(name, Kind.HOST),) if "/" in name else ()
+        for pattern in section or notations.hosts(name):
+            yield built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
