@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Cache"]
 
 _KEPT: Final = 64
+_ROOM: Final = 128 * 1024 * 1024
 _KEY_BYTES: Final = 32
 _MAC_BYTES: Final = 32
 
@@ -33,15 +34,17 @@ class Cache:
         folder: where it is.
         key: what the hashes are keyed with.
         most: entries that are kept.
+        room: bytes that all of them may take.
 
     """
 
-    __slots__ = ("folder", "key", "most")
+    __slots__ = ("folder", "key", "most", "room")
 
-    def __init__(self, folder: str, key: bytes, most: int = _KEPT) -> None:
+    def __init__(self, folder: str, key: bytes, most: int = _KEPT, room: int = _ROOM) -> None:
         self.folder = folder
         self.key = key
         self.most = most
+        self.room = room
 
     @classmethod
     def of(cls, environment: Mapping[str, str], below: str = "", most: int = _KEPT) -> Cache | None:
@@ -91,13 +94,17 @@ class Cache:
 
     def _forget(self) -> None:
         with os.scandir(self.folder) as entries:
-            found = sorted(
-                (entry.stat(follow_symlinks=False).st_mtime_ns, entry.path)
+            found = [
+                (entry.stat(follow_symlinks=False), entry.path)
                 for entry in entries
                 if not entry.is_dir(follow_symlinks=False)
-            )
-        for _, path in found[: max(len(found) - self.most, 0)]:
-            os.unlink(path)  # noqa: PTH108
+            ]
+        found.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
+        size = 0
+        for number, (status, path) in enumerate(found):
+            size += status.st_size
+            if number >= self.most or (number and size > self.room):
+                os.unlink(path)  # noqa: PTH108
 
 
 def _key(folder: str) -> bytes:

@@ -17,7 +17,7 @@ from policy.followed import opened, path_fields
 from policy.hook.cache import Cache
 from policy.hook.deciding import Asked, Said, Standing, is_told
 from policy.hook.event import SPAWNING
-from policy.hook.walked import COMMAND, Known, Walked, command_name
+from policy.hook.walked import TEXTS, Known, Walked, text_name
 from policy.links import beyond
 from policy.lookup import Lookup
 from policy.rows.outcome import Outcome
@@ -36,8 +36,8 @@ __all__ = ["leave", "prepared"]
 # what they come to where one rule that denies or asks has a part in it.
 _TOGETHER: Final = 1_000
 _ANSWERS: Final = 20_000
-# The longest command that is kept with its answer.
-_COMMAND: Final = 4096
+# The longest command or URL that is kept with its answer.
+_TEXT: Final = 4096
 
 
 @attrs.frozen
@@ -86,17 +86,19 @@ def leave(asked: Asked, cache: Cache, name: str) -> None:
         if kept is not None:
             walked.answers.update(Walked.read(kept).answers)
         cache.put(name, walked.written())
-    command = asked.event.call.get(COMMAND)
-    if type(command) is str and len(command) <= _COMMAND:
-        walks = [] if walked is None else walked.walks
-        if walked is None or any(walk.kind(asked.event.call) is None for walk in walks):
-            known = _known(asked)
+    call = asked.event.call
+    if walked is not None and all(walk.kind(call) is not None for walk in walked.walks):
+        return
+    for field in TEXTS:
+        text = call.get(field)
+        if type(text) is str and len(text) <= _TEXT:
+            known = _known(asked, field)
             if known is not None:
-                cache.put(command_name(name, command), known.written())
+                cache.put(text_name(name, field, text), known.written())
 
 
-def _known(asked: Asked) -> Known | None:
-    """Return the answer to a command, as far as its text alone decides, and links it names."""
+def _known(asked: Asked, field: str) -> Known | None:
+    """Return the answer where the argument *field* alone decides, and no link it names does."""
     tool, event, folders = asked.event.tool, asked.event, asked.folders
     files: list[str] = []
     for standing in asked.standings:
@@ -104,11 +106,11 @@ def _known(asked: Asked) -> Known | None:
             continue
         table = standing.table
         lookup = table.lookup(tool)
-        if lookup.constant is None and lookup.field != COMMAND:
+        if lookup.constant is None and lookup.field != field:
             return None
         for dialect in dict.fromkeys(part.rules.dialect for part in table.use.parts):
             argument = dialect.argument(tool)
-            if argument.kind is ArgumentKind.COMMAND and argument.fields != (COMMAND,):
+            if argument.kind is ArgumentKind.COMMAND and argument.fields != (field,):
                 return None
         if path_fields(table, tool) or (lookup.constant is None and lookup.alias is not NO_FIELD):
             return None

@@ -18,7 +18,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket
 
-__all__ = ["LOCATIONS", "VARIABLES", "is_private", "main", "socket_path", "variables"]
+__all__ = [
+    "LOCATIONS",
+    "VARIABLES",
+    "give_up_later",
+    "is_private",
+    "main",
+    "run",
+    "socket_path",
+    "variables",
+]
 
 # Seconds before a call is blocked that nobody has decided: less than the host waits.
 _DEADLINE = 20.0

@@ -5,7 +5,7 @@ text among these decides, all that is left to do is to walk the patterns of a fe
 process that decided a call of a tool leaves these walks, and the answers to which they lead,
 under a digest of everything else: the files of the policy, this package, the options. It is
 the same walk, of the same patterns, loaded without what rules are read and compared with.
-Of a command that had to be taken apart it leaves the answer.
+Of a command that had to be taken apart, and of a URL, it leaves the answer.
 
 Where anything is not as it was, or more must be known of a call, nothing is found here, and
 the call is decided at length.
@@ -40,26 +40,26 @@ if TYPE_CHECKING:
     Answers = dict[tuple[int, ...], tuple[str, Parts]]
 
 __all__ = [
-    "COMMAND",
+    "TEXTS",
     "Known",
     "Walked",
     "answered",
-    "command_name",
     "file_digest",
     "is_plain",
     "kept_calls",
     "name_of",
+    "text_name",
 ]
 
 _FORM: Final = 1
 _KEPT: Final = 1024
 
-# The argument that decides of a call that runs a command.
-COMMAND: Final = "command"
+# Arguments of which one may decide alone, though a walk of it does not tell how.
+TEXTS: Final = ("command", "url")
 
 
 class Known:
-    """The answer to one command, which does not depend on the other arguments of the call.
+    """The answer to one command or URL, which does not depend on the other arguments of the call.
 
     Attributes:
         effect: of the answer, or "".
@@ -160,16 +160,17 @@ def answered(arguments: Sequence[str], environment: Mapping[str, str], data: byt
     name = name_of(arguments, environment, event, paths, digests)
     if not name:
         return None
-    command = event.call.get(COMMAND)
-    if type(command) is str and (kept := cache.get(command_name(name, command))) is not None:
-        return Known.read(kept).answer(event, places)
+    for field in TEXTS:
+        text = event.call.get(field)
+        if type(text) is str and (kept := cache.get(text_name(name, field, text))) is not None:
+            return Known.read(kept).answer(event, places)
     kept = cache.get(name)
     return None if kept is None else Walked.read(kept).answer(event, places.home)
 
 
-def command_name(name: str, command: str) -> str:
-    """Return the name of what is known of *command*, besides that of all else."""
-    return digest_of((name.encode(), command.encode("utf-8", "surrogatepass")))
+def text_name(name: str, field: str, text: str) -> str:
+    """Return the name of what is known where the argument *field* is *text*, besides all else."""
+    return digest_of((name.encode(), field.encode(), text.encode("utf-8", "surrogatepass")))
 
 
 def is_plain(arguments: Sequence[str]) -> bool:

@@ -229,6 +229,21 @@ def test_what_was_left_is_for_the_same_folders_of_the_same_user(
     assert soon(project, data) is None
 
 
+def test_a_url_is_known_again_whatever_else_is_asked_of_it(project) -> None:
+    project.write("team.policy", "agent main { allow WebFetch(docs.x), Read }\n")
+    project.write(
+        ".claude/settings.json", json.dumps({"permissions": {"deny": ["WebFetch(domain:a.b)"]}})
+    )
+    for url, effect in (("https://docs.x/a", "allow"), ("https://a.b", "deny"), ("no url", "deny")):
+        data = data_of(project, "WebFetch", {"url": url, "prompt": "one"})
+        first = at_length(project, data)
+        assert said(first)[0] == effect
+        assert soon(project, data_of(project, "WebFetch", {"url": url, "prompt": "two"})) == first
+        assert (
+            soon(project, data_of(project, "WebFetch", {"url": url + "/", "prompt": "one"})) is None
+        )
+
+
 def test_a_command_that_opens_files_is_decided_anew_once_they_are_links(project) -> None:
     project.write(".claude/settings.json", json.dumps(SETTINGS))
     project.write("docs/a", "")
@@ -354,7 +369,12 @@ def test_what_was_left_of_many_calls_is_bounded(project) -> None:
     for number in range(cache.most + 10):
         cache.put(f"{number}", b"")
     assert len(entries(project)) == cache.most
-    shutil.rmtree(cache.folder)
+    cache.room = 1000
+    for number in range(5):
+        cache.put(f"large{number}", bytes(400))
+    assert [path.name for path in entries(project)] == ["large3", "large4"]
+    cache.put("larger than all", bytes(2000))
+    assert [path.name for path in entries(project)] == ["larger than all"]
 
 
 def test_an_edit_is_in_force_at_the_next_process(project) -> None:
