@@ -59,9 +59,10 @@ class Target:
     writes: bool
 
 
-# Short names, endings that Windows drops, and devices.
+# Short names, endings that Windows drops, and devices. Each part of a path is looked at from its
+# beginning alone, since to begin at every letter of a long one would take for ever.
 _MISREAD: Final = re.compile(
-    r"~\d|[^/.][^/]*[.\s]+(?:/|\Z)|(?:^|/)\.{3,}(?:/|\Z)|\.(?:con|prn|aux|nul|com[1-9]|lpt[1-9])\Z",
+    r"~\d|(?:^|/)(?:\.*[^/.][^/]*[.\s]|\.{3,})(?:/|\Z)|\.(?:con|prn|aux|nul|com[1-9]|lpt[1-9])\Z",
     re.IGNORECASE,
 )
 
