@@ -121,11 +121,14 @@ class Standings:
         """Yield what `policy.redundancy.rules.shadowing` says of *table*."""
         parts = table.use.parts
         rules = [_because(entry, part) for part in parts for entry in part.rules.entries]
-        first: dict[Because, int] = {}
+        first: dict[object, int] = {}
         shape = (
             tuple((part.rules.entries, part.rules.default, part.rules.dialect) for part in parts),
             # Which lines come of one rule; rules and places do not count in entries.
-            tuple(first.setdefault(rule, number) for number, rule in enumerate(rules)),
+            tuple(
+                first.setdefault((rule.rule, rule.effect, rule.place), number)
+                for number, rule in enumerate(rules)
+            ),
         )
         if shape not in self._known:
             self._known[shape] = rules, shadowing(table, effort=effort, compared=self.compared)

@@ -20,7 +20,8 @@ from policy import limits
 from policy.comparison.compare import Known
 from policy.decision import Because
 from policy.effect import Effect
-from policy.redundancy.trial import Shown, Trials, WrittenRule, written_rules
+from policy.redundancy.trial import Shown, Trials
+from policy.redundancy.written import WrittenRule, written_rules
 from policy.source import Place
 from policy.table import Ceiling, Table
 from policy.telling import is_idle

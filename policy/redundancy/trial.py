@@ -6,7 +6,8 @@ most rules one call settles it: one in which a fresh word fills what the rule le
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
@@ -20,6 +21,7 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import freeze
+from policy.redundancy.written import WrittenRule, because_of, key_of, replaced
 from policy.ruleset import Entry, RuleSet
 from policy.shell.commands import read_command
 from policy.shell.parts import Command
@@ -27,7 +29,7 @@ from policy.shell.parts import Part as CommandPart
 from policy.table import Ceiling, Part, Table
 from policy.telling import is_idle
 
-__all__ = ["Shown", "Trials", "WrittenRule", "written_rules"]
+__all__ = ["Shown", "Trials"]
 
 # What it costs to compare, beside the lines that are put side by side.
 _FIXED_COST = 15
@@ -42,35 +44,6 @@ class Shown:
 
     tool: str
     call: Call
-
-
-@attrs.frozen
-class WrittenRule:
-    """A rule as one list has it: several lines may come of it."""
-
-    part: int
-    entries: tuple[Entry, ...]
-    because: Because
-
-
-def _key(entry: Entry) -> object:
-    return entry.rule, entry.effect, entry.place
-
-
-def written_rules(parts: Sequence[Part]) -> Iterator[WrittenRule]:
-    """Yield the rules that somebody wrote, list by list."""
-    for number, part in enumerate(parts):
-        lines: dict[object, list[Entry]] = {}
-        for entry in part.rules.entries:
-            if entry.place is not None:
-                lines.setdefault(_key(entry), []).append(entry)
-        for entries in lines.values():
-            yield WrittenRule(number, tuple(entries), _because(entries[0], part))
-
-
-def _because(entry: Entry, part: Part) -> Because:
-    link = part.links[0] if part.links else ""
-    return Because(entry.rule, entry.effect, link, entry.place)
 
 
 class Trials:
@@ -97,7 +70,7 @@ class Trials:
     def parts(self) -> list[Part]:
         """The parts, with the rules that are left."""
         return [
-            Part(_with(part.rules, [e for e in part.rules.entries if _key(e) not in gone]), links)
+            Part(_with(part.rules, [e for e in part.rules.entries if key_of(e) not in gone]), links)
             if gone
             else part
             for part, gone in zip(self._parts, self._gone, strict=True)
@@ -106,17 +79,18 @@ class Trials:
 
     def take_out(self, rule: WrittenRule) -> None:
         """Leave a rule out from now on."""
-        self._gone[rule.part].add(_key(rule.entries[0]))
-        for lines in self._lines.values():
-            lines[rule.part].take_out(rule.entries)
+        for part, entries in rule.lists.items():
+            self._gone[part].add(key_of(entries[0]))
+            for lines in self._lines.values():
+                lines[part].take_out(entries)
 
     # --- one call
 
     def shown(self, rule: WrittenRule) -> Shown | None:
         """Return a call that is decided otherwise without *rule*, if the one tried is."""
         for tool, text, lines, others in self._tried(rule):
-            before = lines[rule.part].effect(text)
-            after = lines[rule.part].effect(text, rule.entries)
+            before = min(lines[part].effect(text) for part in rule.lists)
+            after = min(lines[part].effect(text, some) for part, some in rule.lists.items())
             if before & others is not after & others:
                 dialect = self._dialect
                 named = frozenset[str]().union(*(each.named for each in lines))
@@ -125,7 +99,7 @@ class Trials:
         return None
 
     def _tried(self, rule: WrittenRule) -> Iterator[tuple[str, str, list[Lines], Effect]]:
-        """Yield a call for each line of *rule*: tool, text, and what all other parts say."""
+        """Yield a call for each line of *rule*: tool, text, and what the other parts say."""
         for entry in rule.entries if self._uniform else ():
             if entry.field:
                 continue
@@ -133,16 +107,17 @@ class Trials:
             text = freeze(entry.pattern, _WORD) if entry.pattern is not None else _WORD
             if _is_one_text(self._dialect, tool, text):
                 lines = self._of(tool)
-                others = (each.effect(text) for n, each in enumerate(lines) if n != rule.part)
+                others = (each.effect(text) for n, each in enumerate(lines) if n not in rule.lists)
                 yield tool, text, lines, min(others, default=Effect.ALLOW)
 
     def read_off(self, rule: WrittenRule) -> str:
         """Return what becomes of *rule* where single wider lines tell it, or ""."""
-        if not self._by_tool(rule):
+        if not self._is_by_tool(rule.entries):
             return ""
         found = set()
-        for entry in rule.entries:
-            found.add(self._of(entry.tool)[rule.part].standing(rule.entries, entry))
+        for part, entries in rule.lists.items():
+            for entry in entries:
+                found.add(self._of(entry.tool)[part].standing(entries, entry))
         if found == {"shadowed"}:
             return "shadowed"
         return "redundant" if "" not in found and self.decides(rule) else ""
@@ -150,15 +125,16 @@ class Trials:
     def decides(self, rule: WrittenRule) -> bool:
         """Return whether *rule* decides a call that is tried, and that others grant."""
         return any(
-            others is not Effect.DENY and lines[rule.part].decides(text, rule.entries)
+            others is not Effect.DENY and lines[part].decides(text, entries)
             for _, text, lines, others in self._tried(rule)
+            for part, entries in rule.lists.items()
         )
 
-    def _by_tool(self, rule: WrittenRule) -> bool:
-        """Return whether all calls that *rule* speaks of are those of the tools it names."""
+    def _is_by_tool(self, entries: Iterable[Entry]) -> bool:
+        """Return whether all calls that lines speak of are those of the tools they name."""
         if not self._uniform or self._dialect.fold_names or self._dialect.loose:
             return False
-        return not any(is_glob(entry.tool) for entry in rule.entries)
+        return not any(is_glob(entry.tool) for entry in entries)
 
     @property
     def _dialect(self) -> Dialect:
@@ -171,7 +147,7 @@ class Trials:
         if found is None:
             found = [Lines(part.rules, name) for part in self._parts]
             for gone, lines in zip(self._gone, found, strict=True):
-                lines.take_out([entry for entry in lines.entries if _key(entry) in gone])
+                lines.take_out([entry for entry in lines.entries if key_of(entry) in gone])
             self._lines[name] = found
         return found
 
@@ -182,7 +158,7 @@ class Trials:
 
         Of differences that matter, one of those that there are is enough.
         """
-        if not self._by_tool(rule):
+        if not self._is_by_tool(rule.entries):
             return self._changed_anywhere(rule, effect)
         found: dict[object, Comparison] = {}
         for tool in dict.fromkeys(self._dialect.canonical(e.tool) for e in rule.entries):
@@ -193,8 +169,10 @@ class Trials:
             # Of many tools, e.g. those that read files, the same is said.
             said = (self._dialect.argument(tool), tuple(map(_said, kept)))
             if said not in found:
-                sides = (kept, _replaced(kept, rule, effect))
-                before, after = (self._lookup(tool, side) for side in sides)
+                before, after = self._lookups(tool, kept, rule, effect)
+                if _opens_otherwise(before, after):
+                    kept = [list(part.rules.entries) for part in self.parts]
+                    before, after = self._lookups(tool, kept, rule, effect)
                 found[said] = compare_until(_matters, tool, before, after, self._known)
         return _joined([*found.values(), *self._commands(rule, effect)])
 
@@ -203,11 +181,20 @@ class Trials:
         if not _is_opened(self._dialect, rule):
             return
         kept = [part.rules.entries for part in self.parts]
-        sides = (kept, _replaced(kept, rule, effect))
         for tool, argument in self._dialect.arguments.items():
             if argument.kind is ArgumentKind.COMMAND:
-                before, after = (self._lookup(tool, side) for side in sides)
+                before, after = self._lookups(tool, kept, rule, effect)
                 yield compare_until(_matters, tool, before, after, self._known)
+
+    def _lookups(
+        self,
+        tool: str,
+        kept: Sequence[Sequence[Entry]],
+        rule: WrittenRule,
+        effect: Effect | None,
+    ) -> tuple[Lookup, Lookup]:
+        """Return what *kept* says of *tool*, and where *rule* says *effect*, or nothing."""
+        return self._lookup(tool, kept), self._lookup(tool, replaced(kept, rule, effect))
 
     def _lookup(self, tool: str, kept: Sequence[Sequence[Entry]]) -> Lookup:
         self.cost += _FIXED_COST + sum(map(len, kept))
@@ -226,7 +213,7 @@ class Trials:
             [
                 entry
                 for entry in part.rules.entries
-                if _key(entry) not in gone
+                if key_of(entry) not in gone
                 and (everything or _may_meet(part.rules.dialect, entry, rule))
             ]
             for part, gone in zip(self._parts, self._gone, strict=True)
@@ -239,27 +226,34 @@ class Trials:
                     for part, entries in zip(self._parts, side, strict=True)
                 )
             )
-            for side in (kept, _replaced(kept, rule, effect))
+            for side in (kept, replaced(kept, rule, effect))
         )
         return before.differences(after, self._known)
 
     def covering(self, rule: WrittenRule) -> Iterator[Because]:
-        """Yield the rules of the same list that alone match all that *rule* matches."""
-        part = self._parts[rule.part]
-        gone = self._gone[rule.part]
-        if self._by_tool(rule):
-            tools = dict.fromkeys(part.rules.dialect.canonical(e.tool) for e in rule.entries)
-            lines = [self._of(tool)[rule.part] for tool in tools]
-            others = [each.entries[number] for each in lines for number in each.near(rule.entries)]
+        """Yield the rules that in each list of *rule* alone match all that it matches there."""
+        found = [self._covering(part, entries) for part, entries in rule.lists.items()]
+        for key, because in found[0].items():
+            if all(key in others for others in found):
+                yield because
+
+    def _covering(self, number: int, entries: tuple[Entry, ...]) -> dict[object, Because]:
+        part, gone = self._parts[number], self._gone[number]
+        if self._is_by_tool(entries):
+            tools = dict.fromkeys(part.rules.dialect.canonical(each.tool) for each in entries)
+            lines = [self._of(tool)[number] for tool in tools]
+            others = [each.entries[at] for each in lines for at in each.near(entries)]
         else:
-            others = [entry for entry in part.rules.entries if _key(entry) not in gone]
-        found: dict[Because, set[Entry]] = {}
+            others = [entry for entry in part.rules.entries if key_of(entry) not in gone]
+        covered: dict[object, set[Entry]] = {}
+        known: dict[object, Because] = {}
         for other in others:
-            if _key(other) != _key(rule.entries[0]):
-                covered = {entry for entry in rule.entries if contains(other, entry)}
-                found.setdefault(_because(other, part), set()).update(covered)
-        wanted = set(rule.entries)
-        yield from (because for because, covered in found.items() if covered == wanted)
+            key = key_of(other)
+            if key != key_of(entries[0]):
+                covered.setdefault(key, set()).update(e for e in entries if contains(other, e))
+                known.setdefault(key, because_of(other, part))
+        wanted = set(entries)
+        return {key: known[key] for key, some in covered.items() if some == wanted}
 
 
 def _is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
@@ -295,17 +289,20 @@ def _joined(found: Sequence[Comparison]) -> Comparison:
     )
 
 
-def _replaced(
-    kept: Sequence[Sequence[Entry]], rule: WrittenRule, effect: Effect | None
-) -> list[list[Entry]]:
-    """Return *kept* with another effect of a rule, or without it."""
-    sides = [list(entries) for entries in kept]
-    sides[rule.part] = [
-        attrs.evolve(entry, effect=effect) if effect is not None and same else entry
-        for entry in sides[rule.part]
-        if not (same := _key(entry) == _key(rule.entries[0])) or effect is not None
-    ]
-    return sides
+def _opens_otherwise(before: Lookup, after: Lookup) -> bool:
+    """Return whether rules about files may count on one side only, for commands that open some.
+
+    They do not where all commands are allowed and no rule tells any of them apart.
+    """
+    one, other = (
+        Counter(
+            (bool(row.entries), row.default.effect)
+            for row, _ in lookup.rows
+            if row.argument.kind is ArgumentKind.COMMAND
+        )
+        for lookup in (before, after)
+    )
+    return one != other
 
 
 def _is_opened(dialect: Dialect, rule: WrittenRule) -> bool:

@@ -1,0 +1,74 @@
+"""Of random policies of every host: what `lint --fix` makes of them, and every call of every chain."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.changes.diff import READINGS
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.lint import lint, mend
+from policy.project import Project
+from policy.workspace import load_tree
+from tests.universes import UNIVERSES, Model, Universe, models
+
+_Decided = dict[tuple[str, ...], list[Effect]]
+
+
+def decided(universe: Universe, project: Project, reading: str) -> _Decided:
+    """Return what every call of every chain gets."""
+    known: dict[object, list[Effect]] = {}
+    found = {}
+    for chain in universe.walks(project, reading):
+        key = chain.table.use.sets
+        if key not in known:
+            known[key] = [chain.decide(*call).effect for call in universe.calls]
+        found[chain.names] = known[key]
+    return found
+
+
+# What takes out a rule that does nothing changes no decision.
+SILENT = {"redundant-rule", "shadowed-rule"}
+
+
+def check_mended(universe: Universe, model: Model, codes: set[str] | None) -> None:
+    """Compare files that were mended, by findings of some codes or all, with what they were."""
+    files = dict(universe.write(model))
+    tree = Memory(files)
+    workspace = load_tree(tree)
+    findings = [f for f in lint(tree, workspace).findings if codes is None or f.code in codes]
+    mended = mend(tree, workspace, findings)
+    texts = {path: text.decode() for path, (_, text) in mended.contents.items()}
+    (before,) = workspace.projects
+    (after,) = load_tree(Memory({**files, **texts})).projects
+    for reading in READINGS:
+        was, now = (decided(universe, project, reading) for project in (before, after))
+        assert now.keys() <= was.keys(), (reading, texts)
+        # What Zeph makes of a star that is left alone is told by `dead-star`.
+        if codes == SILENT and (universe.host, reading) != ("zeph", "enforced"):
+            assert now == was, (reading, texts)
+        for names, effects in now.items():
+            for call, one, other in zip(universe.calls, was[names], effects, strict=True):
+                assert other <= one, (reading, names, call, texts)
+
+
+def draw_mended(host: str, data: st.DataObject) -> None:
+    universe = UNIVERSES[host]
+    check_mended(universe, data.draw(models(universe)), data.draw(st.sampled_from([None, SILENT])))
+
+
+@pytest.mark.parametrize("host", UNIVERSES)
+@given(data=st.data())
+@settings(max_examples=5)
+def test_a_mended_file_grants_no_more_along_any_chain(host: str, data) -> None:
+    draw_mended(host, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", UNIVERSES)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_many_mended_files_grant_no_more_along_any_chain(host: str, data) -> None:
+    draw_mended(host, data)
