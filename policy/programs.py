@@ -134,6 +134,7 @@ class Wrapper:
         ends: whether ``--`` ends its options.
         single: whether it has one option at most.
         idle: options with which it runs no program, as an expression.
+        runs: what the name of the program behind it must match, as an expression.
         loose: whether it is looked through by what stands behind it alone: options that
             it does not know are passed over, one operand and assignments may stand
             anywhere among them, and what is known counts by the name of its program.
@@ -153,6 +154,7 @@ class Wrapper:
     ends: bool = False
     single: bool = False
     idle: str = ""
+    runs: str = ""
     loose: bool = False
     scripts: str = ""
 

@@ -272,3 +272,12 @@ def test_names_that_windows_takes_for_others_are_not_written_unasked(command):
 def test_a_parenthesis_in_quotes_ends_no_substitution():
     command = "echo x | x=$(python3 -c 'print(1)' $$; node a.js"
     assert decide(command, "bypassPermissions") is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command", ["time '{print}' a", "time a,b c", "time a=b c", "time '[' -f a ]", "time time ls x"]
+)
+def test_time_runs_programs_with_plain_names_alone(command):
+    assert decide(command, allow=["Bash(* *)"]) is Effect.ASK
+    for known in ("time ~/x a", "time a+b c", "time 'x' a", "timeout 5 '{print}' a"):
+        assert decide(known, allow=["Bash(* *)"]) is Effect.ALLOW

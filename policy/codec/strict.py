@@ -250,7 +250,7 @@ def _check(value: object) -> None:
         _compiled(value.lists_if, value.files, value.unsafe, value.needs, value.writes_if)
     if isinstance(value, Wrapper):
         _compiled(value.flags, value.values, value.value, *value.operands)
-        _compiled(value.idle, value.scripts)
+        _compiled(value.idle, value.runs, value.scripts)
 
 
 _READERS: Final[dict[_Type, _Reader]] = {

@@ -77,12 +77,14 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
 
 
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether a command is an option without a program, or has one that its wrapper has not."""
+    """Whether a command is an option alone, or its wrapper has not such an option or program."""
     if words[0].plain.startswith("-"):
         return True
     wrapper = shell.granting.known.get(words[0].plain)
     if wrapper is None or wrapper.appends or len(words) == 1:
         return False
+    if wrapper.runs and not expression(wrapper.runs).fullmatch(words[1].plain):
+        return True
     if not (words[1].plain.startswith("-") or wrapper.operands):
         return False
     if wrapper.idle and expression(wrapper.idle).fullmatch(words[1].plain):

@@ -28,7 +28,7 @@ _STDBUF: Final = Wrapper(flags=r"-[ioe][LN0-9]+", needs=True)
 GRANTING: Final = Wrappers(
     {
         "timeout": _TIMEOUT,
-        "time": Wrapper(),
+        "time": Wrapper(runs=r"(?!time$)[A-Za-z0-9_./+~-]+"),
         "nice": _NICE,
         "nohup": Wrapper(),
         "stdbuf": _STDBUF,
