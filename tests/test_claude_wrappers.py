@@ -281,3 +281,12 @@ def test_time_runs_programs_with_plain_names_alone(command):
     assert decide(command, allow=["Bash(* *)"]) is Effect.ASK
     for known in ("time ~/x a", "time a+b c", "time 'x' a", "timeout 5 '{print}' a"):
         assert decide(known, allow=["Bash(* *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["ls && # x\nls", "test -f a ||\n# x\ncat a", "ls && # x\n# y\nls"]
+)
+def test_a_comment_where_a_command_is_expected_is_asked_for(command):
+    assert decide(command) is Effect.ASK
+    for known in ("ls; # x\nls", "ls | # x\ncat", "# x\nls", "ls &&\nls # x"):
+        assert decide(known) is Effect.ALLOW

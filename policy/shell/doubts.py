@@ -36,7 +36,7 @@ ODD_BLANKS = frozenset(
 # Text that a host finds by eye, wherever it stands, and does not vouch for.
 _DOUBTFUL = re.compile(
     r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|(?:^|[ \t;&|(])=[A-Za-z]|\\\{[^\n]*[,.]"
-    r"|\|[ \t]*\\\n|[<>]&?[ \t]*[^\s;|&<>'\"]+[ \t]+#"
+    r"|\|[ \t]*\\\n|[<>]&?[ \t]*[^\s;|&<>'\"]+[ \t]+#|(?:&&|\|\|)\s*#"
 )
 
 
