@@ -1,0 +1,62 @@
+"""Rules that allow nothing where a model judges, as the program (2.1.329) was seen to leave them out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.source import Source
+
+
+def _effect(rule: str, command: str) -> Effect:
+    user = Source("<user>", json.dumps({"permissions": {"allow": [rule]}}))
+    (project,) = load(
+        Memory({}), Options(mode="auto", cwd="/srv/app", home="/home/alice", user=user)
+    )
+    return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("Bash(c*)", "czed 9"),  # csh begins so
+        ("Bash(co*)", "cozed 9"),  # command
+        ("Bash(bash)", "bash"),
+        ("Bash(python3)", "python3"),
+        ("Bash(python3 -m pytest *)", "python3 -m pytest a"),
+        ("Bash(npm exec *)", "npm exec a"),
+        ("Bash(timeout 5 *)", "timeout 5 zed"),
+        ("Bash(FOO=1 *)", "FOO=1 zed"),
+        ("Bash(/usr/bin/*)", "/usr/bin/zed"),
+        ("Bash(../x*)", "../xa"),
+        ("Bash(watch *)", "watch zed"),
+        ("Bash(node18 *)", "node18 a"),
+        ("Bash(- *)", "- a"),
+    ],
+)
+def test_a_rule_that_may_lead_to_a_runner_is_left_to_the_model(rule: str, command: str) -> None:
+    assert _effect(rule, command) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("Bash(g*)", "gzed 9"),
+        ("Bash(cu*)", "cuzed 9"),
+        ("Bash(python3 a.py)", "python3 a.py"),
+        ("Bash(python3 -m pytest.x *)", "python3 -m pytest.x a"),
+        ("Bash(npm test *)", "npm test a"),
+        ("Bash(timeout 5 make *)", "timeout 5 make a"),
+        ("Bash(zed:*)", "zed b"),
+        ("Bash(zed -c *)", "zed -c a"),
+        ("Bash(cargo run *)", "cargo run a"),
+        ("Bash(sudoedit *)", "sudoedit a"),
+    ],
+)
+def test_a_rule_for_another_program_allows_where_a_model_judges(rule: str, command: str) -> None:
+    assert _effect(rule, command) is Effect.ALLOW
