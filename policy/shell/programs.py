@@ -84,7 +84,9 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     if program.runs:
         inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
         blind = inner is not None and (bool(inner.files) or _reads_more(inner, given.operands[1:]))
-        harmless = given.known and (not given.operands or bool(inner and inner.piped))
+        # Behind `--` a program is named: `xargs --` is not read as `xargs`.
+        alone = not given.operands and not (rest and rest[-1].plain == "--")
+        harmless = given.known and (alone or bool(inner and inner.piped))
         return Examined(harmless, stays=bool(inner and inner.stays), blind=blind)
     opened = _opened(program, rest, given, shell)
     if program.moves and not rest and shell.reads:
