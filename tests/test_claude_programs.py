@@ -93,6 +93,7 @@ def test_what_was_seen_to_run_runs(command):
         *(
             "xargs -I{} echo {}",
             "xargs -n 1 --",
+            "cat < 'a\nb'",
             "fd -x rm",
             "tput reset",
             "printf %n X",

@@ -69,7 +69,9 @@ class Reading:
         self._moves = self._stays = 0
         self._folders = Folders()  # that what follows may run in
         self._empties = False  # whether all of a folder is removed that its name does not tell
-        self._relative = self._blind = self._unchecked = self._untraced = False
+        self._relative = self._blind = self._untraced = False
+        # Nobody vouches for a command that opens a file with a line break in its name.
+        self._unchecked = shell.control and any("\n" in (t.name or "") for t in script.targets)
         self._harmless: list[bool] = []  # of every command, by its number
         self._quiet = True  # whether all would be, if nothing of the script were opaque
         # Looked for once: a long command has as many parts as would look for them.
