@@ -1,11 +1,11 @@
 """Many patterns, run at once, to find the first that matches.
 
-The patterns are merged into a trie whose edges are characters and gaps. A
-*state* is the set of trie nodes a text may have reached; it is built when it is
-first reached and remembered, so that a text costs one dictionary lookup a
-character, however many patterns there are. What is remembered is bounded: when
-it grows too large all of it is forgotten and built again. There is no
-backtracking; a text costs at most its length times the size of the patterns.
+The patterns are merged into a trie (`policy.patterns.trie`). A *state* is the set
+of trie nodes a text may have reached; it is built when it is first reached and
+remembered, so that a text costs one dictionary lookup a character, however many
+patterns there are. What is remembered is bounded: when it grows too large all of it
+is forgotten and built again. There is no backtracking; a text costs at most its
+length times the size of the patterns.
 
 A state leaves out the nodes that another one makes superfluous. Once ``*a*b``
 has met an ``a``, its second star takes whatever its first star could still take;
@@ -15,10 +15,10 @@ so a pattern of many stars has small states, and few of them.
 from __future__ import annotations
 
 import gc
-from _thread import allocate_lock
 
 from policy import limits
-from policy.patterns.tokens import Gap, OneOf, Run
+from policy.patterns.tokens import Gap, Run
+from policy.patterns.trie import NO_MATCH, NONE, Node, Trie
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_MATCH", "Automaton", "State"]
 
-# The index of a match that is not there: larger than any.
-NO_MATCH: Final = 1 << 60
-
 # So many nodes of a state take the memory of one transition.
 _NODES_PER_ENTRY: Final = 8
 
@@ -41,66 +38,11 @@ _LARGE: Final = 100
 # Characters behind a decision that are remembered as changing nothing.
 _LOOPS: Final = 256
 
-# Of all automata, since building is rare and brief: who holds it builds a node.
-_BUILDING: Final = allocate_lock()
-
-_LOOPING: Final = (Gap.ANY, Gap.PART)
-
 if TYPE_CHECKING:
     Edges = dict[str, "Edges | State"]
 
 
-class _Node:
-    """A place in the trie. Gaps loop on the node they lead to.
-
-    What lies below a node is built when a text first comes to it: of 10,000
-    rules most calls touch a handful.
-    """
-
-    __slots__ = (
-        "accept",
-        "deepened",
-        "depth",
-        "first",
-        "flag",
-        "gaps",
-        "hopes",
-        "indices",
-        "letters",
-        "line",
-        "loop",
-        "number",
-        "part",
-        "position",
-        "sets",
-    )
-
-    def __init__(self, number: int, loop: Gap | Run | None = None) -> None:
-        self.number = number
-        self.loop = loop
-        self.depth = 0
-        self.line = number  # equal along a path where no pattern ends or branches off
-        self.part = number  # equal along a stretch of a line without a separator
-        self.indices: list[int] = []  # the patterns that end at or below this node
-        self.position = (0, 0)  # token and character of it that come next in each of them
-        self.letters: dict[str, _Node] | None = None  # None: not built yet
-        self.gaps: dict[Gap | Run, _Node] = _NONE
-        self.sets: dict[OneOf, _Node] = _NONE
-        self.accept = NO_MATCH
-        self.flag = False  # a flag ends here
-        self.first = NO_MATCH  # the smallest index that ends at or below this node
-        self.hopes = False  # a flag ends at or below this node
-        self.deepened: _Node | None = None  # this node again, inside an open depth
-
-
-_NONE: dict[Any, _Node] = {}
-
-
-def _loops(edge: object) -> bool:
-    return edge in _LOOPING or isinstance(edge, Run)
-
-
-def _needed(nodes: Collection[_Node]) -> tuple[_Node, ...]:
+def _needed(nodes: Collection[Node]) -> tuple[Node, ...]:
     # What can still follow an earlier node of a line can also follow a later one
     # that loops: the loop takes whatever would have led there. A loop within a
     # part does so for the nodes of its part only.
@@ -151,7 +93,7 @@ class State:
     )
 
     def __init__(
-        self, automaton: Automaton | None, nodes: Sequence[_Node], key: frozenset[int]
+        self, automaton: Automaton | None, nodes: Sequence[Node], key: frozenset[int]
     ) -> None:
         self.edges: Edges = {"": self}
         self.key = key
@@ -216,21 +158,23 @@ class Automaton:
 
     An instance answers from any thread; what it remembers is not part of its
     value.
+
+    Attributes:
+        trie: the patterns, merged.
+        separator: between the parts of a text, or "".
+        start: the state in front of every text.
+
     """
 
     __slots__ = (
         "__weakref__",
         "_heavy",
-        "_nodes",
-        "_ranks",
         "_remembered",
-        "_root",
         "_settled",
         "_states",
-        "flags",
-        "patterns",
         "separator",
         "start",
+        "trie",
     )
 
     def __init__(
@@ -240,17 +184,10 @@ class Automaton:
         flags: Sequence[Sequence[Token]] = (),
         ranks: Sequence[int] = (),
     ) -> None:
+        self.trie = Trie(patterns, separator, flags, ranks)
         self.separator = separator
-        self._ranks = ranks
-        self._settled: dict[int, _Node] = {}
-        self.patterns = [*flags, *patterns]
-        self.flags = len(flags)
+        self._settled: dict[int, Node] = {}
         self._heavy = False
-        self._nodes = 0
-        self._root = self._node()
-        self._root.indices = list(range(len(self.patterns)))
-        self._root.first = self._rank(0) if len(self.patterns) > self.flags else NO_MATCH
-        self._root.hopes = self.flags > 0
 
     def __getattr__(self, name: str) -> State:
         # Only what is not there yet comes here: the states, which are made for
@@ -295,76 +232,6 @@ class Automaton:
                 break
         return state
 
-    def _node(self, loop: Gap | Run | None = None) -> _Node:
-        self._nodes += 1
-        return _Node(self._nodes, loop)
-
-    def _build(self, node: _Node) -> None:
-        """Build what lies right below *node*, once, whoever comes first."""
-        with _BUILDING:
-            if node.letters is None:
-                self._build_below(node)
-
-    def _build_below(self, node: _Node) -> None:
-        letters: dict[str, _Node] = {}
-        gaps: dict[Gap | Run, _Node] = {}
-        sets: dict[OneOf, _Node] = {}
-        for index in node.indices:
-            tokens = self.patterns[index]
-            at, offset = node.position
-            if at < len(tokens) and offset and offset == len(tokens[at]):  # type: ignore[arg-type]
-                at, offset = at + 1, 0  # an offset is one into a literal, and that one is over
-            if at == len(tokens):
-                if index < self.flags:
-                    node.flag = True
-                else:
-                    node.accept = min(node.accept, self._rank(index - self.flags))
-                continue
-            token = tokens[at]
-            children: dict[Any, _Node]
-            edge: Any
-            if isinstance(token, str):
-                children, edge, following = letters, token[offset], (at, offset + 1)
-            else:
-                children = gaps if isinstance(token, (Gap, Run)) else sets
-                edge, following = token, (at + 1, 0)
-            child = children.get(edge)
-            if child is None:
-                child = children[edge] = self._node(edge if _loops(edge) else None)
-                child.position = following
-            child.indices.append(index)
-        opens = node.loop is Gap.ANY or node.deepened is not None
-        for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
-            self._place(node, child)
-            closed = not (opens or isinstance(edge, Run)) and edge not in (
-                self.separator,
-                Gap.ANY,
-                Gap.DEEP,
-            )
-            if child.line == node.line and closed:
-                child.part = node.part
-            if edge is Gap.DEEP:
-                inside = child.deepened = self._node(Gap.ANY)
-                inside.depth, inside.line = child.depth + 1, child.line
-                inside.first, inside.hopes = child.first, child.hopes
-        if node.deepened is not None:
-            inside = node.deepened
-            inside.accept, inside.flag = node.accept, node.flag
-            inside.gaps, inside.sets, inside.letters = gaps, sets, letters
-        # Letters last: to another thread, a node with letters is built.
-        node.gaps, node.sets, node.letters = gaps, sets, letters
-
-    def _rank(self, index: int) -> int:
-        return self._ranks[index] if self._ranks else index
-
-    def _place(self, parent: _Node, child: _Node) -> None:
-        child.depth = parent.depth + 2
-        first = next((index for index in child.indices if index >= self.flags), None)
-        child.first = NO_MATCH if first is None else self._rank(first - self.flags)
-        child.hopes = child.indices[0] < self.flags
-        if len(child.indices) == len(parent.indices):
-            child.line = parent.line
-
     def _forget(self) -> None:
         self._states: dict[frozenset[int], State] = {}
         self._remembered = 0
@@ -377,18 +244,18 @@ class Automaton:
 
     def _begin(self) -> State:
         """Return the state in front of every text."""
-        return self._state([self._root])
+        return self._state([self.trie.root])
 
-    def _state(self, entered: list[_Node]) -> State:
+    def _state(self, entered: list[Node]) -> State:
         # Entering a node enters what its open gaps lead to: they may be empty.
-        nodes: dict[int, _Node] = {}
+        nodes: dict[int, Node] = {}
         while entered:
             node = entered.pop()
             if node.number in nodes:
                 continue
             nodes[node.number] = node
             if node.letters is None:
-                self._build(node)
+                self.trie.build(node)
             if node.gaps:
                 entered.extend(child for gap, child in node.gaps.items() if gap is not Gap.ONE)
         needed = self._undecided(_needed(nodes.values()))
@@ -400,7 +267,7 @@ class Automaton:
             self._heavy = self._heavy or len(needed) > _LARGE
         return state
 
-    def _undecided(self, nodes: tuple[_Node, ...]) -> tuple[_Node, ...]:
+    def _undecided(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         """Return *nodes* without those that change nothing, since a pattern before theirs matches.
 
         A match inside an ANY loop survives every character. Of those that nothing below
@@ -415,12 +282,12 @@ class Automaton:
             kept.append(self._settled.setdefault(forever, settled))
         return tuple(kept)
 
-    def step(self, nodes: Sequence[_Node], character: str) -> State:
+    def step(self, nodes: Sequence[Node], character: str) -> State:
         """Return the state that *character* leads to from *nodes*."""
         between = character == self.separator
-        entered: list[_Node] = []
+        entered: list[Node] = []
         for node in nodes:
-            child = (node.letters or _NONE).get(character)
+            child = (node.letters or NONE).get(character)
             if child is not None:
                 entered.append(child)
             loop = node.loop

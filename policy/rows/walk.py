@@ -69,8 +69,8 @@ class Walk:
     def packed(self) -> Packed:
         """Return the walk as plain values, which `marshal` writes."""
         automaton = self.automaton
-        patterns = automaton.patterns[automaton.flags :]
-        flags = automaton.patterns[: automaton.flags]
+        trie = automaton.trie
+        patterns, flags = trie.patterns[trie.flags :], trie.patterns[: trie.flags]
         given = None
         if isinstance(automaton, GivenPaths):
             given, flags = (*automaton.folders, automaton.fold), []

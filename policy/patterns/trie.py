@@ -1,0 +1,193 @@
+"""Many patterns merged into one trie, whose edges are characters and gaps.
+
+What lies below a node is built when a text first comes to it: of 10,000 rules most calls
+touch a handful. `policy.patterns.automaton` walks it.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+from policy.patterns.tokens import Gap, OneOf, Run
+
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Final
+
+    from policy.patterns.tokens import Token
+
+__all__ = ["NONE", "NO_MATCH", "Node", "Trie"]
+
+# The index of a match that is not there: larger than any.
+NO_MATCH: Final = 1 << 60
+
+_LOOPING: Final = (Gap.ANY, Gap.PART)
+
+# Of all tries, since building is rare and brief: who holds it builds a node.
+_BUILDING: Final = allocate_lock()
+
+
+class Node:
+    """A place in the trie. Gaps loop on the node they lead to.
+
+    What lies below a node is built when a text first comes to it: of 10,000
+    rules most calls touch a handful.
+    """
+
+    __slots__ = (
+        "accept",
+        "deepened",
+        "depth",
+        "first",
+        "flag",
+        "gaps",
+        "hopes",
+        "indices",
+        "letters",
+        "line",
+        "loop",
+        "number",
+        "part",
+        "position",
+        "sets",
+    )
+
+    def __init__(self, number: int, loop: Gap | Run | None = None) -> None:
+        self.number = number
+        self.loop = loop
+        self.depth = 0
+        self.line = number  # equal along a path where no pattern ends or branches off
+        self.part = number  # equal along a stretch of a line without a separator
+        self.indices: list[int] = []  # the patterns that end at or below this node
+        self.position = (0, 0)  # token and character of it that come next in each of them
+        self.letters: dict[str, Node] | None = None  # None: not built yet
+        self.gaps: dict[Gap | Run, Node] = NONE
+        self.sets: dict[OneOf, Node] = NONE
+        self.accept = NO_MATCH
+        self.flag = False  # a flag ends here
+        self.first = NO_MATCH  # the smallest index that ends at or below this node
+        self.hopes = False  # a flag ends at or below this node
+        self.deepened: Node | None = None  # this node again, inside an open depth
+
+
+# Where no edge leads from a node.
+NONE: Final[dict[Any, Node]] = {}
+
+
+class Trie:
+    """The patterns *patterns*, canonical, in order, over texts with *separator*.
+
+    Attributes:
+        patterns: the flags, and behind them the patterns.
+        flags: how many of them are flags (`Automaton`).
+        separator: between the parts of a text, or "".
+        root: the node that leads to all of them.
+
+    """
+
+    __slots__ = ("_count", "_ranks", "flags", "patterns", "root", "separator")
+
+    def __init__(
+        self,
+        patterns: Iterable[Sequence[Token]],
+        separator: str = "",
+        flags: Sequence[Sequence[Token]] = (),
+        ranks: Sequence[int] = (),
+    ) -> None:
+        self.separator = separator
+        self.patterns = [*flags, *patterns]
+        self.flags = len(flags)
+        self._ranks = ranks
+        self._count = 0
+        self.root = self._node()
+        self.root.indices = list(range(len(self.patterns)))
+        self.root.first = self._rank(0) if len(self.patterns) > self.flags else NO_MATCH
+        self.root.hopes = self.flags > 0
+
+    def build(self, node: Node) -> None:
+        """Build what lies right below *node*, once, whoever comes first."""
+        with _BUILDING:
+            if node.letters is None:
+                self._build_below(node)
+
+    def _build_below(self, node: Node) -> None:
+        letters, gaps, sets = self._children(node)
+        for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
+            self._place(node, child)
+            if child.line == node.line and self._stays(node, edge):
+                child.part = node.part
+            if edge is Gap.DEEP:
+                inside = child.deepened = self._node(Gap.ANY)
+                inside.depth, inside.line = child.depth + 1, child.line
+                inside.first, inside.hopes = child.first, child.hopes
+        if node.deepened is not None:
+            inside = node.deepened
+            inside.accept, inside.flag = node.accept, node.flag
+            inside.gaps, inside.sets, inside.letters = gaps, sets, letters
+        # Letters last: to another thread, a node with letters is built.
+        node.gaps, node.sets, node.letters = gaps, sets, letters
+
+    def _children(
+        self, node: Node
+    ) -> tuple[dict[str, Node], dict[Gap | Run, Node], dict[OneOf, Node]]:
+        """Return where the patterns go on from *node*, which is told of those that end there."""
+        letters: dict[str, Node] = {}
+        gaps: dict[Gap | Run, Node] = {}
+        sets: dict[OneOf, Node] = {}
+        for index in node.indices:
+            tokens = self.patterns[index]
+            at, offset = node.position
+            if at < len(tokens) and offset and offset == len(tokens[at]):  # type: ignore[arg-type]
+                at, offset = at + 1, 0  # an offset is one into a literal, and that one is over
+            if at == len(tokens):
+                self._end(node, index)
+                continue
+            token = tokens[at]
+            children: dict[Any, Node]
+            edge: Any
+            if isinstance(token, str):
+                children, edge, following = letters, token[offset], (at, offset + 1)
+            else:
+                children = gaps if isinstance(token, (Gap, Run)) else sets
+                edge, following = token, (at + 1, 0)
+            child = children.get(edge)
+            if child is None:
+                child = children[edge] = self._node(edge if _loops(edge) else None)
+                child.position = following
+            child.indices.append(index)
+        return letters, gaps, sets
+
+    def _end(self, node: Node, index: int) -> None:
+        if index < self.flags:
+            node.flag = True
+        else:
+            node.accept = min(node.accept, self._rank(index - self.flags))
+
+    def _place(self, parent: Node, child: Node) -> None:
+        child.depth = parent.depth + 2
+        first = next((index for index in child.indices if index >= self.flags), None)
+        child.first = NO_MATCH if first is None else self._rank(first - self.flags)
+        child.hopes = child.indices[0] < self.flags
+        if len(child.indices) == len(parent.indices):
+            child.line = parent.line
+
+    def _stays(self, node: Node, edge: object) -> bool:
+        """Return whether *edge* leads from *node* to no other part of the text."""
+        opens = node.loop is Gap.ANY or node.deepened is not None
+        return not (opens or isinstance(edge, Run)) and edge not in (
+            self.separator,
+            Gap.ANY,
+            Gap.DEEP,
+        )
+
+    def _rank(self, index: int) -> int:
+        return self._ranks[index] if self._ranks else index
+
+    def _node(self, loop: Gap | Run | None = None) -> Node:
+        self._count += 1
+        return Node(self._count, loop)
+
+
+def _loops(edge: object) -> bool:
+    return edge in _LOOPING or isinstance(edge, Run)
