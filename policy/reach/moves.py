@@ -16,7 +16,7 @@ from policy.reach.numbers import Numbers, RuleSets, Sets
 from policy.reach.positions import Position, joined, table_of
 from policy.table import Bounds, Table
 
-__all__ = ["Moves", "moves"]
+__all__ = ["Moves", "moves", "startable"]
 
 
 class Moves(Protocol):
@@ -28,9 +28,6 @@ class Moves(Protocol):
 
     def start(self, agent: str) -> Position | None:
         """Return *agent* as the root of chains; None where it cannot be one."""
-
-    def targets(self, position: Position) -> int:
-        """Return the agents that *position* may start as far as its own tables say."""
 
     def step(self, position: Position, agent: int) -> Position | None:
         """Return *agent* behind *position*; None where the host refuses it."""
@@ -59,6 +56,14 @@ def moves(
     return _Steps(reading, numbers)
 
 
+def startable(numbers: Numbers, position: Position) -> int:
+    """Return the agents that *position* may start as far as its own tables say."""
+    depth = position.bounds.depth
+    if depth is not None and depth <= 0:
+        return 0
+    return numbers.granted(position.use)[0]
+
+
 class _Meets:
     """Links that are met as they are declared."""
 
@@ -74,9 +79,7 @@ class _Meets:
         self._unique: dict[Bounds, Bounds] = {}
 
     def _numbered(self, table: Table) -> tuple[Sets, Sets, Bounds]:
-        use = self.numbers.rule_sets.of(table.use)
-        delegated = use if table.delegate is None else self.numbers.rule_sets.of(table.delegate)
-        return use, delegated, table.bounds
+        return *self.numbers.rule_sets.of_both(table), table.bounds
 
     def start(self, agent: str) -> Position | None:
         try:
@@ -84,12 +87,6 @@ class _Meets:
         except KeyError:
             return None
         return Position(self.numbers.places[agent], *self._numbered(table))
-
-    def targets(self, position: Position) -> int:
-        depth = position.bounds.depth
-        if depth is not None and depth <= 0:
-            return 0
-        return self.numbers.granted(position.use)[0]
 
     def step(self, position: Position, agent: int) -> Position | None:
         table = self._tables[agent]
@@ -131,19 +128,8 @@ class _Steps:
 
     def _position(self, link: Link, agent: int, parent: Position | None = None) -> Position:
         table = link.table
-        use = self.numbers.rule_sets.of(table.use)
-        delegated = use if table.delegate is None else self.numbers.rule_sets.of(table.delegate)
-        state = link.state
-        return Position(
-            agent,
-            use,
-            delegated,
-            table.bounds,
-            link.depth,
-            state,
-            parent,
-            link,
-        )
+        use, delegated = self.numbers.rule_sets.of_both(table)
+        return Position(agent, use, delegated, table.bounds, link.depth, link.state, parent, link)
 
     def start(self, agent: str) -> Position | None:
         try:
@@ -151,12 +137,6 @@ class _Steps:
         except (KeyError, SpawnDenied):
             return None
         return self._position(link, self.numbers.places[agent])
-
-    def targets(self, position: Position) -> int:
-        depth = position.bounds.depth
-        if depth is not None and depth <= 0:
-            return 0
-        return self.numbers.granted(position.use)[0]
 
     def step(self, position: Position, agent: int) -> Position | None:
         if position.link is None:

@@ -13,7 +13,7 @@ from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.rows.row import Row
 from policy.ruleset import RuleSet
-from policy.table import Ceiling
+from policy.table import Ceiling, Table
 
 __all__ = ["Numbers", "RuleSets", "Sets", "bits"]
 
@@ -43,6 +43,11 @@ class RuleSets:
             found = frozenset(map(self._number, ceiling.sets))
             self._unions[ceiling.sets] = found
         return found
+
+    def of_both(self, table: Table) -> tuple[Sets, Sets]:
+        """Return the numbers of what *table* may use, and of what it may hand on."""
+        use = self.of(table.use)
+        return use, use if table.delegate is None else self.of(table.delegate)
 
     def _number(self, rules: RuleSet) -> int:
         number = self._numbers.get(rules)

@@ -20,7 +20,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 import attrs
 
 from policy.chain import Reading
-from policy.reach.moves import Moves, moves
+from policy.reach.moves import Moves, moves, startable
 from policy.reach.numbers import RuleSets, bits
 from policy.reach.positions import Position
 
@@ -117,7 +117,7 @@ class _Moves:
         """Return the agents that *position* may start as far as its own tables say."""
         if position is None or self._moves is None:
             return 0
-        return self._moves.targets(position)
+        return startable(self._moves.numbers, position)
 
     def grants_start(self, position: Position, agent: int) -> bool:
         """Return whether the call that starts *agent* is not denied."""

@@ -19,7 +19,7 @@ import attrs
 
 from policy.chain import Chain, Reading
 from policy.project import Project
-from policy.reach.moves import Moves, moves
+from policy.reach.moves import Moves, moves, startable
 from policy.reach.numbers import Numbers, bits
 from policy.reach.positions import Position, table_of
 from policy.table import UNRESTRICTED, Table
@@ -163,13 +163,13 @@ class _Search:
         while self._joined and not self.unbounded:
             position = self._joined.popleft()
             if self.joins[position.agent, position.state] is position:
-                for agent in bits(self.moves.targets(position)):
+                for agent in bits(startable(self.moves.numbers, position)):
                     following = self.moves.step(position, agent)
                     if following is not None and not self._is_known(following):
                         self._join(following)
 
     def _follow(self, position: Position) -> None:
-        targets = self.moves.targets(position)
+        targets = startable(self.moves.numbers, position)
         # Positions of which the same follows start everybody once.
         key = self.moves.incoming(position)
         followed = self._followed.get(key, 0)
