@@ -134,63 +134,55 @@ def session(
     if called:
         options = attrs.evolve(options, aliases={**called, **options.aliases})
     settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
-    managed_only = any(each.managed_only for each in settings)
-    cwd = options.cwd or "/@project"
-    home = options.home or "/@home"
-    if options.os == "windows":
-        cwd, home = slashed_path(cwd), slashed_path(home)
-    findings = [finding for each in settings for finding in each.findings]
+    cwd, home = _placed(options)
     folders = _folders(settings, options, cwd, home)
-    said = Said(managed_only)
+    said = Said(any(each.managed_only for each in settings))
     for each in settings:
         source = _source(each.scope, options, cwd, home)
         said.add(each, Anchors(cwd, home, source, folders[1:]), frozenset(agents), options)
-    lines = said.lines
-    findings += said.findings
     scope = Scope(
         Anchors(cwd, home, cwd, folders[1:]),
         frozenset(agents),
         behaves=options.behaves,
         aliases=options.aliases,
     )
-    active = skills.get(options.active_skill)
-    granted: list[Line] = []
-    for skill in skills.values():
-        allowed = _granted(skill, scope)
-        findings += (*skill.findings, *allowed.findings)
-        if managed_only and options.behaves.lock_binds_skills:
-            continue
-        granted += allowed.lines
-        if skill is active:
-            lines += allowed.lines
-    if active is not None and options.behaves.skills_take_away:
-        denied = _denied(active, scope)
-        lines += denied.lines
-        findings += denied.findings
-    no_auto = any(each.no_auto for each in settings)
-    mode = options.mode or next((each.mode for each in settings if each.mode), "default")
-    if mode == "manual" or (mode == "auto" and no_auto):
-        mode = "default"
-    if mode == "bypassPermissions" and any(each.no_bypass for each in settings):
-        mode = "default"  # though a flag asks for it
-    offered = [each.tools for each in settings if each.tools is not None]
+    active, granted = _by_skills(skills, scope, options, locked=said.locked)
+    no_bypass, no_auto = any(s.no_bypass for s in settings), any(s.no_auto for s in settings)
+    asked = options.mode or next((each.mode for each in settings if each.mode), "default")
     return Session(
         options,
-        tuple(lines),
-        tuple(said.reopened),
-        folders,
-        mode,
-        agents,
-        options.main_agent or next((each.agent for each in settings if each.agent), ""),
-        skills,
-        tuple(granted),
-        frozenset(offered[0]) if offered else None,
-        any(each.no_bypass for each in settings),
-        no_auto,
-        not any(each.unknown or (each.unreadable and each.scope == "managed") for each in settings),
-        options.behaves.reads_kept_inside and any(each.reads_inside for each in settings),
-        tuple(findings),
+        lines=(*said.lines, *active.lines),
+        reopened=tuple(said.reopened),
+        folders=folders,
+        mode=_mode(asked, no_bypass=no_bypass, no_auto=no_auto),
+        agents=agents,
+        main_agent=options.main_agent or next((s.agent for s in settings if s.agent), ""),
+        skills=skills,
+        granted=granted,
+        tools=next((frozenset(s.tools) for s in settings if s.tools is not None), None),
+        no_bypass=no_bypass,
+        no_auto=no_auto,
+        starts=not any(s.unknown or (s.unreadable and s.scope == "managed") for s in settings),
+        reads_inside=options.behaves.reads_kept_inside and any(s.reads_inside for s in settings),
+        findings=(
+            *(finding for each in settings for finding in each.findings),
+            *said.findings,
+            *active.findings,
+        ),
     )
+
+
+def _placed(options: Options) -> tuple[str, str]:
+    """Return the working folder and the home folder, canonical."""
+    cwd, home = options.cwd or "/@project", options.home or "/@home"
+    return (slashed_path(cwd), slashed_path(home)) if options.os == "windows" else (cwd, home)
+
+
+def _mode(asked: str, *, no_bypass: bool, no_auto: bool) -> str:
+    """Return the mode that a session comes to for which one was *asked*, by whomever."""
+    if asked == "bypassPermissions" and no_bypass:
+        return "default"  # though a flag asks for it
+    return "default" if asked == "manual" or (asked == "auto" and no_auto) else asked
 
 
 def _folders(
@@ -224,6 +216,23 @@ def _folder(name: str, cwd: str, home: str) -> str:
         elif segment not in ("", "."):
             segments.append(segment)
     return "/" + "/".join(segments)
+
+
+def _by_skills(
+    skills: Mapping[str, Skill], scope: Scope, options: Options, *, locked: bool
+) -> tuple[Lines, tuple[Line, ...]]:
+    """Return what the active skill says, with all that is wrong with any; and what all allow."""
+    active = skills.get(options.active_skill)
+    read = [(skill, _granted(skill, scope)) for skill in skills.values()]
+    findings = [found for skill, lines in read for found in (*skill.findings, *lines.findings)]
+    if locked and options.behaves.lock_binds_skills:
+        read = []
+    granted = tuple(line for _, lines in read for line in lines.lines)
+    allowed = (line for skill, lines in read if skill is active for line in lines.lines)
+    denied = Lines()
+    if active is not None and options.behaves.skills_take_away:
+        denied = _denied(active, scope)
+    return Lines((*allowed, *denied.lines), (*findings, *denied.findings)), granted
 
 
 def _granted(skill: Skill, scope: Scope) -> Lines:
