@@ -40,15 +40,13 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
     if definition.span is None:
         return
     yield from _tools(definition)
-    for matcher in definition.disallowed.matchers:
-        if matcher.specifier is not None and matcher.specifier.text.strip() not in ("", "*"):
-            yield _warn(
-                "disallowed-tool-specifier",
-                f"the host takes away all of `{matcher.tool}`, not only `{matcher}`",
-                matcher.span,
-                help="deny calls in the settings, with `permissions.deny`",
-            )
-        yield from _unknown(matcher)
+    yield from _disallowed(definition)
+    yield from _pool(definition, session)
+    yield from _modes(definition, session)
+
+
+def _pool(definition: Definition, session: Session) -> Iterator[Finding]:
+    """Yield what is wrong with the tools that the agent comes to."""
     position = Position(main=False, background=session.options.in_background(1))
     if has_no_tools(definition, session, position):
         yield Finding(
@@ -73,6 +71,10 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
             Severity.ERROR,
             definition.span,
         )
+
+
+def _modes(definition: Definition, session: Session) -> Iterator[Finding]:
+    """Yield what the mode of the session makes of that of the agent."""
     if (
         definition.mode in _HANDED_DOWN
         and child_mode(session.mode, definition.mode) == (definition.mode) != session.mode
@@ -136,6 +138,18 @@ def _tools(definition: Definition) -> Iterator[Finding]:
                     matcher.span,
                     help="deny the other calls in the settings, with `permissions.deny`",
                 )
+        yield from _unknown(matcher)
+
+
+def _disallowed(definition: Definition) -> Iterator[Finding]:
+    for matcher in definition.disallowed.matchers:
+        if matcher.specifier is not None and matcher.specifier.text.strip() not in ("", "*"):
+            yield _warn(
+                "disallowed-tool-specifier",
+                f"the host takes away all of `{matcher.tool}`, not only `{matcher}`",
+                matcher.span,
+                help="deny calls in the settings, with `permissions.deny`",
+            )
         yield from _unknown(matcher)
 
 
