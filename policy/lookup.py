@@ -130,7 +130,6 @@ class Lookup:
                 edges = edges[character]
             state: State = edges[""]
         except KeyError:
-            edges = None  # or it would keep alive what the walk forgets
             state = self._automaton.walk(text)
         decision = self._plain.get(state.plain)
         if decision is None:

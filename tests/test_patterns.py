@@ -576,6 +576,33 @@ def test_threads_that_build_the_same_automaton_at_once_all_get_its_answers() -> 
         sys.setswitchinterval(interval)
 
 
+def test_a_state_that_is_held_answers_on_when_another_thread_has_the_automaton_forget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "CACHE_ENTRIES", 20)
+    automaton = Automaton([Pattern.text(f"a{i:02}*b{i % 7}*").tokens for i in range(60)])
+    texts = [f"a{i:02}xb{i % 7}y" for i in range(60)]
+
+    def run(seed: int) -> bool:
+        dice, held = random.Random(seed), automaton.start
+        for _ in range(300 * SCALE):
+            index = dice.randrange(60)
+            state = held
+            for character in texts[index]:
+                state = state.after(character)
+            if not state.first == automaton.first(texts[index]) == index:
+                return False
+        return True
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(run, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+
+
 # Searching.
 
 
@@ -836,8 +863,8 @@ def test_what_is_remembered_is_bounded_by_its_size_and_not_by_its_count(
 def test_what_is_forgotten_gives_its_memory_back_at_once(
     monkeypatch: pytest.MonkeyPatch, work: dict[str, int]
 ) -> None:
-    monkeypatch.setattr(limits, "CACHE_ENTRIES", 10_000)
-    size = 2_000  # up to a thousand nodes a state: memory for 80 such states
+    monkeypatch.setattr(limits, "CACHE_ENTRIES", 1_000)
+    size = 500  # up to 250 nodes a state: memory for 80 such states
     assert not Pattern.text("*" + "ab" * (size // 2) + "c").matches("ab" * size)
     assert work["states"] > size
     assert work["most alive"] < size / 2

@@ -14,8 +14,6 @@ so a pattern of many stars has small states, and few of them.
 
 from __future__ import annotations
 
-import gc
-
 from policy import limits
 from policy.patterns.tokens import Gap, Run
 from policy.patterns.trie import NO_MATCH, NONE, Node, Trie
@@ -31,9 +29,6 @@ __all__ = ["NO_MATCH", "Automaton", "State"]
 
 # So many nodes of a state take the memory of one transition.
 _NODES_PER_ENTRY: Final = 8
-
-# Nodes of a state that is too large to be left to the garbage collector.
-_LARGE: Final = 100
 
 # Characters behind a decision that are remembered as changing nothing.
 _LOOPS: Final = 256
@@ -122,10 +117,11 @@ class State:
 
     def after(self, character: str) -> State:
         """Return the state behind one more character."""
-        edges = self.edges.get(character)
-        if edges is None:
-            edges = self.edges[character] = self._step(character).edges
-        state: State = edges[""]  # type: ignore[assignment, index]  # the one value that is no dictionary
+        edges: Any = self.edges.get(character)
+        state: State | None = edges.get("") if edges else None
+        if state is None:  # not seen before, or forgotten since
+            state = self._step(character)
+            self.edges[character] = state.edges
         return state
 
     def _step(self, character: str) -> State:
@@ -168,7 +164,6 @@ class Automaton:
 
     __slots__ = (
         "__weakref__",
-        "_heavy",
         "_remembered",
         "_settled",
         "_states",
@@ -187,7 +182,7 @@ class Automaton:
         self.trie = Trie(patterns, separator, flags, ranks)
         self.separator = separator
         self._settled: dict[int, Node] = {}
-        self._heavy = False
+        self._states: dict[frozenset[int], State] = {}
 
     def __getattr__(self, name: str) -> State:
         # Only what is not there yet comes here: the states, which are made for
@@ -207,10 +202,9 @@ class Automaton:
         try:
             for character in text:
                 edges = edges[character]
+            state: State = edges[""]
         except KeyError:
-            edges = None  # or it would keep alive what the walk forgets
             return self.walk(text)
-        state: State = edges[""]
         return state
 
     def walk(self, text: str) -> State:
@@ -233,14 +227,13 @@ class Automaton:
         return state
 
     def _forget(self) -> None:
-        self._states: dict[frozenset[int], State] = {}
+        forgotten, self._states = self._states, {}
         self._remembered = 0
-        heavy, self._heavy = self._heavy, False
         self.start = self._begin()
-        if heavy:
-            # States lead to one another in circles. A few large ones fill the
-            # memory long before the collector would look for them.
-            gc.collect()
+        # States lead to one another in circles, and a few large ones fill the memory
+        # long before the collector would look for them.
+        for state in forgotten.values():
+            state.edges.clear()
 
     def _begin(self) -> State:
         """Return the state in front of every text."""
@@ -264,7 +257,6 @@ class Automaton:
         if state is None:
             state = self._states[key] = State(self, needed, key)
             self._remembered += len(needed) // _NODES_PER_ENTRY
-            self._heavy = self._heavy or len(needed) > _LARGE
         return state
 
     def _undecided(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
