@@ -8,15 +8,16 @@ handed out again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from policy import limits
 from policy.calls import NO_FIELD
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
-from policy.patterns.automaton import Automaton, State
+from policy.patterns.automaton import State
 from policy.rows.outcome import Outcome
 from policy.rows.row import ReadCommand, Row
+from policy.rows.walk import NO_WALK
 from policy.shell.commands import read_command
 
 __all__ = ["Lookup"]
@@ -26,9 +27,6 @@ _Told = tuple[Outcome, _Links]
 
 # The longest argument whose decision is kept.
 _REMEMBERED_TEXT = 1024
-
-# Where no text is walked.
-_NOTHING: Final = Automaton(())
 
 
 class Lookup:
@@ -44,14 +42,12 @@ class Lookup:
     """
 
     __slots__ = (
-        "_automaton",
         "_constant",
         "_decisions",
-        "_direct",
-        "_longest",
         "_plain",
         "_settled",
         "_table",
+        "_walk",
         "alias",
         "field",
         "remembered",
@@ -83,10 +79,7 @@ class Lookup:
         self._decisions: dict[tuple[Outcome, ...], Decision] = {}
         # Of one row that looks at one text, the decisions by where a walk of it ends.
         self._plain: dict[int | None, Decision] = {}
-        self._direct, self._longest, self._automaton = NO_FIELD, 0, _NOTHING
-        if len(self.rows) == 1:
-            row, _ = self.rows[0]
-            self._direct, self._longest, self._automaton = row.direct, row.longest, row.walked
+        self._walk = self.rows[0][0].walk if len(self.rows) == 1 else NO_WALK
         names = {(row.field, row.alias) for row, _ in self.rows}
         self.field, self.alias = names.pop() if len(names) == 1 else (NO_FIELD, NO_FIELD)
 
@@ -120,21 +113,22 @@ class Lookup:
         """
         if self._constant is not None:
             return self._constant
-        text = call.get(self._direct)
-        if type(text) is not str or len(text) > self._longest or self.alias in call:
+        # `Walk.state`, written out: this is where a call spends its time.
+        walk = self._walk
+        text = call.get(walk.direct)  # type: ignore[arg-type]  # no call has None
+        if type(text) is not str or len(text) > walk.longest or walk.alias in call:
             return self._met(call, read)
-        # `Automaton.state`, written out: this is where a call spends its time.
-        edges: Any = self._automaton.start.edges
+        edges: Any = walk.automaton.start.edges
         try:
             for character in text:
                 edges = edges[character]
             state: State = edges[""]
         except KeyError:
-            state = self._automaton.walk(text)
+            state = walk.automaton.walk(text)
         decision = self._plain.get(state.plain)
         if decision is None:
             row, _ = self.rows[0]
-            decision = self._made((row.outcome_behind(state, text, read),))
+            decision = self._made((row.outcome_behind(state, call, read),))
             if state.plain is not None:
                 self._plain[state.plain] = decision
         return decision

@@ -17,13 +17,13 @@ from policy.followed import opened, path_fields
 from policy.hook.cache import Cache
 from policy.hook.deciding import Asked, Said, Standing, is_told
 from policy.hook.event import SPAWNING
-from policy.hook.walked import TEXTS, Known, Walked, text_name
+from policy.hook.walked import TEXTS, Known, Numbered, Walked, text_name
 from policy.links import beyond
 from policy.lookup import Lookup
 from policy.rows.outcome import Outcome
 from policy.rows.row import Row
 from policy.rows.shared import shared_automaton
-from policy.rows.walk import Walk
+from policy.rows.walk import NO_WALK, Walk
 from policy.shell.commands import compound
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Walked:
 
     """
 
-    walk: Walk
+    walk: Numbered
     outcomes: tuple[Outcome, ...] = ()
     usual: tuple[int, ...] = (0,)
 
@@ -170,15 +170,14 @@ def _looked(asked: Asked, standing: Standing) -> _Looked | None:
 
 def _row(row: Row) -> _Walked | None:
     """Return a row as a walk; None where no text decides alone."""
-    if row.direct is NO_FIELD:
+    if row.walk is NO_WALK:
         return None
     numbers: dict[object, int] = {}
     outcomes = [row.at(index) for index in range(len(row.entries))]
     kinds = [numbers.setdefault(_told(each), len(numbers)) for each in (*outcomes, row.default)]
     by_number = dict(zip(kinds, (*outcomes, row.default), strict=True))
     usual = {kind for kind, one in by_number.items() if one.effect is Effect.ALLOW} | {kinds[-1]}
-    alias = None if row.alias is NO_FIELD else row.alias
-    walk = Walk(row.direct, alias, row.longest, row.walked, kinds[:-1], kinds[-1])
+    walk = Numbered(row.walk, kinds[:-1], kinds[-1])
     return _Walked(walk, tuple(by_number[n] for n in range(len(by_number))), tuple(sorted(usual)))
 
 
@@ -203,7 +202,7 @@ def _shells(standing: Standing, lookup: Lookup | None, tool: str) -> Iterator[_W
             field, alias, *_ = (*argument.fields, None)
             longest = shell.longest or limits.CALL_CHARACTERS
             automaton = shared_automaton((), " ", compound(shell))
-            yield _Walked(Walk(str(field), alias, longest, automaton, (), 0))
+            yield _Walked(Numbered(Walk(str(field), alias, longest, automaton), (), 0))
 
 
 def _combinations(walked: list[_Walked]) -> Iterable[tuple[int, ...]]:

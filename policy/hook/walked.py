@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TEXTS",
     "Known",
+    "Numbered",
     "Walked",
     "answered",
     "file_digest",
@@ -51,7 +52,7 @@ __all__ = [
     "text_name",
 ]
 
-_FORM: Final = 1
+_FORM: Final = 2
 _KEPT: Final = 1024
 
 # Arguments of which one may decide alone, though a walk of it does not tell how.
@@ -94,6 +95,31 @@ class Known:
         return printed(self.effect, joined(self.parts, event))
 
 
+class Numbered:
+    """A walk, and a number for each pattern of it: equal where the answers are.
+
+    Attributes:
+        walk: of one row.
+        kinds: of each pattern its number.
+        default: the same where no pattern matches.
+
+    """
+
+    __slots__ = ("default", "kinds", "walk")
+
+    def __init__(self, walk: Walk, kinds: Sequence[int], default: int) -> None:
+        self.walk = walk
+        self.kinds = kinds
+        self.default = default
+
+    def kind(self, call: Mapping[str, object]) -> int | None:
+        """Return the number of what decides *call*; None where more must be known of it."""
+        state = self.walk.state(call)
+        if state is None or state.plain is None:
+            return None
+        return self.kinds[state.plain] if state.plain < len(self.kinds) else self.default
+
+
 class Walked:
     """What decides the calls of one tool, made by one agent in one folder.
 
@@ -106,21 +132,22 @@ class Walked:
 
     __slots__ = ("answers", "fields", "walks")
 
-    def __init__(self, walks: Sequence[Walk], fields: Iterable[str], answers: Answers) -> None:
+    def __init__(self, walks: Sequence[Numbered], fields: Iterable[str], answers: Answers) -> None:
         self.walks = walks
         self.fields = fields
         self.answers = answers
 
     def written(self) -> bytes:
         """Return it as bytes, for this very Python."""
-        walks = tuple(walk.packed() for walk in self.walks)
+        walks = tuple((each.walk.packed(), tuple(each.kinds), each.default) for each in self.walks)
         return marshal.dumps((walks, tuple(sorted(self.fields)), self.answers))
 
     @classmethod
     def read(cls, data: bytes) -> Walked:
         """Return what `written` gave: *data* must be known to come from there."""
         walks, fields, answers = marshal.loads(data)  # noqa: S302  # `Cache` checked whose it is
-        return cls([Walk.of(walk) for walk in walks], fields, answers)
+        numbered = [Numbered(Walk.of(walk), kinds, default) for walk, kinds, default in walks]
+        return cls(numbered, fields, answers)
 
     def answer(self, event: Event, home: str) -> bytes | None:
         """Return what answers *event*; None where more must be known of its call."""

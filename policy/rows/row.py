@@ -22,6 +22,7 @@ from policy.rows.entry import KINDS, Lines, RowEntry
 from policy.rows.file import file_outcome
 from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
 from policy.rows.shared import given_paths, shared_automaton
+from policy.rows.walk import NO_WALK, Walk
 from policy.shell.commands import Command, compound, read_command
 from policy.shell.powershell import read_powershell
 
@@ -51,8 +52,7 @@ class Row:
             is not in the call; `NO_FIELD` where there is none such.
         alias: the other name of that argument, or `NO_FIELD`.
         automaton: of the patterns, over arguments that were read.
-        direct: *field*, where a text of at most *longest* characters is walked through
-            *walked* as it is given (`outcome_behind`); else `NO_FIELD`.
+        walk: of the text that decides alone as it is given, where one does.
         kind: the kind of its patterns.
 
     """
@@ -69,14 +69,12 @@ class Row:
         "automaton",
         "constant",
         "default",
-        "direct",
         "entries",
         "field",
         "kind",
-        "longest",
         "ruleset",
         "tool",
-        "walked",
+        "walk",
     )
 
     def __init__(
@@ -136,17 +134,21 @@ class Row:
         simple = not self._parameters and len(named) in (1, 2)
         self.field = named[0] if simple else NO_FIELD
         self.alias = named[1] if simple and len(named) > 1 else NO_FIELD
-        self.walked: Automaton = self.automaton
-        self.direct = self.field if self.argument.kind in _AS_IT_STANDS else NO_FIELD
-        if self.argument.kind is ArgumentKind.PATH:
-            tokens = self._tokens(self._indices)
-            given = given_paths(self.automaton, tokens, self.ruleset.dialect)
-            if given is not None:
-                self.walked, self.direct = given, self.field
-        longest = self.ruleset.dialect.shell.longest if is_command else 0
-        self.longest = longest or limits.CALL_CHARACTERS
+        self.walk = self._walk()
         self._lines: Lines | None = None
         self._addresses: KnownAddresses | None = None
+
+    def _walk(self) -> Walk:
+        automaton, kind = self.automaton, self.argument.kind
+        walked: Automaton | None = automaton if kind in _AS_IT_STANDS else None
+        if kind is ArgumentKind.PATH:
+            tokens = self._tokens(self._indices)
+            walked = given_paths(automaton, tokens, self.ruleset.dialect)
+        if walked is None or self.field is NO_FIELD:
+            return NO_WALK
+        longest = self.ruleset.dialect.shell.longest if kind is ArgumentKind.COMMAND else 0
+        alias = None if self.alias is NO_FIELD else self.alias
+        return Walk(self.field, alias, longest or limits.CALL_CHARACTERS, walked)
 
     @property
     def lines(self) -> Lines:
@@ -183,21 +185,15 @@ class Row:
             read: `read_command`, or what remembers its answers.
 
         """
-        text = call.get(self.direct)
-        if type(text) is str and len(text) <= self.longest and self.alias not in call:
-            return self.outcome_behind(self.walked.state(text), text, read)
-        return self._outcome(call, read)
+        return self.outcome_behind(self.walk.state(call), call, read)
 
-    def outcome_behind(self, state: State, text: str, read: ReadCommand = read_command) -> Outcome:
-        """Return what the row says of the text of *direct* that leads to *state*.
-
-        Where the state is plain, it says the same of every text that leads there.
-        """
-        if state.plain is not None:
+    def outcome_behind(
+        self, state: State | None, call: Mapping[str, object], read: ReadCommand = read_command
+    ) -> Outcome:
+        """Return what the row says of a call of which the walk leads to *state*."""
+        if state is not None and state.plain is not None:
             return self.at(state.plain)
-        if self.argument.kind is ArgumentKind.COMMAND:
-            return command_outcome(self, read(text, self.ruleset.dialect.shell))
-        return self._outcome({self.direct: text}, read)
+        return self._outcome(call, read)
 
     def _outcome(self, call: Mapping[str, object], read: ReadCommand) -> Outcome:
         if self.constant is not None:

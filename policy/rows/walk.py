@@ -1,8 +1,7 @@
-"""What a row says of the calls of which one text decides alone, without the row.
+"""The one text that decides a call alone, and the automaton that it is walked through.
 
-A row is of rules, and a walk of its patterns: it says which of them is the first that matches,
-where the row says the same of every text that leads there. It can be written as plain
-values and loaded where there is no time to load anything else.
+A row is of rules; which of them is the first that matches, its walk tells of most calls. The
+walk can be written as plain values, and be loaded where there is no time to load the row.
 """
 
 from __future__ import annotations
@@ -13,15 +12,16 @@ from policy.rows.given_paths import GivenPaths
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from policy.patterns.automaton import State
     from policy.patterns.tokens import Token
 
     # As plain values: see `Walk.packed`.
     Packed = tuple[Any, ...]
 
-__all__ = ["Walk"]
+__all__ = ["NO_WALK", "Walk"]
 
 
 class Walk:
@@ -29,47 +29,36 @@ class Walk:
 
     Attributes:
         direct: the argument that decides alone, where it is a text of at most *longest*
-            characters and *alias* is not in the call.
+            characters and *alias* is not in the call; None where there is none such.
         alias: the other name of that argument, or None.
         longest: the number of its characters.
-        automaton: of the patterns.
-        kinds: of each pattern a number, equal where the answers are.
-        default: the same where no pattern matches.
+        automaton: of the patterns, over texts as they are given.
 
     """
 
-    __slots__ = ("alias", "automaton", "default", "direct", "kinds", "longest")
+    __slots__ = ("alias", "automaton", "direct", "longest")
 
-    def __init__(  # noqa: PLR0917  # a value of six fields
-        self,
-        direct: str,
-        alias: str | None,
-        longest: int,
-        automaton: Automaton,
-        kinds: Sequence[int],
-        default: int,
+    def __init__(
+        self, direct: str | None, alias: str | None, longest: int, automaton: Automaton
     ) -> None:
         self.direct = direct
         self.alias = alias
         self.longest = longest
         self.automaton = automaton
-        self.kinds = kinds
-        self.default = default
 
-    def kind(self, call: Mapping[str, object]) -> int | None:
-        """Return the number of what decides *call*; None where more must be known of it."""
-        text = call.get(self.direct)
+    def state(self, call: Mapping[str, object]) -> State | None:
+        """Return where the text leads that decides *call*; None where none does alone.
+
+        Where the state is plain, all texts that lead there get the same.
+        """
+        text = call.get(self.direct)  # type: ignore[arg-type]  # no call has None
         if type(text) is not str or len(text) > self.longest or self.alias in call:
             return None
-        plain = self.automaton.state(text).plain
-        if plain is None:
-            return None
-        return self.kinds[plain] if plain < len(self.kinds) else self.default
+        return self.automaton.state(text)
 
     def packed(self) -> Packed:
         """Return the walk as plain values, which `marshal` writes."""
-        automaton = self.automaton
-        trie = automaton.trie
+        automaton, trie = self.automaton, self.automaton.trie
         patterns, flags = trie.patterns[trie.flags :], trie.patterns[: trie.flags]
         given = None
         if isinstance(automaton, GivenPaths):
@@ -82,20 +71,22 @@ class Walk:
             tuple(map(_packed, flags)),
             automaton.separator,
             given,
-            tuple(self.kinds),
-            self.default,
         )
 
     @classmethod
     def of(cls, packed: Packed) -> Walk:
         """Return the walk that *packed* is."""
-        direct, alias, longest, patterns, flags, separator, given, kinds, default = packed
+        direct, alias, longest, patterns, flags, separator, given = packed
         tokens = tuple(map(_unpacked, patterns))
         automaton = Automaton(tokens, separator, tuple(map(_unpacked, flags)))
         if given is not None:
             *folders, fold = given
             automaton = GivenPaths(tokens, folders[0], folders[1:], fold=fold)
-        return cls(direct, alias, longest, automaton, kinds, default)
+        return cls(direct, alias, longest, automaton)
+
+
+# Where no text decides alone.
+NO_WALK = Walk(None, None, -1, Automaton(()))
 
 
 def _packed(pattern: Iterable[Token]) -> tuple[object, ...]:
