@@ -363,6 +363,31 @@ def test_a_process_that_finds_what_was_left_imports_next_to_nothing(project) -> 
     assert len({name for name in quick if name.startswith("policy")}) < 25
 
 
+def test_a_python_without_the_compiled_part_of_json_answers_the_same(project) -> None:
+    """Some have none: then the library reads and writes, of the same text the same."""
+    start = (
+        "import runpy, sys; sys.modules['_json'] = None; runpy.run_path({!r}, run_name='__main__')"
+    )
+    command = [sys.executable, "-I", "-S", "-c", start.format(CLIENT)]
+    events = [
+        data_of(project, "WebSearch", {"query": "\u4e2d\u6587", "more": [1.5, None, {"a": True}]}),
+        data_of(project, "Edit", {"file_path": "src/secret/a"}),
+        b'{"hook_event_name": "PreToolUse", "tool_name": "a", "tool_name": "b"}',
+        b'{"hook_event_name": "PreToolUse", "tool_name": NaN}',
+    ]
+    for data in events:
+        for _ in ("at length", "by what was left"):
+            known = project.run(data)
+            found = subprocess.run(
+                command, input=data, capture_output=True, env=project.environment, check=False
+            )
+            assert (found.returncode, found.stdout, found.stderr) == (
+                known.returncode,
+                known.stdout,
+                known.stderr,
+            )
+
+
 def test_what_was_left_of_many_calls_is_bounded(project) -> None:
     cache = walked.kept_calls(known(project))
     assert cache is not None
