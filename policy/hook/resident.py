@@ -17,9 +17,9 @@ from typing import Final
 
 from policy.errors import PolicyError
 from policy.hook.build import build
+from policy.hook.decider import Decider, blocked, options_of
 from policy.hook.event import LONGEST
-from policy.hook.process import Decider, blocked, options_of
-from policy.hook.started import LOCATIONS, is_private, socket_path, variables
+from policy.hook.handover import LOCATIONS, READY, is_private, sized, socket_path, variables
 
 __all__ = ["leave_behind", "serve"]
 
@@ -103,10 +103,10 @@ class _Serving:
                 connection.settimeout(_PATIENCE)
                 if _user(connection) != os.geteuid():
                     return
-                connection.sendall(b"r")
+                connection.sendall(READY)
                 fields = [_field(connection, most) for most in (_ARGUMENTS, _ARGUMENTS, LONGEST)]
                 status, body = self._decide(*fields)
-                connection.sendall(status + len(body).to_bytes(8, "big") + body)
+                connection.sendall(status + sized(body))
         except (OSError, ValueError):
             pass  # whoever asked is blocked, since there is no whole answer
         finally:

@@ -46,7 +46,6 @@ __all__ = [
     "Walked",
     "answered",
     "file_digest",
-    "is_plain",
     "kept_calls",
     "name_of",
     "text_name",
@@ -175,7 +174,7 @@ def answered(arguments: Sequence[str], environment: Mapping[str, str], data: byt
 
     """
     files = _files(arguments)
-    cache = kept_calls(environment)
+    cache = kept_calls(environment) if files is not None else None
     if files is None or cache is None:
         return None
     event, places = read_event(data), Places.of(environment)
@@ -198,11 +197,6 @@ def answered(arguments: Sequence[str], environment: Mapping[str, str], data: byt
 def text_name(name: str, field: str, text: str) -> str:
     """Return the name of what is known where the argument *field* is *text*, besides all else."""
     return digest_of((name.encode(), field.encode(), text.encode("utf-8", "surrogatepass")))
-
-
-def is_plain(arguments: Sequence[str]) -> bool:
-    """Return whether there may be walks for a hook with such options."""
-    return _files(arguments) is not None
 
 
 def kept_calls(environment: Mapping[str, str]) -> Cache | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from policy.hook import client, started
+from policy.hook import client, handover
 from tests.benchmark.figures import Figure, Scale
 from tests.benchmark.workload import policy_text
 
@@ -91,7 +91,7 @@ class _Session:
         if _SCRIPT.exists():
             kinds["script"] = ([str(_SCRIPT), "--resident"], self.command)
         first = self._run(resident, self.command())  # which leaves the process behind
-        path = Path(str(started.socket_path(self.environment)))
+        path = Path(str(handover.socket_path(self.environment)))
         while not path.exists():
             time.sleep(0.01)
         same = [command for name, (command, of) in kinds.items() if of == self.command]

@@ -15,7 +15,7 @@ import pytest
 
 from policy.errors import PolicyError
 from policy.hook import client
-from policy.hook.process import Decider, blocked, options_of
+from policy.hook.decider import Decider, blocked, options_of
 
 __all__ = ["CLIENT", "POLICY", "WIDER", "Session", "end_residents", "said"]
 

@@ -19,9 +19,9 @@ import pytest
 import policy
 from policy.codec import compiled_to_json
 from policy.errors import PolicyError
-from policy.hook import client, started
+from policy.hook import client, handover
 from policy.hook.cache import Cache
-from policy.hook.process import Decider
+from policy.hook.decider import Decider
 from tests.hook.session import POLICY, WIDER, Session, end_residents, said
 
 FORCED = "git push --force x"
@@ -34,7 +34,7 @@ def cache_folder(session: Session) -> Path:
 
 
 def socket_of(session: Session) -> Path:
-    return Path(started.socket_path(session.environment))
+    return Path(handover.socket_path(session.environment))
 
 
 def resident(session: Session) -> tuple[Path, int]:

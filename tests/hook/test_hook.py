@@ -18,9 +18,9 @@ import pytest
 import policy
 from policy.codec import compiled_to_json
 from policy.errors import PolicyError
-from policy.hook import sources, started
+from policy.hook import handover, sources, started
 from policy.hook.cache import Cache
-from policy.hook.process import Decider
+from policy.hook.decider import Decider
 from policy.hook.sources import Places, read_sources
 from policy.records.decider import Decider as Replayer
 from policy.records.reading import read_log
@@ -708,7 +708,7 @@ def test_a_compiled_policy_decides_alone(session) -> None:
 
 def test_the_resident_process_answers_as_one_that_is_started_anew(session) -> None:
     assert session.anew("git status", "--resident") == "allow"
-    path = Path(started.socket_path(session.environment))
+    path = Path(handover.socket_path(session.environment))
     while not path.exists():
         os.sched_yield()
     pid = Path(f"{path}.lock").read_text()
@@ -744,7 +744,7 @@ def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(se
 
     assert run(b"{}").returncode == 2
     assert said(run(session.good()).stdout) == ("allow", "")
-    path = Path(started.socket_path(session.environment))
+    path = Path(handover.socket_path(session.environment))
     while not path.exists():
         os.sched_yield()
     bare = subprocess.run(
@@ -761,7 +761,7 @@ def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(se
 
 def listening(session: Session, reply):
     """Put a process that is none of ours where the resident one would be."""
-    path = Path(started.socket_path(session.environment))
+    path = Path(handover.socket_path(session.environment))
     path.parent.mkdir(mode=0o700)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
@@ -816,7 +816,7 @@ def test_a_resident_process_that_is_slow_blocks(session) -> None:
 
 def test_nobody_is_asked_in_a_folder_that_others_could_write(session) -> None:
     listener, thread = listening(session, lambda connection: None)
-    folder = Path(started.socket_path(session.environment)).parent
+    folder = Path(handover.socket_path(session.environment)).parent
     folder.chmod(0o777)
     assert session.anew("git push --force x", "--resident") == "deny"
     folder.chmod(0o700)

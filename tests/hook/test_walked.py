@@ -15,8 +15,8 @@ import pytest
 
 import policy
 from policy.codec import compiled_to_json
-from policy.hook import started, walked
-from policy.hook.process import Decider, options_of
+from policy.hook import handover, started, walked
+from policy.hook.decider import Decider, options_of
 from policy.rows.walk import Walk
 from tests.hook.session import CLIENT, POLICY, WIDER, Session, said
 
@@ -79,7 +79,9 @@ CALLS = [
 
 
 def known(session: Session) -> dict[str, str]:
-    return {name: value for name, value in session.environment.items() if name in started.VARIABLES}
+    return {
+        name: value for name, value in session.environment.items() if name in handover.VARIABLES
+    }
 
 
 def data_of(session: Session, tool: str, call: dict[str, object], **more: object) -> bytes:
