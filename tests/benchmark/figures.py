@@ -1,4 +1,4 @@
-"""What is measured, against which target (design.md, section 10)."""
+"""What is measured, and against which target."""
 
 from __future__ import annotations
 
