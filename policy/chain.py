@@ -8,15 +8,18 @@ reading it is as the host really does it, and its front end says how.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Protocol
 
 import attrs
 
+from policy.comparison.parameters import outcomes_beside
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
 from policy.table import Bounds, Table
 
 __all__ = [
+    "NOTHING_SAID",
     "SPAWN_TOOL",
     "Attenuated",
     "Chain",
@@ -30,6 +33,9 @@ __all__ = [
 
 # Starting an agent is a call like any other.
 SPAWN_TOOL = "Task"
+
+# What a call says beside the agent that it starts.
+NOTHING_SAID: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 class SpawnDenied(Exception):
@@ -209,16 +215,45 @@ class Chain:
         """Return what a call of the last agent gets (see `Table.decide`)."""
         return self.table.decide(tool, call)
 
-    def spawning(self, agent: str) -> Decision:
-        """Return what the call that would start *agent* gets."""
-        tool, arguments = spawn_call(self.reading, agent)
-        return self.table.decide(tool, arguments)
+    def start_call(
+        self, agent: str, said: Mapping[str, object] = NOTHING_SAID
+    ) -> tuple[str, dict[str, object]]:
+        """Return the call that starts *agent*, with what of *said* rules look at."""
+        tool, call = spawn_call(self.reading, agent)
+        looked: dict[str, object] = {}
+        for row, _ in self.table.lookup(tool).rows if said else ():
+            fields = {entry.field for entry in row.entries}.difference(row.argument.fields)
+            looked.update((field, said[field]) for field in fields if field in said)
+        return tool, {**looked, **call}
 
-    def spawn(self, agent: str) -> Chain:
+    def spawning(self, agent: str, said: Mapping[str, object] = NOTHING_SAID) -> Decision:
+        """Return what the call gets that would start *agent*.
+
+        Args:
+            agent: whom.
+            said: what else the call says, e.g. the model.
+
+        """
+        return self.table.decide(*self.start_call(agent, said))
+
+    def most_spawning(self, agent: str) -> Decision:
+        """Return the most that a call gets which would start *agent*, whatever else it says."""
+        tool, call = spawn_call(self.reading, agent)
+        lookup = self.table.lookup(tool)
+        if not any(row.has_parameters for row, _ in lookup.rows):
+            return self.table.decide(tool, call)
+        said = outcomes_beside([row for row, _ in lookup.rows], call)
+        return max(map(lookup.combined, said), key=lambda decision: decision.effect)
+
+    def spawn(self, agent: str, said: Mapping[str, object] | None = None) -> Chain:
         """Return the narrower chain in which the last agent started *agent*.
 
         Where a link asks, the chain is the one after the confirmation; its last
         link says who must give it.
+
+        Args:
+            agent: whom.
+            said: what else the call says that starts it; by default whatever is granted most.
 
         Raises:
             SpawnDenied: a link denies it, a limit of depth is reached, or there
@@ -226,7 +261,7 @@ class Chain:
 
         """
         last = self.links[-1]
-        decision = self.spawning(agent)
+        decision = self.most_spawning(agent) if said is None else self.spawning(agent, said)
         if decision.effect is Effect.DENY:
             denying = decision.links[0] if decision.links else last.name
             raise SpawnDenied(agent, denying, decision.reason.value, decision.because)

@@ -56,7 +56,8 @@ class Argument:
         absent: what a call without it means, or None when such a call cannot
             be read (and is denied where a rule would have to speak of it).
         parameters: other arguments that a rule can speak of as ``name:value``,
-            where the specifier would else be read as the argument itself.
+            where the specifier would else be read as the argument itself. Where
+            none is listed, rules about a text can speak of any.
 
     """
 
@@ -64,6 +65,12 @@ class Argument:
     fields: tuple[str, ...]
     absent: str | None = None
     parameters: frozenset[str] = frozenset()
+
+    def has(self, name: str) -> bool:
+        """Return whether ``name:value`` speaks of another argument of the call."""
+        if self.parameters:
+            return name in self.parameters
+        return self.kind is ArgumentKind.TEXT and name not in self.fields
 
 
 @attrs.frozen

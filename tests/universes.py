@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import product
 
 import attrs
@@ -68,7 +69,8 @@ class Universe:
         write: the files of a model.
         calls: every call that is tried.
         matchers: questions, and the calls they are about, as expressions over
-            the tool and the text of a call.
+            the tool and the arguments of a call.
+        said: what a call says beside the agent that it starts.
         longest: how many agents chains have that are tried.
 
     """
@@ -81,6 +83,7 @@ class Universe:
     calls: tuple[Call, ...] = attrs.field(repr=False)
     matchers: Mapping[str, str]
     longest: int = 4
+    said: tuple[dict[str, object], ...] = ({},)
 
     def load(self, model: Model) -> Workspace:
         """Return the workspace that the files of a model are."""
@@ -93,13 +96,13 @@ class Universe:
 
     def walks(self, project: Project, reading: str) -> Iterator[Chain]:
         """Yield the chains of a project, the shortest first."""
-        return walks(project.reading(reading), project.all_starts, self.longest)
+        return walks(project.reading(reading), project.all_starts, self.longest, self.said)
 
     def is_about(self, matcher: str, call: Call) -> bool:
         """Whether *matcher* matches *call*, both of this universe."""
         tool, arguments = call
-        text = next(iter(arguments.values()), "")
-        return re.fullmatch(self.matchers[matcher], f"{tool} {text}", re.DOTALL) is not None
+        text = f"{tool} " + " ".join(map(str, arguments.values()))
+        return re.fullmatch(self.matchers[matcher], text, re.DOTALL) is not None
 
 
 @st.composite
@@ -133,8 +136,16 @@ def edits(draw: st.DrawFn, universe: Universe, most: int = 3) -> tuple[Model, Mo
     return before, after
 
 
-def walks(reading: Reading, starts: tuple[str, ...], longest: int) -> Iterator[Chain]:
-    """Yield every chain of at most so many agents, the shortest first."""
+def walks(
+    reading: Reading,
+    starts: tuple[str, ...],
+    longest: int,
+    said: tuple[dict[str, object], ...] = ({},),
+) -> Iterator[Chain]:
+    """Yield every chain of at most so many agents, the shortest first.
+
+    An agent is started by whichever call does, and by one that nobody asks about, if there is one.
+    """
     chains = []
     for agent in starts:
         try:
@@ -146,10 +157,11 @@ def walks(reading: Reading, starts: tuple[str, ...], longest: int) -> Iterator[C
         longer = []
         for chain in chains:
             for agent in reading.agents:
-                try:
-                    longer.append(chain.spawn(agent))
-                except SpawnDenied:
-                    continue
+                started = []
+                for each in said:
+                    with suppress(SpawnDenied):
+                        started.append(chain.spawn(agent, each))
+                longer += sorted(started, key=lambda one: bool(one.links[-1].confirm))[:1]
         chains = longer
 
 
@@ -168,6 +180,16 @@ _PATHS = ["a", "b", "z", "a/a", "a/b", "a/z", "b/a", "z/a", "z/z", "a/z/b", "z/a
 _HOSTS = ["a.b", "z.b", "a.a.b", "z.a.b", "z.z.a.b", "a.z", "z.z"]
 _AGENTS = ("ann", "bob", "cy")
 
+# What a call says beside the agent that it starts.
+_SAID: tuple[dict[str, object], ...] = tuple(
+    {key: value for key, value in (("model", model), ("isolation", isolation)) if value}
+    for model, isolation in product(("", "ma", "mz"), ("", "ia"))
+)
+
+
+def _starts(tool: str, agents: str) -> list[Call]:
+    return [(tool, {"subagent_type": agent, **said}) for agent in agents.split() for said in _SAID]
+
 
 # --- our own notation ----------------------------------------------------------------
 
@@ -175,7 +197,8 @@ _OWN = (
     "Bash", "Bash(a)", "Bash(a *)", "Bash(* b)", "Bash(a* b)", "Bash(*)", "Bash(z *)", "Read",
     "Read(a)", "Read(a/*)", "Read(a/**)", "Read(**/b)", "Read(z/*/b)", "WebFetch",
     "WebFetch(domain:a.b)", "WebFetch(domain:*.b)", "m__a", "m__*", "m__a(a*)", "m__a(*b)", "*",
-    "Task", "Task(ann)", "Task(bob, cy)", "Task(ann, ann)",
+    "Task", "Task(ann)", "Task(bob, cy)", "Task(ann, ann)", "Task(model:ma)", "Task(model:m*)",
+    "Task(isolation:ia)",
 )  # fmt: skip
 
 
@@ -216,7 +239,7 @@ _POLICY = Universe(
         *_calls("WebFetch", "url", [f"https://{host}/" for host in _HOSTS]),
         *_calls("m__a", "argument", "a b z ab ba zb az"),
         *_calls("m__z", "argument", "a z"),
-        *_calls("Task", "subagent_type", "ann bob cy zed"),
+        *_starts("Task", "ann bob cy zed"),
         ("Other", {"argument": "a"}),
     ),
     matchers={
@@ -229,9 +252,11 @@ _POLICY = Universe(
         "WebFetch(domain:*.b)": r"WebFetch https://.*\.b/",
         "m__*": r"m__.*",
         "m__a(a*)": r"m__a a.*",
-        "Task(bob)": r"Task bob",
+        "Task(bob)": r"Task bob( .*)?",
+        "Task(model:ma)": r"Task .* ma( .*)?",
         "*": r".*",
     },
+    said=_SAID,
 )  # fmt: skip
 
 
@@ -241,7 +266,7 @@ _RULES = (
     "Bash", "Bash(a)", "Bash(a *)", "Bash(a:*)", "Bash(* b)", "Bash(a* b)", "Bash(z b)",
     "Read", "Read(a)", "Read(a/*)", "Read(a/**)", "Read(**/b)", "Edit", "Edit(a/**)",
     "WebFetch", "WebFetch(domain:a.b)", "WebFetch(domain:*.b)", "mcp__a", "mcp__a__*", "mcp__a__b",
-    "Agent(ann)", "Agent(bob)",
+    "Agent(ann)", "Agent(bob)", "Agent(model:ma)", "Agent(model:m*)", "Agent(isolation:ia)",
 )  # fmt: skip
 _TOOLS = ("Bash", "Read", "Edit", "WebFetch", "mcp__a__b", "Agent", "Agent(bob)", "Write")
 # Those that are built in: most models do without, for there to be fewer chains.
@@ -285,7 +310,7 @@ _CLAUDE = Universe(
         *_calls("mcp__a__b", "argument", "a"),
         *_calls("mcp__a__z", "argument", "a"),
         *_calls("mcp__z__b", "argument", "a"),
-        *_calls("Agent", "subagent_type", "ann bob zed"),
+        *_starts("Agent", "ann bob zed"),
     ),
     matchers={
         "Bash(z b)": r"Bash (.*; |sudo )?z b( > .*)?(;.*)?",
@@ -295,7 +320,9 @@ _CLAUDE = Universe(
         "WebFetch(domain:*.b)": r"WebFetch https://.*\.b/",
         "mcp__a__*": r"mcp__a__.*",
         "Edit": r"Edit .*",
+        "Agent(bob)": r"Agent bob( .*)?",
     },
+    said=_SAID,
 )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ _MATCHERS = (
     "Read",
     *(f"Task({name})" for name in (*NAMES, "nobody")),
     "Task",
+    "Task(model:m)",
 )
 
 CALLS: tuple[tuple[str, dict[str, object]], ...] = (

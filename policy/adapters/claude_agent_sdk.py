@@ -131,7 +131,9 @@ class PolicyHook:
     ) -> Iterator[Verdict]:
         yield self._guard.check(tool, arguments, chain_of=lambda: chain, recorded=recorded)
         if agent:
-            yield self._guard.check_start(agent, chain_of=lambda: chain, recorded=recorded)
+            yield self._guard.check_start(
+                agent, arguments, chain_of=lambda: chain, recorded=recorded
+            )
 
     async def can_use_tool(
         self, ask: CanUseTool | None, tool: str, arguments: dict[str, Any], context: Any

@@ -25,7 +25,7 @@ from policy.adapters.extras import extra
 from policy.adapters.guard import Guard
 from policy.adapters.messages import FAILED
 from policy.adapters.verdict import Verdict, unapproved
-from policy.chain import Chain, SpawnDenied
+from policy.chain import NOTHING_SAID, Chain, SpawnDenied
 from policy.effect import Effect
 
 with extra("google-adk", "google.adk"):
@@ -149,7 +149,7 @@ class PolicyPlugin(BasePlugin):
             root, *below = _path(agent)
             found = self._guard.agent(root.name).calling
             for one in below:
-                above, found = found, found.spawn(one.name)
+                above, found = found, found.spawn(one.name, NOTHING_SAID)
                 if found.links[-1].confirm:
                     raise SpawnDenied(one.name, above.names[-1], "not-started")
             return found

@@ -23,7 +23,7 @@ from policy.adapters.messages import FAILED
 from policy.adapters.program import Program, Running, folders_here
 from policy.adapters.remaining import always_granted
 from policy.adapters.verdict import CallDenied, Verdict, unapproved
-from policy.chain import Chain, SpawnDenied
+from policy.chain import NOTHING_SAID, Chain, SpawnDenied
 from policy.effect import Effect
 from policy.records.recorder import Recorder
 
@@ -118,7 +118,7 @@ class Guard:
             return self._program.chain
         if running.started is not None and running.started.names[-1] == self._agent:
             return running.started
-        chain = running.chain.spawn(self._agent)
+        chain = running.chain.spawn(self._agent, NOTHING_SAID)
         if chain.links[-1].confirm:
             # Nobody was asked: the tool that is running is not known to start it.
             raise SpawnDenied(self._agent, running.chain.names[-1], "not-started")
@@ -167,16 +167,25 @@ class Guard:
     def check_start(
         self,
         agent: str,
+        said: Mapping[str, object] = NOTHING_SAID,
         *,
         chain_of: Callable[[], Chain] | None = None,
         recorded: bool = True,
     ) -> Verdict:
-        """Return what the start of *agent*, as the policy calls it, gets (see `check`)."""
+        """Return what the start of *agent*, as the policy calls it, gets (see `check`).
+
+        Args:
+            agent: whom.
+            said: what else the call says that starts it, e.g. the model.
+            chain_of: as for `check`.
+            recorded: likewise.
+
+        """
         program = self._program
         return self._checked(
             chain_of,
-            lambda chain: program.start(chain, agent, agent, {}, recorded=recorded),
-            lambda denied: program.stray(self._agent, denied, agent, {}, recorded=recorded),
+            lambda chain: program.start(chain, agent, agent, said, recorded=recorded),
+            lambda denied: program.stray(self._agent, denied, agent, said, recorded=recorded),
         )
 
     def _checked(

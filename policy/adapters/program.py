@@ -12,7 +12,7 @@ from policy.adapters.messages import question, refusal, remainder, spawn_denial
 from policy.adapters.remaining import may_call, may_start
 from policy.adapters.verdict import Verdict
 from policy.anchors import Folders
-from policy.chain import Chain, SpawnDenied, spawn_call
+from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision
 from policy.effect import Effect
 from policy.followed import beyond_links, path_fields
@@ -95,16 +95,16 @@ class Program:
         recorded: bool,
     ) -> Verdict:
         """Return what the call of *tool* gets that starts an agent."""
-        decision = chain.spawning(agent)
+        decision = chain.spawning(agent, arguments)
         try:
-            started, said = chain.spawn(agent), ""
+            started, said = chain.spawn(agent, arguments), ""
         except SpawnDenied as denied:
             started, said = None, spawn_denial(denied)
             if decision.effect is not Effect.DENY:
                 # Of a depth, or of no such agent, no rule speaks.
                 decision = attrs.evolve(denied.decision, table=decision.table)
         if recorded:
-            self._record(chain.names, *spawn_call(chain.reading, agent), decision)
+            self._record(chain.names, *chain.start_call(agent, arguments), decision)
         if started is not None and decision.effect is Effect.ASK:
             said = question(tool, arguments, decision)
         return Verdict(decision.effect, said, decision, chain, started)

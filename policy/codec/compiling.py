@@ -210,7 +210,7 @@ class _Walk:
         to, refused = {}, {}
         chain = Chain((link,), self.reading)
         for agent in self.reading.agents:
-            if chain.spawning(agent).effect is Effect.DENY:
+            if chain.most_spawning(agent).effect is Effect.DENY:
                 continue  # by the table, which says why
             try:
                 to[agent] = self._number(self.reading.step(link, agent))

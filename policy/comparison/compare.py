@@ -9,13 +9,13 @@ case more; those that are too long are decided like these.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
-from itertools import product
 from typing import Any
 
 import attrs
 
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
+from policy.comparison.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.comparison.rows import by_rules, denies_all, grants_whole
 from policy.comparison.stranger_pair import stranger_differences
 from policy.comparison.tool_pair import ToolPair, remembered
@@ -25,26 +25,18 @@ from policy.decision import Decision
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.patterns.classes import classes
-from policy.patterns.pattern import Pattern
-from policy.rows.entry import Lines, RowEntry
+from policy.rows.entry import Lines
 from policy.rows.outcome import Outcome
 from policy.rows.row import Row
-from policy.ruleset import Entry
 
 __all__ = [
     "DIFFERENT_KINDS",
-    "TOO_MANY_PARAMETERS",
     "Comparison",
     "Difference",
     "Known",
     "compare",
     "compare_until",
-    "parameter_cases",
 ]
-
-# Combinations of parameters that are told apart before the answer is no longer exact.
-_PARAMETER_CASES = 64
 
 
 @attrs.frozen
@@ -67,7 +59,6 @@ class Comparison:
 
 
 DIFFERENT_KINDS = "some rules read their calls otherwise than others do"
-TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
 
 
 @attrs.frozen(eq=False)
@@ -285,11 +276,12 @@ def _opened(
 def _shapes(rows: Sequence[Row]) -> list[Shape] | None:
     """Return the calls that must be told apart; None when these are too many."""
     entries = [entry for row in rows for entry in row.entries]
-    cases = parameter_cases(entries)
+    argument = rows[0].argument
+    cases = parameter_cases([row.entries for row in rows], whole=not argument.fields)
     if cases is None:
         return None
     named = {entry.field for entry in entries if entry.field}
-    return Shape.each(_dialect(rows), rows[0].argument, cases, named)
+    return Shape.each(_dialect(rows), argument, cases, named)
 
 
 def _dialect(rows: Sequence[Row]) -> Dialect:
@@ -317,25 +309,3 @@ def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:
     if was is None or now is None or was.effect is now.effect:
         return Comparison()
     return Comparison((Difference(tool, {}, was, now),))
-
-
-def parameter_cases(entries: Sequence[RowEntry | Entry]) -> list[dict[str, str]] | None:
-    """Return parameters that tell all rules about parameters apart; None when too many."""
-    patterns: dict[str, dict[Pattern, None]] = {}
-    for entry in entries:
-        if entry.field and entry.pattern is not None:
-            patterns.setdefault(entry.field, {})[entry.pattern] = None
-    choices: list[list[tuple[str, str] | None]] = []
-    for field, alternatives in patterns.items():
-        found, exact = classes(list(alternatives))
-        if not exact:
-            return None
-        # A value that no rule speaks of is as good as none.
-        values = [value for matching, value in found.items() if matching]
-        choices.append([None, *((field, value) for value in values)])
-    count = 1
-    for alternatives_of_field in choices:
-        count *= len(alternatives_of_field)
-    if count > _PARAMETER_CASES:
-        return None
-    return [dict(pair for pair in case if pair is not None) for case in product(*choices)]

@@ -18,13 +18,12 @@ import attrs
 
 from policy.comparison.compare import (
     DIFFERENT_KINDS,
-    TOO_MANY_PARAMETERS,
     Comparison,
     Known,
     compare,
-    parameter_cases,
 )
 from policy.comparison.pair import Difference, Pair
+from policy.comparison.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.comparison.sides import Side
 from policy.comparison.tools import OTHER_TOOL, Tools, further_tools, glob_pattern, loosely
 from policy.comparison.view import View
@@ -74,7 +73,7 @@ def compare_others(
         return _by_class(speaking, tools, look_up, known)
     entries = [entry for rules in speaking for entry in rules.entries]
     looking = [e for e in entries if e.pattern is not None and e.tool not in tools.special]
-    cases = parameter_cases([e for e in looking if e.field])
+    cases = parameter_cases([looking], whole=True)
     others = list(dict.fromkeys(rules.dialect.other for rules in speaking)) or [_ANY]
     why: dict[str, None] = {}
     if cases is None:

@@ -94,13 +94,14 @@ class Lines:
         return sorted(number for lines in self._by_prefix.values() for number in lines)
 
     def _looking_elsewhere(self, found: Container[int]) -> list[int]:
-        """Return a line that is not among *found*, and that no line for every call absorbs."""
+        """Return one more line about the argument that no line for every call absorbs."""
         whole = [self.entries[number] for number in self._anywhere]
         said = {(entry.effect, entry.reason) for entry in whole if entry.pattern is None}
         for lines in self._by_prefix.values():
             for number in lines:
                 entry = self.entries[number]
-                if number not in found and (entry.effect, entry.reason) not in said:
+                looks = not entry.field and (entry.effect, entry.reason) not in said
+                if looks and number not in found:
                     return [number]
         return []
 

@@ -242,10 +242,12 @@ def _above(chains: Iterable[Chain], depth: int | None) -> Iterator[Chain]:
 
 
 def _spawning(chain: Chain, agent: str) -> Effect:
+    """Return what the call gets that starts *agent* and says no more."""
     try:
-        return Effect.ASK if chain.spawn(agent).links[-1].confirm else Effect.ALLOW
+        chain.spawn(agent)
     except SpawnDenied:
         return Effect.DENY
+    return chain.spawning(agent).effect
 
 
 def _depth(found: Reach) -> int | None:

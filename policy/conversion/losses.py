@@ -15,13 +15,13 @@ from typing import Final
 import attrs
 
 from policy.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
-from policy.comparison.compare import TOO_MANY_PARAMETERS, Difference, parameter_cases
+from policy.comparison.compare import Difference
+from policy.comparison.parameters import TOO_MANY_PARAMETERS, beside
 from policy.comparison.witness import Call
 from policy.conversion.across import Known, Unproven
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.project import Project
-from policy.rows.entry import RowEntry
 
 __all__ = ["Loss", "Losses", "Side", "losses"]
 
@@ -243,7 +243,7 @@ class _Start:
     Attributes:
         parent: the chain that starts it; None where it is the root.
         agent: what this side calls it.
-        chain: the chain that comes of the plain call, if one does.
+        chain: the chain that comes of some such call, if one does.
 
     """
 
@@ -265,34 +265,11 @@ class _Start:
         A host that starts agents by a call of its own reads nothing of that.
         """
         if self.parent is None:
-            return self._plain
+            return _UNAVAILABLE if self.chain is None else Decision(Effect.ALLOW, Reason.DEFAULT)
         tool, call = spawn_call(self.parent.reading, self.agent)
-        if not said or tool != SPAWN_TOOL:
-            asked = self.parent.spawning(self.agent)
-            # It may be refused whatever the call gets: by a limit of depth, say.
-            return asked if asked.effect is self._plain.effect else self._plain
-        asked = self.parent.table.decide(tool, {**call, **said})
-        return asked if asked.effect is Effect.DENY or self._can_be else _UNAVAILABLE
-
-    @property
-    def _plain(self) -> Decision:
-        if self.chain is None:
-            return _UNAVAILABLE
-        asks = self.chain.links[-1].confirm
-        return Decision(Effect.ASK if asks else Effect.ALLOW, Reason.DEFAULT)
-
-    @property
-    def _can_be(self) -> bool:
-        """Whether there can be such a link, whatever rules say of the call."""
-        if self.chain is not None or self.parent is None:
-            return True
-        last = self.parent.links[-1]
-        depth = last.table.bounds.depth
-        try:
-            self.parent.reading.step(last, self.agent)
-        except (KeyError, SpawnDenied):
-            return False
-        return depth is None or depth > 0
+        asked = self.parent.table.decide(tool, {**call, **said} if tool == SPAWN_TOOL else call)
+        # It may be refused whatever the call gets: by a limit of depth, say.
+        return asked if asked.effect is Effect.DENY or self.chain else _UNAVAILABLE
 
 
 _UNAVAILABLE = Decision(Effect.DENY, Reason.UNAVAILABLE)
@@ -303,10 +280,4 @@ def _parameters(chains: Sequence[Chain]) -> list[dict[str, str]] | None:
 
     The plain call, which says nothing, is the first. None when there are too many.
     """
-    entries = [entry for chain in chains for entry in _about_parameters(chain)]
-    return parameter_cases(entries)
-
-
-def _about_parameters(chain: Chain) -> Iterator[RowEntry]:
-    for row, _ in chain.table.lookup(SPAWN_TOOL).rows:
-        yield from (e for e in row.entries if e.field and e.field not in row.argument.fields)
+    return beside([row for chain in chains for row, _ in chain.table.lookup(SPAWN_TOOL).rows])

@@ -204,8 +204,8 @@ class Asked:
             return
         for agent in _meant(name, project.attenuated.agents):
             if agent != FORK and (project.host != HOST or agent in project.attenuated.agents):
-                started = chain.spawning(agent)
-                chain.spawn(agent)
+                started = chain.spawning(agent, self.event.call)
+                chain.spawn(agent, self.event.call)
                 before, behind = question_around("Agent", started)
                 yield Said(started, (before, None, behind))
 

@@ -80,7 +80,7 @@ def read_rule(rule: Rule) -> tuple[Entry, ...]:
     if not specifier.text.strip():
         msg = "expected a specifier, found `()`"
         raise PolicyError(msg, matcher.span, help=f"write `{matcher.tool}` for any call")
-    if isinstance(specifier, Parameter) and _is_parameter(specifier, argument):
+    if isinstance(specifier, Parameter) and argument.has(specifier.name):
         return (entry(notations.single(specifier.value), specifier.name),)
     try:
         patterns = _READERS[argument.kind](specifier.text)
@@ -88,12 +88,6 @@ def read_rule(rule: Rule) -> tuple[Entry, ...]:
         msg = f"`{matcher}` matches no call: {unusable}"
         raise PolicyError(msg, matcher.span) from None
     return tuple(entry(pattern) for pattern in patterns)
-
-
-def _is_parameter(specifier: Parameter, argument: Argument) -> bool:
-    if specifier.name in argument.parameters:
-        return True
-    return argument.kind is ArgumentKind.TEXT and specifier.name not in argument.fields
 
 
 def _path_patterns(text: str) -> tuple[Pattern, ...]:

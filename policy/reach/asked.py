@@ -85,7 +85,7 @@ def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ..
     if specifier is None:
         return (entry(),)
     argument = dialect.argument(matcher.tool)
-    if isinstance(specifier, Parameter) and specifier.name in argument.parameters:
+    if isinstance(specifier, Parameter) and argument.has(specifier.name):
         return (entry(notations.single(specifier.value), specifier.name),)
     names = specifier.names if isinstance(specifier, Agents) else (specifier.text,)
     try:

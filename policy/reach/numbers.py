@@ -6,9 +6,10 @@ questions of whether one grants no less than another are answered by inclusion.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policy.chain import SPAWN_TOOL, Reading, spawn_call
+from policy.comparison.parameters import outcomes_beside
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.rows.row import Row
@@ -79,6 +80,7 @@ class Numbers:
         self._met: dict[Sets, tuple[int, int]] = {}
         self._rows: dict[object, tuple[int, int]] = {}
         self._calls = self._spawn_calls()
+        self._tools = {tool for tool, _ in self._calls or ()} or {SPAWN_TOOL}
         self._plain = all(map(str.isascii, self.agents))  # so that a name is read as it stands
 
     def granted(self, sets: Sets) -> tuple[int, int]:
@@ -89,13 +91,28 @@ class Numbers:
         found = self._met.get(sets)
         if found is None:
             granted = allowed = self.everyone
+            together = []
             for number in sets:
+                rules = self.rule_sets.sets[number]
+                if any(rules.row(tool).has_parameters for tool in self._tools):
+                    together.append(rules)
+                    continue
                 if number not in self._starting:
-                    self._starting[number] = self._of_rules(self.rule_sets.sets[number])
+                    self._starting[number] = self._of_rules(rules)
                 here = self._starting[number]
+                granted, allowed = granted & here[0], allowed & here[1]
+            if together:
+                here = _masks(self._at_most(together))
                 granted, allowed = granted & here[0], allowed & here[1]
             found = self._met[sets] = granted, allowed
         return found
+
+    def _at_most(self, sets: Sequence[RuleSet]) -> Iterator[Effect]:
+        """Yield what the call that starts each agent gets at most, whatever else it says."""
+        for agent in self.agents:
+            tool, call = spawn_call(self.reading, agent)
+            said = outcomes_beside([rules.row(tool) for rules in sets], call)
+            yield max(min(one.effect for one in each) for each in said)
 
     def _spawn_calls(self) -> list[tuple[str, dict[str, object]]] | None:
         if not hasattr(self.reading, "spawn_call"):

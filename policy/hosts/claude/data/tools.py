@@ -81,6 +81,23 @@ NAMES: Final = UNASKED | frozenset(
     " PowerShell Read ShareOnboardingGuide WebFetch WebSearch Workflow Write".split()
 ) - {"TodoRead"}
 
+# Scalar fields a rule of `deny` or `ask` can speak of as `name:value`.
+PARAMETERS: Final = {
+    "Agent": frozenset(
+        "description isolation mode model name prompt run_in_background subagent_type".split()
+    ),
+    "Bash": frozenset("dangerouslyDisableSandbox description run_in_background timeout".split()),
+    "Monitor": frozenset("description persistent timeout_ms".split()),
+    "Edit": frozenset("new_string old_string replace_all".split()),
+    "Grep": frozenset("glob head_limit multiline output_mode pattern type".split()),
+    "Glob": frozenset({"pattern"}),
+    "NotebookEdit": frozenset("cell_id cell_type edit_mode new_source".split()),
+    "Read": frozenset("limit offset pages".split()),
+    "Skill": frozenset({"args", "skill"}),
+    "WebSearch": frozenset({"query"}),
+    "Write": frozenset({"content"}),
+}
+
 _COMMAND = Argument(ArgumentKind.COMMAND, ("command",))
 _FILE = Argument(ArgumentKind.PATH, ("file_path",))
 _FOLDER = Argument(ArgumentKind.PATH, ("path",), absent=".")
@@ -103,29 +120,17 @@ ARGUMENTS: Final = {
     OPERAND_WRITE: _OPENED,
     OPERAND_REMOVE: _OPENED,
     "WebFetch": Argument(ArgumentKind.URL, ("url",)),
-    "Skill": Argument(ArgumentKind.TEXT, ("skill",)),
-    "Agent": Argument(ArgumentKind.TEXT, ("subagent_type",), absent="general-purpose"),
+    "Skill": Argument(ArgumentKind.TEXT, ("skill",), parameters=PARAMETERS["Skill"]),
+    "Agent": Argument(
+        ArgumentKind.TEXT,
+        ("subagent_type",),
+        absent="general-purpose",
+        parameters=PARAMETERS["Agent"],
+    ),
 }
 
 # The same where rules speak of folders to enter.
 ENTERING: Final = {**ARGUMENTS, ENTER: _FOLDER}
-
-# Scalar fields a rule of `deny` or `ask` can speak of as `name:value`.
-PARAMETERS: Final = {
-    "Agent": frozenset(
-        "description isolation mode model name prompt run_in_background subagent_type".split()
-    ),
-    "Bash": frozenset("dangerouslyDisableSandbox description run_in_background timeout".split()),
-    "Monitor": frozenset("description persistent timeout_ms".split()),
-    "Edit": frozenset("new_string old_string replace_all".split()),
-    "Grep": frozenset("glob head_limit multiline output_mode pattern type".split()),
-    "Glob": frozenset({"pattern"}),
-    "NotebookEdit": frozenset("cell_id cell_type edit_mode new_source".split()),
-    "Read": frozenset("limit offset pages".split()),
-    "Skill": frozenset({"args", "skill"}),
-    "WebSearch": frozenset({"query"}),
-    "Write": frozenset({"content"}),
-}
 
 # Fields that have a specifier of their own, and so none of this kind.
 PRIMARY: Final = {

@@ -1,0 +1,98 @@
+"""Arguments beside the one that rules speak of: the combinations that rules tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice, product
+
+from policy.patterns.classes import classes
+from policy.patterns.pattern import Pattern
+from policy.rows.entry import RowEntry
+from policy.rows.outcome import Outcome
+from policy.rows.row import Row
+from policy.ruleset import Entry
+
+__all__ = ["TOO_MANY_PARAMETERS", "beside", "outcomes_beside", "parameter_cases"]
+
+TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
+
+# Combinations that are told apart before the answer is no longer exact.
+_CASES = 64
+
+# The same where each is one call, and nothing is searched for.
+_CASES_OF_ONE_CALL = 1024
+
+
+def beside(rows: Sequence[Row], most: int = _CASES) -> list[dict[str, str]] | None:
+    """Return what calls that name an argument may say beside it; None where that is too much.
+
+    Args:
+        rows: of one tool.
+        most: how many cases are not too many. The first says nothing.
+
+    """
+    entries = [
+        [entry for entry in row.entries if entry.field not in row.argument.fields] for row in rows
+    ]
+    return parameter_cases(entries, most)
+
+
+def outcomes_beside(
+    rows: Sequence[Row], call: Mapping[str, object]
+) -> Iterator[tuple[Outcome, ...]]:
+    """Yield what each of some rows says of *call*, for all that it may say beside.
+
+    Where that is too much to try: the most that each row may say, whatever the others do.
+    """
+    cases = beside(rows, _CASES_OF_ONE_CALL) if any(row.has_parameters for row in rows) else [{}]
+    for case in cases or ():
+        yield tuple(row.outcome({**case, **call}) for row in rows)
+    if cases is None:
+        yield tuple(max(_any_of(row, call), key=lambda one: one.effect) for row in rows)
+
+
+def _any_of(row: Row, call: Mapping[str, object]) -> Iterator[Outcome]:
+    yield row.outcome(call)
+    yield from (row.at(number) for number, entry in enumerate(row.entries) if entry.field)
+
+
+def parameter_cases(
+    lists: Iterable[Iterable[RowEntry | Entry]], most: int = _CASES, *, whole: bool = False
+) -> list[dict[str, str]] | None:
+    """Return parameters that tell all rules about parameters apart; None when too many.
+
+    A line looks at one argument, and the first that matches decides. So for each list it is
+    enough to say one thing: with no more than that fewer lines match, and the one that decides
+    does.
+
+    Args:
+        lists: the lines of each list.
+        most: how many cases are not too many. The first says nothing.
+        whole: whether lines may look at all that is said as one text, so that all counts.
+
+    """
+    patterns: dict[str, dict[Pattern, None]] = {}
+    together = 0
+    for entries in lists:
+        named = [(e.field, e.pattern) for e in entries if e.field and e.pattern is not None]
+        together += bool(named)
+        for field, pattern in named:
+            patterns.setdefault(field, {})[pattern] = None
+    values: dict[str, list[str]] = {}
+    for field, alternatives in patterns.items():
+        found, exact = classes(list(alternatives))
+        if not exact:
+            return None
+        # A value that no rule speaks of is as good as none.
+        values[field] = [value for matching, value in found.items() if matching]
+    fields = len(values) if whole else min(together, len(values))
+    cases = [*islice(_cases(values, fields), most + 1)]
+    return cases if len(cases) <= most else None
+
+
+def _cases(values: Mapping[str, Sequence[str]], most: int) -> Iterator[dict[str, str]]:
+    """Yield each way in which at most so many fields have a value."""
+    for count in range(most + 1):
+        for fields in combinations(values, count):
+            for chosen in product(*(values[field] for field in fields)):
+                yield dict(zip(fields, chosen, strict=True))
