@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from policy import limits
 from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind, Dialect
+from policy.patterns.tokens import BLANKS
 
 __all__ = [
     "NO_FIELD",
@@ -63,6 +64,7 @@ def argument_text(
         raise Unreadable(Reason.TOO_LONG)
     match argument.kind:
         case ArgumentKind.PATH:
+            text = text.strip(BLANKS) if argument.trimmed else text
             return (stranger_path if stranger else canonical_path)(text, dialect)
         case ArgumentKind.URL:
             return _host(text)

@@ -58,6 +58,7 @@ class Argument:
         parameters: other arguments that a rule can speak of as ``name:value``,
             where the specifier would else be read as the argument itself. Where
             none is listed, rules about a text can speak of any.
+        trimmed: whether blanks around a path are no part of it.
 
     """
 
@@ -65,6 +66,7 @@ class Argument:
     fields: tuple[str, ...]
     absent: str | None = None
     parameters: frozenset[str] = frozenset()
+    trimmed: bool = False
 
     def has(self, name: str) -> bool:
         """Return whether ``name:value`` speaks of another argument of the call."""

@@ -4,15 +4,18 @@ A shell command that opens a file is decided by what its host says of that file,
 under a name of the host's own (`policy.dialect.Shell`). No call has that name, and
 where it makes a difference a command shows it (`policy.comparison.opening`). A call
 that cannot be read, and that nobody allows either way, no tool would take: whether it
-is asked for or denied is not worth a reader's time.
+is asked for or denied is not worth a reader's time. Nor is a call that a host asks for by
+a line of its own, where calls are told that it asks for because no line speaks of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+import attrs
+
 from policy.comparison.compare import Difference
-from policy.decision import Reason
+from policy.decision import Decision, Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.table import Table
@@ -37,7 +40,7 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
     """Return the differences of *tables* that are worth telling, each once."""
     dialects = {part.rules.dialect for table in tables for part in table.use.parts}
     internal = internal_tools(dialects)
-    once: dict[object, Difference] = {}
+    once: dict[tuple[object, ...], Difference] = {}
     for difference in differences:
         if is_idle(difference) or difference.tool in internal:
             continue
@@ -47,4 +50,18 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
         key = (name, str(difference.call), difference.before, difference.after)
         if key not in once or difference.tool == name:
             once[key] = difference
-    return tuple(once.values())
+    outcomes = {(name, d.before, d.after) for (name, *_), d in once.items()}
+    plain = {key: (key[0], _plain(d.before), _plain(d.after)) for key, d in once.items()}
+    return tuple(
+        d
+        for key, d in once.items()
+        if plain[key] == (key[0], d.before, d.after) or plain[key] not in outcomes
+    )
+
+
+def _plain(decision: Decision) -> Decision:
+    """Return what a call gets as if no line spoke of it that a host asks by all the same."""
+    is_asked = decision.effect is Effect.ASK and decision.reason is Reason.DEFAULT
+    if not is_asked or any(rule.place is not None for rule in decision.because):
+        return decision
+    return attrs.evolve(decision, because=())

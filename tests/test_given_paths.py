@@ -75,6 +75,7 @@ def test_what_is_plain_is_judged_as_its_canonical_form(globs, dialect, asked) ->
         *((path, True) for path in ("a/.b", "...", "SRC/A", "a\nb")),
         *((path, False) for path in ("", "/", "a/", "./a", "a/.", "../a", "a/..", "a/../b")),
         *((path, False) for path in ("~", "~/a", "a//b", "a\0", "\0")),
+        *((path, False) for path in (" a", "a ", "\ufeffa", "/a\n")),
     ],
 )
 @pytest.mark.parametrize("fold", [False, True])

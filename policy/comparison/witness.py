@@ -15,6 +15,7 @@ import attrs
 
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.patterns.domains import ANY_TEXT, COMMANDS, DEAD, OBJECTS, Domain, joined
+from policy.patterns.tokens import BLANKS
 from policy.rows.entry import KINDS
 
 __all__ = ["Call", "Shape", "witness_call"]
@@ -201,7 +202,8 @@ def _as_typed(dialect: Dialect, path: str) -> str:
     if path == dialect.cwd:
         return "."
     if path.startswith(dialect.cwd + "/"):
-        return path[len(dialect.cwd) + 1 :]
+        path = path[len(dialect.cwd) + 1 :]
+        return f"./{path}" if path[:1] in BLANKS else path  # else it could be trimmed
     if path == dialect.home or path.startswith(dialect.home + "/"):
         return "~" + path[len(dialect.home) :]
     return path or "/"

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["GAPS", "Gap", "OneOf", "Run", "Token", "canonical", "plainness"]
+__all__ = ["BLANKS", "GAPS", "Gap", "OneOf", "Run", "Token", "canonical", "plainness"]
 
 
 # A hook that starts for one call reads tokens, and has no time to import `enum` and `attrs`.
@@ -89,6 +89,12 @@ class Run:
 
 
 Token = str | Gap | OneOf | Run
+
+# White space as ECMAScript has it: hosts that run on it drop it from both ends of texts.
+BLANKS = (
+    "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 
 
 def plainness(letter: str) -> tuple[bool, bool, str]:

@@ -8,7 +8,7 @@ flag of the automaton, so that to find nothing costs nothing.
 from __future__ import annotations
 
 from policy.patterns.automaton import Automaton, State
-from policy.patterns.tokens import Gap
+from policy.patterns.tokens import BLANKS, Gap, OneOf
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["GivenPaths"]
 
-# What `policy.calls.canonical_path` mends or refuses, wherever it stands.
+_BLANK = OneOf(frozenset(BLANKS))
+
+# What `policy.calls` trims, mends or refuses, wherever it stands.
 _MENDED: Sequence[Sequence[Token]] = (
+    (Gap.ANY, _BLANK),
     (Gap.ANY, "\0", Gap.ANY),
     (Gap.ANY, "//", Gap.ANY),
     (Gap.ANY, "/./", Gap.ANY),
@@ -55,8 +58,10 @@ class GivenPaths(Automaton):
     ) -> None:
         self.base: Automaton | None = None
         self.folders, self.fold = (cwd, *cased), fold
-        home = (cwd.casefold() if fold else cwd) + "/~"
-        super().__init__(patterns, "/", (*_MENDED, (home,), (home + "/", Gap.ANY)))
+        here = (cwd.casefold() if fold else cwd) + "/"
+        home = here + "~"
+        begun = ((home,), (home + "/", Gap.ANY), (here, _BLANK, Gap.ANY))
+        super().__init__(patterns, "/", (*_MENDED, *begun))
 
     def step(self, nodes: Sequence[Any], character: str) -> State:
         """Return the state that *character* leads to from *nodes*, as the dialect folds it."""

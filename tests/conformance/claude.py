@@ -117,8 +117,8 @@ def _project(case: Case, tree: Memory) -> Project:
         user=_source("user", settings),
         managed=_source("managed", settings),
         command_line=_source("cli", settings),
-        flag=_source("settings_flag", settings),
-        flag_folder=_flag_folder(settings.get("settings_flag")),
+        flag=_source("settings_flag", settings, _flag_file(settings.get("settings_flag"))),
+        flag_folder=_flag_file(settings.get("settings_flag")).rpartition("/")[0],
         servers={name: tuple(tools) for name, tools in env["mcp"].items()}
         if "mcp" in env
         else None,
@@ -160,8 +160,8 @@ def _agents(case: Case) -> list[Mapping[str, Any]]:
     return [each for each in (case.get("agents") or {}).values() if isinstance(each, dict)]
 
 
-def _source(scope: str, settings: Mapping[str, Any]) -> Source | None:
-    return Source(f"<{scope}>", _text(settings[scope])) if scope in settings else None
+def _source(scope: str, settings: Mapping[str, Any], name: str = "") -> Source | None:
+    return Source(name or f"<{scope}>", _text(settings[scope])) if scope in settings else None
 
 
 def _hooks(given: object) -> tuple[str, ...]:
@@ -169,9 +169,8 @@ def _hooks(given: object) -> tuple[str, ...]:
     return tuple("deny" if answer == "exit2" else str(answer) for answer in answers)
 
 
-def _flag_folder(settings: object) -> str:
-    file = settings.get("file") if isinstance(settings, Mapping) else None
-    return str(file).rpartition("/")[0] if file else ""
+def _flag_file(settings: object) -> str:
+    return str(settings.get("file") or "") if isinstance(settings, Mapping) else ""
 
 
 def _agent(name: str, front: Mapping[str, Any]) -> dict[str, str]:

@@ -7,15 +7,32 @@ from functools import lru_cache
 
 from policy.decision import Reason
 from policy.effect import Effect
-from policy.hosts.claude.data.guarded import GUARDED, GUARDED_LAST
+from policy.hosts.claude.data.guarded import (
+    GUARDED,
+    GUARDED_LAST,
+    MANAGED,
+    MANAGED_FILES,
+    MISREAD,
+    MISREAD_ENDS,
+)
 from policy.hosts.claude.modes import is_judged_plan
+from policy.hosts.claude.options import Options
 from policy.hosts.claude.session import Session
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
 from policy.ruleset import Entry
 
-__all__ = ["below", "built_in", "by_default", "guarded_files", "is_judged", "read_inside"]
+__all__ = [
+    "below",
+    "built_in",
+    "by_default",
+    "files_of_settings",
+    "guarded_files",
+    "is_judged",
+    "misread_files",
+    "read_inside",
+]
 
 
 def built_in(
@@ -43,6 +60,26 @@ def guarded_files(folder: str = "") -> tuple[Pattern, ...]:
         for name in (*GUARDED, nested, GUARDED_LAST)
         for pattern in notations.paths("**/" + name, folder, fold=True)
     )
+
+
+@lru_cache(maxsize=1)
+def misread_files() -> tuple[Pattern, ...]:
+    """Return the patterns of names that Windows reads as those of other files."""
+    parts = [pattern for name in MISREAD for pattern in notations.paths(f"**/{name}", fold=True)]
+    ends = [
+        pattern for name in MISREAD_ENDS for pattern in notations.paths(f"**/{name}", fold=True)
+    ]
+    # What lies below one of these is none.
+    return (*parts, *(Pattern.of(each.kind, each.tokens[:-1]) for each in ends))
+
+
+def files_of_settings(options: Options) -> tuple[Pattern, ...]:
+    """Return the patterns of settings that lie in no ``.claude``: their edits are asked for."""
+    folder = MANAGED.get(options.os, MANAGED["linux"])
+    found = [p for name in MANAGED_FILES for p in notations.paths("/" + name, folder, fold=True)]
+    if options.flag is not None and options.flag.name.startswith("/"):
+        found.append(Pattern.exactly(options.flag.name.casefold(), Kind.PATH))
+    return tuple(found)
 
 
 def read_inside(session: Session, tool: str) -> Iterator[Entry]:

@@ -18,6 +18,7 @@ from policy.hosts.claude.built_in import (
     below,
     built_in,
     by_default,
+    files_of_settings,
     guarded_files,
     is_judged,
     read_inside,
@@ -52,7 +53,7 @@ def lent(session: Session, mode: str) -> Iterator[Entry]:
             yield built_in(tool, Effect.ALLOW, pattern, why="working folder")
         if any(_may_be_in(pattern, folder) for pattern in outside for folder in session.folders):
             yield from read_inside(session, tool)
-        for pattern in (*outside, *guarded_files()):
+        for pattern in (*outside, *guarded_files(), *files_of_settings(session.options)):
             yield built_in(tool, Effect.ASK, pattern, by_default(session, mode), "is not edited")
     yield from lending
 

@@ -42,7 +42,8 @@ class Options:
             count beside those of a project.
         managed_files: the folder of an administrator, e.g. ``/etc/claude-code``.
         command_line: rules given as flags, as settings.
-        flag: the file given as settings.
+        flag: the file given as settings, whose name is its path where that is known: absolute,
+            so that nobody edits it unasked.
         flag_folder: the folder of that file, absolute.
         servers: tools of MCP servers, by server; None is not known, so all may be there.
         interactive: tools whose server wants the user asked each time.

@@ -19,14 +19,12 @@ from policy.effect import Effect
 from policy.hosts.claude.built_in import (
     built_in,
     by_default,
-    guarded_files,
     is_judged,
     read_inside,
 )
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import MODELS
-from policy.hosts.claude.data.guarded import LEFT_OPEN
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED
@@ -34,15 +32,14 @@ from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.defaults import agents, defaults, folders_to_enter, known_hosts, removals
+from policy.hosts.claude.guards import guards, held, misread
 from policy.hosts.claude.left_to_model import is_left_to_model
 from policy.hosts.claude.lending import led_out, lent
 from policy.hosts.claude.lines import Line
-from policy.hosts.claude.modes import EDITING_MODES, is_plan, is_silent
+from policy.hosts.claude.modes import EDITING_MODES, is_silent
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
-from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap
 from policy.programs import Programs, Wrappers
 from policy.ruleset import Entry, RuleSet
 
@@ -192,15 +189,15 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     elif "allow" in hooks and mode != "bypassPermissions":
         # It opens neither what is guarded nor what waits for a plan.
         default = Effect.ALLOW
-        entries += _held(session, mode)
+        entries += held(session, mode)
         entries += agents(session, mode)
     elif mode == "bypassPermissions":
         default = Effect.ALLOW
         if not session.options.behaves.bypass_of_guarded:
-            entries += _guards(session, mode, Reason.PROTECTED)
+            entries += guards(session, mode, Reason.PROTECTED)
         entries += agents(session, mode)
     else:
-        entries += _held(session, mode)
+        entries += held(session, mode)
         entries += _allowed(session, mode)
         reason = by_default(session, mode)
         entries += lent(session, mode)
@@ -254,10 +251,6 @@ def _asked(session: Session) -> Iterator[Entry]:
         yield built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
 
 
-# What a plan changes only after it was agreed to, whatever rules allow.
-_NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
-
-
 def _shut(session: Session) -> Iterator[Entry]:
     """Yield what keeps reads in working folders."""
     for tool in known.READING:
@@ -265,44 +258,6 @@ def _shut(session: Session) -> Iterator[Entry]:
         # What a tool may not read, a command asks for.
         effect = Effect.DENY if tool in known.FILE_TOOLS["Read"] else Effect.ASK
         yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
-
-
-def _held(session: Session, mode: str) -> Iterator[Entry]:
-    """Yield what the host guards, and what waits for a plan to be agreed to."""
-    judged = is_judged(session, mode)
-    yield from _guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
-    if is_plan(mode) and session.options.behaves.plan_before_rules:
-        held = Effect.DENY if is_silent(mode) else Effect.ASK
-        yield from (built_in(tool, held) for tool in _NOT_PLANNED)
-        if not judged and session.options.behaves.plan_holds_writes:
-            yield built_in(known.REDIRECT_OUT, Effect.ASK)
-
-
-def _guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
-    *first, last = guarded_files()
-    for tool in known.EDITING:
-        for pattern in first:
-            yield built_in(tool, Effect.ASK, pattern, reason, "guarded file")
-    if not is_plan(mode):
-        yield from _of_work_trees(session, mode)
-    for tool in known.EDITING:
-        yield built_in(tool, Effect.ASK, last, reason, "guarded file")
-
-
-def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:
-    """Yield what rules and the mode allow of the one folder that no guard is on."""
-    for line in () if session.options.links else session.lines:
-        entry = line.entry
-        if entry.effect is Effect.ALLOW and entry.tool in known.EDITING and not line.borrowed:
-            open_end = entry.pattern is None or entry.pattern.tokens[-1:] == (Gap.DEEP,)
-            if open_end:
-                above = entry.pattern.tokens if entry.pattern else ("", Gap.DEEP)
-                trees = Pattern.of(Kind.PATH, (*above, f"/{LEFT_OPEN}", Gap.DEEP))
-                yield attrs.evolve(entry, pattern=trees)
-    for folder in session.folders if mode in EDITING_MODES else ():
-        for trees in notations.paths("**/" + LEFT_OPEN, folder, fold=True):
-            for tool in known.EDITING:
-                yield built_in(tool, Effect.ALLOW, trees, why="a work tree")
 
 
 def _allowed(session: Session, mode: str) -> Iterator[Entry]:
@@ -318,6 +273,7 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
     yield from led_out(session, others)
     yield from (entry for entry in others if entry.pattern is None)
+    yield from misread(session, mode)
     for text in EXACT_ONLY:
         for tool in ("Bash", "Monitor"):
             pattern = Pattern.text(text)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["GUARDED", "GUARDED_LAST", "LEFT_OPEN"]
+from policy.patterns.tokens import BLANKS
+
+__all__ = [
+    "GUARDED",
+    "GUARDED_LAST",
+    "LEFT_OPEN",
+    "MANAGED",
+    "MANAGED_FILES",
+    "MISREAD",
+    "MISREAD_ENDS",
+]
 
 GUARDED: Final = tuple(
     ".git .config/git .vscode .idea .husky .cargo .devcontainer .yarn .mvn .gitconfig"
@@ -19,3 +29,16 @@ GUARDED: Final = tuple(
 # The guarded folder in which one is left open, wherever both lie, but for what is guarded in that.
 GUARDED_LAST: Final = ".claude"
 LEFT_OPEN: Final = ".claude/worktrees"
+
+# Where an administrator keeps settings, by the system, and which of the files there they are.
+MANAGED: Final = {
+    "linux": "/etc/claude-code",
+    "darwin": "/Library/Application Support/ClaudeCode",
+    "windows": "/c/Program Files/ClaudeCode",
+}
+MANAGED_FILES: Final = ("managed-settings.json", "managed-settings.d/*.json")
+
+# Parts of names, and ends of them, that Windows reads as those of other files: the program asks
+# for such a name on every system. Of blanks at the very end of a name it knows nothing.
+MISREAD: Final = ("*~[0-9]*", "*.", f"*[{BLANKS}]/")
+MISREAD_ENDS: Final = tuple(f"*.{name}" for name in "con prn aux nul com[1-9] lpt[1-9]".split())

@@ -99,8 +99,8 @@ PARAMETERS: Final = {
 }
 
 _COMMAND = Argument(ArgumentKind.COMMAND, ("command",))
-_FILE = Argument(ArgumentKind.PATH, ("file_path",))
-_FOLDER = Argument(ArgumentKind.PATH, ("path",), absent=".")
+_FILE = Argument(ArgumentKind.PATH, ("file_path",), trimmed=True)
+_FOLDER = Argument(ArgumentKind.PATH, ("path",), absent=".", trimmed=True)
 _OPENED = Argument(ArgumentKind.PATH, ("file",))
 
 ARGUMENTS: Final = {
@@ -110,10 +110,10 @@ ARGUMENTS: Final = {
     "Read": _FILE,
     "Write": _FILE,
     "Edit": _FILE,
-    "NotebookEdit": Argument(ArgumentKind.PATH, ("notebook_path",)),
+    "NotebookEdit": Argument(ArgumentKind.PATH, ("notebook_path",), trimmed=True),
     "Glob": _FOLDER,
     "Grep": _FOLDER,
-    "LSP": Argument(ArgumentKind.PATH, ("filePath", "file_path"), absent="."),
+    "LSP": Argument(ArgumentKind.PATH, ("filePath", "file_path"), absent=".", trimmed=True),
     REDIRECT_OUT: _OPENED,
     REDIRECT_IN: _OPENED,
     OPERAND_READ: _OPENED,

@@ -1,0 +1,79 @@
+"""What Claude Code 2.1.329 holds back in a mode, whatever rules allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.hosts.claude.built_in import (
+    below,
+    built_in,
+    files_of_settings,
+    guarded_files,
+    is_judged,
+    misread_files,
+)
+from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.guarded import LEFT_OPEN
+from policy.hosts.claude.modes import EDITING_MODES, is_plan, is_silent
+from policy.hosts.claude.session import Session
+from policy.patterns import notations
+from policy.patterns.folders import within
+from policy.ruleset import Entry
+
+__all__ = ["guards", "held", "misread"]
+
+# What a plan changes only after it was agreed to, whatever rules allow.
+_NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
+
+
+def held(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what the host guards, and what waits for a plan to be agreed to."""
+    judged = is_judged(session, mode)
+    yield from guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
+    if is_plan(mode) and session.options.behaves.plan_before_rules:
+        held = Effect.DENY if is_silent(mode) else Effect.ASK
+        yield from (built_in(tool, held) for tool in _NOT_PLANNED)
+        if not judged and session.options.behaves.plan_holds_writes:
+            yield built_in(known.REDIRECT_OUT, Effect.ASK)
+
+
+def guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
+    """Yield what is asked, for *reason*, before a guarded file is written."""
+    *first, last = guarded_files()
+    for tool in known.FILE_TOOLS["Edit"]:
+        for pattern in misread_files():
+            yield built_in(tool, Effect.ASK, pattern, reason, "guarded file")
+    for tool in known.EDITING:
+        for pattern in (*files_of_settings(session.options), *first):
+            yield built_in(tool, Effect.ASK, pattern, reason, "guarded file")
+    if not is_plan(mode):
+        yield from _of_work_trees(session, mode)
+    for tool in known.EDITING:
+        yield built_in(tool, Effect.ASK, last, reason, "guarded file")
+
+
+def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what rules and the mode allow of the one folder that no guard is on."""
+    for line in () if session.options.links else session.lines:
+        entry = line.entry
+        if entry.effect is Effect.ALLOW and entry.tool in known.EDITING and not line.borrowed:
+            above = entry.pattern or below("")
+            for trees in within(above, LEFT_OPEN.split("/")):
+                yield attrs.evolve(entry, pattern=trees)
+    for folder in session.folders if mode in EDITING_MODES else ():
+        for trees in notations.paths("**/" + LEFT_OPEN, folder, fold=True):
+            for tool in known.EDITING:
+                yield built_in(tool, Effect.ALLOW, trees, why="a work tree")
+
+
+def misread(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what is asked before it is read, but where every read is allowed."""
+    if not is_judged(session, mode):
+        for tool in known.FILE_TOOLS["Read"]:
+            for pattern in misread_files():
+                yield built_in(tool, Effect.ASK, pattern, why="odd name")

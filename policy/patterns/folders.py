@@ -1,0 +1,72 @@
+"""What of a pattern of paths lies in folders of some name, wherever these lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap, Token
+
+__all__ = ["within"]
+
+# One segment of a path, or `Gap.DEEP` for any number of them.
+Part = tuple[Token, ...] | Gap
+
+
+def within(pattern: Pattern, names: Sequence[str]) -> tuple[Pattern, ...]:
+    """Return the patterns of all that *pattern* matches in, or as, ``**/names``.
+
+    Args:
+        pattern: of paths.
+        names: segments that follow one another, of literal text.
+
+    """
+    parts = _parts(pattern.tokens)
+    found = [
+        Pattern.of(Kind.PATH, tokens)
+        for number, part in enumerate(parts)
+        for before in (parts[: number + 1] if part is Gap.DEEP else parts[:number],)
+        for tokens in _tokens(_behind(before, parts[number:], tuple(names)))
+    ]
+    once = tuple(dict.fromkeys(found))
+    return tuple(each for each in once if not any(each <= o for o in once if o is not each))
+
+
+def _behind(
+    before: tuple[Part, ...], parts: tuple[Part, ...], names: tuple[str, ...]
+) -> Iterator[tuple[Part, ...]]:
+    """Yield each way in which *parts* begin with *names*, behind what stands *before*."""
+    if not names:
+        yield (*before, *parts)
+        return
+    if not parts:
+        return
+    first, others = parts[0], parts[1:]
+    named = (*before, (names[0],))
+    if isinstance(first, Gap):
+        yield from _behind(named, parts, names[1:])
+        yield from _behind(before, others, names)
+    elif Pattern.exactly("/" + names[0], Kind.PATH) <= Pattern.of(Kind.PATH, ("/", *first)):
+        yield from _behind(named, others, names[1:])
+
+
+def _parts(tokens: Sequence[Token]) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    for token in tokens:
+        if token is Gap.DEEP:
+            parts.append(Gap.DEEP)
+            continue
+        pieces: list[Token] = [*token.split("/")] if isinstance(token, str) else [token]
+        if pieces[0] and parts:  # more of a segment
+            last = parts.pop()
+            parts.append((*last, pieces[0]) if isinstance(last, tuple) else last)
+        parts += ((piece,) if piece else () for piece in pieces[1:])
+    return tuple(parts)
+
+
+def _tokens(ways: Iterator[tuple[Part, ...]]) -> Iterator[list[Token]]:
+    for way in ways:
+        tokens: list[Token] = []
+        for part in way:
+            tokens += [part] if isinstance(part, Gap) else ["/", *part]
+        yield tokens

@@ -1,0 +1,132 @@
+"""Names of files that Claude Code reads otherwise than they are given, or asks for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from policy.chain import Chain
+from policy.decision import Decision, Reason
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.source import Source
+
+EDITS = {"allow": ["Edit(//**)"]}
+
+
+def decided(tool: str, path: str, rules: dict[str, Any] | None = None, **given: Any) -> Decision:
+    settings = {".claude/settings.json": json.dumps({"permissions": rules or {}})}
+    options = Options(cwd="/srv/app", home="/home/alice", **given)
+    (project,) = load(Memory(settings), options)
+    call = {"notebook_path" if tool == "NotebookEdit" else "file_path": path}
+    return Chain.start("main", project.enforced).decide(tool, call)
+
+
+@pytest.mark.parametrize("blanks", [" ", "\t", "\n", "\xa0", "\ufeff", "\u2003 "])
+@pytest.mark.parametrize("tool", ["Read", "Write", "NotebookEdit"])
+def test_blanks_around_a_path_are_no_part_of_it(tool, blanks) -> None:
+    outside = decided(tool, f"{blanks}/etc/passwd", mode="acceptEdits")
+    named = decided(tool, f"k{blanks}", {"deny": ["Edit(k)", "Read(k)"]}, mode="acceptEdits")
+
+    assert str(outside.effect) == "ask"
+    assert named.reason is Reason.RULE
+
+
+@pytest.mark.parametrize("letter", ["\x1c", "\x85", "\u200b"])
+def test_what_is_no_blank_is_part_of_a_path(letter) -> None:
+    """These are blanks to Python, or look like some; the program keeps them."""
+    assert str(decided("Read", f"{letter}/etc/passwd").effect) == "allow"
+
+
+MISREAD = (
+    *("a~1", "PROGRA~1", "x~1.txt", "d~1/x", "~1x", "a.", "d./x", "d /x", ".../x", "a.../x"),
+    *("x.con", "X.NUL", "x.com1", "x.lpt9", "sub/x.aux"),
+)
+PLAIN = ("x~", "..a", "x.com0", "x.con.txt", "x.con/y", "con", "nul", "a b", "d d/x", "a\u2026")
+
+
+@pytest.mark.parametrize(
+    ("tool", "mode", "rules", "misread", "plain"),
+    [
+        ("Read", "default", {}, "ask", "allow"),
+        ("Read", "default", {"allow": ["Read(**)"]}, "ask", "allow"),
+        ("Read", "default", EDITS, "ask", "allow"),
+        ("Read", "default", {"allow": ["Read"]}, "allow", "allow"),
+        ("Read", "dontAsk", {}, "deny", "allow"),
+        ("Read", "auto", {}, "allow", "allow"),
+        ("Read", "bypassPermissions", {}, "allow", "allow"),
+        ("Write", "acceptEdits", {}, "ask", "allow"),
+        ("Write", "default", EDITS, "ask", "allow"),
+        ("Edit", "default", {"allow": ["Edit"]}, "ask", "allow"),
+        ("NotebookEdit", "dontAsk", EDITS, "deny", "allow"),
+        ("Write", "bypassPermissions", {}, "allow", "allow"),
+    ],
+)
+def test_names_that_windows_misreads_are_asked_for(tool, mode, rules, misread, plain) -> None:
+    def effects(names: tuple[str, ...]) -> set[str]:
+        return {str(decided(tool, name, rules, mode=mode).effect) for name in names}
+
+    assert effects(MISREAD) == {misread}
+    assert effects(PLAIN) == {plain}
+
+
+def test_a_rule_denies_a_name_that_windows_misreads() -> None:
+    assert decided("Read", "a~1", {"deny": ["Read(*~1)"]}).reason is Reason.RULE
+    assert decided("Write", "x.con", {"deny": ["Edit(x.con)"]}).reason is Reason.RULE
+
+
+def test_a_model_judges_edits_of_names_that_windows_misreads() -> None:
+    assert decided("Write", "a~1", mode="auto").reason is Reason.CLASSIFIER
+
+
+@pytest.mark.parametrize(
+    ("path", "os"),
+    [
+        ("/etc/policies/s.json", "linux"),
+        ("/etc/claude-code/managed-settings.json", "linux"),
+        ("/etc/claude-code/managed-settings.d/x.json", "linux"),
+        ("/Library/Application Support/ClaudeCode/managed-settings.json", "darwin"),
+        ("C:\\Program Files\\ClaudeCode\\managed-settings.d\\x.json", "windows"),
+    ],
+)
+def test_files_of_settings_are_asked_for_wherever_they_lie(path, os) -> None:
+    flag = Source("/etc/policies/s.json", "{}")
+    given: dict[str, Any] = {"os": os, "flag": flag, "flag_folder": "/etc/policies"}
+
+    assert str(decided("Write", path, EDITS, **given).effect) == "ask"
+    assert str(decided("Read", path, EDITS, **given).effect) == "ask"
+    assert decided("Write", path, EDITS, **given, mode="auto").reason is Reason.CLASSIFIER
+    assert str(decided("Write", path, mode="bypassPermissions", **given).effect) == "allow"
+
+
+def test_other_files_beside_those_of_settings_are_as_any() -> None:
+    flag = Source("/etc/policies/s.json", "{}")
+    for path in ("/etc/policies/t.json", "/etc/claude-code/CLAUDE.md", "/etc/claude-code/x.json"):
+        assert str(decided("Write", path, EDITS, flag=flag).effect) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rule", "opened"),
+    [
+        *((rule, "w/n.py n.py") for rule in ("Edit(.claude/**)", "Edit(.claude/worktrees/**)")),
+        *((rule, "w/n.py n.py") for rule in ("Edit(.claude/*)", "Edit(/.claude)", "Edit(*.py)")),
+        ("Edit(/.claude/worktrees/w/**)", "w/n.py"),
+        ("Edit(/.claude/worktrees/*/n.py)", "w/n.py"),
+        ("Edit(**/worktrees/**)", "w/n.py n.py"),
+        ("Edit(/.c*/**)", "w/n.py n.py"),
+        ("Edit(src/**)", ""),
+    ],
+)
+def test_rules_allow_what_they_say_of_work_trees(rule, opened) -> None:
+    rules = {"allow": [rule]}
+    trees = ".claude/worktrees"
+    allowed = [
+        name
+        for name in ("w/n.py", "n.py", "w/.claude/n.py", "w/.git/n.py")
+        if str(decided("Write", f"{trees}/{name}", rules).effect) == "allow"
+    ]
+
+    assert " ".join(allowed) == opened
+    assert str(decided("Write", ".claude/n.py", rules).effect) == "ask"
