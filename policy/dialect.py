@@ -115,6 +115,9 @@ class Shell:
         interpreters: programs that it is given scripts for.
         speechless: programs whose operands are no files that they read.
         movers: programs that change the folder of what follows.
+        setting: whether a command that does nothing but set variables does no harm, whichever
+            they are, but for those that are *guarded*.
+        spanning: whether a star of a rule that allows takes other commands too.
     """
 
     wrappers: frozenset[str] = frozenset()
@@ -146,6 +149,8 @@ class Shell:
     interpreters: frozenset[str] = frozenset()
     speechless: frozenset[str] = frozenset()
     movers: frozenset[str] = frozenset()
+    setting: bool = False
+    spanning: bool = False
 
     @property
     def opening(self) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ LONG = ("Bash", {"command": "make " + "x" * 10_001})
 PUSH_MAIN = ("Bash", {"command": "git push origin main"})
 WRITING = ("Bash", {"command": "make > a"})
 READING = ("Bash", {"command": "make < a"})
+PIPED = ("Bash", {"command": "git show | sh -s"})
+ASKS = '{"permissions": {"ask": ["Bash(make)"]}}'
 PLAN = {"mode": "plan"}
 
 
@@ -91,6 +93,33 @@ CHANGES: list[tuple[str, dict[str, Any], tuple[str, dict[str, Any]], str, str]] 
     ("2.1.257", rules(deny=["Read(a)"]), READING, "ask", "deny"),
     ("2.1.260", rules(deny=["Bash(make) x"]), MAKE, "deny", "ask"),
     ("2.1.281", {**rules(), "mode": "auto"}, ("Bash", {"command": "rm -rf /"}), "ask", "deny"),
+    ("2.1.269", rules(allow=["Bash(tee *)"]), ("Bash", {"command": "tee /etc/x"}), "allow", "ask"),
+    ("2.1.145", rules(), ("Bash", {"command": "FOO=bar"}), "allow", "ask"),
+    ("2.1.145", rules(), ("Bash", {"command": "PATH=bar"}), "ask", "ask"),
+    (
+        "2.1.113",
+        rules(allow=["Bash(find *)"]),
+        ("Bash", {"command": "find . -name x -delete"}),
+        "allow",
+        "ask",
+    ),
+    (
+        "2.1.113",
+        rules(allow=["Bash(watch *)"]),
+        ("Bash", {"command": "watch make"}),
+        "allow",
+        "ask",
+    ),
+    ("2.1.113", rules(allow=["Bash(script *)"]), ("Bash", {"command": "script x"}), "ask", "ask"),
+    (
+        "2.1.74",
+        {**rules(allow=["Bash(make)"]), "managed": Source("<managed>", ASKS)},
+        MAKE,
+        "allow",
+        "ask",
+    ),
+    ("2.1.7", rules(allow=["Bash(git *)"]), PIPED, "allow", "ask"),
+    ("2.1.7", rules(allow=["Bash(git *)"], deny=["Bash(sh *)"]), PIPED, "deny", "deny"),
     ("2.0.70", rules(deny=["mcp__github__*"]), ISSUE, "ask", "deny"),
 ]
 

@@ -80,7 +80,11 @@ def _spelled_out(row: Row, texts: tuple[str, ...], outcomes: list[Outcome]) -> l
         pattern, outcome = row.entries[index].pattern, row.at(index)
         exact = pattern is not None and pattern.exact
         if outcome.effect is Effect.ALLOW:
-            if exact and all(one.reason in BY_DEFAULT for one in outcomes):
+            spans = row.ruleset.dialect.shell.spanning
+            if (exact or spans) and all(
+                one.reason in BY_DEFAULT or (spans and one.effect is Effect.ALLOW)
+                for one in outcomes
+            ):
                 return [outcome]
         elif exact or number:
             outcomes = [*outcomes, outcome]

@@ -250,10 +250,13 @@ class Reading:
         return (
             not self.script.opaque
             and is_assignment(word)
-            and name in self.shell.variables
+            and (name in self.shell.variables or self._may_be_set(name))
             and name not in self.shell.locales  # by which what follows is found
             and (word.literal or (word.vetted and all(self._harmless[slice(*word.inner)])))
         )
+
+    def _may_be_set(self, name: str) -> bool:
+        return self.shell.setting and re.fullmatch(self.shell.guarded, name) is None
 
     def _is_inexact(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
         """Whether blanks were folded, or a wrapper will add arguments."""

@@ -18,7 +18,7 @@ from policy.decision import Reason
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.data.traps import DIFFERENCES, TRAPS, Trap
-from policy.hosts.claude.data.versions import CHANGES, Behaviour
+from policy.hosts.claude.data.versions import CHANGES, UNTOLD, Behaviour
 from policy.hosts.claude.options import VERSION
 from policy.project import Project
 
@@ -45,6 +45,11 @@ def page() -> str:
             "",
             "## What changed, and when\n",
             *_changes(),
+            "",
+            "Release notes also tell of these, before which every profile decides as since then:\n",
+            "| what | since |",
+            "| --- | --- |",
+            *(f"| {what} | {since} |" for since, what in UNTOLD),
             "",
             f"## Where the documentation says otherwise than {VERSION} does\n",
             "| documentation | observed |",

@@ -27,11 +27,13 @@ class Line:
         entry: the line of a table.
         exact: whether the rule has no wildcard, which decides when it is asked.
         borrowed: whether it lets files be read since they may be edited.
+        late: whether it asks behind every rule that allows, as an administrator's did once.
     """
 
     entry: Entry
     exact: bool = False
     borrowed: bool = False
+    late: bool = False
 
 
 @attrs.frozen

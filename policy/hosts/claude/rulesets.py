@@ -40,7 +40,7 @@ from policy.hosts.claude.modes import EDITING_MODES, is_silent
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
 from policy.patterns.pattern import Kind, Pattern
-from policy.programs import Programs, Wrappers
+from policy.programs import Files, Programs, Wrappers
 from policy.ruleset import Entry, RuleSet
 
 __all__ = ["dialect", "rule_sets"]
@@ -90,11 +90,21 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
     if behaves.unseen_wrappers:
         seen = {n: w for n, w in shell.wrapping.items() if n not in behaves.unseen_wrappers}
         shell = attrs.evolve(shell, wrappers=frozenset(seen), wrapping=Wrappers(seen))
+    if behaves.unguarded_programs:
+        shell = attrs.evolve(shell, odd=shell.odd - behaves.unguarded_programs)
+    shell = attrs.evolve(
+        shell, setting=not behaves.assignments_asked, spanning=not behaves.stars_end
+    )
     if not behaves.input_is_read:
         shell = attrs.evolve(shell, input="")
-    if not behaves.unknown_programs:
+    names = (behaves.unknown_programs, behaves.unguarded_programs, behaves.unopened_programs)
+    if not any(names):
         return shell
     known = {n: p for n, p in shell.programs.items() if n not in behaves.unknown_programs}
+    for name in behaves.unguarded_programs & known.keys():
+        known[name] = attrs.evolve(known[name], unchecked="")
+    for name in behaves.unopened_programs & known.keys():
+        known[name] = attrs.evolve(known[name], reads=Files.NONE, writes=Files.NONE)
     return attrs.evolve(shell, programs=Programs(known))
 
 
@@ -199,6 +209,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     else:
         entries += held(session, mode)
         entries += _allowed(session, mode)
+        entries += (line.entry for line in session.lines if line.late)
         reason = by_default(session, mode)
         entries += lent(session, mode)
         entries += defaults(session, mode)
@@ -219,7 +230,11 @@ _HOOK_ASKS: Final = built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook as
 
 
 def _pick(lines: Iterable[Line], effect: Effect, *, exact: bool) -> Iterator[Entry]:
-    return (line.entry for line in lines if line.entry.effect is effect and line.exact is exact)
+    return (
+        line.entry
+        for line in lines
+        if line.entry.effect is effect and line.exact is exact and not line.late
+    )
 
 
 def _early(session: Session) -> Iterator[Entry]:
@@ -274,7 +289,8 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     yield from led_out(session, others)
     yield from (entry for entry in others if entry.pattern is None)
     yield from misread(session, mode)
-    for text in EXACT_ONLY:
+    unguarded = session.options.behaves.unguarded_programs
+    for text in (each for each in EXACT_ONLY if each.split(" ")[0] not in unguarded):
         for tool in ("Bash", "Monitor"):
             pattern = Pattern.text(text)
             yield built_in(

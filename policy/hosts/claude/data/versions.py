@@ -13,7 +13,7 @@ import attrs
 
 from policy.hosts.version import version_of
 
-__all__ = ["CHANGES", "Behaviour", "Change", "behaviour"]
+__all__ = ["CHANGES", "UNTOLD", "Behaviour", "Change", "behaviour"]
 
 
 @attrs.frozen
@@ -72,6 +72,13 @@ class Behaviour:
         plan_holds_writes: whether a plan holds back what commands write by ``>``.
         background_asks: whether an agent in the background can ask the user.
         unseen_wrappers: the wrappers behind which `deny` and `ask` do not look.
+        unguarded_programs: the programs that start others, or remove files, and that a rule
+            with a star allows all the same.
+        unopened_programs: the programs whose operands are not looked at as files.
+        assignments_asked: whether a command that sets a variable, and does nothing else, is
+            asked for where nobody knows the variable.
+        managed_asks_first: whether what an administrator asks for comes before what others allow.
+        stars_end: whether a star of a rule that allows ends where another command begins.
     """
 
     depth: int = 3
@@ -124,6 +131,11 @@ class Behaviour:
     plan_holds_writes: bool = True
     background_asks: bool = True
     unseen_wrappers: frozenset[str] = frozenset()
+    unguarded_programs: frozenset[str] = frozenset()
+    unopened_programs: frozenset[str] = frozenset()
+    assignments_asked: bool = True
+    managed_asks_first: bool = True
+    stars_end: bool = True
 
 
 @attrs.frozen
@@ -145,6 +157,7 @@ _SINCE_72: Final = frozenset("fd fdfind lsof pgrep ss tput".split())
 _SINCE_71: Final = frozenset("cmp comm expr fmt getconf numfmt pr printf seq test tsort".split())
 
 _SINCE_113: Final = frozenset("env ionice setsid sudo watch".split())
+_STARTING_SINCE_113: Final = frozenset("find flock ionice setsid watch".split())
 
 # The newest first: each says what held before it.
 CHANGES: Final = (
@@ -152,6 +165,7 @@ CHANGES: Final = (
     Change("2.1.282", "lock_binds_skills", before=False),
     Change("2.1.281", "removals_asked", before=False),
     Change("2.1.280", "lsp_in_background", before=False),
+    Change("2.1.269", "unopened_programs", before=frozenset({"tee"})),
     Change("2.1.267", "bypass_of_agents", before=True),
     Change("2.1.260", "nested_skills", before=False),
     Change("2.1.260", "text_behind_refused", before=False),
@@ -184,26 +198,44 @@ CHANGES: Final = (
     Change("2.1.166", "tool_globs", before=False),
     Change("2.1.162", "known_hosts_ruled", before=False),
     Change("2.1.152", "skills_take_away", before=False),
+    Change("2.1.145", "assignments_asked", before=False),
     Change("2.1.142", "auto_of_project", before=True),
     Change("2.1.140", "loose_types", before=False),
     Change("2.1.139", "skill_prefixes", before=False),
     Change("2.1.136", "plan_before_rules", before=False),
     Change("2.1.126", "bypass_of_guarded", before=False),
     Change("2.1.113", "unseen_wrappers", before=_SINCE_113),
+    Change("2.1.113", "unguarded_programs", before=_STARTING_SINCE_113),
     Change("2.1.101", "deny_before_hook", before=False),
     Change("2.1.89", "links_checked", before=False),
     Change("2.1.78", "bypass_of_guarded", before=True),
     Change("2.1.77", "rules_bind_hooks", before=False),
+    Change("2.1.74", "managed_asks_first", before=False),
     Change("2.1.72", "unknown_programs", before=_SINCE_72),
     Change("2.1.71", "unknown_programs", before=_SINCE_71 | _SINCE_72),
     Change("2.1.63", "tool_is_agent", before=False),
     Change("2.1.33", "type_lists", before=False),
     Change("2.1.20", "star_is_every", before=False),
+    Change("2.1.7", "stars_end", before=False),
     Change("2.1.0", "command_stars", before=False),
     Change("2.1.0", "agents_denied", before=False),
     Change("2.0.70", "server_stars", before=False),
     Change("2.0.43", "modes_of_agents", before=False),
     Change("2.0.30", "disallowed_of_agents", before=False),
+)
+
+# What release notes tell of besides, and no profile does otherwise.
+UNTOLD: Final = (
+    ("2.1.268", "rules for the name of a folder that is a link hold where it leads"),
+    ("2.1.260", "rules for paths with parentheses hold; what they were before is not said"),
+    (
+        "2.1.257",
+        "rules of `ask` hold for parts of commands in `auto`, those for files for `tac`",
+    ),
+    ("2.1.212", "the parameter `mode` of a call that starts an agent is ignored"),
+    ("2.1.163", "rules that deny files of the home folder hold for `$HOME/...` in commands"),
+    ("2.1.147", "several `Agent(...)` count in a list of an agent of a plugin"),
+    ("2.1.98", "more blanks between words are one; `/dev/tcp` in a redirection is asked for"),
 )
 
 
