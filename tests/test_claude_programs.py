@@ -251,3 +251,77 @@ def test_folders_that_find_is_given_count_behind_what_may_stand_before_them(ahea
 def test_two_dashes_end_no_options_of_find(action):
     # What follows is an expression all the same, and is run.
     assert decide(f"find -- . {action}") is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -name '*.py' {}",
+        "git log 'a*' {}",
+        "sort 'a?' {}",
+        "printf '[a]' {}",
+        "timeout 5 id 'a*' {}",
+        "xargs grep 'a*' {}",
+    ],
+)
+@pytest.mark.parametrize("more", ["\\\n x", "'$X'"])
+def test_a_star_is_quoted_no_more_in_a_command_that_is_put_together_anew(command, more):
+    assert decide(command.format(more)) is Effect.ASK
+    assert decide(command.format("x")) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["ls 'a*' {}", "grep 'a*' {}", "echo '?' {}"])
+def test_programs_that_take_stars_run_behind_a_line_break_too(command):
+    assert decide(command.format("\\\n x")) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["xargs echo *.py", "xargs -t grep x -- [a]", "date +*"])
+def test_a_star_that_a_shell_expands_is_asked_for(command):
+    assert decide(command) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "effect"),
+    [
+        ("foo 'a' *", "foo 'a' x", Effect.ALLOW),
+        ("foo 'a' *", "foo 'a' \\\n x", Effect.ASK),
+        ("foo a *", "foo 'a' \\\n x", Effect.ALLOW),
+        ('foo "$HOME" *', 'foo "$HOME" x', Effect.ASK),
+        ('foo "$HOME" *', 'foo "$HOME"', Effect.ASK),
+        ("foo */x", 'foo "$HOME/x"', Effect.ALLOW),
+        ('foo -m "*', 'foo -m "a\nb"', Effect.ASK),
+        ("foo -m '*", 'foo -m "a\nb"', Effect.ALLOW),
+        ('foo -m "$(cat <<*', "foo -m \"$(cat <<'E'\nx\nE\n)\" '$X'", Effect.ASK),
+        ('foo "ab$(ls)" *', 'foo "ab$(ls)" x', Effect.ALLOW),
+        ('foo "ab$(ls)" *', 'foo "ab$(ls)" \\\n x', Effect.ASK),
+        ("foo && bar *", "foo && bar", Effect.ASK),
+        ("foo && bar", "foo && bar", Effect.ALLOW),
+    ],
+)
+def test_a_rule_with_quotes_speaks_of_what_is_put_together_anew(rule, command, effect):
+    assert decide(command, allow=[f"Bash({rule})"]) is effect
+
+
+def test_a_rule_that_denies_sees_through_what_is_put_together_anew():
+    for command in ("foo 'a' \\\n x", "foo {} '$X'", "foo a \\\n '*'"):
+        assert decide(command, allow=["Bash"], deny=["Bash(foo *)"]) is Effect.DENY
+
+
+MISREAD = ["x~1", "a~2/b", "x.", "a /b", ".../x", "x.con", "y.LPT9"]
+
+
+@pytest.mark.parametrize("name", MISREAD)
+def test_a_file_that_windows_takes_for_another_is_asked_for(name):
+    settings = json.dumps({"permissions": {"allow": ["Bash", "Edit(/**)", "Read(/**)"]}})
+    for mode in ("default", "acceptEdits"):
+        options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+        (project,) = load(Memory({".claude/settings.json": settings}), options)
+        chain = Chain.start("main", project.enforced)
+        for tool in ("Edit", "Write", "Read"):
+            assert chain.decide(tool, {"file_path": f"/srv/app/{name}"}).effect is Effect.ASK
+        for command in ("echo a > '{}'", "touch '{}'", "rm '{}'", "cp a '{}'"):
+            asked = chain.decide("Bash", {"command": command.format(name)})
+            assert asked.effect is Effect.ASK, command
+        assert chain.decide("Bash", {"command": f"cat '{name}'"}).effect is Effect.ALLOW
+    assert decide(f"touch '{name}'", mode="bypassPermissions") is Effect.ALLOW
+

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from policy import limits
 from policy.shell.bash_words import WordReader
+from policy.shell.rewording import is_reworded
 from policy.shell.scanner import Scanner
 from policy.shell.words import DESCRIPTOR, HARMLESS_TARGETS, Script, Word, targets_of
 
@@ -167,11 +168,13 @@ class _Reader(WordReader):
                 words.append(self.word(child, depth + 1))
         while len(words) > 1 and words[0].raw == "!":
             del words[0]  # `! ! ls`: the grammar takes the second for a program
-        self._add(words, led=led)
+        self._add(words, led=led, reworded=is_reworded(self.text_of(node)))
 
-    def _add(self, words: list[Word], *, led: bool = False) -> None:
+    def _add(self, words: list[Word], *, led: bool = False, reworded: bool = False) -> None:
         if words:
             self.script.commands.append(words)
+            if reworded:
+                self.script.reworded.add(len(self.script.commands) - 1)
             if led:
                 self.script.led.add(len(self.script.commands) - 1)
 

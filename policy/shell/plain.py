@@ -11,7 +11,8 @@ import re
 from typing import Final
 
 from policy.shell.readings import KEYWORDS
-from policy.shell.words import Script, Target, Word, is_misread
+from policy.shell.rewording import is_reworded
+from policy.shell.words import Script, Target, Word
 
 __all__ = ["read_plain"]
 
@@ -75,15 +76,18 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             if kind == _FILE:
                 writes = ">" in match[2]
                 targets.append(Target(match[3], writes))
-                if writes and is_misread(match[3]):
-                    targets.append(Target(None, writes))
     if not words:
         if operator != ";":
             return None
         commands.pop()
     if not commands:
         return None
-    return Script(commands, targets, led=led, swallowed=swallowed)
+    reworded = {n for n, one in enumerate(commands) if _is_reworded(one)} if "$" in text else set()
+    return Script(commands, targets, led=led, reworded=reworded, swallowed=swallowed)
+
+
+def _is_reworded(words: list[Word]) -> bool:
+    return any("$" in word.raw and is_reworded(word.raw) for word in words)
 
 
 def _quoted(raw: str) -> Word:

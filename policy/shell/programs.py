@@ -18,7 +18,7 @@ import attrs
 from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.removals import GLOB, emptied, is_unresolved
-from policy.shell.words import Word, is_misread
+from policy.shell.words import Word
 
 __all__ = ["Examined", "Opened", "examine", "is_home_of_other", "is_indirect"]
 
@@ -87,6 +87,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         # Behind `--` a program is named: `xargs --` is not read as `xargs`.
         alone = not given.operands and not (rest and rest[-1].plain == "--")
         harmless = given.known and (alone or bool(inner and inner.piped))
+        harmless &= not any(word.glob for word in rest)
         return Examined(harmless, stays=bool(inner and inner.stays), blind=blind)
     opened = _opened(program, rest, given, shell)
     if program.moves and not rest and shell.reads:
@@ -290,8 +291,6 @@ def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> 
         others = [word for word in chosen if is_home_of_other(word)]
         chosen = [word for word in chosen if word not in others]
         opened += (Opened(None, tool) for _ in others)
-        if not read and any(is_misread(word.plain) for word in chosen):
-            opened.append(Opened(None, tool))
         if read and not chosen and _lists(program, given):
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))

@@ -24,6 +24,7 @@ from policy.shell.readings import (
     readings,
     without_vanishing,
 )
+from policy.shell.rewording import exposed, reworded
 from policy.shell.words import Script, Word
 from policy.shell.wrappers import basename, is_quiet, script_of
 
@@ -122,12 +123,13 @@ class Reading:
 
     def _part(self, number: int, words: list[Word]) -> Part:
         shell = self.shell
+        anew = shell.control and number in self.script.reworded
         program = behind_all(words, shell)
         granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = False
         if shell.programs:
-            harmless, doubtful = self._effects(words, program)
+            harmless, doubtful = self._effects(words, program, anew=anew)
         else:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
         around = len(words) - len(program)
@@ -140,6 +142,11 @@ class Reading:
             and (len(words) == 1 or not all(map(is_assignment, words)))
         )  # nobody vouches for what is not known, the name of the program least of all
         text, known, written = self._texts(words, program, granted)
+        if anew:
+            said = reworded(words, len(words) - len(granted))
+            behind = said[len(words) - len(program) :], said[len(words) - len(granted) :]
+            known = (*known, " ".join([word.plain for word in granted]))
+            text, _, written = self._texts(said, *behind)
         if shell.control:
             name = granted[0]
             grantable &= number not in self.script.led and not name.plain.startswith("-")
@@ -187,9 +194,16 @@ class Reading:
         return granted_text, tuple(named), tuple(written)
 
     def _effects(
-        self, words: Sequence[Word], program: Sequence[Word]
+        self, words: Sequence[Word], program: Sequence[Word], *, anew: bool
     ) -> tuple[bool, tuple[str, ...]]:
-        """Return whether a command is harmless, and what is doubtful; note the files it opens."""
+        """Return whether a command is harmless, and what is doubtful; note the files it opens.
+
+        Args:
+            words: the command.
+            program: the same behind its wrappers and assignments.
+            anew: whether the host puts it together anew.
+
+        """
         shell, script = self.shell, script_of(program)
         doubtful: tuple[str, ...] = ()
         if script is not None:
@@ -205,7 +219,7 @@ class Reading:
             outer = shell.programs.known.get(words[0].plain)
             if outer is not None and outer.runs:
                 program = words
-        known = examine(program, shell)
+        known = examine(exposed(program) if anew else program, shell)
         if program[0].plain.rsplit("/", 1)[-1] in shell.movers:
             self._folders.move(program)
         if shell.traced:

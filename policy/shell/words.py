@@ -15,7 +15,6 @@ __all__ = [
     "Script",
     "Target",
     "Word",
-    "is_misread",
     "targets_of",
 ]
 
@@ -59,24 +58,10 @@ class Target:
     writes: bool
 
 
-# Short names, endings that Windows drops, and devices. Each part of a path is looked at from its
-# beginning alone, since to begin at every letter of a long one would take for ever.
-_MISREAD: Final = re.compile(
-    r"~\d|(?:^|/)(?:\.*[^/.][^/]*[.\s]|\.{3,})(?:/|\Z)|\.(?:con|prn|aux|nul|com[1-9]|lpt[1-9])\Z",
-    re.IGNORECASE,
-)
-
-
-def is_misread(name: str) -> bool:
-    """Whether Windows takes *name* for that of another file, which some hosts write nowhere."""
-    return _MISREAD.search(name) is not None
-
-
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
     if word.literal and not re.search(r"[*?\[~]", word.plain):
-        found = [Target(word.plain, writes)]
-        return [*found, Target(None, writes)] if writes and is_misread(word.plain) else found
+        return [Target(word.plain, writes)]
     if word.literal and not word.plain.startswith("~"):
         return [Target(word.plain, writes), Target(None, writes)]
     return [Target(None, writes)]
@@ -93,6 +78,8 @@ class Script:
         background: whether nobody waits for one of its commands.
         unread: whether not even all commands in it were found.
         led: the commands before whose program a file is written to, by their numbers.
+        reworded: the commands whose text a host puts together anew from their words, by their
+            numbers: those that go on behind a line break, or name a variable.
         swallowed: whether words stand behind a redirection, which some read as more targets.
         pipeline: whether it is one.
         broken: whether it is none that a grammar accepts.
@@ -103,6 +90,7 @@ class Script:
     opaque: bool = False
     unread: bool = False
     led: set[int] = attrs.field(factory=set)
+    reworded: set[int] = attrs.field(factory=set)
     swallowed: bool = False
     pipeline: bool = False
     broken: bool = False

@@ -156,6 +156,7 @@ class Generator:
                         f"Bash(sudo {name} *)",
                     ),
                     *(f"Bash({name} * && *)", f"Bash(env {command})", f"Bash(*{name}*)"),
+                    *(f'Bash({name} "$HOME" *)', f"Bash({name} 'x' *)", f'Bash({name} "*)'),
                     *("Bash(ls *)", "Bash(cat:*)", "Bash(cd *)", "Bash(echo *)", "Bash(git *)"),
                     *(
                         "Bash(find *)",

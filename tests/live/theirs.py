@@ -37,6 +37,7 @@ _FILES = {
             ".vscode/x.json",
             ".idea/x",
         ),
+        *("a~1.py", "x.", "y.con", ".../x"),
         *("SRC/a.py", ".gitmodules", ".github/w.yml", "node_modules/m/i.js"),
     )
 } | {
@@ -45,6 +46,7 @@ _FILES = {
     "/srv/docs/sub/b.md": "x\n",
     "/srv/other/f": "x\n",
     "/opt/data/x": "x\n",
+    "/opt/data/x~1": "x\n",
     "/opt/data/sub/y": "x\n",
     f"{HOME}/x": "x\n",
     f"{HOME}/.bashrc": "# x\n",

@@ -97,6 +97,7 @@ REDIRECTIONS = (
     *("< a", "< /opt/data/x", "> /opt/data/x", "> ../out", "> src/out", "> .git/config"),
     *("> $X", "> ~/out", "2> err", "1>&2", ">&2", "> /dev/stderr", "<<< x", "<<< $X", "<> a"),
     *("> .env", "< .env", '> "a b"', "> 'out'", "> src/../out", "> *.txt", "2>&1 > out", ">&out"),
+    *("> x~1", "> x.", "> y.con", "> '.../x'"),
     *("> .claude/settings.json", "> .bashrc", "3> out", "{fd}> out", "> /tmp/x", "< ~/x", "2>&-"),
 )
 
@@ -117,6 +118,7 @@ WORDS = (
     *("x", "'a b'", '"a b"', "$X", '"$X"', "${X}", "${X:-y}", "$HOME", "~", "~/x", "*.py", "a?"),
     *("{a,b}", "[ab]", "$'a'", "a\\ b", "''", '"', "'", "\\", "$1", "$?", "$((1+2))", "-n", "--"),
     *("#x", "é", "x;", "a=b", "/etc/passwd", "../x", ".env", "secrets/k", "src/a.py", "$", "%"),
+    *("'*'", '"a*b"', "'$X'", "'a\nb'", "\\*", "'[a]'", '"$HOME"', '"x $HOME"', '"a$(ls)b"'),
     *("\\;", "a#b", '"$HOME/x"', "'x'y", 'x"y"z', "@(a|b)", "!x", "\t", "$_", "${#X}", "$$", "$@"),
 )
 
@@ -200,6 +202,8 @@ SHAPES = (
         "unset X; {0}",
         "  {0}  ",
         "{0} |\n{1}",
+        "{0} \\\n '*'",
+        "{0} '$X'",
         "{0} &&\n{1}",
     ),
 )
@@ -214,6 +218,7 @@ PATHS = (
     *("/srv/docs/a.md", "/srv/docs/sub/b.md", "/opt/data/x", "/opt/data/sub/y", "/srv/other/f"),
     *(f"{HOME}/x", f"{HOME}/.bashrc", f"{HOME}/.ssh/id_rsa", f"{HOME}/notes/n.md", "/data/d/f"),
     *("~/x", "~/notes/n.md", "a.py", "src/a.py", "../docs/a.md"),
+    *(f"{CWD}/a~1.py", f"{CWD}/x.", f"{CWD}/y.con", f"{CWD}/.../x", "/opt/data/x~1"),
     *("/srv/.env", f"{CWD}/conf/a/.env", f"{CWD}/prod.env", f"{CWD}/.ENV"),
 )
 

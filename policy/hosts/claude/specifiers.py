@@ -121,6 +121,9 @@ def _command(rule: RuleText, content: str) -> Lines:
         patterns = notations.commands(text)
     else:
         patterns = (Pattern.exactly(text),)
+    if rule.effect is Effect.ALLOW and "*" in text:
+        # A command of several parts is allowed as a whole by a rule without a star alone.
+        patterns = tuple(one for one in patterns if not (one.exact and _COMPOUND.search(text)))
     lines = rule.lines(("Bash", "Monitor"), patterns, exact="*" not in text)
     if rule.effect is not Effect.ALLOW and "*" in text and not text.strip("* "):
         # What is nothing but stars speaks of all that is monitored, whatever it is.
@@ -286,6 +289,7 @@ _DEAD: Final = {
     "LSP": "Read",
 }
 
+_COMPOUND: Final = re.compile(r"[;&|<>()$`\n]")
 _EXACT_ONLY: Final = re.compile(
     rf"(?:{STARTING.replace(' ', '|')})\b|find\b.*-(?:exec|ok|delete|fprint)"
 )

@@ -63,7 +63,8 @@ _FREE: Final = {
         "|--(from-file|file|argfile|rawfile|slurpfile|run-tests|library-path)(=.*)?",
     ),
     "uniq": Program(
-        flags="-[a-zA-Z]+|--count(=.+)?", most=0, direct=True, ends=False, reads=Files.ALL
+        flags="-[a-zA-Z]+|--count(=.+)?", most=0, direct=True, ends=False, globs=False,
+        reads=Files.ALL,
     ),
 }  # fmt: skip
 
@@ -224,7 +225,7 @@ _KNOWN: Final = {
     ),
     "date": options(
         "uIR", "utc universal debug rfc-email help version",
-        values="d r date rfc-3339 reference", also=r"\+.*|--iso-8601=.+", operands=r"\+.*",
+        values="d r date rfc-3339 reference", also=r"\+.*|--iso-8601=.+", operands=r"\+.*", globs=False,
     ),
     "hostname": options(
         "adfhisvAIV",
