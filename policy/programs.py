@@ -66,6 +66,10 @@ class Program:
         stays: whether it is harmless only where no change of folder came before.
         unchecked: what its arguments match, with a NUL between them, where the host
             vouches for nothing of the command that they stand in; None is never.
+        settled: whether it vouches for nothing either where an argument is not known before.
+        unexpanded: the same where a shell expands one.
+        spelled: whether it is harmless only where it is spelled without quotes, and is put
+            no text on its standard input.
         subcommands: by the first operand; one that is not there is not known.
         forms: other ways to call it that are harmless too.
     """
@@ -97,6 +101,9 @@ class Program:
     direct: bool = False
     stays: bool = False
     unchecked: str | None = None
+    settled: bool = False
+    unexpanded: bool = False
+    spelled: bool = False
     subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
     forms: tuple[Program, ...] = ()
 
@@ -112,7 +119,7 @@ class Program:
 # What tells which files a program opens, and what stands beside it, whether it runs or not.
 _OPENING = (
     "values pairs files ends reads writes removes lists lists_if moves writes_if confined runs"
-    " stays unchecked"
+    " stays unchecked settled unexpanded"
 ).split()
 
 

@@ -325,3 +325,119 @@ def test_a_file_that_windows_takes_for_another_is_asked_for(name):
         assert chain.decide("Bash", {"command": f"cat '{name}'"}).effect is Effect.ALLOW
     assert decide(f"touch '{name}'", mode="bypassPermissions") is Effect.ALLOW
 
+
+@pytest.mark.parametrize(
+    "command",
+    ["> x cat a", "2> x git log", "> x mkdir b", "hostname '-f'", "uniq <<< x", "cat '=a'"],
+)
+def test_what_is_read_by_its_spelling_is_asked_for_where_it_is_spelled_otherwise(command):
+    assert decide(command, mode="acceptEdits") is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["cat a > x", ">/dev/null ls", "hostname -f", "jq . <<< x"])
+def test_what_is_read_by_its_spelling_runs_as_it_is_spelled(command):
+    assert decide(command, mode="acceptEdits") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("name", ["'x*'", "a\\?", "'[a]'", "'{a}'", "'a}'", "'=a'"])
+@pytest.mark.parametrize(
+    "command", ["mkdir {}", "touch {}", "rm {}", "cp a {}", "cp {} b", "mv {} b", "echo a > {}"]
+)
+def test_nothing_is_written_under_a_name_that_is_a_pattern(command, name):
+    text = command.format(name)
+    allow = ["Edit(/**)", *(f"Bash({program} *)" for program in "mkdir touch rm cp mv".split())]
+    assert decide(text, mode="acceptEdits") is Effect.ASK
+    assert decide(text, allow=allow) is Effect.ASK
+    assert decide(text, allow=["Bash"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . 'a?' -name x",
+        "find . -name '*' '[a]'",
+        "find -f '*' x",
+        "find . -name *.py",
+        'find . -newer "$HOME/x"',
+        "find . -rm",
+        "find -df x",
+        "awk '{print}' *.py",
+        "gawk 'BEGIN{system(\"ls\")}'",
+        "mawk '{print | \"sh\"}' a",
+        "awk '@load \"x\"'",
+        "awk -i x a",
+        "awk '{print \"/inet/tcp\"}'",
+        "printf '%s' \"a$(ls)b\"",
+        "nohup 'foo b' c",
+        "nohup CI=1 foo b",
+        "env -C x foo b",
+        "env -i0 foo",
+        "print -rP a",
+        "jobs -lx foo",
+        "stat -nA a b",
+        "xargs awk -F:",
+        "xargs env find x",
+        "foo /proc/self/environ",
+        "foo < /proc/1/environ",
+    ],
+)
+def test_no_rule_with_a_star_allows_what_nobody_vouches_for(command):
+    names = "find awk gawk mawk printf nohup foo env print jobs stat xargs ls"
+    rules = [f"Bash({name} *)" for name in names.split()]
+    assert decide(command, allow=[*rules, "Read(//proc/**)"]) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -name '*.py' -o -path '*/a'",
+        "awk '/a|b/' a",
+        "awk -F '|' '{print $1}' a",
+        "awk '{getline x; print}' a",
+        "env -v foo -x",
+        "env A=1 foo -C",
+        "xargs awk '{print}'",
+        "nohup foo b",
+    ],
+)
+def test_a_rule_with_a_star_allows_what_the_host_vouches_for(command):
+    rules = [f"Bash({name} *)" for name in "awk foo env xargs".split()]
+    assert decide(command, allow=rules) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls 10>&1",
+        "echo 12>/dev/null",
+        "echo { 'a'",
+        "cat { <<'E'\nx\nE",
+        '[ -f "$HOME" ]',
+        '[[ "$HOME" == a ]]',
+        "[[ -f /usr/bin/a // ]]",
+        "[[ a = ]]",
+        "git grep x src/../a",
+        "git diff src/../a",
+        "CI=1 command sort a",
+        "TERM='a b' timeout 5 git log",
+    ],
+)
+def test_what_shells_may_read_in_two_ways_is_asked_for(command):
+    assert decide(command) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls 2>&1",
+        "echo {} 'a'",
+        "echo '{' 'a'",
+        "[ -n '$HOME' ]",
+        "[[ a && ! -f b ]]",
+        "[ a = b ]",
+        "CI=1 command ls",
+        "CI=1 sort a",
+    ],
+)
+def test_what_every_shell_reads_alike_runs(command):
+    assert decide(command) is Effect.ALLOW

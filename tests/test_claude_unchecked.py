@@ -41,7 +41,7 @@ UNCHECKED = (
         "find . -files0-from a",
         "declare -I a",
     ),
-    *("declare -xX a", "timeout 5 jq --from-file=a b", "awk 'getline < \"a\"'"),
+    *("declare -xX a", "timeout 5 jq --from-file=a b", "awk '{\"x\" | getline}'"),
     *("sed = a", "make a = b", "do x", "in x", "IFS=, make x", "time HOME=/tmp rm x"),
 )
 

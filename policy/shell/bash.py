@@ -148,7 +148,7 @@ class _Reader(WordReader):
 
     def _command(self, node: Node, depth: int) -> None:
         words: list[Word] = []
-        led = redirected = False
+        led = redirected = writing = False
         for child in node.children:
             kind = child.type
             if kind in ("file_redirect", "herestring_redirect"):
@@ -156,8 +156,10 @@ class _Reader(WordReader):
             else:
                 self.script.swallowed |= redirected
             if kind in ("file_redirect", "herestring_redirect"):
-                led |= not words and kind == "file_redirect"
+                led |= not words
+                before, known = not words, len(self.script.targets)
                 words += self._redirect(child, depth + 1)
+                writing |= before and any(t.writes for t in self.script.targets[known:])
             elif kind == "variable_assignment":
                 words.append(self._assignment(child, depth + 1))
             elif kind == "command_name":
@@ -168,15 +170,16 @@ class _Reader(WordReader):
                 words.append(self.word(child, depth + 1))
         while len(words) > 1 and words[0].raw == "!":
             del words[0]  # `! ! ls`: the grammar takes the second for a program
-        self._add(words, led=led, reworded=is_reworded(self.text_of(node)))
+        self.script.opaque |= bool(words) and words[0].raw in ("[", "[[")  # no test of a grammar
+        self._add(words, led=led, writing=writing, reworded=is_reworded(self.text_of(node)))
 
-    def _add(self, words: list[Word], *, led: bool = False, reworded: bool = False) -> None:
+    def _add(self, words: list[Word], **noted: bool) -> None:
+        """Add a command, and note its number in the sets of the script that are named."""
         if words:
             self.script.commands.append(words)
-            if reworded:
-                self.script.reworded.add(len(self.script.commands) - 1)
-            if led:
-                self.script.led.add(len(self.script.commands) - 1)
+            for name, holds in noted.items():
+                if holds:
+                    getattr(self.script, name).add(len(self.script.commands) - 1)
 
     def _flat(self, node: Node, depth: int) -> None:
         """Read a declaration or a test: words and operators, however they nest."""
@@ -200,6 +203,11 @@ class _Reader(WordReader):
         raw = [word.raw for word in words]
         if raw[0] in ("[", "[["):  # `[[a` is a program to a shell
             self.script.opaque |= not self.text_of(node)[len(raw[0]) :][:1].isspace()
+        if raw[0] in ("[", "[["):
+            self.script.opaque |= not _is_test(words[1:-1])
+            for word in words:
+                if "$" in word.raw and word.raw[0] != "'":
+                    word.literal, word.vetted = False, word.literal or word.vetted
         self.script.opaque |= raw[0] == "[" and not {"-a", "-o"}.isdisjoint(raw)
         self.script.opaque |= raw[0] == "[[" and any(word.glob for word in words[1:])
         self.script.opaque |= raw[0] in ("[", "[[") and not _is_counted(words)
@@ -300,6 +308,23 @@ class _Reader(WordReader):
             self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
 
 
+def _is_test(words: list[Word]) -> bool:
+    """Whether a test is one that every reader takes apart alike: `x`, `-f x`, `a = b`."""
+    tests: list[list[str]] = [[]]
+    for word in words:
+        if word.raw in ("&&", "||"):
+            tests.append([])
+        elif word.raw not in ("(", ")") and (tests[-1] or word.raw != "!"):
+            tests[-1].append(word.raw)
+    return all(word.raw for word in words) and all(
+        len(test) == 1
+        or (len(test) == 2 and test[0].startswith("-"))
+        or (len(test) == 3 and (test[1] in _JOINING or test[1].startswith("-")))
+        for test in tests
+    )
+
+
+_JOINING: Final = frozenset({"=", "==", "!=", "=~", "<", ">"})
 _COMPARING: Final = frozenset("-eq -ne -lt -le -gt -ge".split())
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 

@@ -72,6 +72,7 @@ class WordReader(ABC):
         kind, text = node.type, self.text_of(node)
         if kind == "raw_string":
             ends = self.closed and node.end_byte == len(self.source)
+            word.known &= not (ends and text == "''" and any(pieces))  # `..'` may be `..`
             pieces.append(text[:-1] if ends else text[1:-1])
         elif kind == "string":
             self._string(node, word, pieces, depth)

@@ -46,7 +46,7 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
     return (
         (),
         (Gap.ANY, _ACTED_ON, Gap.ANY),
-        *(((Gap.ANY, " =", Gap.ANY), ("-", Gap.ANY)) if shell.control else ()),
+        *(_suspicious() if shell.control else ()),
         (" ", Gap.ANY),
         (Gap.ANY, " "),
         (Gap.ANY, "  ", Gap.ANY),
@@ -57,6 +57,13 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
         *(_named_for_windows() if shell.control else ()),
         *(_traced(shell) if shell.traced else ()),
     )
+
+
+def _suspicious() -> Iterator[tuple[Token, ...]]:
+    """Yield patterns of plain commands that are read for what nobody vouches for."""
+    yield (Gap.ANY, " =", Gap.ANY)
+    yield ("-", Gap.ANY)
+    yield (Gap.ANY, "/proc/", Gap.ANY, "/environ", Gap.ANY)
 
 
 def _named_for_windows() -> Iterator[tuple[Token, ...]]:

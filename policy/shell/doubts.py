@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from policy.shell.readings import is_assignment, is_fragment, stages
 from policy.shell.words import Word
+from policy.shell.wrappers import basename
 
 if TYPE_CHECKING:
     from policy.dialect import Shell
@@ -21,6 +22,7 @@ __all__ = [
     "has_half_assignment",
     "hides",
     "is_doubtful",
+    "is_environment",
     "is_evaluated",
     "is_unchecked",
     "is_unclosed",
@@ -43,6 +45,20 @@ _DOUBTFUL = re.compile(
 # `{fd}> a` sets a variable, wherever a grammar takes `{fd}` for a word.
 _NAMED_DESCRIPTOR = re.compile(r"\{\w+\}[<>]")
 
+# Digits that some shells take for an argument, and some for what is redirected.
+_DIGITS = re.compile(r"(?:^|[\s;&|()])(?:[0-9]{2,}[<>](?!\()|[0-9]&>)")
+
+# A quote behind a brace that is not closed before.
+_QUOTE_IN_BRACES = re.compile(r"\{[^}]*['\"]")
+_SPELLED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`", re.DOTALL)
+
+
+def _has_quote_in_braces(text: str) -> bool:
+    """Whether braces that are not quoted may hold a quote, by which the rest is hidden."""
+    bare = _SPELLED.sub(lambda m: m[0] if m[0][0] == "\\" else m[0].replace("{", " "), text)
+    return _QUOTE_IN_BRACES.search(bare) is not None
+
+
 # No command has these; where one has, readers of shell differ.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -58,6 +74,8 @@ def is_doubtful(text: str) -> bool:
         (("\\" in text or "=" in text or "#" in text) and bool(_DOUBTFUL.search(text)))
         or (not text.isascii() and not ODD_BLANKS.isdisjoint(text))
         or ("}" in text and bool(_NAMED_DESCRIPTOR.search(text)))
+        or (("<" in text or ">" in text) and bool(_DIGITS.search(text)))
+        or ("{" in text and _has_quote_in_braces(text))
     )
 
 
@@ -91,6 +109,8 @@ def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     every host that looks into commands: an option is no program, and a wrapper with one
     that it does not have runs nobody knows what.
     """
+    if any(is_environment(word.plain) for word in words):
+        return True
     return any(
         is_fragment(stage, shell)
         or _has_unchecked_arguments(stage, shell)
@@ -99,14 +119,33 @@ def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     )
 
 
+# What a process was started with, its secrets among it.
+_ENVIRONMENT = re.compile(r"/proc/.*/environ", re.DOTALL)
+
+
+def is_environment(name: str) -> bool:
+    """Whether *name* may be that of a file with what a process was started with."""
+    return "/environ" in name and _ENVIRONMENT.search(name) is not None
+
+
+def _is_settled(word: Word) -> bool:
+    return word.literal and not ("$" in word.raw and word.plain[:1] == "~")
+
+
 @lru_cache(maxsize=256)
 def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL)
 
 
 def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
-    program = shell.programs.known.get(words[0].plain)
-    if program is None or program.unchecked is None:
+    program = shell.programs.known.get(basename(words[0].plain))
+    if program is None:
+        return False
+    if program.settled and not all(map(_is_settled, words[1:])):
+        return True
+    if program.unexpanded and any(word.glob for word in words[1:]):
+        return True
+    if program.unchecked is None:
         return False
     arguments = "\0".join([word.plain for word in words[1:]])
     return _expression(program.unchecked).fullmatch(arguments) is not None

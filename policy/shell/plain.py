@@ -41,6 +41,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
     commands = [words]
     targets: list[Target] = []
     led: set[int] = set()
+    writing: set[int] = set()
     position, operator = 0, ""
     redirected = swallowed = False
     text = text.strip(" \t\n")
@@ -76,6 +77,8 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             if kind == _FILE:
                 writes = ">" in match[2]
                 targets.append(Target(match[3], writes))
+                if writes and not words:
+                    writing.add(len(commands) - 1)
     if not words:
         if operator != ";":
             return None
@@ -83,7 +86,9 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
     if not commands:
         return None
     reworded = {n for n, one in enumerate(commands) if _is_reworded(one)} if "$" in text else set()
-    return Script(commands, targets, led=led, reworded=reworded, swallowed=swallowed)
+    return Script(
+        commands, targets, led=led, writing=writing, reworded=reworded, swallowed=swallowed
+    )
 
 
 def _is_reworded(words: list[Word]) -> bool:

@@ -18,7 +18,7 @@ import attrs
 from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.removals import GLOB, emptied, is_unresolved
-from policy.shell.words import Word
+from policy.shell.words import Word, is_pattern
 
 __all__ = ["Examined", "Opened", "examine", "is_home_of_other", "is_indirect"]
 
@@ -53,6 +53,8 @@ class Examined:
         relative: whether it reads a file by a name that depends on the folder it runs in.
         blind: whether it reads files that a rule which denies could mean, by names
             that are not known.
+        spelled: whether it is harmless only as it is spelled, with nothing put on its input.
+        listed: whether its options are known one by one.
     """
 
     harmless: bool = False
@@ -62,6 +64,8 @@ class Examined:
     direct: bool = False
     relative: bool = False
     blind: bool = False
+    spelled: bool = False
+    listed: bool = False
 
 
 def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -101,6 +105,8 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         moves,
         stays=program.stays,
         direct=all(way.direct for way in ways),
+        spelled=program.spelled,
+        listed=program.flags is not None,
         relative=not program.moves and _is_relative(program, opened, given, shell),
     )
 
@@ -263,8 +269,12 @@ _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)"
 def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
     if read and word.vetted and not word.known:
         return "<<" in word.raw
-    if word.literal and not _EXPANDABLE.isdisjoint(word.plain):
+    if word.literal and (word.plain[:1] == "=" or not _EXPANDABLE.isdisjoint(word.plain)):
         return True  # a name with this in it is not believed
+    if (not read or program.writes is not Files.NONE) and is_pattern(word.plain):
+        return True  # nor is any where one of them is written
+    if not read and "\n" in word.plain:
+        return True
     return not word.known or (program.confined and is_indirect(word.plain))
 
 

@@ -56,7 +56,7 @@ def _put(text: str) -> str:
 
 
 def exposed(words: Sequence[Word]) -> list[Word]:
-    """Return the words of such a command, each with whether it has a star that is quoted no more."""
+    """Return the words of such a command, with the stars that are quoted no more."""
     return [
         attrs.evolve(word, glob=True)
         if _EXPANDED.search(word.plain) and not _QUOTED.search(word.plain)

@@ -72,7 +72,10 @@ class Reading:
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._relative = self._blind = self._untraced = False
         # Nobody vouches for a command that opens a file with a line break in its name.
-        self._unchecked = shell.control and any("\n" in (t.name or "") for t in script.targets)
+        self._unchecked = shell.control and any(
+            "\n" in name or doubts.is_environment(name)
+            for name in (target.name or "" for target in script.targets)
+        )
         self._harmless: list[bool] = []  # of every command, by its number
         self._quiet = True  # whether all would be, if nothing of the script were opaque
         # Looked for once: a long command has as many parts as would look for them.
@@ -119,7 +122,8 @@ class Reading:
     def _is_untraced(self) -> bool:
         script = self.script
         vouched = all(part.grantable for part in self.parts)
-        return self._untraced or self._unchecked or script.opaque or not vouched
+        ends = not self.text.endswith("\\")
+        return self._untraced or self._unchecked or script.opaque or not (vouched and ends)
 
     def _part(self, number: int, words: list[Word]) -> Part:
         shell = self.shell
@@ -130,6 +134,7 @@ class Reading:
         harmless = self._blind = False
         if shell.programs:
             harmless, doubtful = self._effects(words, program, anew=anew)
+            harmless &= number not in self.script.writing
         else:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
         around = len(words) - len(program)
@@ -153,7 +158,8 @@ class Reading:
             grantable &= name.literal and "$" not in name.raw and bool(name.plain)
             if (
                 program is not words
-                or program[0].plain in shell.odd
+                or basename(program[0].plain) in shell.odd
+                or "/environ" in text
                 or name.plain[:1] == "-"
                 or is_assignment(name)
             ):
@@ -298,8 +304,12 @@ class Reading:
         around = words[: len(words) - len(program)]
         if known.direct and (around or _is_quoted(words[0])):
             return False
+        if known.spelled and (self._fed or any(map(_is_quoted, words))):
+            return False
         if around and not is_quiet(around, self.shell, moves=known.moves > 0):
             return False
+        if known.listed and around and is_assignment(around[0]) and not is_assignment(around[-1]):
+            return False  # its options are looked for behind one of both
         if any(map(is_home_of_other, words)):
             return False
         return all(

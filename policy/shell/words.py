@@ -15,6 +15,7 @@ __all__ = [
     "Script",
     "Target",
     "Word",
+    "is_pattern",
     "targets_of",
 ]
 
@@ -58,10 +59,19 @@ class Target:
     writes: bool
 
 
+_PATTERN: Final = re.compile(r"[*?{}]|\[.*\]", re.DOTALL)
+
+
+def is_pattern(name: str) -> bool:
+    """Whether *name* has what a shell expands, which some hosts write nowhere, quoted or not."""
+    return _PATTERN.search(name) is not None
+
+
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
-    if word.literal and not re.search(r"[*?\[~]", word.plain):
-        return [Target(word.plain, writes)]
+    if word.literal and not re.search(r"[*?\[~]|\A=", word.plain):
+        patterned = writes and is_pattern(word.plain)
+        return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
     if word.literal and not word.plain.startswith("~"):
         return [Target(word.plain, writes), Target(None, writes)]
     return [Target(None, writes)]
@@ -77,7 +87,8 @@ class Script:
         opaque: whether there is something that nobody vouches for.
         background: whether nobody waits for one of its commands.
         unread: whether not even all commands in it were found.
-        led: the commands before whose program a file is written to, by their numbers.
+        led: the commands before whose program something is redirected, by their numbers.
+        writing: of these, those that write a file there.
         reworded: the commands whose text a host puts together anew from their words, by their
             numbers: those that go on behind a line break, or name a variable.
         swallowed: whether words stand behind a redirection, which some read as more targets.
@@ -90,6 +101,7 @@ class Script:
     opaque: bool = False
     unread: bool = False
     led: set[int] = attrs.field(factory=set)
+    writing: set[int] = attrs.field(factory=set)
     reworded: set[int] = attrs.field(factory=set)
     swallowed: bool = False
     pipeline: bool = False

@@ -99,7 +99,7 @@ _SUBCOMMANDS: Final = {
         " color-words exit-code quiet pickaxe-all pickaxe-regex cached staged no-color no-ext-diff",
         values="G O S ws-error-highlight diff-algorithm word-diff-regex relative diff-filter",
         counts="abbrev inter-hunk-context",
-        reads=Files.ALL, confined=False,
+        reads=Files.ALL,
     ),
     "show": _showing(
         "mps",
@@ -151,7 +151,7 @@ _SUBCOMMANDS: Final = {
         " extended-regexp basic-regexp fixed-strings perl-regexp line-number full-name"
         " files-with-matches files-without-match only-matching count color break heading and or"
         " not quiet no-color",
-        values="e", reads=Files.REST, files="-f|--file", confined=False, lists=True,
+        values="e", reads=Files.REST, files="-f|--file", lists=True,
         counts="A B C max-depth context before-context after-context threads",
     ),
     "blame": _git(

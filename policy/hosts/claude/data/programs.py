@@ -13,7 +13,7 @@ import attrs
 
 from policy.hosts.claude.data.git import GIT
 from policy.hosts.claude.data.program_options import options
-from policy.hosts.claude.data.unchecked import UNCHECKED
+from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
 from policy.programs import Files, Program, Programs
 
 __all__ = ["EDITING_PROGRAMS", "READ_ONLY_PROGRAMS"]
@@ -24,7 +24,7 @@ _READS: Final = Program(reads=Files.ALL, texts=True)
 _COUNTED: Final = Program(reads=Files.ALL, files="-[nc]", texts=True, piped=True)
 _TEXTS: Final = Program(texts=True)
 _NAME: Final = "[^/~]*"
-_NO_HOME: Final = "(?!~).*"
+_NO_HOME: Final = "(?!(.*[=:])?~|.*\\{.*~|.*~.*\\{).*"
 _ALONE: Final = Program(flags="", most=0)
 
 _FREE: Final = {
@@ -64,7 +64,7 @@ _FREE: Final = {
     ),
     "uniq": Program(
         flags="-[a-zA-Z]+|--count(=.+)?", most=0, direct=True, ends=False, globs=False,
-        reads=Files.ALL,
+        reads=Files.ALL, spelled=True,
     ),
 }  # fmt: skip
 
@@ -103,7 +103,9 @@ _FIND_FILES: Final = options(
     globs=False,
 )
 _DOCKER_LIST: Final = Program(
-    globs=False, operands=_NO_HOME, unsafe="-[cHr]|--(context|host|config|url|connection)(=.*)?"
+    globs=False,
+    operands=_NO_HOME,
+    unsafe="-[cHr]|--(context|host|config|url|connection)(=.*)?|.*[=:]~.*",
 )
 _PS_LETTERS: Final = "acdfjlmwyAFHLNTV"
 _PS_NAMES: Final = "help deselect forest headers no-headers info version"
@@ -225,12 +227,13 @@ _KNOWN: Final = {
     ),
     "date": options(
         "uIR", "utc universal debug rfc-email help version",
-        values="d r date rfc-3339 reference", also=r"\+.*|--iso-8601=.+", operands=r"\+.*", globs=False,
+        values="d r date rfc-3339 reference", also=r"\+.*|--iso-8601=.+", operands=r"\+.*",
+        globs=False,
     ),
     "hostname": options(
         "adfhisvAIV",
         "version help alias all-fqdns domain fqdn long ip-address all-ip-addresses short",
-        most=0, direct=True,
+        most=0, direct=True, spelled=True,
     ),
     "history": Program(flags="", most=1, operands=r"\d+", direct=True),
     "ifconfig": Program(flags="", most=1, globs=False, operands="[a-zA-Z][a-zA-Z0-9._:/ -]*"),
@@ -246,10 +249,15 @@ _KNOWN: Final = {
             "ps": _DOCKER_LIST,
             "images": _DOCKER_LIST,
             "logs": options(
-                "ft", "details follow timestamps", values="n since tail until", globs=False,
-                operands=_NO_HOME,
+                "ft", "details follow timestamps", globs=False, operands=_NO_HOME,
+                pairs=rf"(-n|--(since|tail|until)) (?!-){_NO_HOME}",
+                also=rf"--(since|tail|until)=(?!-){_NO_HOME}",
             ),
-            "inspect": options("s", "size", values="f format type", globs=False, operands=_NO_HOME),
+            "inspect": options(
+                "s", "size", globs=False, operands=_NO_HOME,
+                pairs=rf"(-f|--(format|type)) (?!-){_NO_HOME}",
+                also=rf"(-f|--(format|type))=(?!-){_NO_HOME}",
+            ),
         },
     ),
     "git": GIT,
@@ -260,7 +268,7 @@ _KNOWN: Final = {
 _REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True)
 
 _CHANGING: Final = {
-    "awk": Program(harmless=False, reads=Files.REST, files="-f|--file"),
+    "awk": Program(harmless=False, reads=Files.REST, files="-f|--file", values="-[Fv]"),
     "cd": Program(reads=Files.ALL, moves=True, flags="", most=1, texts=True),
     **dict.fromkeys(("chdir", "pushd", "popd"), Program(harmless=False, moves=True)),
     "tee": Program(harmless=False, writes=Files.ALL),
@@ -278,7 +286,12 @@ _ALL: Final = {**_FREE, **_KNOWN, **_CHANGING}
 READ_ONLY_PROGRAMS: Final = Programs(
     _ALL
     | {
-        name: attrs.evolve(_ALL.get(name, _UNKNOWN), unchecked=arguments)
+        name: attrs.evolve(
+            _ALL.get(name, _UNKNOWN),
+            unchecked=arguments,
+            settled=name in SETTLED,
+            unexpanded=name in UNEXPANDED,
+        )
         for name, arguments in UNCHECKED.items()
     }
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["EXACT_ONLY", "GUARDED", "STARTING", "UNCHECKED"]
+__all__ = ["EXACT_ONLY", "GUARDED", "SETTLED", "STARTING", "UNCHECKED", "UNEXPANDED"]
 
 # What sets one of these, or takes it away, changes how a shell reads what follows.
 GUARDED: Final = (
@@ -37,14 +37,33 @@ STARTING: Final = (
     "chrt flock ionice ltrace nsenter sandbox-exec script setsid strace taskset unshare watch"
 )
 
-_FIND: Final = r"-(?:exec|execdir|ok|okdir|delete|fprint[^\0]*|fls|files0-from)"
+_FIND: Final = r"-(?:exec|execdir|ok|okdir|delete|rm|fprint[^\0]*|fls|files0-from)"
 # Programs of `jq` and `awk` that start others, and options that read any file.
 _JQ: Final = (
     r"-[a-zA-Z]*[fL][^\0]*|--(?:from-file|argfile|rawfile|slurpfile|library-path)(?:=[^\0]*)?"
     r"|(?:[^\0]*\W)?(?:include|import)(?:\W[^\0]*)?|[^\0]*\bsystem\s*\([^\0]*"
 )
+# Of `awk`: what starts a program, loads one or connects to a host, and options that may.
 _AWK: Final = (
-    r"-f[^\0]*|(?!-F|\|(?:\0|\Z))[^\0]*(?:\bsystem\s*\(|(?<!\|)\|(?!\|)|\bgetline\b)[^\0]*"
+    r"(?:[^\0]*[^A-Za-z_\0])?(?:system|extension)[\s\\]*\([^\0]*"
+    r"|(?:[^\0]*[^|\0])?\|&?(?:[^/|%\";#{}\0]*\"|[\s\\]*getline(?:\W|(?=\0|\Z)))[^\0]*"
+    r"|[^\0]*@[\s\\]*(?:load|include|\w+(?:::\w+)?(?:\[[^\]\0]*\])*[\s\\]*\()[^\0]*"
+    r"|[^\0]*\"/inet[46]?/[^\0]*"
+    r"|-[bcCghIkMnNOPrsStV]*[fEileDW][^\0]*|--(?:fil|e|i|lo|s|de)[^\0]*"
+)
+_AWKS: Final = "awk gawk mawk nawk"
+
+# Tests of `find` whose value may be a pattern, and options behind which it may not.
+_TESTED: Final = (
+    "-(?:i?name|i?path|i?lname|i?regex|i?wholename|samefile|[acmB]?newer|perm|user|group|[ug]id|size"
+    "|x?type|fstype|inum|links|used|context|[acm](?:min|time)|B(?:time|min)|mindepth|maxdepth"
+    "|printf|regextype|flags|xattrname|newer[aBcm][aBcmt])"
+)
+_BARE: Final = r"[^\0*?\[\]]*"
+_VALUED: Final = r"-(?:[EHLPXdsx]*D|f|[dsx]*[EHLPX][EHLPXdsx]*f)"
+_SOUGHT: Final = (
+    rf"(?:{_TESTED}(?:\0[^\0]*)?|{_VALUED}(?:\0{_BARE})?"
+    rf"|(?!{_TESTED}(?:\0|\Z)|{_VALUED}(?:\0|\Z)|-[dsx]+f(?:\0|\Z)){_BARE})"
 )
 
 # Options of `set` that change how little of what follows is read.
@@ -60,6 +79,9 @@ def _with(word: str) -> str:
     return rf"(?:.*\0)?(?:{word})(?:\0.*)?"
 
 
+# What may stand between `env` and the program.
+_ENV: Final = r"(?:(?:[^-\0][^\0]*=[^\0]*|-[i0v]|-u\0[^\0]+)\0)"
+
 # Of a variable: its name, and what is no home folder that a shell puts there.
 _DECLARED: Final = _with(
     r"IFS\+?=[^\0]*|(?!-[a-zA-Z]+(?:\0|\Z)|[A-Za-z_]\w*(?:\+?=(?!~)|\0|\Z))[^\0]+"
@@ -73,20 +95,26 @@ UNCHECKED: Final = {
     **dict.fromkeys(f"{_KEYWORDS} {_EVALUATING} {_OF_ZSH}".split(), ".*"),
     **dict.fromkeys(STARTING.split(), ".+"),
     "fc": _with("-[es]"),
-    "find": _with(_FIND),
-    "jobs": _with("-x"),
+    "find": rf"{_with(_FIND)}|(?!{_SOUGHT}(?:\0{_SOUGHT})*\Z).*",
+    "jobs": _with(r"[+-][^\0]*x[^\0]*"),
+    "print": _with(r"[+-][-+\w:]*P[^\0]*"),
+    "stat": _with(r"-[gnNolLtTrs]*[AH][^\0]*"),
     "printf": "-v.*",
     "read": ".+",
     **dict.fromkeys("declare local readonly typeset".split(), f"{_DECLARED}|{_CONVERTED}"),
     "export": _DECLARED,
     **dict.fromkeys("float integer".split(), ".+"),
-    "awk": _with(_AWK),
+    **dict.fromkeys(_AWKS.split(), _with(_AWK)),
     "jq": _with(_JQ),
-    "env": _with("-[^iuC0][^\0]*"),
+    "env": rf"{_ENV}*-(?![i0v](?:\0|\Z)|u\0).*",
     "set": rf"(?!(?:{_SET})*(?:[-+][euxfCvmbEThPn]*o|--(?:\0.*)?)?\Z).*",
     "unset": _with(rf"{GUARDED}|[^\0]*\[[^\0]*"),
-    "xargs": r"(?:(?:-[^\0]*|[0-9]+|\{\})\0)*(?:find|jq)(?:\0.*)?",
+    "xargs": rf"{_with('find|jq')}|(?:.*\0)?[gmn]?awk(?:\0-(?:[FvW]\0[^\0]*|[^\0]*))*",
 }
+
+# Programs with arguments that must be known before, and not be expanded by a shell.
+UNEXPANDED: Final = frozenset({"find", *_AWKS.split()})
+SETTLED: Final = UNEXPANDED | {"printf"}
 
 # The same as patterns of commands, as far as the name of a program tells.
 EXACT_ONLY: Final = (

@@ -21,6 +21,7 @@ _TIMEOUT: Final = Wrapper(
     quiet=True,
     bare=True,
 )
+_STARTED: Final = "[A-Za-z0-9_./+~-]+"
 _NICE: Final = Wrapper(flags=r"-[0-9]+", values="-n", value=r"-?[0-9]+", single=True)
 _STDBUF: Final = Wrapper(flags=r"-[ioe][LN0-9]+", needs=True)
 
@@ -28,9 +29,9 @@ _STDBUF: Final = Wrapper(flags=r"-[ioe][LN0-9]+", needs=True)
 GRANTING: Final = Wrappers(
     {
         "timeout": _TIMEOUT,
-        "time": Wrapper(runs=r"(?!time$)[A-Za-z0-9_./+~-]+"),
+        "time": Wrapper(runs=rf"(?!time$){_STARTED}"),
         "nice": _NICE,
-        "nohup": Wrapper(),
+        "nohup": Wrapper(runs=_STARTED),
         "stdbuf": _STDBUF,
         "command": Wrapper(flags="-p+", ends=True, quiet=True, idle="-p?[vV]"),
         "builtin": Wrapper(ends=True, quiet=True),
