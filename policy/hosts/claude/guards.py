@@ -45,11 +45,8 @@ def held(session: Session, mode: str) -> Iterator[Entry]:
 def guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
     """Yield what is asked, for *reason*, before a guarded file is written."""
     *first, last = guarded_files()
-    for tool in known.FILE_TOOLS["Edit"]:
-        for pattern in misread_files():
-            yield built_in(tool, Effect.ASK, pattern, reason, "guarded file")
     for tool in known.EDITING:
-        for pattern in (*files_of_settings(session.options), *first):
+        for pattern in (*misread_files(), *files_of_settings(session.options), *first):
             yield built_in(tool, Effect.ASK, pattern, reason, "guarded file")
     if not is_plan(mode):
         yield from _of_work_trees(session, mode)
