@@ -20,6 +20,7 @@ from policy.table import Bounds, Table
 
 __all__ = [
     "NOTHING_SAID",
+    "READINGS",
     "SPAWN_TOOL",
     "Attenuated",
     "Chain",
@@ -30,6 +31,9 @@ __all__ = [
     "handed_down",
     "spawn_call",
 ]
+
+# The names of the two that every project has.
+READINGS = ("attenuated", "enforced")
 
 # Starting an agent is a call like any other.
 SPAWN_TOOL = "Task"

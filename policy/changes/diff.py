@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 
+from policy.chain import READINGS
 from policy.changes.chains import ChainChanges, Shown
 from policy.changes.changed_files import FileChange
 from policy.comparison.compare import Difference, Known
 from policy.project import Project
 from policy.workspace import Workspace
 
-__all__ = ["READINGS", "Change", "Diff", "diff_workspaces", "paired"]
-
-READINGS = ("attenuated", "enforced")
+__all__ = ["Change", "Diff", "diff_workspaces", "paired"]
 
 
 @attrs.frozen

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from policy.changes.diff import READINGS, Diff
+from policy.chain import READINGS
+from policy.changes.diff import Diff
 from policy.changes.spawn_changes import paired
 from policy.comparison.compare import Difference, Known
 from policy.effect import Effect

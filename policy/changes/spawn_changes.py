@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import attrs
 
-from policy.changes.diff import READINGS, paired
+from policy.chain import READINGS
+from policy.changes.diff import paired
 from policy.project import Project
 from policy.reach.worklist import reach
 from policy.workspace import Workspace

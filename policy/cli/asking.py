@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policy.chain import Chain, SpawnDenied
+from policy.chain import READINGS, Chain, SpawnDenied
 from policy.cli.calls import Asked
 from policy.cli.given import Given
 from policy.decision import Decision, Reason
@@ -17,8 +17,6 @@ from policy.render.words import quoted
 from policy.table import Table
 
 __all__ = ["Asking", "dialect_of"]
-
-_READINGS = ("attenuated", "enforced")
 
 _Walk = tuple[Chain, SpawnDenied | None]
 
@@ -102,7 +100,7 @@ class Asking:
         self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
     ) -> Decision | None:
         """Return what the other reading decides; None where it was not compiled that far."""
-        other = next(reading for reading in _READINGS if reading != self.reading)
+        other = next(reading for reading in READINGS if reading != self.reading)
         try:
             chain, denied = self._walk(project, names, other)
         except PolicyError:

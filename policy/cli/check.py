@@ -9,6 +9,7 @@ from pathlib import Path
 
 import attrs
 
+from policy.chain import READINGS
 from policy.cli.asking import Asking
 from policy.cli.calls import Asked, chain_of, from_lines, from_options, from_word
 from policy.cli.console import Console
@@ -60,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--reading",
-        choices=("attenuated", "enforced"),
+        choices=READINGS,
         default="attenuated",
         help="what the files declare along the chain, or what the host does (default: attenuated)",
     )

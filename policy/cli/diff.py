@@ -9,9 +9,9 @@ from pathlib import Path
 
 import attrs
 
-from policy.chain import Chain, SpawnDenied
+from policy.chain import READINGS, Chain, SpawnDenied
 from policy.changes.changed_files import changed_files
-from policy.changes.diff import READINGS, Change, Diff, diff_workspaces
+from policy.changes.diff import Change, Diff, diff_workspaces
 from policy.changes.review import review
 from policy.changes.spawn_changes import spawn_changes
 from policy.cli.console import Console

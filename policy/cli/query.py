@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from policy.chain import READINGS
 from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.outputs import add_output, outputs_of, write_outputs
 from policy.files.unread import is_unreadable
 from policy.language.parse import parse_matcher
-from policy.reach.query import READINGS, query
+from policy.reach.query import query
 from policy.render.as_json import dumps
 from policy.render.excerpt import finding_report
 from policy.render.layout import Page

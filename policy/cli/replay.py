@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from policy.chain import READINGS
 from policy.cli.console import Console
 from policy.cli.given import add_profile, given
 from policy.cli.outputs import add_output, outputs_of, write_outputs
@@ -52,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", metavar="OLD", help="decide what the calls got by this one")
     parser.add_argument(
         "--reading",
-        choices=("attenuated", "enforced"),
+        choices=READINGS,
         default="attenuated",
         help="what the files declare along the chain, or what the host does (default: attenuated)",
     )

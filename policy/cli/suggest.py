@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from policy.chain import READINGS
 from policy.cli.console import Console
 from policy.cli.given import add_profile
 from policy.cli.inputs import load
@@ -46,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--reading",
-        choices=("attenuated", "enforced"),
+        choices=READINGS,
         default="attenuated",
         help="what the files declare along the chain, or what the host does (default: attenuated)",
     )

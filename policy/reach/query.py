@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from policy.chain import Chain
+from policy.chain import READINGS, Chain
 from policy.comparison.compare import Comparison, Difference
 from policy.compile import compile_policy
 from policy.decision import Decision, Reason
@@ -24,9 +24,7 @@ from policy.table import Table
 from policy.telling import told
 from policy.workspace import Workspace
 
-__all__ = ["READINGS", "Answer", "Excess", "Query", "exceeds", "query", "taken"]
-
-READINGS = ("attenuated", "enforced")
+__all__ = ["Answer", "Excess", "Query", "exceeds", "query", "taken"]
 
 
 @attrs.frozen
