@@ -2,7 +2,7 @@
 
 Exit status: 0 is yes, 1 is no, 2 is a mistake of whoever asked, an input that
 was asked about and cannot be read, or an error of this program. Each verb is a
-module of its own, loaded when it is asked for.
+module of its own, loaded when it runs, and one of its options (`policy.cli.options`).
 """
 
 from __future__ import annotations
@@ -106,9 +106,7 @@ def _run(given: list[str]) -> int:
         return 0
     if verb not in _VERBS:
         return _unknown(verb)
-    module = import_module(f"policy.cli.{_VERBS[verb][0]}")
-    run = import_module("policy.cli.running").run
-    status: int = run(module, verb, given[1:])
+    status: int = import_module("policy.cli.running").run(_VERBS[verb][0], verb, given[1:])
     return status
 
 

@@ -8,7 +8,6 @@ from typing import Final
 import attrs
 
 from policy.cli.console import Console
-from policy.cli.given import add_profile
 from policy.cli.inputs import Input, load
 from policy.cli.running import internal_error
 from policy.comparison.compare import Known
@@ -22,22 +21,7 @@ from policy.render.audit_markdown import audit_markdown
 from policy.render.audit_text import audit_text
 from policy.workspace import Workspace
 
-__all__ = ["FORMATS", "configure", "run"]
-
-FORMATS = ("text", "json", "markdown", "html")
-
-_EPILOG = """\
-`attenuated` is what the files declare along a chain, `enforced` what the host
-does; an escalation is granted by the host alone, a dead letter by the files alone.
-
-exit status: 0 everything was read, whatever was found in it; 2 a file that may
-say something about agents cannot be read or parsed
-
-examples:
-  policy audit .
-  policy audit v1.2.0 --format json
-  policy audit --format html > audit.html
-"""
+__all__ = ["run"]
 
 
 # Formats that hold every finding.
@@ -48,17 +32,6 @@ _MOST_TRIED: Final = 1000
 
 # Internal errors that are reported one by one; they tend to be the same one.
 _MOST_REPORTS = 3
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "List what every agent may do, through every chain that can come about."
-    parser.epilog = _EPILOG
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
-    parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_profile(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

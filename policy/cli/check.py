@@ -9,71 +9,19 @@ from pathlib import Path
 
 import attrs
 
-from policy.chain import READINGS
 from policy.cli.asking import Asking
 from policy.cli.calls import Asked, chain_of, from_lines, from_options, from_word
 from policy.cli.console import Console
-from policy.cli.given import Given, add_profile, compiled_at, given, given_by
+from policy.cli.given import Given, compiled_at, given, given_by
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.unread import is_unreadable
-from policy.records.options import add_recording
 from policy.records.record import Record
 from policy.records.recorder import Recorder
 from policy.render.as_json import dumps
 from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
 
-__all__ = ["FORMATS", "configure", "run"]
-
-FORMATS = ("text", "json", "markdown")
-
-_EPILOG = """\
-A CALL is written as in a test of our notation: `Tool(argument)`, whose argument
-is taken literally, `Tool`, or `Tool({"argument": "value", ...})`.
-
-exit status: 0 every call is allowed, 1 one is denied or to be asked for,
-2 a call, or a policy that was asked about, cannot be read
-
-examples:
-  policy check --chain 'main>explore' 'Bash(git push origin)'
-  policy check team.policy 'Edit(src/app.py)' 'Read(/etc/passwd)'
-  policy check . --tool Bash --input '{"command": "git push"}' --format json
-  policy check . --calls calls.jsonl --format json
-  policy check policy.json --calls calls.jsonl      # compiled: no file is parsed
-"""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Decide one call, or a stream of calls, and say why."
-    parser.usage = "%(prog)s [options] [PATH] [CALL ...]"
-    parser.epilog = _EPILOG
-    parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="PATH, CALL",
-        help="a folder, a file, a compiled policy or a git revision (default: .), and calls",
-    )
-    parser.add_argument(
-        "--chain",
-        metavar="A>B>C",
-        help="who calls, from the root down (default: the one agent that starts chains)",
-    )
-    parser.add_argument(
-        "--reading",
-        choices=READINGS,
-        default="attenuated",
-        help="what the files declare along the chain, or what the host does (default: attenuated)",
-    )
-    add_profile(parser)
-    parser.add_argument("--tool", help="the tool of one call, with --input")
-    parser.add_argument("--input", metavar="JSON", help="its arguments: a JSON object")
-    parser.add_argument(
-        "--calls",
-        metavar="FILE",
-        help='calls, one JSON object a line: {"tool", "input"[, "chain"]}; - is standard input',
-    )
-    add_recording(parser)
+__all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

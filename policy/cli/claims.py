@@ -6,7 +6,6 @@ import argparse
 
 from policy.cli.asking import dialect_of
 from policy.cli.console import Console
-from policy.cli.given import add_profile
 from policy.cli.inputs import load
 from policy.dialect import Dialect
 from policy.errors import PolicyError
@@ -24,29 +23,7 @@ from policy.render.claims_text import (
 from policy.render.findings_text import findings_report
 from policy.table import UNRESTRICTED
 
-__all__ = ["FORMATS", "configure", "run"]
-
-FORMATS = ("text", "json", "markdown")
-
-_EPILOG = """\
-exit status: 0 every claim holds, 1 one fails, 2 one could not be proven or a
-file cannot be parsed, or there is no claim at all
-
-examples:
-  policy test
-  policy test team.policy --verbose
-"""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Run the `expect`, `test` and `never` statements of *.policy files."
-    parser.epilog = _EPILOG
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
-    parser.add_argument("-v", "--verbose", action="store_true", help="show what holds as well")
-    add_profile(parser)
+__all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

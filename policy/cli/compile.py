@@ -8,35 +8,12 @@ import tempfile
 from pathlib import Path
 
 from policy.cli.console import Console
-from policy.cli.given import add_profile
 from policy.cli.inputs import load, unreadable
 from policy.codec import compiled_from_json, compiled_to_json
 from policy.errors import PolicyError
 from policy.render.findings_text import findings_report
 
-__all__ = ["FORMATS", "configure", "run"]
-
-FORMATS: tuple[str, ...] = ()
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Describe the verb, and add its arguments."""
-    parser.description = (
-        "Write what the files at PATH come to as one compiled policy: every agent, every chain,"
-        " both readings. It is loaded by `policy.load_compiled` and by `policy hook`, without"
-        " reading the files again. Equal policies give equal text."
-    )
-    parser.add_argument(
-        "path", nargs="?", default=".", help="a folder, a file or a revision (default: .)"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        default="-",
-        help="where it is written (default: standard output)",
-    )
-    add_profile(parser)
+__all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

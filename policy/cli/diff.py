@@ -15,10 +15,10 @@ from policy.changes.diff import Change, Diff, diff_workspaces
 from policy.changes.review import review
 from policy.changes.spawn_changes import spawn_changes
 from policy.cli.console import Console
-from policy.cli.given import add_profile
 from policy.cli.inputs import Input, load
-from policy.cli.outputs import add_output, outputs_of, write_outputs
-from policy.cli.results import MACHINE, machine_text
+from policy.cli.options.diff import FORMATS
+from policy.cli.outputs import outputs_of, write_outputs
+from policy.cli.results import machine_text
 from policy.cli.revisions import sides
 from policy.documents.text import decode
 from policy.files.tree import File, Tree
@@ -38,57 +38,11 @@ from policy.render.layout import Page
 from policy.render.privileges import Summary, summarise
 from policy.workspace import Workspace
 
-__all__ = ["FORMATS", "configure", "run"]
-
-FORMATS = ("text", "json", "markdown", *MACHINE)
-
-_EPILOG = """\
-OLD and NEW are folders, files or git revisions; an existing path beats a
-revision. `policy diff X` compares the revision X with the working tree, `A..B`
-two revisions, `A...B` the revision B with where it left A.
-
-Every change comes with a call that is decided differently, and the rules that
-decide it before and after.
-
-exit status: 0 done, 1 what --fail-on names was found (what could not be
-compared exactly counts as widened) or --max is exceeded, 2 a changed file cannot be read or parsed
-
-examples:
-  policy diff main..HEAD --fail-on widened
-  policy diff HEAD
-  policy diff before.policy after.policy --format markdown
-  policy diff main..HEAD --output markdown=comment.md --output sarif=policy.sarif
-"""
+__all__ = ["run"]
 
 
 # Formats that show the spawn graph.
 _DRAWN = frozenset({"json", "markdown"})
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Tell which decisions differ between OLD and NEW, each with a witness."
-    parser.usage = "%(prog)s [options] OLD [NEW]"
-    parser.epilog = _EPILOG
-    parser.add_argument("old", metavar="OLD", help="a folder, a file, a git revision, or A..B")
-    parser.add_argument("new", metavar="NEW", nargs="?", help="the same (default: working tree)")
-    parser.add_argument(
-        "--fail-on",
-        choices=("widened", "any", "none"),
-        default="none",
-        help="exit 1 if there is such a change (default: none)",
-    )
-    parser.add_argument(
-        "--reading", choices=READINGS, help="compare this reading alone (default: both)"
-    )
-    parser.add_argument(
-        "--max",
-        metavar="FILE",
-        help="exit 1 if NEW grants more than the one agent of this *.policy file",
-    )
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_profile(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

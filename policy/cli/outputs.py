@@ -9,7 +9,10 @@ from pathlib import Path
 from policy.errors import PolicyError
 from policy.source import visible
 
-__all__ = ["add_output", "outputs_of", "write_outputs"]
+__all__ = ["MACHINE", "add_output", "outputs_of", "write_outputs"]
+
+# Formats that tell results one by one.
+MACHINE = ("sarif", "github", "junit")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

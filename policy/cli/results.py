@@ -15,10 +15,7 @@ from policy.render.junit import junit
 from policy.render.results import Result, Rule
 from policy.render.sarif import sarif
 
-__all__ = ["MACHINE", "machine_text"]
-
-# Formats that tell results one by one.
-MACHINE = ("sarif", "github", "junit")
+__all__ = ["machine_text"]
 
 
 def machine_text(

@@ -6,17 +6,18 @@ import argparse
 import os
 import sys
 import traceback
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 from policy.cli.console import Console
 from policy.errors import PolicyError
 from policy.source import visible
 
-__all__ = ["Verb", "internal_error", "run"]
+__all__ = ["Options", "internal_error", "run"]
 
 
-class Verb(Protocol):
-    """A module that does what a verb says.
+class Options(Protocol):
+    """A module of `policy.cli.options`: what a verb is told.
 
     One with ``TAKES_COMMAND`` is given what stands behind ``--`` as `command`.
     """
@@ -26,21 +27,19 @@ class Verb(Protocol):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Give *parser* its description and the arguments of the verb."""
 
-    def run(self, options: argparse.Namespace, console: Console) -> int:
-        """Do it and return the exit status."""
 
-
-def run(verb: Verb, name: str, arguments: list[str]) -> int:
-    """Run *verb*, called *name*, and return the exit status."""
+def run(module: str, name: str, arguments: list[str]) -> int:
+    """Run the verb called *name*, which *module* does, and return the exit status."""
+    told: Any = import_module(f"policy.cli.options.{module}")
     command: list[str] = []
-    if getattr(verb, "TAKES_COMMAND", False) and "--" in arguments:
+    if getattr(told, "TAKES_COMMAND", False) and "--" in arguments:
         at = arguments.index("--")
         arguments, command = arguments[:at], arguments[at + 1 :]
-    options = _parser(verb, name).parse_intermixed_args(arguments)
+    options = _parser(told, name).parse_intermixed_args(arguments)
     options.command = command
     console = Console.of(options.color)
     try:
-        return verb.run(options, console)
+        status: int = import_module(f"policy.cli.{module}").run(options, console)
     except PolicyError as error:
         console.error(error)
         return 2
@@ -50,6 +49,7 @@ def run(verb: Verb, name: str, arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  # the last one who can say so
         internal_error(error, console)
         return 2
+    return status
 
 
 def internal_error(error: Exception, console: Console, what: str = "") -> None:
@@ -68,7 +68,7 @@ def internal_error(error: Exception, console: Console, what: str = "") -> None:
         traceback.print_exception(error, file=sys.stderr)
 
 
-def _parser(verb: Verb, name: str) -> argparse.ArgumentParser:
+def _parser(verb: Options, name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"policy {name}",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from policy.chain import READINGS
 from policy.cli.console import Console
-from policy.cli.given import add_profile
 from policy.cli.inputs import load
 from policy.cli.replay import records
 from policy.records.decider import Decider
@@ -17,57 +14,10 @@ from policy.render.words import call_text, chain_text, count
 from policy.source import visible
 from policy.suggest import Proposal, Usage, propose, usage_of
 
-__all__ = ["FORMATS", "configure", "run"]
+__all__ = ["run"]
 
-FORMATS = ("text", "json")
 
-_EPILOG = """\
-LOGS are those of `policy replay`. The policy is printed in our notation, what it
-covers and what it does not to standard error. Calls that the policy in force
-denies are never covered, and every chain is compared with it: a rule that would
-grant more takes over what the policy denies there, or gives way to narrower ones.
-
-exit status: 0 all calls are covered and nothing exceeds the policy in force, 1
-not all, or it is not proven, 2 a log or a policy cannot be read
-
-examples:
-  policy suggest ~/.claude/projects --policy . --reading enforced > team.policy
-  policy suggest calls.jsonl --policy . --least 5 --format json
-"""
 _MOST = 10
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Propose the smallest policy that covers what was used."
-    parser.epilog = _EPILOG
-    parser.add_argument("logs", nargs="+", type=Path, metavar="LOGS", help="files and folders")
-    parser.add_argument(
-        "--policy", metavar="CURRENT", help="the policy in force, which is not exceeded"
-    )
-    parser.add_argument(
-        "--reading",
-        choices=READINGS,
-        default="attenuated",
-        help="what the files declare along the chain, or what the host does (default: attenuated)",
-    )
-    parser.add_argument(
-        "--root", default="", metavar="AGENT", help="the agent that starts every chain of the logs"
-    )
-    parser.add_argument(
-        "--least",
-        type=int,
-        default=3,
-        metavar="N",
-        help="distinct calls that a rule must stand for to match more than they (default: 3)",
-    )
-    parser.add_argument(
-        "--home",
-        default=str(Path("~").expanduser()),
-        metavar="FOLDER",
-        help="the home folder of those who called (default: yours)",
-    )
-    add_profile(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
