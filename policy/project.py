@@ -85,6 +85,8 @@ class Project:
             some, or never asks them.
         bare: what the host does in this place without files of the project's own, where
             it runs there all the same; None of a host that starts nothing without files.
+        elsewhere: what the host reads of other places too, and was not read here, with how
+            to give it.
 
     """
 
@@ -101,6 +103,7 @@ class Project:
     asides: tuple[str, ...] = ()
     written: tuple[WrittenRule, ...] = ()
     bare: Callable[[], Project] | None = attrs.field(default=None, eq=False)
+    elsewhere: tuple[str, ...] = ()
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from policy.chain import Chain
+from policy.cli import main
 from policy.files.tree import Memory
 from policy.hosts.claude import Options, load
 from policy.project import Project
@@ -106,3 +107,41 @@ def test_settings_of_a_folder_that_is_no_home_are_in_force_in_it_alone() -> None
     _, below = load(Memory(files), Options())
 
     assert decide(below, "main", "WebFetch", url="https://x.com") == "ask"
+
+
+def test_an_audit_says_which_places_were_not_read_and_how_to_give_them() -> None:
+    plain = only({})
+    given = only({}, user_files=Memory({}), managed_files=Memory({}))
+    (mac,) = load(Memory({}), Options(cwd="/srv/app", os="darwin"))
+
+    assert [text for text in plain.elsewhere if "~/.claude" in text and "--user" in text]
+    assert [text for text in plain.elsewhere if "/etc/claude-code" in text and "--managed" in text]
+    assert len(given.elsewhere) == len(plain.elsewhere) - 2
+    assert any("/Library/Application Support/ClaudeCode" in text for text in mac.elsewhere)
+
+
+def test_plugins_that_are_switched_on_are_told_of_where_they_are_not_read() -> None:
+    text = json.dumps({"enabledPlugins": {"a@x": False, "b@x": True, "c@x": ["1.0"]}})
+    project = only({".claude/settings.json": text})
+    (finding,) = [each for each in project.findings if each.code == "plugins-not-read"]
+
+    assert finding.message.startswith("`b@x` and 1 more ")
+    assert finding.span is not None
+    assert finding.span.text == '"b@x"'
+
+
+def test_the_command_reads_the_folders_of_a_user_and_of_an_administrator(tmp_path, capsys) -> None:
+    folders = {"project/.claude": ["allow"], "user": ["ask"], "managed": ["deny"]}
+    for folder, lists in folders.items():
+        name = "managed-settings.json" if folder == "managed" else "settings.json"
+        file = tmp_path / folder / name
+        file.parent.mkdir(parents=True)
+        file.write_text(rules(**{each: ["Bash(make)"] for each in lists}))
+    asked = ["check", str(tmp_path / "project"), "Bash(make)"]
+    user, managed = ["--user", str(tmp_path / "user")], ["--managed", str(tmp_path / "managed")]
+
+    for more, effect in (([], "allow"), (user, "ask"), ([*user, *managed], "deny")):
+        main([*asked, *more])
+        assert capsys.readouterr().out.startswith(effect)
+    assert main([*asked, "--user", str(tmp_path / "nowhere")]) == 2
+    assert "expected a folder" in capsys.readouterr().err

@@ -12,6 +12,7 @@ import policy
 from policy import limits
 from policy.chain import Chain, SpawnDenied
 from policy.cli.given import compiled_at
+from policy.cli.hosts import Hosts
 from policy.codec import compiled_from_json, compiled_to_json, load_compiled
 from policy.codec.compiling import header
 from policy.errors import PolicyError
@@ -330,7 +331,7 @@ def test_a_compiled_policy_has_its_profile(tmp_path) -> None:
     file = tmp_path / "policy.json"
     file.write_text(team())
     with pytest.raises(PolicyError, match="the profiles that it was compiled with"):
-        compiled_at(str(file), ["claude-code@2.1.240"])
+        compiled_at(str(file), Hosts(("claude-code@2.1.240",)))
     assert compiled_at(str(tmp_path)) is None
 
 

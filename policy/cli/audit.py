@@ -8,6 +8,7 @@ from typing import Final
 import attrs
 
 from policy.cli.console import Console
+from policy.cli.hosts import Hosts
 from policy.cli.inputs import Input, load
 from policy.cli.running import internal_error
 from policy.comparison.compare import Known
@@ -36,7 +37,7 @@ _MOST_REPORTS = 3
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
-    found = load(options.path, console.progress, options.profile)
+    found = load(options.path, console.progress, Hosts.of(options))
     audited = _with_lint(_audit(found.workspace, console), found, options.format, console)
     match options.format:
         case "json":

@@ -13,6 +13,7 @@ from policy.cli.asking import Asking
 from policy.cli.calls import Asked, chain_of, from_lines, from_options, from_word
 from policy.cli.console import Console
 from policy.cli.given import Given, compiled_at, given, given_by
+from policy.cli.hosts import Hosts
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.unread import is_unreadable
@@ -67,12 +68,12 @@ def _path_and_words(options: argparse.Namespace, console: Console) -> tuple[Give
         msg = "expected `--calls` or `--tool`, found both"
         raise PolicyError(msg)
     if words and (not needs_calls or len(words) > 1 or Path(words[0]).exists()):
-        found = compiled_at(words[0], options.profile)
+        found = compiled_at(words[0], Hosts.of(options))
         if found is None:
             found = _files(words[0], options, console, needed=not needs_calls)
         if found is not None:
             return found, _calls(words[1:], needed=needs_calls)
-    return given(".", console.progress, options.profile), _calls(words, needed=needs_calls)
+    return given(".", console.progress, Hosts.of(options)), _calls(words, needed=needs_calls)
 
 
 def _files(
@@ -88,7 +89,7 @@ def _files(
         if needed:
             raise
         return None
-    return given_by(read(tree, console.progress, options.profile))
+    return given_by(read(tree, console.progress, Hosts.of(options)))
 
 
 def _calls(words: list[str], *, needed: bool) -> list[str]:

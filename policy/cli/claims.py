@@ -6,6 +6,7 @@ import argparse
 
 from policy.cli.asking import dialect_of
 from policy.cli.console import Console
+from policy.cli.hosts import Hosts
 from policy.cli.inputs import load
 from policy.dialect import Dialect
 from policy.errors import PolicyError
@@ -28,7 +29,7 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print what came of the claims, and return the exit status."""
-    found = load(options.path, console.progress, options.profile)
+    found = load(options.path, console.progress, Hosts.of(options))
     tested = []
     for project in found.workspace.projects:
         console.progress(f"testing {project.title}")

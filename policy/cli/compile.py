@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from policy.cli.console import Console
+from policy.cli.hosts import Hosts
 from policy.cli.inputs import load, unreadable
 from policy.codec import compiled_from_json, compiled_to_json
 from policy.errors import PolicyError
@@ -18,7 +19,7 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Compile, and return the exit status; nothing is written where a file cannot be read."""
-    found = load(options.path, console.progress, options.profile)
+    found = load(options.path, console.progress, Hosts.of(options))
     bad = unreadable(found.workspace)
     if bad:
         console.complain(findings_report(bad, console.errors))

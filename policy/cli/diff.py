@@ -15,6 +15,7 @@ from policy.changes.diff import Change, Diff, diff_workspaces
 from policy.changes.review import review
 from policy.changes.spawn_changes import spawn_changes
 from policy.cli.console import Console
+from policy.cli.hosts import Hosts
 from policy.cli.inputs import Input, load
 from policy.cli.options.diff import FORMATS
 from policy.cli.outputs import outputs_of, write_outputs
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
     outputs = outputs_of(options.output, FORMATS)
     names = sides(options.old, options.new)
-    old, new = (load(name, console.progress, options.profile) for name in names)
+    old, new = (load(name, console.progress, Hosts.of(options)) for name in names)
     before, after = _paired(old, new)
     files = changed_files((old.tree, old.workspace), (new.tree, new.workspace))
     diff = diff_workspaces(

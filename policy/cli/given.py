@@ -5,7 +5,6 @@ A compiled policy needs no parser, so what reads files is only imported for file
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from policy.cli.hosts import AS_OBSERVED, Hosts
 from policy.decision import Because
 from policy.errors import PolicyError
 from policy.finding import Finding
@@ -22,7 +22,7 @@ from policy.source import Span
 if TYPE_CHECKING:
     from policy.cli.inputs import Input
 
-__all__ = ["Given", "add_profile", "compiled_at", "given", "given_by"]
+__all__ = ["Given", "compiled_at", "given", "given_by"]
 
 
 @attrs.frozen
@@ -55,30 +55,19 @@ class Given:
         return (*workspace.problems, *(each for project in projects for each in project.findings))
 
 
-def add_profile(parser: argparse.ArgumentParser) -> None:
-    """Add the option that chooses the version of a host."""
-    parser.add_argument(
-        "--profile",
-        action="append",
-        default=[],
-        metavar="HOST@VERSION",
-        help="the version of a host, e.g. claude-code@2.1.240 (default: the one observed)",
-    )
-
-
-def given(text: str, told: Callable[[str], None], profiles: Iterable[str] = ()) -> Given:
+def given(text: str, told: Callable[[str], None], hosts: Hosts = AS_OBSERVED) -> Given:
     """Return what *text* names: a compiled policy, a folder, a file or a revision.
 
     Raises:
         PolicyError: it names none of these, or a profile is none.
 
     """
-    found = compiled_at(text, profiles)
+    found = compiled_at(text, hosts)
     if found is not None:
         return found
     from policy.cli.inputs import load  # noqa: PLC0415  # a parser
 
-    return given_by(load(text, told, profiles))
+    return given_by(load(text, told, hosts))
 
 
 def given_by(files: Input) -> Given:
@@ -86,7 +75,7 @@ def given_by(files: Input) -> Given:
     return Given(files.workspace, files)
 
 
-def compiled_at(text: str, profiles: Iterable[str] = ()) -> Given | None:
+def compiled_at(text: str, hosts: Hosts = AS_OBSERVED) -> Given | None:
     """Return the compiled policy in the file *text*; None where there is none.
 
     Raises:
@@ -95,9 +84,9 @@ def compiled_at(text: str, profiles: Iterable[str] = ()) -> Given | None:
     """
     if not _is_compiled(text):
         return None
-    if tuple(profiles):
-        msg = "a compiled policy has the profiles that it was compiled with"
-        raise PolicyError(msg, file=text, help="give `--profile` to `policy compile`")
+    if hosts != AS_OBSERVED:
+        msg = "a compiled policy has the profiles that it was compiled with, and the folders"
+        raise PolicyError(msg, file=text, help="give these options to `policy compile`")
     from policy.codec import load_compiled  # noqa: PLC0415  # which files do without
 
     return Given(load_compiled(Path(text)))

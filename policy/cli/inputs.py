@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 import attrs
 
 from policy import limits
+from policy.cli.hosts import AS_OBSERVED, Hosts
 from policy.decision import Because
 from policy.errors import PolicyError
 from policy.files.opening import open_tree
 from policy.files.tree import Problem, Tree
 from policy.files.unread import is_unreadable
 from policy.finding import Finding
-from policy.hosts import FRONT_ENDS, front_ends
+from policy.hosts import FRONT_ENDS
 from policy.project import FrontEnd
 from policy.source import Source, Span
 from policy.workspace import Workspace, load_tree
@@ -78,19 +79,19 @@ class Input:
         return found
 
 
-def load(text: str, told: Callable[[str], None], profiles: Iterable[str] = ()) -> Input:
+def load(text: str, told: Callable[[str], None], hosts: Hosts = AS_OBSERVED) -> Input:
     """Return what *text* names: a folder, a file or a revision.
 
     Raises:
         PolicyError: it names none of these, or a profile is none.
 
     """
-    return read(open_tree(text), told, profiles)
+    return read(open_tree(text), told, hosts)
 
 
-def read(tree: Tree, told: Callable[[str], None], profiles: Iterable[str] = ()) -> Input:
-    """Return what is found in *tree*. Raises PolicyError for a profile that is none."""
-    readers = front_ends(profiles)
+def read(tree: Tree, told: Callable[[str], None], hosts: Hosts = AS_OBSERVED) -> Input:
+    """Return what is found in *tree*. Raises PolicyError for *hosts* that are none."""
+    readers = hosts.front_ends
     return Input(tree, load_tree(Watched(tree, told), front_ends=readers), readers)
 
 

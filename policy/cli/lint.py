@@ -10,6 +10,7 @@ from pathlib import Path
 import attrs
 
 from policy.cli.console import Console
+from policy.cli.hosts import AS_OBSERVED, Hosts
 from policy.cli.inputs import Input, read
 from policy.cli.mending import mend_files, show_mending
 from policy.cli.options.lint import FORMATS
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         _codes(options.ignore),
         _baseline(options.baseline),
         console,
-        tuple(options.profile),
+        Hosts.of(options),
     )
     found, report = look.at(tree)
     if options.write_baseline:
@@ -84,11 +85,11 @@ class _Look:
     ignore: tuple[str, ...]
     baseline: Source | None
     console: Console
-    profiles: tuple[str, ...] = ()
+    hosts: Hosts = AS_OBSERVED
 
     def at(self, tree: Tree) -> tuple[Input, LintReport]:
         """Return what is in *tree*, and what there is to say of it."""
-        found = read(tree, self.console.progress, self.profiles)
+        found = read(tree, self.console.progress, self.hosts)
         linted = lint(found.tree, found.workspace, progress=self.console.progress)
         findings = tuple(filter(self._counts, linted.findings))
         report = LintReport(

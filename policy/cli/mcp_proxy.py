@@ -12,6 +12,7 @@ from policy.chain import SpawnDenied
 from policy.cli.calls import chain_of
 from policy.cli.console import Console
 from policy.cli.given import given
+from policy.cli.hosts import Hosts
 from policy.errors import PolicyError
 from policy.files.unread import is_unreadable
 from policy.records.recorder import Recorder
@@ -24,7 +25,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if not options.command:
         msg = "expected the command that starts the server behind `--`"
         raise PolicyError(msg, help="write `policy mcp-proxy --chain main -- COMMAND`")
-    found = given(options.policy, console.progress, options.profile)
+    found = given(options.policy, console.progress, Hosts.of(options))
     names = chain_of(options.chain)
     try:
         chain = found.projects.chain(*names)

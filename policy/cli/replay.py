@@ -8,6 +8,7 @@ from pathlib import Path
 
 from policy.cli.console import Console
 from policy.cli.given import given
+from policy.cli.hosts import Hosts
 from policy.cli.options.replay import FORMATS
 from policy.cli.outputs import outputs_of, write_outputs
 from policy.files.unread import is_unreadable
@@ -28,7 +29,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     outputs = outputs_of(options.output, FORMATS)
     files = log_files(options.logs)
     sides = [
-        given(path, console.progress, options.profile)
+        given(path, console.progress, Hosts.of(options))
         for path in (options.policy, options.against)
         if path is not None
     ]

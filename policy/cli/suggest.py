@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from policy.cli.console import Console
+from policy.cli.hosts import Hosts
 from policy.cli.inputs import load
 from policy.cli.replay import records
 from policy.records.decider import Decider
@@ -25,7 +26,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     files = log_files(options.logs)
     decider = None
     if options.policy is not None:
-        workspace = load(options.policy, console.progress, options.profile).workspace
+        workspace = load(options.policy, console.progress, Hosts.of(options)).workspace
         decider = Decider(workspace, options.reading, options.home)
     usage = usage_of(records(files), decider, root=options.root)
     proposal = propose(usage, decider, least=max(options.least, 2))

@@ -43,6 +43,7 @@ def _project(audited: ProjectAudit) -> Object:
             {"path": file.path, "role": file.role, "assumed": file.assumed or None}
             for file in project.files
         ],
+        "elsewhere": list(project.elsewhere),
         "exact": audited.exact,
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from policy import catalogue
 from policy.finding import Finding
 from policy.reach.audit import AgentAudit, Audit, ProjectAudit
-from policy.render.audit_text import audit_summary
+from policy.render.audit_text import audit_summary, elsewhere
 from policy.render.findings_text import EXPLAIN, FURTHER, counted
 from policy.render.gaps import GapGroup, dead_letters, escalations
 from policy.render.markdown import code, item, prose, table
@@ -25,6 +25,8 @@ def audit_markdown(audit: Audit, *, everything: bool = False) -> str:
     """Return *audit* as a document of its own."""
     most = None if everything else _MOST
     lines = [f"# Audit of {code(audit.label)}", "", prose(audit_summary(audit)), ""]
+    if missing := elsewhere(audit):
+        lines += [missing, ""]
     for project in audit.projects:
         lines += _project(project)
     lines += _findings(audit.findings, most)

@@ -22,7 +22,7 @@ from policy.render.spawns_text import spawn_graph
 from policy.render.words import count, listed
 from policy.source import visible
 
-__all__ = ["audit_summary", "audit_text"]
+__all__ = ["audit_summary", "audit_text", "elsewhere"]
 
 _MOST_STARTS = 8
 _MOST_FILES = 4
@@ -43,8 +43,16 @@ def audit_text(audit: Audit, page: Page, *, everything: bool = False) -> str:
     if audit.unread:
         lines += page.prose("files that may say something and that nobody reads", style="bold")
         lines += [*unread_lines(audit.unread, page, everything=everything), ""]
+    if missing := elsewhere(audit):
+        lines += page.prose(missing, style="dim")
     lines += page.prose(audit_summary(audit))
     return "\n".join(lines) + "\n"
+
+
+def elsewhere(audit: Audit) -> str:
+    """Return what was not read and counts as well, in a sentence; "" for nothing."""
+    names = dict.fromkeys(each for one in audit.projects for each in one.project.elsewhere)
+    return f"not read, and may allow or deny as well: {', '.join(names)}" if names else ""
 
 
 def audit_summary(audit: Audit) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from policy.cli.given import add_profile
+from policy.cli.hosts import add_hosts
 
 __all__ = ["FORMATS", "configure"]
 
@@ -32,4 +32,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
     )
     parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_profile(parser)
+    add_hosts(parser)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from policy.chain import READINGS
-from policy.cli.given import add_profile
+from policy.cli.hosts import add_hosts
 from policy.records.options import add_recording
 
 __all__ = ["FORMATS", "configure"]
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="attenuated",
         help="what the files declare along the chain, or what the host does (default: attenuated)",
     )
-    add_profile(parser)
+    add_hosts(parser)
     parser.add_argument("--tool", help="the tool of one call, with --input")
     parser.add_argument("--input", metavar="JSON", help="its arguments: a JSON object")
     parser.add_argument(

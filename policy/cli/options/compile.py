@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from policy.cli.given import add_profile
+from policy.cli.hosts import add_hosts
 
 __all__ = ["FORMATS", "configure"]
 
@@ -28,4 +28,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="where it is written (default: standard output)",
     )
-    add_profile(parser)
+    add_hosts(parser)

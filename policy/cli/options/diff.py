@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from policy.chain import READINGS
-from policy.cli.given import add_profile
+from policy.cli.hosts import add_hosts
 from policy.cli.outputs import MACHINE, add_output
 
 __all__ = ["FORMATS", "configure"]
@@ -54,4 +54,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_profile(parser)
+    add_hosts(parser)

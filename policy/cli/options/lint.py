@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from policy.cli.given import add_profile
+from policy.cli.hosts import add_hosts
 from policy.cli.outputs import MACHINE, add_output
 from policy.finding import Severity
 
@@ -61,4 +61,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_profile(parser)
+    add_hosts(parser)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from policy.cli.given import add_profile
+from policy.cli.hosts import add_hosts
 from policy.records.options import add_recording
 
 __all__ = ["FORMATS", "TAKES_COMMAND", "configure"]
@@ -62,4 +62,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="let them pass, whatever the policy says (may be repeated)",
     )
     add_recording(parser)
-    add_profile(parser)
+    add_hosts(parser)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from policy.cli.given import add_profile
+from policy.cli.hosts import add_hosts
 from policy.cli.options.logs import add_logs
 from policy.cli.outputs import add_output
 
@@ -42,6 +42,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on", choices=("widened", "any"), help="exit with 1 where calls are granted more"
     )
-    add_profile(parser)
+    add_hosts(parser)
     add_output(parser)
     parser.add_argument("--all", action="store_true", help="leave no list short")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from policy.cli.given import add_profile
+from policy.cli.hosts import add_hosts
 from policy.cli.options.logs import add_logs
 
 __all__ = ["FORMATS", "configure"]
@@ -41,4 +41,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="distinct calls that a rule must stand for to match more than they (default: 3)",
     )
     add_logs(parser)
-    add_profile(parser)
+    add_hosts(parser)

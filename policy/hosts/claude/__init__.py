@@ -13,6 +13,7 @@ from policy.files.opening import Tree
 from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data.agents import BUILT_IN, FORK
+from policy.hosts.claude.data.guarded import MANAGED
 from policy.hosts.claude.discovery import Found, Role, discover, kind_of
 from policy.hosts.claude.hook_lint import hook_findings, switch_findings
 from policy.hosts.claude.hooks import Hook
@@ -128,7 +129,18 @@ def _project(found: Found, options: Options) -> Project:
             for rule in each.rules
         ),
         bare=partial(_bare, found, options),
+        elsewhere=tuple(_elsewhere(found, options)),
     )
+
+
+def _elsewhere(found: Found, options: Options) -> Iterator[str]:
+    """Yield what counts for a session beside these files, and was not read."""
+    of_user = any(role.scope == "user" for role in found.files)
+    if options.user is None and options.user_files is None and not of_user:
+        yield "`~/.claude` of a user (`--user`)"
+    if options.managed is None and options.managed_files is None:
+        yield f"`{MANAGED.get(options.os, options.os)}` of an administrator (`--managed`)"
+    yield "what a session is started with, such as `--settings` and `--agents`"
 
 
 _NOT_LOADED: Final = "the host loads nothing of the plugin: no agent, no skill and no hook"

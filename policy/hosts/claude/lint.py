@@ -198,8 +198,22 @@ def settings_findings(session: Session, files: list[Settings]) -> Iterator[Findi
     """Yield what is wrong with the rules of a session as a whole."""
     yield from _negations(files)
     yield from _shadowed(session, files)
+    yield from _of_plugins(files)
     if session.options.os == "windows":
         yield from _twins(files)
+
+
+def _of_plugins(files: list[Settings]) -> Iterator[Finding]:
+    for plugins in (each.plugins for each in files if each.plugins):
+        named = plugins[0].text.strip('"')
+        more = f" and {len(plugins) - 1} more" if len(plugins) > 1 else ""
+        yield Finding(
+            "plugins-not-read",
+            f"`{named}`{more} may bring agents, skills, hooks and servers, which are not read here",
+            Severity.NOTE,
+            plugins[0],
+            help="read the folder of a plugin by itself, where it was installed",
+        )
 
 
 def _twins(files: list[Settings]) -> Iterator[Finding]:

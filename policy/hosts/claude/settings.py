@@ -56,6 +56,7 @@ class Settings:
         hooks: what runs at events of a session.
         hooks_off: whether hooks are switched off, and where that stands; None where it
             is not said.
+        plugins: where the plugins stand that are switched on.
         findings: what is wrong with the file.
         unreadable: whether nothing in it is in force.
         unknown: whether the host may read what was not read here: a bound of this
@@ -75,6 +76,7 @@ class Settings:
     agent: str = ""
     hooks: tuple[Hook, ...] = ()
     hooks_off: tuple[bool, Span] | None = attrs.field(default=None, repr=False)
+    plugins: tuple[Span, ...] = ()
     findings: tuple[Finding, ...] = ()
     unreadable: bool = False
     unknown: bool = False
@@ -171,7 +173,8 @@ class _Reader:
             settings = attrs.evolve(settings, hooks_off=switch)
         agent = node.get("agent")
         named = agent.value if isinstance(agent, Scalar) and isinstance(agent.value, str) else ""
-        settings = attrs.evolve(settings, hooks=hooks, agent=named)
+        on = tuple(_switched_on(node.get("enabledPlugins")))
+        settings = attrs.evolve(settings, hooks=hooks, agent=named, plugins=on)
         if self.rejected and self.scope != "managed":
             return Settings(self.scope, findings=tuple(self.findings), unreadable=True)
         return attrs.evolve(settings, findings=tuple(self.findings))
@@ -325,6 +328,13 @@ class _Reader:
 
     def _warn(self, code: str, message: str, span: Span, help: str = "") -> None:
         self.findings.append(Finding(code, message, Severity.WARNING, span, help=help))
+
+
+def _switched_on(node: Node | None) -> Iterator[Span]:
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        # A list of versions switches a plugin on as well.
+        if not (isinstance(entry.value, Scalar) and entry.value.value in (False, None)):
+            yield entry.key.span
 
 
 def _is_locked(node: Node | None) -> bool:
