@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import attrs
 
@@ -20,6 +19,21 @@ from policy.adapters.approvals import Seals
 from policy.adapters.guard import Guard
 from policy.adapters.mcp_besides import LISTS, Besides
 from policy.adapters.mcp_reading import Refused, check, read, whole
+from policy.adapters.mcp_shapes import (
+    Object,
+    approves,
+    awaited,
+    each,
+    elicits,
+    error,
+    id_of,
+    key,
+    object_of,
+    question,
+    text,
+    told,
+    written,
+)
 from policy.adapters.messages import FAILED
 from policy.adapters.verdict import Verdict, unapproved
 from policy.effect import Effect
@@ -35,21 +49,12 @@ _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 
 _QUESTION: Final = "agent-policy"
-_ANSWER: Final = "allow"
-_SCHEMA: Final = {
-    "type": "object",
-    "properties": {_ANSWER: {"type": "boolean", "title": "Allow this call"}},
-    "required": [_ANSWER],
-}
-
 # Lists that are waited for; of a list that is forgotten nothing is left out.
 _REMEMBERED: Final = 10_000
 
 _PARSE_ERROR, _INVALID_REQUEST, _DENIED = -32700, -32600, -32000
 _ENVELOPE = frozenset("jsonrpc id method params result error".split())
 _PARAMS = frozenset("name arguments _meta task inputResponses requestState".split())
-
-_Object: TypeAlias = dict[str, Any]
 
 
 @attrs.frozen
@@ -92,16 +97,16 @@ class Gate:
         try:
             message = read(line)
         except Refused as refused:
-            return Sent(to_client=_error(None, _PARSE_ERROR, str(refused)))
+            return Sent(to_client=error(None, _PARSE_ERROR, str(refused)))
         except Exception:  # noqa: BLE001  # whatever it is, the server must not see it
-            return Sent(to_client=_error(None, _PARSE_ERROR, "the message cannot be read"))
+            return Sent(to_client=error(None, _PARSE_ERROR, "the message cannot be read"))
         try:
             with self._lock:
                 return self._client_message(message, line)
         except Refused as refused:
-            return Sent(to_client=_error(_id(message), _INVALID_REQUEST, str(refused)))
+            return Sent(to_client=error(id_of(message), _INVALID_REQUEST, str(refused)))
         except Exception:  # noqa: BLE001  # as above
-            return Sent(to_client=_error(_id(message), _INVALID_REQUEST, FAILED))
+            return Sent(to_client=error(id_of(message), _INVALID_REQUEST, FAILED))
 
     def from_server(self, line: bytes) -> Sent:
         """Return what becomes of a line of the server: what it is, but for lists."""
@@ -112,8 +117,8 @@ class Gate:
                 message = json.loads(line)
             except (ValueError, RecursionError):
                 return Sent(to_client=line)
-            changed = [self._filter(one) for one in _each(message)]
-        return Sent(to_client=_written(message) if any(changed) else line)
+            changed = [self._filter(one) for one in each(message)]
+        return Sent(to_client=written(message) if any(changed) else line)
 
     # --- of the client --------------------------------------------------------------
 
@@ -122,7 +127,7 @@ class Gate:
             for one in message:
                 check(one, _ENVELOPE)
                 method = one.get("method")
-                if method == "tools/call" or _id(one) in self._asked:
+                if method == "tools/call" or id_of(one) in self._asked:
                     raise Refused("expected a call of a tool alone, found one in a batch")
                 if self._besides.decides(method):
                     raise Refused(f"expected `{method}` alone, found one in a batch")
@@ -130,7 +135,7 @@ class Gate:
             return Sent(to_server=line)
         check(message, _ENVELOPE)
         if "method" not in message:
-            asked = self._asked.pop(_text(message.get("id")), None)
+            asked = self._asked.pop(text(message.get("id")), None)
             return Sent(to_server=line) if asked is None else self._answered(asked, message)
         if message["method"] == "tools/call":
             return self._call(message, line)
@@ -139,25 +144,25 @@ class Gate:
         self._remember(message)
         return Sent(to_server=line)
 
-    def _remember(self, message: _Object) -> None:
+    def _remember(self, message: Object) -> None:
         method, params = message.get("method"), message.get("params")
         if method == "initialize":
-            self._can_ask = _elicits(_of(_of(params).get("capabilities")))
+            self._can_ask = elicits(object_of(object_of(params).get("capabilities")))
         elif method in LISTS:
             if len(self._listed) >= _REMEMBERED:
                 self._listed.clear()
-            self._listed[_key(message.get("id"))] = LISTS[method]
+            self._listed[key(message.get("id"))] = LISTS[method]
         elif method == "notifications/cancelled":
-            call = _key(_of(params).get("requestId"))
+            call = key(object_of(params).get("requestId"))
             for number, asked in list(self._asked.items()):
-                if _key(asked.request) == call:
+                if key(asked.request) == call:
                     del self._asked[number]
 
-    def _call(self, message: _Object, line: bytes) -> Sent:
+    def _call(self, message: Object, line: bytes) -> Sent:
         params = message.get("params")
         if "id" not in message:
             return Sent()  # nobody waits for it, and nobody could be told
-        call = _number(message)
+        call = awaited(message)
         check(params, _PARAMS)
         assert isinstance(params, dict)  # noqa: S101  # `check` says so
         whole(params)
@@ -165,27 +170,27 @@ class Gate:
         if not isinstance(tool, str) or not isinstance(arguments, (dict, type(None))):
             raise Refused("expected the name of a tool and an object of arguments")
         verdict = self._guard.check(tool, arguments or {})
-        modern = _of(params.get("_meta")).get(_VERSION, "") >= _ASKS_IN_RESULT
+        modern = object_of(params.get("_meta")).get(_VERSION, "") >= _ASKS_IN_RESULT
         if verdict.effect is Effect.ALLOW:
             return Sent(to_server=line)
         if verdict.effect is Effect.DENY:
-            return Sent(to_client=_told(call, verdict, modern=modern))
+            return Sent(to_client=told(call, verdict, modern=modern))
         if modern:
             return self._ask_in_result(message, params, verdict)
-        return self._ask(_Asked(line, call, _told(call, unapproved(verdict))), verdict)
+        return self._ask(_Asked(line, call, told(call, unapproved(verdict))), verdict)
 
-    def _beside(self, message: _Object, line: bytes) -> Sent:
+    def _beside(self, message: Object, line: bytes) -> Sent:
         """Decide what is about a resource or a prompt."""
         if "id" not in message:
             return Sent()  # as of a call
-        number, params = _number(message), message.get("params")
+        number, params = awaited(message), message.get("params")
         verdict = self._besides.verdict(message["method"], params)
         if verdict is None or verdict.effect is Effect.ALLOW:
             return Sent(to_server=line)
         if verdict.effect is Effect.DENY:
-            return Sent(to_client=_error(number, _DENIED, verdict.message))
-        refusal = _error(number, _DENIED, unapproved(verdict).message)
-        if _of(_of(params).get("_meta")).get(_VERSION, "") >= _ASKS_IN_RESULT:
+            return Sent(to_client=error(number, _DENIED, verdict.message))
+        refusal = error(number, _DENIED, unapproved(verdict).message)
+        if object_of(object_of(params).get("_meta")).get(_VERSION, "") >= _ASKS_IN_RESULT:
             return Sent(to_client=refusal)  # only of a tool it is asked in the place of a result
         return self._ask(_Asked(line, number, refusal), verdict)
 
@@ -195,34 +200,34 @@ class Gate:
             return Sent(to_client=asked.refusal)
         number = f"agent-policy-{secrets.token_hex(16)}"
         self._asked[number] = asked
-        question = {"jsonrpc": "2.0", "id": number, **_question(verdict)}
-        return Sent(to_client=_written(question))
+        asking = {"jsonrpc": "2.0", "id": number, **question(verdict)}
+        return Sent(to_client=written(asking))
 
-    def _answered(self, asked: _Asked, message: _Object) -> Sent:
-        if _approves(message.get("result")):
+    def _answered(self, asked: _Asked, message: Object) -> Sent:
+        if approves(message.get("result")):
             return Sent(to_server=asked.line)
         return Sent(to_client=asked.refusal)
 
-    def _ask_in_result(self, message: _Object, params: _Object, verdict: Verdict) -> Sent:
+    def _ask_in_result(self, message: Object, params: Object, verdict: Verdict) -> Sent:
         tool, arguments = params["name"], params.get("arguments") or {}
-        answers = _of(params.get("inputResponses"))
+        answers = object_of(params.get("inputResponses"))
         answer = answers.pop(_QUESTION, None)
         if answer is not None:
             # Of the question nothing is left for the server, which did not ask it.
             known = self._seals.knows(params.pop("requestState", None), tool, arguments)
             if not answers:
                 del params["inputResponses"]
-            if known and _approves(answer):
-                return Sent(to_server=_written(message))
-        elif _elicits(_of(_of(params.get("_meta")).get(_CAPABILITIES))):
+            if known and approves(answer):
+                return Sent(to_server=written(message))
+        elif elicits(object_of(object_of(params.get("_meta")).get(_CAPABILITIES))):
             result = {
                 "resultType": "input_required",
-                "inputRequests": {_QUESTION: _question(verdict)},
+                "inputRequests": {_QUESTION: question(verdict)},
                 "requestState": self._seals.seal(tool, arguments),
             }
             answered = {"jsonrpc": "2.0", "id": message["id"], "result": result}
-            return Sent(to_client=_written(answered))
-        return Sent(to_client=_told(message["id"], unapproved(verdict), modern=True))
+            return Sent(to_client=written(answered))
+        return Sent(to_client=told(message["id"], unapproved(verdict), modern=True))
 
     # --- of the server --------------------------------------------------------------
 
@@ -230,78 +235,10 @@ class Gate:
         """Take out of a list what can never be granted; return whether there was any."""
         if not isinstance(message, dict) or "method" in message:
             return False
-        kind = self._listed.pop(_key(message.get("id")), "")
-        result = _of(message.get("result"))
+        kind = self._listed.pop(key(message.get("id")), "")
+        result = object_of(message.get("result"))
         listed = result.get(kind)
         if not kind or not isinstance(listed, list):
             return False
         result[kind] = self._besides.possible(kind, listed)
         return len(result[kind]) != len(listed)
-
-
-# --- shapes -------------------------------------------------------------------------
-
-
-def _id(message: Any) -> Any:
-    found = message.get("id") if isinstance(message, dict) else None
-    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
-
-
-def _number(message: _Object) -> str | int:
-    """Return the id of a request that somebody waits for."""
-    found = message.get("id")
-    if isinstance(found, bool) or not isinstance(found, (str, int)):
-        raise Refused("expected an id that is a text or a whole number")
-    return found
-
-
-def _key(number: object) -> tuple[str, object]:
-    # 1 and true are equal, and so are 1 and 1.0.
-    return type(number).__name__, number if isinstance(number, (str, int, float)) else None
-
-
-def _text(number: object) -> str:
-    return number if isinstance(number, str) else ""
-
-
-def _of(value: Any) -> _Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _each(message: Any) -> list[Any]:
-    return message if isinstance(message, list) else [message]
-
-
-def _elicits(capabilities: Mapping[str, Any]) -> bool:
-    """Return whether a client can put a form to a person."""
-    found = capabilities.get("elicitation")
-    return isinstance(found, dict) and (not found or "form" in found)
-
-
-def _approves(result: Any) -> bool:
-    answer = _of(result)
-    return answer.get("action") == "accept" and _of(answer.get("content")).get(_ANSWER) is True
-
-
-# --- writing ------------------------------------------------------------------------
-
-
-def _written(message: Any) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
-
-
-def _question(verdict: Verdict) -> _Object:
-    params = {"mode": "form", "message": verdict.message, "requestedSchema": _SCHEMA}
-    return {"method": "elicitation/create", "params": params}
-
-
-def _told(call: object, verdict: Verdict, *, modern: bool = False) -> bytes:
-    result: _Object = {"content": [{"type": "text", "text": verdict.message}], "isError": True}
-    if modern:
-        result["resultType"] = "complete"
-    return _written({"jsonrpc": "2.0", "id": call, "result": result})
-
-
-def _error(number: object, mistake: int, message: str) -> bytes:
-    error = {"code": mistake, "message": message}
-    return _written({"jsonrpc": "2.0", "id": number, "error": error})
