@@ -10,7 +10,8 @@ import policy
 from policy.changes.diff import diff_workspaces
 from policy.cli import main
 from policy.documents.text import decode
-from policy.files.tree import Folder, Memory
+from policy.files.disk import Folder
+from policy.files.tree import Memory
 from policy.finding import Severity
 from policy.formatting.canonical import canonical
 from policy.hosts import FRONT_ENDS

@@ -9,7 +9,7 @@ import pytest
 
 from policy.changes.changed_files import changed_files
 from policy.changes.diff import Change, Diff, diff_workspaces
-from policy.files.tree import Folder
+from policy.files.disk import Folder
 from policy.workspace import load_tree
 
 FOLDER = Path(__file__).parent.parent / "fixtures/nine-changes"

@@ -22,7 +22,8 @@ from policy.cli.outputs import outputs_of, write_outputs
 from policy.cli.results import machine_text
 from policy.cli.revisions import sides
 from policy.documents.text import decode
-from policy.files.tree import File, Tree
+from policy.files.disk import File
+from policy.files.tree import Tree
 from policy.files.unread import is_unreadable
 from policy.project import Project
 from policy.reach.asked import read_maximum

@@ -15,8 +15,9 @@ import attrs
 from policy.cli.console import Console
 from policy.documents.text import decode
 from policy.errors import PolicyError
+from policy.files.disk import Folder
 from policy.files.opening import File, Memory, Overlay
-from policy.files.tree import Folder, Tree
+from policy.files.tree import Tree
 from policy.formatting.canonical import canonical
 from policy.hosts import notation
 from policy.language.parse import parse_notation

@@ -18,8 +18,9 @@ from policy.cli.outputs import outputs_of, write_outputs
 from policy.cli.results import machine_text
 from policy.documents.text import decode
 from policy.errors import PolicyError
+from policy.files.disk import File, Folder
 from policy.files.opening import open_tree
-from policy.files.tree import File, Folder, Tree
+from policy.files.tree import Tree
 from policy.files.unread import is_unreadable
 from policy.finding import Finding, Severity
 from policy.lint import baseline_text, compare_with_baseline, lint

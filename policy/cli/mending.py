@@ -11,7 +11,8 @@ from policy.cli.console import Console
 from policy.cli.inputs import Input, Watched
 from policy.cli.writing import replace_files
 from policy.documents.text import decode
-from policy.files.tree import File, Folder, Tree
+from policy.files.disk import File, Folder
+from policy.files.tree import Tree
 from policy.finding import Finding
 from policy.lint import Mended, mend
 from policy.render.layout import Page

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import attrs
 
-from policy.files.tree import File, Folder, Tree
+from policy.files.disk import File, Folder
+from policy.files.tree import Tree
 from policy.render.as_json import dumps
 from policy.render.github import github
 from policy.render.junit import junit

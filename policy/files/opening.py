@@ -10,8 +10,9 @@ import attrs
 from policy import limits
 from policy.documents.text import cite
 from policy.errors import PolicyError
+from policy.files.disk import File, Folder
 from policy.files.revision import GitRevision
-from policy.files.tree import File, Folder, Memory, Problem, Tree
+from policy.files.tree import Memory, Problem, Tree
 
 __all__ = ["File", "Folder", "GitRevision", "Memory", "Overlay", "Problem", "Tree", "open_tree"]
 

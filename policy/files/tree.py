@@ -1,4 +1,4 @@
-"""Files below one root: in a folder, in memory, or one by itself.
+"""Files below one root, and those that are given in memory.
 
 A `Tree` is a set of paths, relative and with slashes, and what is at them.
 It never leads out of itself: a symbolic link is followed where it stays within
@@ -8,12 +8,8 @@ so that one bad file does not hide the others.
 
 from __future__ import annotations
 
-import os
-import stat
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
-from pathlib import Path
 from typing import Final
 
 import attrs
@@ -24,8 +20,6 @@ from policy.errors import PolicyError
 
 __all__ = [
     "SKIPPED",
-    "File",
-    "Folder",
     "Memory",
     "Problem",
     "Tree",
@@ -117,9 +111,6 @@ def too_many(label: str) -> PolicyError:
     )
 
 
-# --- in memory ---------------------------------------------------------------
-
-
 def _sorted(files: Mapping[str, str | bytes]) -> Mapping[str, str | bytes]:
     for path in files:
         if "\\" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
@@ -156,173 +147,3 @@ class Memory(Tree):
         if len(data) > limit:
             raise too_large(path, len(data), limit)
         return data
-
-
-# --- on disk -----------------------------------------------------------------
-
-
-@attrs.frozen
-class Folder(Tree):
-    """A folder as it is now."""
-
-    path: Path = attrs.field(converter=Path)
-
-    @property
-    def label(self) -> str:
-        """The path as given."""
-        return str(self.path)
-
-    def paths(self) -> tuple[str, ...]:
-        """Return every path, sorted; the folder is walked once."""
-        return self._walked[0]
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return links that lead out, what is no file, and what cannot be opened."""
-        return self._walked[1]
-
-    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
-        """Return the bytes at *path*."""
-        if path not in self._known:
-            raise missing(path, self.label)
-        return _read_file(self.path / path, self._root, path, limit)
-
-    @cached_property
-    def _root(self) -> Path:
-        return self.path.resolve()
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self._walked[0])
-
-    @cached_property
-    def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-        walk = _Walk(self._root, self.label)
-        walk.run()
-        return tuple(sorted(walk.files)), tuple(sorted(walk.problems))
-
-
-@attrs.frozen
-class File(Tree):
-    """One file; its folder is where it stands, and nothing else in there is seen."""
-
-    path: Path = attrs.field(converter=Path)
-
-    @property
-    def label(self) -> str:
-        """The path as given."""
-        return str(self.path)
-
-    def paths(self) -> tuple[str, ...]:
-        """Return the name of the file."""
-        return (self.path.name,)
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return nothing: a file that was named and cannot be read is an error."""
-        return ()
-
-    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
-        """Return the bytes of the file."""
-        if path != self.path.name:
-            raise missing(path, self.label)
-        # Somebody named this path, so where it leads is what they meant.
-        return _read_file(self.path, None, path, limit)
-
-
-@attrs.define
-class _Walk:
-    """One walk through a folder.
-
-    Links to folders are followed within the root, as hosts do; one that leads
-    to a folder it stands in would never end. Every folder counts as a file, so
-    that links that fan out come to an end too.
-    """
-
-    root: Path
-    label: str
-    files: list[str] = attrs.Factory(list)
-    problems: list[Problem] = attrs.Factory(list)
-    seen: int = 0
-
-    def run(self) -> None:
-        """Fill in the files and problems."""
-        # A folder, its path, and the real paths of the folders around it.
-        waiting: list[tuple[str, str, frozenset[str]]] = [("", str(self.root), frozenset())]
-        while waiting:
-            prefix, folder, around = waiting.pop()
-            try:
-                with os.scandir(folder) as entries:
-                    children = sorted(entries, key=lambda entry: entry.name)
-            except OSError as error:
-                self.problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
-                continue
-            inside = around | {os.path.realpath(folder)}
-            for entry in children:
-                self.seen += 1
-                if self.seen > limits.TREE_FILES:
-                    raise too_many(self.label)
-                if self.take(prefix + entry.name, entry, inside):
-                    waiting.append((f"{prefix}{entry.name}/", entry.path, inside))
-
-    def take(self, path: str, entry: os.DirEntry[str], inside: frozenset[str]) -> bool:
-        """Add *entry*; return whether it is a folder to look into."""
-        if entry.name in SKIPPED:
-            return False
-        try:
-            path.encode("utf-8")
-        except UnicodeEncodeError:
-            name = os.fsencode(path).decode("utf-8", "backslashreplace")
-            self.problems.append(Problem(name, "the name is not UTF-8"))
-            return False
-        try:
-            if entry.is_symlink() and not self._may_follow(path, entry, inside):
-                return False
-            mode = entry.stat().st_mode
-        except OSError as error:
-            self.problems.append(Problem(path, _reason(error)))
-            return False
-        if stat.S_ISREG(mode):
-            self.files.append(path)
-        elif not stat.S_ISDIR(mode):
-            self.problems.append(Problem(path, "neither a file nor a folder"))
-        return stat.S_ISDIR(mode)
-
-    def _may_follow(self, path: str, entry: os.DirEntry[str], inside: frozenset[str]) -> bool:
-        target = Path(os.path.realpath(entry.path))
-        if not target.exists():
-            self.problems.append(Problem(path, "a link to nothing"))
-        elif not target.is_relative_to(self.root):
-            self.problems.append(Problem(path, "a link that leads out of the folder"))
-        elif str(target) in inside:
-            self.problems.append(Problem(path, "a link to a folder it stands in"))
-        elif is_skipped(f"{target.relative_to(self.root).as_posix()}/"):
-            self.problems.append(Problem(path, "a link into a folder that is not looked into"))
-        else:
-            return True
-        return False
-
-
-def _read_file(file: Path, root: Path | None, path: str, limit: int) -> bytes:
-    """Return the bytes of *file*, which must really be below *root* if there is one."""
-    try:
-        # Looked at again: what was a file during the walk may be a link by now.
-        real = file.resolve(strict=True)
-        if root is not None and not real.is_relative_to(root):
-            raise PolicyError("a link that leads out of the folder", file=path)
-        # A pipe would wait for ever for somebody to write.
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-        with os.fdopen(os.open(real, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise PolicyError("not a file", file=path)
-            if status.st_size > limit:
-                raise too_large(path, status.st_size, limit)
-            data = stream.read(limit + 1)
-    except OSError as error:
-        raise PolicyError(_reason(error), file=path) from None
-    if len(data) > limit:
-        raise too_large(path, len(data), limit)
-    return data
-
-
-def _reason(error: OSError) -> str:
-    return f"cannot be read: {(error.strerror or str(error)).lower()}"
