@@ -51,6 +51,8 @@ class Program:
         operands: what every operand must match, likewise.
         most: operands it may have to be harmless; None is any number.
         globs: whether it is harmless with a glob that the shell expands.
+        given: options with which even its first operand is a file, where all but the first
+            are, likewise.
         reads: the operands that it reads as files.
         writes: the operands that it writes as files.
         removes: whether what it writes is removed.
@@ -87,6 +89,7 @@ class Program:
     operands: str = ""
     most: int | None = None
     globs: bool = True
+    given: str = ""
     reads: Files = Files.NONE
     writes: Files = Files.NONE
     removes: bool = False
@@ -118,8 +121,8 @@ class Program:
 
 # What tells which files a program opens, and what stands beside it, whether it runs or not.
 _OPENING = (
-    "values pairs files ends reads writes removes lists lists_if moves writes_if confined runs"
-    " stays unchecked settled unexpanded"
+    "values pairs files given ends reads writes removes lists lists_if moves writes_if confined"
+    " runs stays unchecked settled unexpanded"
 ).split()
 
 

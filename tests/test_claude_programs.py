@@ -441,3 +441,30 @@ def test_what_shells_may_read_in_two_ways_is_asked_for(command):
 )
 def test_what_every_shell_reads_alike_runs(command):
     assert decide(command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -e x {}",
+        "grep --regexp=x {}",
+        "grep --exclude-from {} x a",
+        "git grep -e x {}",
+        "sort -t {} a",
+        "file -F {} a",
+        "find . -newer {}",
+        "find . -path {}",
+        "find . -newermt {}",
+        "find a -- {}",
+        "cat a -x/../{}",
+    ],
+)
+def test_a_file_is_read_behind_options_that_make_it_one(command):
+    assert decide(command.format("/etc/x")) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["sed -e 1p {}", "gawk '1' {}", "awk -e 1 {}", "sort -k {} a"])
+def test_a_rule_that_denies_a_file_sees_it_behind_options_that_make_it_one(command):
+    lists = {"allow": ["Bash"], "deny": ["Read(.env)"]}
+    assert decide(command.format(".env"), **lists) is Effect.DENY
+    assert decide(command.format("b"), **lists) is Effect.ALLOW

@@ -235,7 +235,7 @@ def _harmless(program: Program, rest: list[Word], given: _Given) -> bool:
     return not program.operands or all(_matches(program.operands, word.plain) for word in operands)
 
 
-def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
+def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
     match files:
         case Files.NONE:
             return []
@@ -244,7 +244,8 @@ def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
         case Files.FIRST:
             return operands[:1]
         case Files.REST:
-            return operands[1:]
+            is_given = program.given and _has(rest, program.given)
+            return operands if is_given else operands[1:]
         case Files.SETS:
             deletes = any(re.match("-[a-zA-Z]*d|--delete", word.plain) for word in rest)
             return operands[1 if deletes else 2 :]
@@ -254,7 +255,9 @@ def _chosen(files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
             return operands[-1:]
         case Files.LEADING:
             given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
-            return list(takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given))
+            leading = takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given)
+            ended = dropwhile(lambda word: word.plain != "--", rest)
+            return [*leading, *ended]
 
 
 # What may stand before the folders that a program is to search, and what ends these.
@@ -296,11 +299,13 @@ def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> 
             continue
         read = tool == shell.reads
         operands = given.operands if read else [word for word in given.operands if _is_name(word)]
-        chosen = _chosen(files, rest, operands) + (given.files if read else [])
+        chosen = _chosen(program, files, rest, operands) + (given.files if read else [])
         chosen = [word for word in chosen if word.plain not in ("", "-")]
         others = [word for word in chosen if is_home_of_other(word)]
         chosen = [word for word in chosen if word not in others]
         opened += (Opened(None, tool) for _ in others)
+        if read and any(is_indirect(word.plain) for word in given.options):
+            opened.append(Opened(None, tool))  # behind a file an option is another
         if read and not chosen and _lists(program, given):
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))

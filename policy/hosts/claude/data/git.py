@@ -152,6 +152,7 @@ _SUBCOMMANDS: Final = {
         " files-with-matches files-without-match only-matching count color break heading and or"
         " not quiet no-color",
         values="e", reads=Files.REST, files="-f|--file", lists=True,
+        given=r"-[a-zA-Z]*f|-[ef].*|--(regexp|file)(=.*)?",
         counts="A B C max-depth context before-context after-context threads",
     ),
     "blame": _git(

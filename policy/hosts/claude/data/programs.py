@@ -53,6 +53,7 @@ _FREE: Final = {
     "[[": Program(direct=True),
     "find": Program(
         reads=Files.LEADING, globs=False, lists=True, ends=False,
+        files="-([acm]?newer|samefile|i?path|i?wholename|i?lname|newer[acmBt][acmtB])",
         unsafe="-(exec|ok|fprint|fls|files0-from).*|-delete",
     ),
     "jq": Program(
@@ -75,6 +76,7 @@ _CHECKSUM: Final = options(
     "binary check tag text zero ignore-missing quiet status strict warn help version",
     reads=Files.ALL,
 )
+_GIVEN: Final = r"-[a-zA-Z]*f|-[ef].*|--(regexp|file)(=.*)?"
 _SEARCH: Final = options(
     "abchilnoqrsuvwxzEFGHILPRTUVZ",
     "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case word-regexp"
@@ -86,7 +88,8 @@ _SEARCH: Final = options(
     " exclude-from exclude-dir group-separator color colour",
     counts="m A B C max-count before-context after-context context",
     attached="edDmABC",
-    files="-f|--file",
+    files="-f|--file|--exclude-from",
+    given=_GIVEN,
     lists=True,
     lists_if="-[a-zA-Z]*[rR][a-zA-Z]*|--(dereference-)?recursive",
     reads=Files.REST,
@@ -125,6 +128,7 @@ _SED: Final = options(
     first=_PRINTED,
     reads=Files.REST,
     files="-f|--file",
+    given="-.*[ef].*",
     writes=Files.REST,
     writes_if="-[a-zA-Z]*i.*|--in-place.*",
     globs=False,
@@ -142,6 +146,7 @@ _KNOWN: Final = {
         " ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse"
         " version-sort check merge stable unique zero-terminated help version",
         values="k t S sort key buffer-size field-separator",
+        files="-[ktS]|--(sort|key|buffer-size|field-separator)",
         counts="batch-size parallel",
         reads=Files.ALL, globs=False,
     ),
@@ -163,7 +168,7 @@ _KNOWN: Final = {
         "column count debug files-with-matches files-without-match fixed-strings follow heading"
         " hidden ignore-case invert-match json line-number no-heading no-ignore only-matching quiet"
         " smart-case stats text type-list version word-regexp help",
-        values="e g t T color glob regexp type type-not", files="-f|--file",
+        values="e g t T color glob regexp type type-not", files="-f|--file", given=_GIVEN,
         counts="d m A B C after-context before-context context max-count max-depth",
         attached="egtTdmABC",
         reads=Files.REST, lists=True, globs=False,
@@ -217,6 +222,7 @@ _KNOWN: Final = {
         "help version brief mime mime-type mime-encoding apple keep-going list dereference"
         " no-dereference no-buffer print0 preserve-date raw special-files",
         values="F exclude exclude-quiet separator", reads=Files.ALL, globs=False,
+        files="-F|--(exclude|exclude-quiet|separator)",
     ),
     "ps": options(
         _PS_LETTERS, _PS_NAMES,
@@ -268,7 +274,14 @@ _KNOWN: Final = {
 _REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True)
 
 _CHANGING: Final = {
-    "awk": Program(harmless=False, reads=Files.REST, files="-f|--file", values="-[Fv]"),
+    **dict.fromkeys(
+        "awk gawk mawk nawk".split(),
+        Program(
+            harmless=False, reads=Files.REST, files="-[fE]|--(file|exec)",
+            values="-[Fve]|--(field-separator|assign|source)",
+            given="-[feE]|--(source|file|exec)(=.*)?",
+        ),
+    ),
     "cd": Program(reads=Files.ALL, moves=True, flags="", most=1, texts=True),
     **dict.fromkeys(("chdir", "pushd", "popd"), Program(harmless=False, moves=True)),
     "tee": Program(harmless=False, writes=Files.ALL),
@@ -312,8 +325,8 @@ EDITING_PROGRAMS: Final = Programs(
         ),
         "sed": Program(
             direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED,
-            reads=Files.REST, files=_SED.files, writes=Files.REST, writes_if=_SED.writes_if,
-            globs=False, forms=(_SED,),
+            reads=Files.REST, files=_SED.files, given=_SED.given,
+            writes=Files.REST, writes_if=_SED.writes_if, globs=False, forms=(_SED,),
         ),
     }
 )  # fmt: skip
