@@ -468,3 +468,33 @@ def test_a_rule_that_denies_a_file_sees_it_behind_options_that_make_it_one(comma
     lists = {"allow": ["Bash"], "deny": ["Read(.env)"]}
     assert decide(command.format(".env"), **lists) is Effect.DENY
     assert decide(command.format("b"), **lists) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "effect"),
+    [
+        ("npm*", "npm test", Effect.ALLOW),
+        ("npm*", "npmx/a.b-c~1 a", Effect.ALLOW),
+        ("npm*", "npm=x a", Effect.ASK),
+        ("npm*", "npm{a} a", Effect.ASK),
+        ("npm*", "npm^x", Effect.ASK),
+        ("npm*", "npm/../x a", Effect.ASK),
+        ("npm*", "npm'x' a", Effect.ALLOW),
+        ("env ba*", "env baz", Effect.ALLOW),
+        ("env ba*", "env ba'z' x", Effect.ASK),
+        ("git p*", "git p'ush' x", Effect.ALLOW),
+        ("./foo*", "./foo'x'", Effect.ALLOW),
+        ("make -*", 'make -"$HOME"', Effect.ALLOW),
+    ],
+)
+def test_a_rule_that_breaks_off_in_the_name_of_a_program_goes_on_plainly(rule, command, effect):
+    assert decide(command, allow=[f"Bash({rule})"]) is effect
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["printf ? '%s' a", "test -f *.py", "set *.py a", "exit * a", "wait *", "print ~bob a"],
+)
+def test_a_builtin_is_asked_for_with_what_a_shell_expands(command):
+    names = "printf test set exit wait print".split()
+    assert decide(command, allow=[f"Bash({name} *)" for name in names]) is Effect.ASK

@@ -14,6 +14,7 @@ from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
 from policy.rows.file import file_outcome
 from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, guarded, strictness, unsure
+from policy.rows.unfinished import is_completed
 from policy.shell.parts import Command, Part, Redirection
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def _part(row: Row, part: Part, limit: int) -> Outcome:
         for text in part.written:
             written = row.first(text)
             if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
-                granted = row.at(written)
+                if _is_granted(row, written, text):
+                    granted = row.at(written)
                 break
     for reading in part.doubtful:
         index = row.first(reading)
@@ -132,7 +134,15 @@ def _granting(row: Row, part: Part) -> int:
         pattern = row.entries[first].pattern
         if pattern is not None and pattern.exact:
             return row.first(part.text + " \x1f")  # any other argument
-    return first
+    return first if first == NO_MATCH or _is_granted(row, first, part.text) else NO_MATCH
+
+
+def _is_granted(row: Row, index: int, text: str) -> bool:
+    """Return whether an entry that matches a text holds for it."""
+    shell, entry = row.ruleset.dialect.shell, row.entries[index]
+    if not shell.control or entry.effect is not Effect.ALLOW or entry.pattern is None:
+        return True
+    return is_completed(entry.pattern, text, shell)
 
 
 def _redirection(row: Row, redirection: Redirection) -> Outcome:

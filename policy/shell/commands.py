@@ -51,7 +51,7 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
         (Gap.ANY, " "),
         (Gap.ANY, "  ", Gap.ANY),
         *(((Gap.ANY, OneOf(doubts.ODD_BLANKS), Gap.ANY),) if shell.control else ()),
-        (Gap.PART, OneOf(frozenset("/=!~*?[")), Gap.ANY),  # in the first word
+        (Gap.PART, OneOf(frozenset("/=!~*?[]^")), Gap.ANY),  # in the first word
         *((program,) for program in programs),
         *((program + " ", Gap.ANY) for program in programs),
         *(_named_for_windows() if shell.control else ()),

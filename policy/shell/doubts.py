@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from policy.shell.programs import is_home_of_other
 from policy.shell.readings import is_assignment, is_fragment, stages
 from policy.shell.words import Word
 from policy.shell.wrappers import basename
@@ -143,7 +144,7 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
         return False
     if program.settled and not all(map(_is_settled, words[1:])):
         return True
-    if program.unexpanded and any(word.glob for word in words[1:]):
+    if program.unexpanded and any(word.glob or is_home_of_other(word) for word in words[1:]):
         return True
     if program.unchecked is None:
         return False

@@ -27,7 +27,7 @@ from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import MODELS
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
-from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED
+from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED, UNEXPANDED
 from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
@@ -66,7 +66,7 @@ _SHELL: Final = Shell(
     redirected=commands.REDIRECTED,
     texts=commands.TEXTS,
     scripted=frozenset({"rm", "rmdir"}),
-    odd=frozenset(UNCHECKED) | frozenset(GRANTING),
+    odd=frozenset(UNCHECKED) | UNEXPANDED | frozenset(GRANTING),
     guarded=GUARDED_VARIABLES,
     counted=commands.COUNTED,
     interpreters=commands.INTERPRETERS,

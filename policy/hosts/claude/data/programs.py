@@ -301,11 +301,11 @@ READ_ONLY_PROGRAMS: Final = Programs(
     | {
         name: attrs.evolve(
             _ALL.get(name, _UNKNOWN),
-            unchecked=arguments,
+            unchecked=UNCHECKED.get(name),
             settled=name in SETTLED,
             unexpanded=name in UNEXPANDED,
         )
-        for name, arguments in UNCHECKED.items()
+        for name in sorted(UNCHECKED.keys() | UNEXPANDED)
     }
 )
 

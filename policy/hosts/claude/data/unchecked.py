@@ -113,8 +113,12 @@ UNCHECKED: Final = {
 }
 
 # Programs with arguments that must be known before, and not be expanded by a shell.
-UNEXPANDED: Final = frozenset({"find", *_AWKS.split()})
-SETTLED: Final = UNEXPANDED | {"printf"}
+SETTLED: Final = frozenset({"find", "printf", *_AWKS.split()})
+UNEXPANDED: Final = SETTLED | frozenset(
+    "declare typeset local export readonly print getopts set zparseopts zformat zstyle autoload"
+    " shift exit return break continue bye logout vared private getln zregexparse float integer"
+    " read wait jobs compgen fc test [ [[".split()
+)
 
 # The same as patterns of commands, as far as the name of a program tells.
 EXACT_ONLY: Final = (
