@@ -130,3 +130,44 @@ def test_rules_allow_what_they_say_of_work_trees(rule, opened) -> None:
 
     assert " ".join(allowed) == opened
     assert str(decided("Write", ".claude/n.py", rules).effect) == "ask"
+
+
+BIN = {"/bin": "/usr/bin"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "named", "real"),
+    [
+        ({"allow": ["Read"], "deny": ["Read(//bin/**)"]}, "deny", "deny"),
+        ({"allow": ["Read"], "deny": ["Read(//usr/bin/**)"]}, "deny", "deny"),
+        ({"allow": ["Read"], "ask": ["Read(//bin/**)"]}, "ask", "ask"),
+        ({"allow": ["Read(//bin/**)"]}, "allow", "allow"),
+        ({"allow": ["Read(//bin/env)"]}, "allow", "allow"),
+        ({"allow": ["Read(//usr/bin/**)"]}, "ask", "allow"),
+        ({"allow": ["Read"], "deny": ["Read(//b*/**)"]}, "deny", "deny"),
+        ({"allow": ["Read"], "deny": ["Read(//*/env)"]}, "deny", "deny"),
+        ({"allow": ["Read"], "deny": ["Read(//binary/**)", "Read(//bin/en)"]}, "allow", "allow"),
+    ],
+)
+def test_a_rule_for_a_link_of_the_system_holds_where_it_leads(rules, named, real) -> None:
+    assert str(decided("Read", "/bin/env", rules, links=BIN).effect) == named
+    assert str(decided("Read", "/usr/bin/env", rules, links=BIN).effect) == real
+
+
+def test_a_rule_for_another_link_does_not_hold_where_that_leads() -> None:
+    rules = {"allow": ["Read"], "deny": ["Read(//bin/**)", "Read(//opt/link/**)"]}
+    links = {"/bin": "/opt/bin", "/opt/link": "/srv/x"}
+
+    assert str(decided("Read", "/opt/bin/env", rules, links=links).effect) == "allow"
+    assert str(decided("Read", "/srv/x/a", rules, links=links).effect) == "allow"
+
+
+@pytest.mark.parametrize("name", ["etc", "tmp", "var"])
+def test_on_macos_three_folders_are_links(name) -> None:
+    for rule in (f"Read(//{name}/**)", f"Read(//private/{name}/**)"):
+        for path in (f"/{name}/x", f"/private/{name}/x"):
+            given = {"deny": [rule], "allow": ["Read"]}
+            assert str(decided("Read", path, given, os="darwin").effect) == "deny"
+    assert (
+        str(decided("Read", f"/private/{name}/x", {"deny": [f"Read(//{name}/**)"]}).effect) == "ask"
+    )

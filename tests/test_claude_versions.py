@@ -29,6 +29,7 @@ WRITING = ("Bash", {"command": "make > a"})
 READING = ("Bash", {"command": "make < a"})
 PIPED = ("Bash", {"command": "git show | sh -s"})
 ASKS = '{"permissions": {"ask": ["Bash(make)"]}}'
+HOSTS = ("Read", {"file_path": "/private/etc/hosts"})
 PLAN = {"mode": "plan"}
 
 
@@ -94,6 +95,7 @@ CHANGES: list[tuple[str, dict[str, Any], tuple[str, dict[str, Any]], str, str]] 
     ("2.1.260", rules(deny=["Bash(make) x"]), MAKE, "deny", "ask"),
     ("2.1.281", {**rules(), "mode": "auto"}, ("Bash", {"command": "rm -rf /"}), "ask", "deny"),
     ("2.1.269", rules(allow=["Bash(tee *)"]), ("Bash", {"command": "tee /etc/x"}), "allow", "ask"),
+    ("2.1.268", {**rules(deny=["Read(//etc/**)"]), "os": "darwin"}, HOSTS, "ask", "deny"),
     ("2.1.145", rules(), ("Bash", {"command": "FOO=bar"}), "allow", "ask"),
     ("2.1.145", rules(), ("Bash", {"command": "PATH=bar"}), "ask", "ask"),
     (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.patterns import notations
-from policy.patterns.folders import within
+from policy.patterns.folders import moved, within
 from policy.patterns.pattern import Pattern
 
 NAMES = ("a", "b")
@@ -19,6 +19,15 @@ paths = st.lists(st.sampled_from(["a", "b", "x", "ab", "a.x"]), min_size=1, max_
 
 def _matches(patterns: tuple[Pattern, ...], path: str) -> bool:
     return any(Pattern.exactly(path, each.kind) <= each for each in patterns)
+
+
+@given(st.sampled_from(GLOBS), st.sampled_from(["", "/x", "/a"]), paths)
+def test_a_pattern_is_moved_with_what_it_matches_in_a_folder(glob, anchor, segments) -> None:
+    whole = notations.paths(glob, anchor)
+    there = tuple(part for pattern in whole for part in moved(pattern, "/a/b", "/x"))
+    behind = "/".join(["", *segments])
+
+    assert _matches(there, "/x" + behind) == _matches(whole, "/a/b" + behind)
 
 
 @given(st.sampled_from(GLOBS), st.sampled_from(["", "/x", "/a"]), paths)

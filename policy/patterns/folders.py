@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, Token
 
-__all__ = ["within"]
+__all__ = ["moved", "within"]
 
 # One segment of a path, or `Gap.DEEP` for any number of them.
 Part = tuple[Token, ...] | Gap
@@ -30,6 +30,21 @@ def within(pattern: Pattern, names: Sequence[str]) -> tuple[Pattern, ...]:
     ]
     once = tuple(dict.fromkeys(found))
     return tuple(each for each in once if not any(each <= o for o in once if o is not each))
+
+
+def moved(pattern: Pattern, folder: str, target: str) -> tuple[Pattern, ...]:
+    """Return the patterns of what *pattern* matches in *folder*, as if that lay at *target*.
+
+    Args:
+        pattern: of paths.
+        folder: canonical, of literal text.
+        target: likewise.
+
+    """
+    names = tuple(folder.split("/")[1:])
+    ways = _behind((), _parts(pattern.tokens), names)
+    inside = (tuple(way[len(names) :]) for way in ways)
+    return tuple(Pattern.of(Kind.PATH, [target, *tokens]) for tokens in _tokens(inside))
 
 
 def _behind(
@@ -64,7 +79,7 @@ def _parts(tokens: Sequence[Token]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _tokens(ways: Iterator[tuple[Part, ...]]) -> Iterator[list[Token]]:
+def _tokens(ways: Iterable[tuple[Part, ...]]) -> Iterator[list[Token]]:
     for way in ways:
         tokens: list[Token] = []
         for part in way:

@@ -7,12 +7,14 @@ As Claude Code 2.1.329 was observed to read them, on Linux: the globs of
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import attrs
 
 from policy.effect import Effect
 from policy.patterns import notations
+from policy.patterns.folders import moved
 from policy.patterns.pattern import Pattern
 
 __all__ = ["Anchors", "Negation", "path_patterns", "relative_glob"]
@@ -29,12 +31,15 @@ class Anchors:
             file given as a flag.
         others: the additional working folders, which rules without a prefix are relative
             to as well where they deny or ask.
+        links: folders of the system that are links, and where each leads: what a rule says
+            of files by such a name it says of them there too.
     """
 
     cwd: str
     home: str
     source: str
     others: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
 
 class Negation(notations.Unusable):
@@ -61,6 +66,17 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
         Unusable: no path can match it.
 
     """
+    found = _as_written(text, anchors, effect)
+    return (*found, *(twin for pattern in found for twin in _led_to(pattern, anchors.links)))
+
+
+def _led_to(pattern: Pattern, links: tuple[tuple[str, str], ...]) -> Iterator[Pattern]:
+    """Yield *pattern* by the names of the files where a link of the system leads."""
+    for link, target in links:
+        yield from (twin for twin in moved(pattern, link, target) if not twin <= pattern)
+
+
+def _as_written(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, ...]:
     glob = _SET.sub(_literal_set, text.rstrip(" \t"))
     if "\\" in glob:
         msg = "a backslash is no separator here, and escapes nothing"

@@ -19,6 +19,7 @@ from policy.effect import Effect
 from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.links import LINKED, OF_SYSTEMS
 from policy.hosts.claude.lines import Line, Lines, Scope
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
@@ -133,15 +134,17 @@ def session(
     called = {skill.called: name for name, skill in skills.items() if skill.called}
     if called:
         options = attrs.evolve(options, aliases={**called, **options.aliases})
+    options = attrs.evolve(options, links={**OF_SYSTEMS.get(options.os, {}), **options.links})
+    ruled = _ruled_links(options) if options.links else ()
     settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
     cwd, home = _placed(options)
     folders = _folders(settings, options, cwd, home)
     said = Said(any(each.managed_only for each in settings))
     for each in settings:
         source = _source(each.scope, options, cwd, home)
-        said.add(each, Anchors(cwd, home, source, folders[1:]), frozenset(agents), options)
+        said.add(each, Anchors(cwd, home, source, folders[1:], ruled), frozenset(agents), options)
     scope = Scope(
-        Anchors(cwd, home, cwd, folders[1:]),
+        Anchors(cwd, home, cwd, folders[1:], ruled),
         frozenset(agents),
         behaves=options.behaves,
         aliases=options.aliases,
@@ -170,6 +173,12 @@ def session(
             *active.findings,
         ),
     )
+
+
+def _ruled_links(options: Options) -> tuple[tuple[str, str], ...]:
+    """Return the links of the system that rules look through."""
+    known = LINKED.items() if options.behaves.links_ruled else ()
+    return tuple((name, target) for name, target in known if options.links.get(name) == target)
 
 
 def _placed(options: Options) -> tuple[str, str]:

@@ -78,6 +78,8 @@ class Behaviour:
         assignments_asked: whether a command that sets a variable, and does nothing else, is
             asked for where nobody knows the variable.
         managed_asks_first: whether what an administrator asks for comes before what others allow.
+        links_ruled: whether rules for the name of a folder of the system that is a link hold
+            where it leads.
         stars_end: whether a star of a rule that allows ends where another command begins.
     """
 
@@ -135,6 +137,7 @@ class Behaviour:
     unopened_programs: frozenset[str] = frozenset()
     assignments_asked: bool = True
     managed_asks_first: bool = True
+    links_ruled: bool = True
     stars_end: bool = True
 
 
@@ -166,6 +169,7 @@ CHANGES: Final = (
     Change("2.1.281", "removals_asked", before=False),
     Change("2.1.280", "lsp_in_background", before=False),
     Change("2.1.269", "unopened_programs", before=frozenset({"tee"})),
+    Change("2.1.268", "links_ruled", before=False),
     Change("2.1.267", "bypass_of_agents", before=True),
     Change("2.1.260", "nested_skills", before=False),
     Change("2.1.260", "text_behind_refused", before=False),
@@ -226,7 +230,6 @@ CHANGES: Final = (
 
 # What release notes tell of besides, and no profile does otherwise.
 UNTOLD: Final = (
-    ("2.1.268", "rules for the name of a folder that is a link hold where it leads"),
     ("2.1.260", "rules for paths with parentheses hold; what they were before is not said"),
     (
         "2.1.257",
