@@ -14,11 +14,12 @@ from typing import Final
 
 import attrs
 
-from policy.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
+from policy.chain import SPAWN_TOOL, Chain, SpawnDenied
 from policy.comparison.compare import Difference
-from policy.comparison.parameters import TOO_MANY_PARAMETERS, beside
+from policy.comparison.parameters import TOO_MANY_PARAMETERS
 from policy.comparison.witness import Call
 from policy.conversion.across import Known, Unproven
+from policy.conversion.starting import Start, parameters
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.project import Project
@@ -155,7 +156,7 @@ class _Walk:
 
     def start(self, agent: str) -> None:
         """Take in the chain of *agent* alone."""
-        sides = [_Start(None, agent, side.start(agent, self.reading)) for side in self.sides]
+        sides = [Start(None, agent, side.start(agent, self.reading)) for side in self.sides]
         self._started(agent, (), sides, [{}])
 
     def run(self) -> None:
@@ -166,19 +167,19 @@ class _Walk:
             self.unproven.update(dict.fromkeys(compared.unproven))
             for difference in compared.found:
                 self._add(names, difference)
-            said = _parameters([before, after])
+            said = parameters([before, after])
             if said is None:
                 self.unproven[Unproven(SPAWN_TOOL, TOO_MANY_PARAMETERS)] = None
             for agent in self.agents:
                 pairs = zip((before, after), self.sides, strict=True)
-                sides = [_Start.by(chain, side.names.get(agent, agent)) for chain, side in pairs]
+                sides = [Start.by(chain, side.names.get(agent, agent)) for chain, side in pairs]
                 self._started(agent, names, sides, said or [{}])
 
     def _started(
         self,
         agent: str,
         names: _Names,
-        sides: Sequence[_Start],
+        sides: Sequence[Start],
         said: Iterable[Mapping[str, str]],
     ) -> None:
         """Compare the calls that start *agent*, and follow the chains that come of it."""
@@ -231,53 +232,3 @@ def _state(chain: Chain) -> object:
     table, last = chain.table, chain.links[-1]
     depth = min(len(chain.links), _DEEP)
     return table.use.sets, table.delegated.sets, table.bounds, last.state, depth
-
-
-# --- what it gets to start an agent ------------------------------------------------
-
-
-@attrs.frozen
-class _Start:
-    """One side of the start of an agent.
-
-    Attributes:
-        parent: the chain that starts it; None where it is the root.
-        agent: what this side calls it.
-        chain: the chain that comes of some such call, if one does.
-
-    """
-
-    parent: Chain | None
-    agent: str
-    chain: Chain | None
-
-    @classmethod
-    def by(cls, parent: Chain, agent: str) -> _Start:
-        """Return the start of *agent* by the last link of *parent*."""
-        try:
-            return cls(parent, agent, parent.spawn(agent))
-        except SpawnDenied:
-            return cls(parent, agent, None)
-
-    def decided(self, said: Mapping[str, str]) -> Decision:
-        """Return what the call gets that says *said* beside the agent.
-
-        A host that starts agents by a call of its own reads nothing of that.
-        """
-        if self.parent is None:
-            return _UNAVAILABLE if self.chain is None else Decision(Effect.ALLOW, Reason.DEFAULT)
-        tool, call = spawn_call(self.parent.reading, self.agent)
-        asked = self.parent.table.decide(tool, {**call, **said} if tool == SPAWN_TOOL else call)
-        # It may be refused whatever the call gets: by a limit of depth, say.
-        return asked if asked.effect is Effect.DENY or self.chain else _UNAVAILABLE
-
-
-_UNAVAILABLE = Decision(Effect.DENY, Reason.UNAVAILABLE)
-
-
-def _parameters(chains: Sequence[Chain]) -> list[dict[str, str]] | None:
-    """Return what calls that start agents may say, as far as rules of *chains* tell it apart.
-
-    The plain call, which says nothing, is the first. None when there are too many.
-    """
-    return beside([row for chain in chains for row, _ in chain.table.lookup(SPAWN_TOOL).rows])
