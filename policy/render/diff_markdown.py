@@ -20,17 +20,13 @@ from policy.render.changes import (
     NO_EFFECT,
     Report,
     Spans,
-    Told,
-    amount,
     beyond,
     churn_words,
-    headline,
-    pool_headline,
     summary,
-    told,
     verdict,
 )
 from policy.render.excerpt import line_around, says_more
+from policy.render.groups import Told, amount, headline, pool_headline, told
 from policy.render.markdown import code, item, prose, table
 from policy.render.mermaid import spawn_mermaid
 from policy.render.privileges import Summary

@@ -7,18 +7,8 @@ from typing import Final
 from policy.decision import Decision
 from policy.finding import Severity
 from policy.reach.query import Excess
-from policy.render.changes import (
-    FILES,
-    MEANINGS,
-    Report,
-    Spans,
-    Told,
-    beyond,
-    headline,
-    pool_headline,
-    told,
-    verdict,
-)
+from policy.render.changes import FILES, MEANINGS, Report, Spans, beyond, verdict
+from policy.render.groups import Told, headline, pool_headline, told
 from policy.render.results import Result, Rule, end_of
 from policy.render.words import call_text, chain_text, count, explained, quoted, rule_text
 from policy.source import Place, visible

@@ -14,17 +14,13 @@ from policy.render.changes import (
     NO_EFFECT,
     Report,
     Spans,
-    Told,
-    amount,
     beyond,
     churn_words,
-    headline,
-    pool_headline,
     summary,
-    told,
     verdict,
 )
 from policy.render.excerpt import because_line, excerpt, says_more
+from policy.render.groups import Told, amount, headline, pool_headline, told
 from policy.render.layout import Ink, Page, width
 from policy.render.privileges import LABELS, Summary, rule_parts
 from policy.render.words import call_text, chain_text, count, explained, listed
