@@ -191,7 +191,9 @@ def nine():
 
 def test_a_comment_folds_agents_and_draws_the_graph(nine, capsys) -> None:
     text = nine("markdown", capsys)
-    assert "<details open><summary><code>researcher</code>: granted 5 in 4 groups</summary>" in text
+    told = "<code>main</code>: granted 2 in 1 group, ask -&gt; allow 4 in 2 groups</summary>"
+    assert f"<details open><summary>{told}" in text
+    assert "<details open><summary><code>researcher</code>: granted 4</summary>" in text
     assert "==>|new|" in text
     assert text.count("<details") == text.count("</details>")
     assert "`opencode.json` (configuration of another runtime)" in text
