@@ -153,7 +153,8 @@ class Attenuated:
 
     Attributes:
         tables: agent -> what it declares.
-        roots: agent -> what it declares where it starts a chain, if that differs.
+        roots: agent -> what it declares where it starts a chain, if that differs; one that
+            is not among *tables* starts chains, and is never started.
 
     """
 
@@ -164,7 +165,7 @@ class Attenuated:
     @property
     def agents(self) -> tuple[str, ...]:
         """Every agent that can be a link."""
-        return tuple(self.tables)
+        return tuple(dict.fromkeys((*self.tables, *self.roots)))
 
     def start(self, agent: str) -> Link:
         """Return the first link."""

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from policy.chain import Chain
+from policy.chain import Chain, SpawnDenied
 from policy.effect import Effect
 from policy.files.tree import Memory
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
@@ -23,6 +23,12 @@ from policy.workspace import load_tree
 _PROGRAMS = (
     "a", "rm x", "git push x", "git status", "ls", "ls a", "cat a", "cat .env", "sed -n 1p a",
     "sed -n 1w a", "find . -delete", "tee a", "cp a b", "echo x", "xargs cat",
+    "git log", "git log -p a", "git log --output=x", "git diff a", "git -c x=y log", "ls [a]",
+    "ls '[a]'", "find . -name a", "find a -name '*.b'", "find -L .", "awk x", "awk x -f y", "awk -f",
+    "env", "env a", "env -i x", "env -S x", "env A=1 a", "echo a=b", "for x", "'for' x", "while a",
+    "[ a = b ]", "[[ a ]]", "x=1 a", "a=b", "! ls", "coproc ls", "{ ls; }", "'do' x", "if a",
+    "npm run x", "python3 -c x", "bash -c 'rm x'", "exec a", "eval a", "source a", "sort -o b a",
+    "a[b] c", "./a x", "b/a x", "'*' x", "a=1=2", "-x a", "tail -f a", "nice -n 5 ls", "cd ..",
 )  # fmt: skip
 _FORMS = (
     "{}",
@@ -48,7 +54,13 @@ _BASH = (
     "a", "a *", "*", "ls", "ls *", "ls:*", "cat *", "cat .env", "sed *", "sed -n *", "git *",
     "git status", "git push *", "rm *", "rm x", "sudo *", "timeout *", "nohup *", "nohup ls",
     "LANG=C *", "A=1 *", "* x", "* a", "* a *", "echo *", "find *", "tee *", "cp *", "cd *",
-    "ls && cat *", "xargs *", "cat src/*", "/bin/*", "*status*", "[ *",
+    "ls && cat *", "xargs *", "cat src/*", "/bin/*", "*status*", "[ *", "for *", "for x*", "while *",
+    "[ -f *", "[[ *", "a=* b", "A=* ls", "*=*", "x=1", "env *", "env -*", "env * x", "awk *",
+    "awk * -f y", "awk -f *", "git log *", "git log", "git log --output=*", "git -c *", "git diff *",
+    "find . *", "find . -name *", "find * -delete", "ls [a]*", "a[b] *", "*[a]*", "! *", "time *",
+    "coproc *", "do *", "if *", "./*", "*/a *", "q*", "s*", "c*", "*o *", "nice -n 5 *", "ls -l*",
+    "sort -o *", "tail -f *", "npm run *", "python3 -c *", "bash *", "bash -c *", "exec *", "eval *",
+    "command *", "source *", "cd ..", "*:*", "* *", "*.js *", "a && *",
 )  # fmt: skip
 _FILES = ("a", ".env", "src/**", "**", "*", "//etc/**", "~/b", "../b", "b", "o", "**/.env")
 
@@ -175,6 +187,7 @@ def test_modes_know_alike_which_files_a_command_opens() -> None:
         _with("default", deny=["Bash(* --force)"]),
         _with("dontAsk", deny=["Read(a)", "Edit(**/.env)"]),
         _with("acceptEdits", deny=["Bash(rm *)"], ask=["Read(//etc/**)"]),
+        _with("default", allow=["Bash(timeout *)"]),
     ],
 )
 def test_what_a_host_lets_run_without_a_rule_is_compared_exactly(edited, modes) -> None:
@@ -186,7 +199,11 @@ def test_what_a_host_lets_run_without_a_rule_is_compared_exactly(edited, modes) 
     [
         ("default", {"ask": ["Bash(sed *)"]}, "sed -n p"),
         ("default", {"ask": ["Bash(git *)"]}, "git log"),
+        # Of a pipeline the text of the whole counts, though none of its parts has it.
+        ("default", {"ask": ["Bash(! *)"]}, "! cat | cat"),
         ("dontAsk", {"deny": ["Read(a)"]}, None),
+        # A test ends where it is closed.
+        ("dontAsk", {"deny": ["Bash([ -f *)"]}, "[ -f q7z ]"),
     ],
 )
 def test_a_command_that_runs_without_a_rule_is_a_witness(mode, added, command) -> None:
@@ -221,3 +238,43 @@ def test_a_rule_with_open_ends_is_compared_exactly_beside_hundreds_of_others(eff
     before: _Lists = {"allow": [], "ask": [], "deny": [], effect: others}
     after: _Lists = {**before, "ask": [*before["ask"], "Bash(*install*)"]}
     assert _table(before, "default").differences(_table(after, "default")).exact
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        # What leads other commands is no program, unless its name is in quotes.
+        ("Bash(for x*)", "'for' x"),
+        # No program has the name of every file, quoted or not.
+        ("Bash(? x*)", None),
+    ],
+)
+def test_a_rule_for_what_is_no_program_is_compared_exactly(rule, command) -> None:
+    before, after = (
+        _table({"allow": [*some], "ask": [], "deny": []}, "default") for some in ([], [rule])
+    )
+    comparison = before.differences(after)
+    assert comparison.why == ()
+    shown = [each.call["command"] for each in comparison.differences if each.tool == "Bash"]
+    assert shown == ([command] if command else [])
+
+
+@pytest.mark.parametrize("modes", [("default", "dontAsk"), ("dontAsk", "default")])
+def test_a_mode_that_asks_nobody_is_compared_exactly_beside_open_rules(modes) -> None:
+    rules = {"allow": ["Edit(o)"], "ask": ["Bash(*=*)", "Bash(echo *)", "Bash(* x)"], "deny": []}
+    before, after = (_table(rules, mode) for mode in modes)
+    comparison = before.differences(after)
+    assert comparison.why == ()
+    told = {each.widened for each in comparison.differences if each.tool == "Bash"}
+    assert told == {modes[1] == "default"}
+
+
+def test_a_rule_that_asks_for_every_agent_starts_none_that_is_not_there() -> None:
+    content = json.dumps({"permissions": {"ask": ["Agent"]}})
+    (project,) = load_tree(Memory({".claude/settings.json": content})).projects
+    main = Chain.start("main", project.attenuated)
+    assert main.spawn("Explore").links[-1].confirm == ("main",)
+    for agent in ("main", "workflow", "nobody"):
+        with pytest.raises(SpawnDenied):
+            main.spawn(agent)
+    assert Chain.start("workflow", project.attenuated)

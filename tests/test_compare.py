@@ -336,8 +336,23 @@ def test_commands_that_two_shells_read_differently_are_not_compared_in_silence()
 
 
 def test_too_many_parameters_are_not_compared_in_silence() -> None:
-    many = [f"allow Task(p{name}:x)" for name in "abcdefgh"]
+    # Of a tool that nobody described, rules may look at all arguments as one text.
+    many = [f"allow m__a(p{name}:x)" for name in "abcdefgh"]
     assert not table(*many).differences(table(*many[1:])).exact
+
+
+def test_of_many_parameters_one_counts_for_each_list() -> None:
+    many = [f"allow Task(p{name}:x)" for name in "abcdefgh"]
+    comparison = table(*many).differences(table(*many[1:]))
+    assert comparison.exact
+    assert {each.call.get("pa") for each in comparison.differences} == {"x"}
+    # One says what decides on one side, another on the other.
+    asked = [f"ask Task(p{name}:x)" for name in "abcdefgh"]
+    comparison = table(*many).differences(table(*asked))
+    assert comparison.exact
+    assert {(d.before.effect.value, d.after.effect.value) for d in comparison.differences} == {
+        ("allow", "ask")
+    }
 
 
 # --- the ends ------------------------------------------------------------------------------------

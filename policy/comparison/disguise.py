@@ -19,6 +19,7 @@ from policy.comparison.prefixes import (
     Prefix,
     harmless,
     left_open,
+    pipelines,
     prefixes,
     start_of,
 )
@@ -108,6 +109,9 @@ class Disguises:
             # Behind some prefixes they are not, though rules that allow see through them.
             yield text
             yield from (prefix.text + text for prefix in self._prefixes if prefix.transparent)
+        if reads and not pattern.exact and self._shell.control:
+            # By the text of a whole pipeline, though by that of none of its parts.
+            yield from (freeze(pattern, text) for text in pipelines(self._shell))
         for text in self._hidden(frozen) if hides else (frozen,) if reads else ():
             for prefix in self._prefixes:
                 tells = any(rest != self._fresh for rests in prefix.behind for rest in rests)
@@ -141,6 +145,8 @@ class Disguises:
         complete = blank or pattern.exact
         for texts in (known.get(program, ()),) if complete else known.values():
             yield from filter(pattern.matches, texts)
+        if program and set(program) == {"["}:  # which ends where it is closed
+            yield from (freeze(pattern, text) for text in ("q7z", f"q7z {']' * len(program)}"))
 
     def _is_new(self, way: str, written: str, text: str) -> bool:
         """Return whether *written* may show more than another command known as *way*.

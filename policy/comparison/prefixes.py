@@ -21,11 +21,26 @@ from policy.patterns.pattern import Pattern, freeze
 from policy.programs import Program
 from policy.rows.entry import RowEntry
 from policy.shell.commands import read_command
+from policy.shell.readings import KEYWORDS
 
-__all__ = ["NO_PREFIX", "Prefix", "harmless", "left_open", "loud", "prefixes", "start_of"]
+__all__ = [
+    "NO_PREFIX",
+    "Prefix",
+    "harmless",
+    "in_quotes",
+    "is_led",
+    "left_open",
+    "loud",
+    "pipelines",
+    "prefixes",
+    "runs_another",
+    "start_of",
+]
 
 # A command that no rule names, as it is looked for behind a prefix.
 _PROBE: Final = "q7z q7y"
+
+_GLOBS: Final = frozenset("*?[")
 
 # What the lines that may decide a text leave open, for each list.
 _Left = Sequence[Sequence[tuple[str, ...]]]
@@ -170,6 +185,39 @@ def loud(shell: Shell) -> tuple[str, ...]:
     return tuple(
         text for text, way in ways if way and way.transparent and way.grantable and not way.quiet
     )
+
+
+def in_quotes(text: str) -> str:
+    """Return a command with the name of its program in quotes."""
+    program, blank, rest = text.partition(" ")
+    return f"'{program}'{blank}{rest}"
+
+
+def is_led(text: str, patterns: Iterable[Pattern], shell: Shell) -> bool:
+    """Return whether no rule allows what begins as *text* does, since no program does so.
+
+    A word that leads other commands, or stands for names of files, does whatever follows it;
+    *patterns* are those that *text* is of, one of which must spell it out.
+    """
+    program, blank, _ = text.partition(" ")
+    if program not in KEYWORDS and _GLOBS.isdisjoint(program):
+        return False
+    spelled_out = any(start_of(pattern).startswith(program + " ") for pattern in patterns)
+    parts = read_command(f"{program} q7z", shell).parts
+    return bool(blank) and spelled_out and not any(part.grantable for part in parts)
+
+
+@lru_cache(maxsize=64)
+def runs_another(shell: Shell) -> tuple[str, ...]:
+    """Return commands that run another one, which no rule names, in the ways that are usual."""
+    return tuple(f"{text}q7z" for text in _usual(shell) if text.endswith(" "))
+
+
+@lru_cache(maxsize=64)
+def pipelines(shell: Shell) -> tuple[str, ...]:
+    """Return pipelines of commands that run where no rule speaks of them, of two programs."""
+    plain = (each[0] for name, each in harmless(shell).items() if not shell.programs[name].direct)
+    return tuple(f"{text} | {text}" for text in islice(plain, 2))
 
 
 @lru_cache(maxsize=64)

@@ -121,13 +121,39 @@ class Sides:
             if self.views[before].default is not self.views[after].default:
                 yield after, NO_MATCH
             return
-        numbers = only[1] | only[0]
+        same: dict[int, Container[int]] = {}
+        alike: set[int] = set()
         if self.floors[0] is not self.floors[1]:
-            numbers = set(range(len(self.views)))
-        for number in sorted(numbers, key=lambda n: (n not in self.sides[1], n)):
+            only = [set(), set(range(len(self.views)))]
+        for one, other in self._pairs(*only):
+            aligned = self._aligned(self.views[one], self.views[other])
+            same[one], same[other] = aligned, {*aligned.values()}
+            if self.views[one].default is self.views[other].default:
+                alike |= {one, other}
+        for number in sorted(only[0] | only[1], key=lambda n: (n not in self.sides[1], n)):
             list_ = self.views[number]
-            yield from ((number, line) for line in range(list_.shared, len(list_.entries)))
-            yield number, NO_MATCH
+            for line in range(list_.shared, len(list_.entries)):
+                if line not in same.get(number, ()):
+                    yield number, line
+            if number not in alike:
+                yield number, NO_MATCH
+
+    def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
+        """Yield lists of both sides two by two, those with most lines in common first.
+
+        However they are paired: where the sides differ, so do the two of some pair, or one
+        that is left over decides.
+        """
+        common = [
+            (len(self._aligned(self.views[one], self.views[other])), one, other)
+            for one in sorted(before)
+            for other in sorted(after)
+        ]
+        left = before | after
+        for _, one, other in sorted(common, key=lambda each: -each[0]):
+            if {one, other} <= left:
+                left -= {one, other}
+                yield one, other
 
     def _aligned(self, before: View, after: View) -> dict[int, int]:
         key = id(before.entries), id(after.entries)

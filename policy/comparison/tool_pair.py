@@ -18,11 +18,11 @@ from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
 from policy.comparison.harmless import is_unchecked
 from policy.comparison.opening import Openings, opened_by
 from policy.comparison.pair import OVERLAPS, Difference, Pair
-from policy.comparison.prefixes import loud
+from policy.comparison.prefixes import in_quotes, is_led, loud, runs_another
 from policy.comparison.rows import denies_all
 from policy.comparison.sides import Side
 from policy.comparison.unasked import Unasked
-from policy.comparison.view import View
+from policy.comparison.view import View, is_stricter
 from policy.comparison.witness import Call, Shape
 from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
@@ -67,6 +67,22 @@ class ToolPair(Pair):
         denied = [denies_all(lookup) for lookup in self.lookups]
         return frozenset(widened for widened in (False, True) if denied[widened])
 
+    @cached_property
+    def unheard(self) -> frozenset[bool]:
+        """The directions in which no command changes, whatever texts it is known by.
+
+        Where the same lines stand in the same order, and some of one side deny what those of
+        the other ask for, the line that decides a text is the same on both sides, or a
+        stricter one.
+        """
+        before, after = ([self.views[number] for number in side] for side in self.sides)
+        return frozenset(
+            widened
+            for widened, (less, more) in ((False, (before, after)), (True, (after, before)))
+            if self.floors[widened] <= self.floors[not widened]
+            and all(any(is_stricter(one, other) for one in less) for other in more)
+        )
+
     def asked(self, text: str) -> Difference:
         """Return what the call whose argument is read as *text* gets of both."""
         return self._decided_by_both(self.shape.call(text))
@@ -91,6 +107,12 @@ class ToolPair(Pair):
             found = self.asked(prefix + text.replace(self.fresh, "q7z"))
             if found.before.effect is not found.after.effect:
                 return found
+        for likely in runs_another(self.shell):
+            # Of what starts with a program that runs others most is not vouched for.
+            if self._decided(likely, chosen):
+                found = self.asked(likely)
+                if found.before.effect is not found.after.effect:
+                    return found
         if self._grants_none(chosen):
             return None
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
@@ -116,7 +138,11 @@ class ToolPair(Pair):
         if any(p.exact for p in guides):
             return None
         if Reason.UNANALYSABLE in (found.before.reason, found.after.reason):
-            self.why[_UNREAD] = None  # of other texts the rules may be asked
+            quoted = self.asked(in_quotes(text.replace(self.fresh, "q7z")))
+            if quoted.before.effect is not quoted.after.effect:
+                return quoted
+            if not is_led(text, guides, self.shell):
+                self.why[_UNREAD] = None  # of other texts the rules may be asked
         opens = read_command(text, self.shell).redirections
         if opens and not self._is_shut(opened_by(guides, self.shell)):
             self.why[_FILES] = None
@@ -187,7 +213,7 @@ class ToolPair(Pair):
             exact: whether nothing else is left undecided.
 
         """
-        shown = set(known)
+        shown = {*known, *self.unheard}
         # What is not exact in any case is told by some of them.
         most = _DISGUISED if exact else _DISGUISED // 10
         shells = self.shells or (self.shell,)
@@ -234,9 +260,21 @@ class ToolPair(Pair):
         effect = self.views[view].effect(line)
         strict = self.views[view].is_strictest(line) and self._denies_none
         asks = effect is Effect.ASK and not strict
+        if not all(only) and self._most[only[0]] <= effect < Effect.ALLOW:
+            # What it decides the other side grants no more than this: it may hide others.
+            return (only[1],) if asks else ()
         if all(only) or asks or (effect is Effect.ALLOW and reads):
             return True, False
         return ((effect is Effect.ALLOW) is only[1],)
+
+    @cached_property
+    def _most(self) -> tuple[Effect, Effect]:
+        """The most that each side grants of anything."""
+        before, after = (
+            min([floor, *(self.views[number].most for number in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
 
     @cached_property
     def _denies_none(self) -> bool:

@@ -16,9 +16,10 @@ from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, Token
 from policy.rows.entry import RowEntry
+from policy.rows.outcome import BY_DEFAULT
 from policy.rows.row import Row
 
-__all__ = ["View", "counterparts"]
+__all__ = ["View", "counterparts", "is_stricter"]
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -96,6 +97,21 @@ class View:
             ranks.append(len(effects) - 1)
         tokens = [pattern.tokens for pattern in self.patterns]
         return Automaton(tokens, self.kind.separator, ranks=ranks), tuple(effects)
+
+    @cached_property
+    def most(self) -> Effect:
+        """The most that it grants of anything."""
+        said = [entry.effect for entry in self.entries]
+        return max((self.default, self.unasked, self.deferred, *said))
+
+    @cached_property
+    def nobody_said(self) -> tuple[bool, ...]:
+        """Whether nobody wrote what holds without a line, and what each line says.
+
+        Of commands such lines give way where others say something of the whole.
+        """
+        default = self._row is not None and self._row.default.reason in BY_DEFAULT
+        return (default, *(entry.reason in BY_DEFAULT for entry in self.entries))
 
     @cached_property
     def last_strict(self) -> int:
@@ -215,6 +231,44 @@ class View:
         return (one.startswith(other) or other.startswith(one)) and (
             behind.endswith(tail) or tail.endswith(behind)
         )
+
+
+def is_stricter(one: View, other: View) -> bool:
+    """Return whether *one* has the lines of *other*, and is known to grant no more of anything.
+
+    Of those lines it may deny what the others ask for; what it has besides denies, and what
+    it lacks allows and stands behind all that does not. Nobody is granted more so, whichever
+    texts of a command the lines know.
+    """
+    if one.shell != other.shell or one.nobody_said[:1] != other.nobody_said[:1]:
+        return False
+    if one.default > other.default or one.unasked > other.unasked or one.deferred > other.deferred:
+        return False
+    (own, allows), (others, allowed) = (_halves(view) for view in (one, other))
+    if not allows <= allowed:
+        return False
+    wanted = iter(others)
+    line = next(wanted, None)
+    for pattern, by_nobody, effect in own:
+        if line in (
+            (pattern, by_nobody, effect),
+            (pattern, by_nobody, Effect.ASK if effect is Effect.DENY else effect),
+        ):
+            line = next(wanted, None)
+        elif by_nobody or effect is not Effect.DENY:
+            return False
+    return line is None
+
+
+_Said = tuple[Pattern, bool, Effect]
+
+
+def _halves(view: View) -> tuple[list[_Said], set[_Said]]:
+    """Return the lines down to the last that does not allow, and those that follow."""
+    effects = (entry.effect for entry in view.entries)
+    lines = [*zip(view.patterns, view.nobody_said[1:], effects, strict=True)]
+    end = view.last_strict + 1
+    return lines[:end], set(lines[end:])
 
 
 def _holds(entry: RowEntry, parameters: Mapping[str, str]) -> bool:

@@ -67,14 +67,16 @@ def attenuated(session: Session) -> Attenuated:
         links = (definition.name,)
         sets = (*settings, *declared(definition, session, reading))
         tables[definition.name] = Table(Ceiling.of(Part(rules, links) for rules in sets))
-    depth = Bounds(depth=depth_limit(session))
-    root = attrs.evolve(tables[MAIN], bounds=depth)
+    root = attrs.evolve(tables[MAIN], bounds=Bounds(depth=depth_limit(session)))
+    # Nobody starts these, even where rules ask for every agent: there is none of the name.
+    roots = {MAIN: root}
     if session.granted:
         # What a skill allows beyond the settings is no narrower than they are.
-        tables[TURN] = tables[MAIN]
+        roots[TURN] = root
     if WORKFLOW not in tables:
-        tables[WORKFLOW] = tables[known.GENERAL]
-    return Attenuated(tables, {MAIN: root, TURN: root})
+        roots[WORKFLOW] = tables[known.GENERAL]
+    started = {name: table for name, table in tables.items() if name in session.agents}
+    return Attenuated(started, roots)
 
 
 def depth_limit(session: Session) -> int:
