@@ -132,6 +132,14 @@ def test_rules_allow_what_they_say_of_work_trees(rule, opened) -> None:
     assert str(decided("Write", ".claude/n.py", rules).effect) == "ask"
 
 
+def test_links_of_the_system_lead_into_no_work_tree() -> None:
+    rules = {"allow": ["Edit(.claude/**)"]}
+    file = ".claude/worktrees/n.py"
+
+    assert str(decided("Write", file, rules, os="darwin").effect) == "allow"
+    assert str(decided("Write", file, rules, links={"/srv/app/x": "/srv/y"}).effect) == "ask"
+
+
 BIN = {"/bin": "/usr/bin"}
 
 

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 import attrs
 
-from tests.live import options, programs
+from tests.live import oddities, options, programs
 from tests.live import vocabulary as words
+from tests.live.command_rules import command_rule
 from tests.live.scenario import LISTS, SCOPES, Call, Scenario
 
 __all__ = ["Generator"]
@@ -110,7 +111,7 @@ class Generator:
         """Return a rule of any tool, now and then a malformed one."""
         match self.pick(self.rules):
             case "B":
-                return self.bash_rule()
+                return command_rule(self.chance, self.programs, self.named)
             case "R":
                 return self.file_rule("Read")
             case "E":
@@ -124,62 +125,15 @@ class Generator:
             case "A":
                 return self.pick(("Agent", "Task")) + self.pick(words.AGENT_RULES)
             case _:
-                return self.pick(("WebFetch", "WebSearch", "Write", "Monitor", "bash(ls)", "Web*"))
+                bare = ("WebFetch", "WebSearch", "Write", "Monitor", "bash(ls)", "Web*")
+                return self.pick((*bare, *oddities.PARAMETER_RULES))
 
     def file_rule(self, tool: str) -> str:
         """Return a rule of a tool that takes a path."""
-        return tool if self.chance.random() < 0.12 else f"{tool}({self.pick(words.PATTERNS)})"
-
-    def bash_rule(self) -> str:
-        """Return a rule of `Bash` in any of its shapes."""
-        if self.chance.random() < 0.25:
-            return self.named_rule()
-        name = self.pick(self.programs)
-        operands = self.pick(words.PROGRAMS[name])
-        command = f"{name} {operands}".strip()
-        if self.chance.random() < 0.2:
-            command = self.pick((*words.READ_ONLY, *(f"git {each}" for each in words.GIT)))
-            name = command.split()[0]
-        first = " ".join(command.split()[:2])
-        shapes = (
-            *(f"Bash({name} *)", f"Bash({name}:*)", f"Bash({first} *)", f"Bash({first}:*)"),
-            *(f"Bash({command})", f"Bash({command})", f"Bash({name})", f"Bash({name}*)"),
-            *(f"Bash({name} *)", f"Bash({first}:*)", f"Bash({command} *)", f"Bash({first}*)"),
-            self.pick(
-                (
-                    *("Bash", "Bash", "Bash(*)", "Bash(* *)", f"Bash(* {operands})", "Bash(:*)"),
-                    *(f"Bash({name} *:*)", f"Bash( {name} *)", f"Bash({name} * x)", "Bash()"),
-                    *(f"bash({name} *)", f"Bash({name} **)", f"Bash({name}  *)", "Bash(x=1 *)"),
-                    *(
-                        f"Bash(timeout 5 {name}:*)",
-                        f"Bash({command} && ls)",
-                        f"Bash(sudo {name} *)",
-                    ),
-                    *(f"Bash({name} * && *)", f"Bash(env {command})", f"Bash(*{name}*)"),
-                    *(f'Bash({name} "$HOME" *)', f"Bash({name} 'x' *)", f'Bash({name} "*)'),
-                    *("Bash(ls *)", "Bash(cat:*)", "Bash(cd *)", "Bash(echo *)", "Bash(git *)"),
-                    *(
-                        "Bash(find *)",
-                        "Bash(xargs *)",
-                        "Bash(sed *)",
-                        "Bash(tee *)",
-                        "Bash(bash *)",
-                    ),
-                    *("Bash(timeout:5*)", "Bash(run_in_background:true)", "Bash(npm run:*)"),
-                )
-            ),
-        )
-        return self.pick(shapes)
-
-    def named_rule(self) -> str:
-        """Return a rule that names a program of any kind, in the shapes that people write."""
-        name = self.pick(self.named)
-        first = name.split()[0]
-        shapes = (
-            *(f"{name}:*", f"{name} *", f"{name}*", name, f"{first} *", f"{first}:*", f"*{name}*"),
-            *(f"{name} x", f"{name} && ls", f"{name[:1]}*", f"{name} *x", f"* {name}", f"{name}**"),
-        )
-        return f"Bash({self.pick(shapes)})"
+        if self.chance.random() < 0.12:
+            return tool
+        odd = self.chance.random() < 0.12
+        return f"{tool}({self.pick(oddities.PATTERNS if odd else words.PATTERNS)})"
 
     def agent(self) -> dict[str, Any]:
         """Return the front matter of an agent."""
@@ -199,7 +153,12 @@ class Generator:
         names = (*scenario.agents, *scenario.agents, "general-purpose", "Explore")
         chains = [tuple(self.pick(names) for _ in range(n)) for n in (1, 1, 2, self.pick((2, 3)))]
         chains = [(), (), *chains] if self.chance.random() < 0.4 else [()]
-        return [attrs.evolve(self.call(scenario), chain=self.pick(chains)) for _ in range(count)]
+        return [
+            attrs.evolve(
+                oddities.with_more(self.call(scenario), self.chance), chain=self.pick(chains)
+            )
+            for _ in range(count)
+        ]
 
     def call(self, scenario: Scenario) -> Call:  # noqa: PLR0912 - one for each tool
         """Return a call of any tool that is there."""
@@ -239,6 +198,8 @@ class Generator:
 
     def path(self, scenario: Scenario) -> str:
         """Return a path to a file that is there."""
+        if self.chance.random() < 0.1:
+            return self.pick(oddities.PATHS)
         return self.pick((*words.PATHS, *words.LINKED) if scenario.links else words.PATHS)
 
     def bash(self) -> dict[str, Any]:

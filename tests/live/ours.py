@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import attrs
+
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
@@ -62,6 +64,7 @@ class Ours:
         )
 
 
+_FLAG = f"{FLAG_FOLDER}/settings.json"
 _ANCHORS = Anchors(CWD, HOME, CWD)
 _READING = of_conditions(dialect(session(Options(cwd=CWD, home=HOME), [], {}, {}), "default"))
 
@@ -98,7 +101,7 @@ def _load(scenario: Scenario, skill: str = "") -> Project:
         user=sources.get("user"),
         managed=sources.get("managed"),
         command_line=sources.get("cli"),
-        flag=sources.get("flag"),
+        flag=sources.get("flag") and attrs.evolve(sources["flag"], name=_FLAG),
         flag_folder=FLAG_FOLDER,
         servers=scenario.servers,
         links=scenario.links,

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from tests.live import sandbox
+from tests.live.oddities import FILES as ODD_FILES
 from tests.live.scenario import CWD, FLAG_FOLDER, HOME, Call, Scenario
 from tests.live.vocabulary import NOTEBOOKS
 
@@ -64,7 +65,7 @@ _NOTEBOOK = {
     "nbformat": 4,
     "nbformat_minor": 5,
 }
-_FILES |= dict.fromkeys(NOTEBOOKS, json.dumps(_NOTEBOOK))
+_FILES |= ODD_FILES | dict.fromkeys(NOTEBOOKS, json.dumps(_NOTEBOOK))
 
 # What the input of a call needs besides what decides.
 _REST: dict[str, dict[str, Any]] = {

@@ -19,6 +19,7 @@ from policy.hosts.claude.built_in import (
 )
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import LEFT_OPEN
+from policy.hosts.claude.data.links import LINKED
 from policy.hosts.claude.modes import EDITING_MODES, is_plan, is_silent
 from policy.hosts.claude.session import Session
 from policy.patterns import notations
@@ -56,7 +57,8 @@ def guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
 
 def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:
     """Yield what rules and the mode allow of the one folder that no guard is on."""
-    for line in () if session.options.links else session.lines:
+    elsewhere = session.options.links.keys() - LINKED.keys()
+    for line in () if elsewhere else session.lines:
         entry = line.entry
         if entry.effect is Effect.ALLOW and entry.tool in known.EDITING and not line.borrowed:
             above = entry.pattern or below("")
