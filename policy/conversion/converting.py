@@ -9,18 +9,15 @@ something, it is made to say less.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial, reduce
-from operator import and_
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import attrs
 
-from policy.chain import Chain, SpawnDenied
-from policy.conversion.about import About, about
+from policy.conversion.about import about
 from policy.conversion.across import Known, Unproven
-from policy.conversion.common_words import in_common
-from policy.conversion.listing import said
+from policy.conversion.handing import COMMON, portable_of
 from policy.conversion.losses import Loss, Side, losses
 from policy.conversion.weaken import weakened
 from policy.effect import Effect
@@ -31,13 +28,9 @@ from policy.files.unread import is_unreadable
 from policy.hosts import FRONT_ENDS, notation
 from policy.portable import Dropped, Portable, Written
 from policy.project import FrontEnd, Project
-from policy.reach.worklist import Reach, reach
-from policy.table import Table
 from policy.workspace import load_tree
 
 __all__ = ["Conversion", "convert", "hosts"]
-
-COMMON = notation.SEMANTICS.dialect
 
 
 @attrs.frozen
@@ -160,7 +153,7 @@ def _conversion(
     tree: Tree, project: Project, reader: FrontEnd, writer: FrontEnd, *, allow_looser: bool
 ) -> Conversion:
     said_of = about(tree, project, reader.WRITER.carried)
-    portable = _portable(project, reader, said_of)
+    portable = portable_of(project, reader, said_of)
     known = Known((reader.WRITER.counterparts, writer.WRITER.counterparts), COMMON)
     for _ in range(_ROUNDS):
         if reader is writer:
@@ -207,60 +200,6 @@ def _check(project: Project) -> None:
         if is_unreadable(finding):
             msg = f"{finding.message} [{finding.code}]"
             raise PolicyError(msg, finding.span, help=finding.help, file=finding.place.file)
-
-
-def _portable(project: Project, reader: FrontEnd, said_of: About) -> Portable:
-    """Return what the agents of *project* may do as its host has it."""
-    found = reach(project, project.enforced)
-    counterparts = reader.WRITER.counterparts
-    depth = _depth(found)
-    agents = []
-    for name in dict.fromkeys((*project.starts, *found.chains)):
-        chains = found.chains.get(name, ())
-        if not chains:
-            continue
-        table = reduce(
-            and_, (Table(chain.table.use, bounds=chain.table.bounds) for chain in chains)
-        )
-        agent = said(in_common(table, counterparts, COMMON), name, COMMON.arguments)
-        started = {other: _starting(chains, other, depth) for other in found.edges.get(name, ())}
-        description, prompt = said_of.texts.get(name, ("", ""))
-        agents.append(attrs.evolve(agent, starts=started, description=description, prompt=prompt))
-    starts = tuple(agent.name for agent in agents if agent.name in project.starts)
-    if not starts:
-        raise PolicyError("no agent starts a chain", file=project.root)
-    return Portable(project.title, project.root, tuple(agents), starts, depth)
-
-
-def _starting(chains: Iterable[Chain], agent: str, depth: int | None) -> Effect:
-    """Return what every chain gets that starts *agent*, but for those as long as there can be."""
-    return min(_spawning(c, agent) for c in [*_above(chains, depth)] or chains)
-
-
-def _above(chains: Iterable[Chain], depth: int | None) -> Iterator[Chain]:
-    return (chain for chain in chains if depth is None or len(chain.links) <= depth)
-
-
-def _spawning(chain: Chain, agent: str) -> Effect:
-    """Return what the call gets that starts *agent* and says no more."""
-    try:
-        chain.spawn(agent)
-    except SpawnDenied:
-        return Effect.DENY
-    return chain.spawning(agent).effect
-
-
-def _depth(found: Reach) -> int | None:
-    """Return how many agents there can be below the first, where that alone ends some chain."""
-    depth = max(len(chain.links) for chains in found.chains.values() for chain in chains) - 1
-    for name, chains in found.chains.items():
-        shorter = [*_above(chains, depth)]
-        longest = [chain for chain in chains if chain not in shorter]
-        for agent in found.edges.get(name, ()) if shorter else ():
-            least = min(_spawning(chain, agent) for chain in shorter)
-            if any(_spawning(chain, agent) < least for chain in longest):
-                return depth
-    return None
 
 
 def _canonical(tree: Tree, project: Project, reader: FrontEnd, portable: Portable) -> Written:
