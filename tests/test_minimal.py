@@ -223,7 +223,7 @@ def test_a_rule_with_examples_is_not_taken_from_above_them() -> None:
 
 
 def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:
-    import policy.formatting.minimal as module
+    import policy.formatting.proof as module
     from policy.changes.diff import Diff
 
     monkeypatch.setattr(module, "diff_workspaces", lambda *_: Diff((), (), ("too many",)))

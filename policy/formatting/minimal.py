@@ -15,17 +15,17 @@ from typing import Final
 
 import attrs
 
-from policy.changes.diff import diff_workspaces
-from policy.documents.text import BYTE_ORDER_MARK, FileText
 from policy.effect import Effect
 from policy.errors import PolicyError
-from policy.files.opening import Overlay, Tree
-from policy.formatting.taking_out import is_exemplified, lists, without
+from policy.files.opening import Tree
+from policy.formatting.proof import Proof
+from policy.formatting.taking_out import lists, without
+from policy.formatting.trial import Parts, Trial
 from policy.project import Project
 from policy.reach.worklist import reach
 from policy.ruleset import RuleSet
-from policy.source import Place, Source, Span
-from policy.table import Ceiling, Part, Table
+from policy.source import Source, Span
+from policy.table import Table
 from policy.workspace import Workspace, load_tree
 
 __all__ = ["Kept", "Minimal", "minimal"]
@@ -87,9 +87,9 @@ def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_t
     if len(items) > _MOST:
         msg = f"{len(items):,} rules are more than are tried one by one"
         raise PolicyError(msg, file=path, help=f"at most {_MOST:,} are")
-    trial = _Trial(source, _tables(before))
+    trial = Trial(source, _tables(before))
     removed = trial.leave_out(items)
-    proof = _Proof(tree, path, source, before, load)
+    proof = Proof(tree, path, source, before, load)
     if removed and proof.objection(removed):
         # What a host makes of the text is more than its lines: each rule by itself, then.
         some: list[Span] = []
@@ -144,29 +144,6 @@ def _start(span: Span) -> int:
     return span.start
 
 
-@attrs.frozen
-class _Proof:
-    """What a file without some of its rules comes to, beside what it came to before."""
-
-    tree: Tree
-    path: str
-    source: FileText
-    before: Workspace
-    load: Callable[[Tree], Workspace]
-
-    def objection(self, spans: Sequence[Span]) -> str:
-        """Return why the file must not lose *spans*, or ""."""
-        if without(self.source, spans) is None:
-            return "a rule cannot be taken out of its list"
-        return _objection(self.before, self.load(self.tree_without(spans)))
-
-    def tree_without(self, spans: Sequence[Span]) -> Tree:
-        """Return the tree in which the file has lost *spans*, which can be taken out."""
-        mark = BYTE_ORDER_MARK if self.source.byte_order_mark else ""
-        text = without(self.source, spans) or ""
-        return Overlay(self.tree, {self.path: (mark + text).encode("utf-8")})
-
-
 def _items(source: Source, offsets: Mapping[int, Effect]) -> list[Span]:
     """Return the items of the lists that hold rules, in the order in which they are tried.
 
@@ -206,12 +183,9 @@ def _written_rules(workspace: Workspace, source: Source) -> dict[int, Effect]:
     return found
 
 
-_Parts = tuple[Part, ...]
-
-
-def _tables(workspace: Workspace) -> list[_Parts]:
+def _tables(workspace: Workspace) -> list[Parts]:
     """Return every ceiling that agents have by themselves or in a chain, each once."""
-    found: dict[object, _Parts] = {}
+    found: dict[object, Parts] = {}
     for project in workspace.projects:
         for table in _of_project(project):
             for ceiling in (table.use, table.delegated):
@@ -227,106 +201,3 @@ def _of_project(project: Project) -> Iterator[Table]:
         yield from (reading.start(agent).table for agent in project.all_starts)
         for chains in reach(project, reading, project.all_starts).chains.values():
             yield from (chain.table for chain in chains)
-
-
-@attrs.define
-class _Trial:
-    """Tables from which rules are left out for as long as they decide alike."""
-
-    source: Source
-    tables: list[_Parts]
-    kept: dict[Span, str] = attrs.field(factory=dict)
-
-    def leave_out(self, items: Sequence[Span]) -> list[Span]:
-        """Return the items that can all be left out; none of the others can be as well."""
-        gone: list[Span] = []
-        waiting = list(items)
-        while True:
-            before = len(gone)
-            gone += filter(self._leave_out, waiting)
-            waiting = [item for item in waiting if item not in gone]
-            if len(gone) == before:
-                return gone
-
-    def _leave_out(self, item: Span) -> bool:
-        self.kept.pop(item, None)
-        fewer = self._fewer(item)
-        if fewer is None:
-            return False
-        if without(self.source, [item]) is None:
-            exemplified = is_exemplified(self.source, item)
-            self.kept[item] = _EXEMPLIFIED if exemplified else _IN_ITS_LIST
-            return False
-        for number, parts in fewer.items():
-            self.tables[number] = parts
-        return True
-
-    def _fewer(self, item: Span) -> dict[int, _Parts] | None:
-        """Return the tables that change without *item*; None unless all decide alike."""
-        changed: dict[int, _Parts] = {}
-        for number, parts in enumerate(self.tables):
-            fewer = tuple(attrs.evolve(part, rules=_without(part.rules, item)) for part in parts)
-            if all(one.rules is other.rules for one, other in zip(fewer, parts, strict=True)):
-                continue
-            found = Table(Ceiling.of(parts)).differences(Table(Ceiling.of(fewer)))
-            if found.differences:
-                return None
-            if not found.exact:
-                self.kept[item] = _UNDECIDED
-                return None
-            changed[number] = fewer
-        return changed
-
-
-_UNDECIDED: Final = "it was not decided whether it matters"
-_EXEMPLIFIED: Final = "no call is decided otherwise without it, but the example below is of it"
-_IN_ITS_LIST: Final = (
-    "no call is decided otherwise without it, but it cannot be taken out of its list alone"
-)
-
-
-def _without(rules: RuleSet, item: Span) -> RuleSet:
-    kept = tuple(entry for entry in rules.entries if not _is_of(entry.place, item))
-    return rules if len(kept) == len(rules.entries) else attrs.evolve(rules, entries=kept)
-
-
-def _is_of(place: Place | None, item: Span) -> bool:
-    if place is None or place.file != item.source.name:
-        return False
-    return item.start <= item.source.offset(place.line, place.column) < item.end
-
-
-def _objection(before: Workspace, after: Workspace) -> str:
-    """Return why *after* cannot take the place of *before*, or ""."""
-    known = {(finding.code, finding.place.file) for finding in before.findings}
-    for finding in after.findings:
-        if finding.severity.value == "error" and (finding.code, finding.place.file) not in known:
-            return f"{finding.place}: {finding.message}"
-    diff = diff_workspaces(before, after)
-    if diff.changes:
-        difference = diff.changes[0].difference
-        call = " ".join(map(str, difference.call.values()))
-        return (
-            f"`{difference.tool}({call})` would get {difference.after.effect}"
-            f" instead of {difference.before.effect}"
-        )
-    if not diff.exact:
-        return f"the comparison is not exact: {'; '.join(diff.why)}"
-    pairs = zip(before.projects, after.projects, strict=True)
-    return next(filter(None, (_by_itself(*pair) for pair in pairs)), "")
-
-
-def _by_itself(before: Project, after: Project) -> str:
-    """Return why an agent by itself is not the same, or ""."""
-    if before.agents.keys() != after.agents.keys() or before.starts != after.starts:
-        return "agents come or go"
-    for name, entry in before.agents.items():
-        tables = (entry.declared, after.agents[name].declared)
-        if tables[0].bounds != tables[1].bounds:
-            return f"the limits of `{name}` change"
-        pairs = [tables, tuple(Table(table.delegated) for table in tables)]
-        for one, other in pairs:
-            found = one.differences(other)
-            if found.differences or not found.exact:
-                return f"`{name}` by itself would decide otherwise"
-    return ""
