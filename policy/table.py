@@ -19,15 +19,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from itertools import chain, permutations
 from operator import attrgetter
 from typing import ClassVar, Final
 
 import attrs
 
-from policy.comparison.compare import Comparison, Difference, Known, compare
-from policy.comparison.names import MANY_NAMES, compare_others
-from policy.comparison.tools import Tools
+from policy.comparison.compare import Comparison, Difference, Known
+from policy.comparison.meets import Linked, compare_meets
+from policy.comparison.tool_pair import remembered
 from policy.decision import Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
@@ -81,6 +80,11 @@ class Ceiling:
             if not (rules.is_constant and rules.default is Effect.ALLOW)
         )
         return cls(frozenset(part.rules for part in kept), kept)
+
+    @property
+    def linked(self) -> list[Linked]:
+        """The parts, as they are compared."""
+        return [(part.rules, part.links) for part in self.parts]
 
     def __and__(self, other: Ceiling) -> Ceiling:
         """Return what both grant."""
@@ -193,25 +197,15 @@ class Table:
                 lines with these; what is found here is added.
 
         """
-        known = {} if known is None else known
-        if self.use == other.use:
-            return Comparison()
-        sets = [[part.rules for part in table.use.parts] for table in (self, other)]
-        tools = Tools.of(chain(*sets))
-        found: list[Difference] = []
-        why = dict.fromkeys(() if tools.exact else (MANY_NAMES,))
-        # What both share cannot tell them apart.
-        alone = [[rules for rules in one if rules not in two] for one, two in permutations(sets)]
-        for tool in tools.spelled:
-            effects = [_constant(rules, tool) for rules in alone]
-            if effects[0] is not None and effects[0] is effects[1]:
-                continue
-            comparison = compare(tool, self.lookup(tool), other.lookup(tool), known)
-            found += comparison.differences
-            why.update((f"{tool}: {reason}", None) for reason in comparison.why)
-        comparison = compare_others(sets, tools, (self.lookup, other.lookup), known)
-        why.update(dict.fromkeys(comparison.why))
-        return Comparison((*found, *comparison.differences), tuple(why))
+        found = compare_meets(self.use.linked, other.use.linked, known)
+        return Comparison(tuple(self.decided(other, each) for each in found.differences), found.why)
+
+    def decided(self, other: Table, difference: Difference) -> Difference:
+        """Return what *self* and *other* make of the call of a difference of other tables."""
+        tool, call = difference.tool, difference.call
+        # Every table is asked about the same commands.
+        lookups = (self.lookup(tool), other.lookup(tool))
+        return Difference(tool, call, *(lookup.decide_anew(call, remembered) for lookup in lookups))
 
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.
@@ -262,17 +256,6 @@ def _hashed_text(sets: Iterable[RuleSet]) -> str:
     """Return the JSON text of a list of texts, as JSON text itself."""
     ordered = sorted(sets, key=attrgetter("canonical_text"))
     return '"[' + ", ".join(rules.hashed_text for rules in ordered) + ']"'
-
-
-def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:
-    """Return the effect that all calls of *tool* get of some rule sets, if it is one."""
-    strictest = Effect.ALLOW
-    for rules in sets:
-        outcome = rules.row(tool).constant
-        if outcome is None:
-            return None
-        strictest &= outcome.effect
-    return strictest
 
 
 # Tools a table keeps a lookup of. Names come from calls, so they are bounded.

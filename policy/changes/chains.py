@@ -2,19 +2,19 @@
 
 Which chains have to be compared for all of them to be is said by `policy.reach.pairs`. One
 that is there on one side only is told as such, unless it says nothing that others do not.
+Chains whose tables have the same rule sets are compared once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from operator import is_
 
 import attrs
 
 from policy.chain import SPAWN_TOOL, Attenuated, Chain, Reading
-from policy.comparison.compare import Comparison, Difference, Known
-from policy.comparison.tool_pair import remembered
+from policy.comparison.compare import Difference, Known
+from policy.comparison.meets import compare_meets
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
 from policy.project import Project
@@ -22,44 +22,40 @@ from policy.reach.pairs import MANY_CHAINS, Pair, Pairs, Side
 from policy.table import Table
 from policy.telling import told
 
-__all__ = ["ChainChanges", "Shown"]
+__all__ = ["Alike", "ChainChanges"]
+
+_Names = tuple[str, ...]
+_Tables = tuple[Table, Table]
 
 
-@attrs.frozen
-class Shown:
-    """A difference that a chain shows in one reading.
+@attrs.define(eq=False)
+class Alike:
+    """Chains of one agent that show the same in one reading.
 
-    Of chains whose tables differ alike, one was compared and *difference* is of it;
-    *tables* are those of the others.
+    Attributes:
+        reading: which.
+        what: ``rule``, ``agent-added`` or ``agent-removed``.
+        shown: their differences, by what one has in common with those of other chains
+            that are told together with it.
+        why: why there may be more.
+        chains: the shortest first.
+
     """
 
-    chain: tuple[str, ...]
     reading: str
     what: str
-    difference: Difference
+    shown: Mapping[object, Difference]
     why: tuple[str, ...] = ()
-    tables: tuple[Table, Table] | None = None
-
-    @property
-    def key(self) -> object:
-        """What it has in common with those that are told together with it."""
-        if self.what != "rule":
-            return self.what, self.chain[-1]
-        return str(self.difference.call), _cause(self.difference)
-
-    def confirmed(self) -> Difference:
-        """Return the difference as this chain decides it: rules and links are its own."""
-        if self.tables is None:
-            return self.difference
-        return _decided(self.difference, self.tables)
+    chains: list[_Names] = attrs.field(factory=list)
 
 
-def _decided(difference: Difference, tables: Iterable[Table]) -> Difference:
-    """Return what *tables* make of the call of a difference."""
-    tool, call = difference.tool, difference.call
-    # Every chain is asked about the same commands.
-    lookups = [table.lookup(tool) for table in tables]
-    return Difference(tool, call, *(lookup.decide_anew(call, remembered) for lookup in lookups))
+@attrs.frozen(eq=False)
+class _Compared:
+    """What tables show that some chains come to, by cause."""
+
+    tables: _Tables
+    causes: Mapping[object, Difference]
+    why: tuple[str, ...]
 
 
 def _cause(difference: Difference) -> object:
@@ -99,29 +95,41 @@ class ChainChanges:
             else Side(project.reading(reading), project.starts, project.asides)
             for project in (before, after)
         )
-        self._lines = known
-        self._compared: dict[object, tuple[Comparison, tuple[Table, Table]]] = {}
-        self._chains: tuple[dict[tuple[str, ...], Chain], ...] = ({}, {})
+        self._known = known
+        self._compared: dict[object, _Compared] = {}
+        self._chains: tuple[dict[_Names, Chain], ...] = ({}, {})
         # agent -> what it is told of, by cause
         self._told: dict[str, dict[object, Difference]] = {}
 
-    def shown(self) -> Iterator[Shown]:
-        """Yield what each chain shows, the shortest chain first."""
+    def alike(self) -> list[Alike]:
+        """Return what chains show, the shortest chain first."""
         if _is_same(*self._sides):
-            return
+            return []
         pairs = Pairs(*self._sides)
         if not pairs.is_whole:
             self.why[MANY_CHAINS] = None
+        found: dict[object, Alike] = {}
         for names, pair in sorted(
             ((pairs.names(pair), pair) for pair in pairs), key=lambda each: (len(each[0]), each[0])
         ):
-            if pair.before is not None and pair.after is not None:
-                if pair.before.use != pair.after.use:
-                    yield from self._differences(names)
-            elif not pairs.is_implied(pair):
-                yield self._lonely(names, pair)
+            if pair.before is None or pair.after is None:
+                if not pairs.is_implied(pair):
+                    found[names] = self._lonely(names, pair)
+            elif pair.before.use != pair.after.use:
+                key = pair.agent, pair.before.use, pair.after.use
+                if key not in found:
+                    found[key] = self._differing(names)
+                found[key].chains.append(names)
+        return list(found.values())
 
-    def _lonely(self, names: tuple[str, ...], pair: Pair) -> Shown:
+    def confirmed(self, difference: Difference, alike: Alike, names: _Names) -> Difference:
+        """Return a difference as one of the chains decides it: rules and links are its own."""
+        if alike.what != "rule":
+            return difference
+        before, after = self._tables(names)
+        return before.decided(after, difference)
+
+    def _lonely(self, names: _Names, pair: Pair) -> Alike:
         """Return that a chain can, or can no longer, come about."""
         what = "agent-added" if pair.before is None else "agent-removed"
         call: dict[str, object] = {"subagent_type": names[-1]}
@@ -131,26 +139,40 @@ class ChainChanges:
             else Decision(Effect.ALLOW, Reason.DEFAULT, table=self._chain(side, names).table.hash)
             for side, position in enumerate((pair.before, pair.after))
         ]
-        return Shown(names, self._reading, what, Difference(SPAWN_TOOL, call, *decisions))
+        difference = Difference(SPAWN_TOOL, call, *decisions)
+        return Alike(self._reading, what, {(what, names[-1]): difference}, chains=[names])
 
-    def _differences(self, names: tuple[str, ...]) -> Iterator[Shown]:
-        tables = (self._chain(0, names).table, self._chain(1, names).table)
-        comparison, compared = self._compare(tables)
-        others = None if all(map(is_, tables, compared)) else tables
-        self.why.update(dict.fromkeys(comparison.why))
+    def _differing(self, names: _Names) -> Alike:
+        """Return what the first of some chains shows, and of these none yet."""
+        compared = self._compare(self._tables(names))
+        # By a call that another chain of the agent shows too, where both show the same.
         known = self._told.setdefault(names[-1], {})
-        for difference in told(comparison.differences, *tables):
-            if self._is_of_new_agent(difference):
-                continue
-            # By a call that another chain of the agent shows too, where both show the same.
-            cause = _cause(difference)
+        shown: dict[object, Difference] = {}
+        for cause, difference in compared.causes.items():
             other = known.setdefault(cause, difference)
-            again = difference if other is difference and not others else _decided(other, tables)
-            is_same = _cause(again) == cause
-            shown = again if is_same else difference
-            yield Shown(
-                names, self._reading, "rule", shown, comparison.why, None if is_same else others
-            )
+            if other.call != difference.call:
+                before, after = compared.tables
+                again = before.decided(after, other)
+                other = again if _cause(again) == cause else difference
+            else:
+                other = difference
+            shown[str(other.call), cause] = other
+        return Alike(self._reading, "rule", shown, compared.why)
+
+    def _compare(self, tables: _Tables) -> _Compared:
+        """Return how two tables differ, or two that say the same."""
+        before, after = tables
+        key = (before.use.sets, after.use.sets)
+        found = self._compared.get(key)
+        if found is None:
+            comparison = compare_meets(before.use.linked, after.use.linked, self._known)
+            self.why.update(dict.fromkeys(comparison.why))
+            causes: dict[object, Difference] = {}
+            for difference in told(comparison.differences, *tables):
+                if not self._is_of_new_agent(difference):
+                    causes.setdefault(_cause(difference), difference)
+            found = self._compared[key] = _Compared(tables, causes, comparison.why)
+        return found
 
     def _is_of_new_agent(self, difference: Difference) -> bool:
         """Return whether it only says that an agent which came or went can be started.
@@ -166,7 +188,10 @@ class ChainChanges:
         agents = [set(side.reading.agents) if side else set() for side in self._sides]
         return frozenset(_letters(name) for name in agents[0] ^ agents[1])
 
-    def _chain(self, number: int, names: tuple[str, ...]) -> Chain:
+    def _tables(self, names: _Names) -> _Tables:
+        return self._chain(0, names).table, self._chain(1, names).table
+
+    def _chain(self, number: int, names: _Names) -> Chain:
         """Return a chain of one side, which has it."""
         known = self._chains[number]
         found = known.get(names)
@@ -181,15 +206,6 @@ class ChainChanges:
             )
         return found
 
-    def _compare(self, tables: tuple[Table, Table]) -> tuple[Comparison, tuple[Table, Table]]:
-        """Return how two tables differ, or two that say the same, and which these are."""
-        before, after = tables
-        key = (before.use.sets, after.use.sets)
-        found = self._compared.get(key)
-        if found is None:
-            found = self._compared[key] = before.differences(after, self._lines), tables
-        return found
-
 
 def _is_same(before: Side | None, after: Side | None) -> bool:
     """Return whether nothing can differ, since both sides are met from equal tables."""
@@ -197,10 +213,12 @@ def _is_same(before: Side | None, after: Side | None) -> bool:
         return before is after
     if (before.starts, before.alone) != (after.starts, after.alone):
         return False
-    return _tables(before.reading) is not None and _tables(before.reading) == _tables(after.reading)
+    return _all_tables(before.reading) is not None and _all_tables(before.reading) == _all_tables(
+        after.reading
+    )
 
 
-def _tables(reading: Reading) -> object:
+def _all_tables(reading: Reading) -> object:
     if type(reading) is Attenuated:
         return tuple(reading.tables.items()), tuple(reading.roots.items())
     return None

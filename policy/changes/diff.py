@@ -6,12 +6,12 @@ changed alike are told once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
 from policy.chain import READINGS
-from policy.changes.chains import ChainChanges, Shown
+from policy.changes.chains import Alike, ChainChanges
 from policy.changes.changed_files import FileChange
 from policy.comparison.compare import Difference, Known
 from policy.project import Project
@@ -100,6 +100,7 @@ def diff_workspaces(
     readings: Iterable[str] = READINGS,
     files: tuple[FileChange, ...] = (),
     progress: Callable[[str], None] = lambda _: None,
+    known: Known | None = None,
 ) -> Diff:
     """Return what *new* decides differently from *old*.
 
@@ -109,23 +110,21 @@ def diff_workspaces(
         readings: which readings to compare.
         files: the files that differ (`changed_files`).
         progress: told of each project as its turn comes.
+        known: what comparisons found so far (`Table.differences`); what is found is added.
 
     """
     changes: list[Change] = []
-    known: Known = {}
+    known = {} if known is None else known
     why: dict[str, None] = {}
     for pair in paired(old, new):
         title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
         progress(title)
-        groups: dict[object, dict[tuple[str, ...], list[Shown]]] = {}
+        alike: list[tuple[ChainChanges, Alike]] = []
         for reading in readings:
             compared = ChainChanges(*pair, reading, known)
-            for shown in compared.shown():
-                chains = groups.setdefault(shown.key, {})
-                chains.setdefault(shown.chain, []).append(shown)
+            alike += [(compared, each) for each in compared.alike()]
             why.update(compared.why)
-        for chains in groups.values():
-            changes += _changes(title, chains)
+        changes += _changes(title, alike)
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))
 
 
@@ -145,23 +144,59 @@ def _bare(other: Project | None) -> Project | None:
     return None if other is None or other.bare is None else other.bare()
 
 
-def _changes(title: str, chains: dict[tuple[str, ...], list[Shown]]) -> Iterator[Change]:
-    """Yield what *chains* share, once where they share it in the same readings or some of these."""
-    members: dict[tuple[str, ...], list[Shown]] = {}
-    for _, shown in sorted(chains.items(), key=lambda item: (len(item[0]), item[0])):
-        own = tuple(dict.fromkeys(each.reading for each in shown))
+def _changes(title: str, found: Sequence[tuple[ChainChanges, Alike]]) -> Iterator[Change]:
+    """Yield every difference once for the chains that share it."""
+    showing: dict[object, list[int]] = {}
+    for number, (_, alike) in enumerate(found):
+        for key in alike.shown:
+            showing.setdefault(key, []).append(number)
+    known: dict[tuple[int, ...], list[_Chains]] = {}
+    for key, numbers in showing.items():
+        which = tuple(numbers)
+        if which not in known:
+            known[which] = list(_together([(n, found[n][1]) for n in numbers]))
+        for chains in known[which]:
+            first, *others = chains.names
+            compared, alike = found[chains.number]
+            yield Change(
+                project=title,
+                chain=first,
+                also=tuple(others),
+                readings=chains.readings,
+                what=alike.what,
+                difference=compared.confirmed(alike.shown[key], alike, first),
+                why=alike.why,
+            )
+
+
+@attrs.frozen
+class _Chains:
+    """Chains that show something in the same readings, or some of these.
+
+    Attributes:
+        names: of each, the shortest first.
+        readings: which.
+        number: where the first is found.
+
+    """
+
+    names: list[tuple[str, ...]]
+    readings: tuple[str, ...]
+    number: int
+
+
+def _together(showing: Iterable[tuple[int, Alike]]) -> Iterator[_Chains]:
+    """Yield chains that share something, once where they share it in the same readings."""
+    by_chain: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+    for number, alike in showing:
+        for names in alike.chains:
+            by_chain.setdefault(names, []).append((number, alike.reading))
+    members: dict[tuple[str, ...], _Chains] = {}
+    for names, shown in sorted(by_chain.items(), key=lambda item: (len(item[0]), item[0])):
+        own = tuple(dict.fromkeys(reading for _, reading in shown))
         readings = next((known for known in members if {*own} <= {*known}), own)
-        members.setdefault(readings, []).append(shown[0])
-    for readings, (first, *others) in members.items():
-        yield Change(
-            project=title,
-            chain=first.chain,
-            also=tuple(other.chain for other in others),
-            readings=readings,
-            what=first.what,
-            difference=first.confirmed(),
-            why=first.why,
-        )
+        members.setdefault(readings, _Chains([], readings, shown[0][0])).names.append(names)
+    yield from members.values()
 
 
 def _order(change: Change) -> tuple[object, ...]:

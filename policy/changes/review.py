@@ -15,6 +15,7 @@ from policy.chain import READINGS
 from policy.changes.diff import Diff
 from policy.changes.spawn_changes import paired
 from policy.comparison.compare import Difference, Known
+from policy.comparison.meets import compare_meets
 from policy.effect import Effect
 from policy.finding import Severity
 from policy.project import Project
@@ -69,13 +70,22 @@ class Review:
         return tuple(change for change in self.rules if not change.named)
 
 
-def review(old: Workspace, new: Workspace, diff: Diff) -> Review:
-    """Return the review of *diff*, which compares *old* with *new*."""
+def review(old: Workspace, new: Workspace, diff: Diff, known: Known | None = None) -> Review:
+    """Return the review of *diff*, which compares *old* with *new*.
+
+    Args:
+        old: before.
+        new: after.
+        diff: how they differ.
+        known: what comparisons found so far (`Table.differences`), those of *diff* best.
+
+    """
+    known = {} if known is None else known
     renamed: list[Renamed] = []
     for before, after in paired(old, new):
         if before is not None and after is not None:
             renamed += _renamed(before, after)
-    return Review(tuple(sorted(renamed)), tuple(_rule_changes(old, new, diff)))
+    return Review(tuple(sorted(renamed)), tuple(_rule_changes(old, new, diff, known)))
 
 
 # --- agents -------------------------------------------------------------------------
@@ -105,7 +115,7 @@ def _by_table(project: Project, names: Iterable[str]) -> dict[str, list[str]]:
 _Key = tuple[str, str, Effect]  # file, rule, effect
 
 
-def _rule_changes(old: Workspace, new: Workspace, diff: Diff) -> list[RuleChange]:
+def _rule_changes(old: Workspace, new: Workspace, diff: Diff, known: Known) -> list[RuleChange]:
     written = [_written(workspace) for workspace in (old, new)]
     # What is there on both sides, wherever in its file, did not change.
     gone, come = (
@@ -116,9 +126,10 @@ def _rule_changes(old: Workspace, new: Workspace, diff: Diff) -> list[RuleChange
         }
         for side, other in (written, written[::-1])
     )
-    named = _named(old, new, diff, [_marks(gone), _marks(come)])
+    named = _named((old, new), diff, [_marks(gone), _marks(come)], known)
     moved = {key[1:] for key in gone}
-    _name_exceptions(named, new, _marks({k: v for k, v in come.items() if k[1:] not in moved}))
+    fresh = _marks({key: places for key, places in come.items() if key[1:] not in moved})
+    _name_exceptions(named, new, fresh, known)
     changes: list[RuleChange] = []
     for what in ("moved", "relisted"):
         for key in list(gone):
@@ -171,18 +182,17 @@ def _marks(rules: Mapping[_Key, list[Place]]) -> set[_Mark]:
 
 
 def _named(
-    old: Workspace, new: Workspace, diff: Diff, changed: list[set[_Mark]]
+    sides: tuple[Workspace, Workspace], diff: Diff, changed: list[set[_Mark]], known: Known
 ) -> list[set[_Mark]]:
     """Return the rules that a difference names, of decisions or else of single rule sets.
 
     A decision that several sets make names one of them. What it leaves out is
     looked for where the sets are compared one by one.
     """
-    known: Known = {}
     named: list[set[_Mark]] = [set(), set()]
     _name(named, (change.difference for change in diff.changes))
     left = [marks - found for marks, found in zip(changed, named, strict=True)]
-    for before, after in _paired_sets(old, new) if any(left) else ():
+    for before, after in _paired_sets(*sides) if any(left) else ():
         concerned = [
             {(entry.place, entry.rule) for rules in side for entry in rules.entries} & marks
             for side, marks in zip((before, after), left, strict=True)
@@ -191,7 +201,7 @@ def _named(
             continue
         if len(before) == len(after):
             for pair in zip(before, after, strict=True):
-                comparison = Table.of(pair[0]).differences(Table.of(pair[1]), known)
+                comparison = compare_meets([(pair[0], ())], [(pair[1], ())], known)
                 _name(named, comparison.differences)
                 if comparison.exact:
                     continue
@@ -204,18 +214,19 @@ def _named(
     return named
 
 
-def _name_exceptions(named: list[set[_Mark]], new: Workspace, come: set[_Mark]) -> None:
+def _name_exceptions(
+    named: list[set[_Mark]], new: Workspace, come: set[_Mark], known: Known
+) -> None:
     """Add the rules without which other new rules would grant or take more.
 
     What such a rule decides was decided so before, by rules that are gone.
     """
-    known: Known = {}
     left = come - named[1]
     for rules in _sets(new) if left else ():
         kept = tuple(entry for entry in rules.entries if (entry.place, entry.rule) not in left)
         if len(kept) < len(rules.entries):
-            without = Table.of(attrs.evolve(rules, entries=kept))
-            _name(named, without.differences(Table.of(rules), known).differences)
+            without = attrs.evolve(rules, entries=kept)
+            _name(named, compare_meets([(without, ())], [(rules, ())], known).differences)
 
 
 def _sets(workspace: Workspace) -> Iterable[RuleSet]:

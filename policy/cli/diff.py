@@ -21,6 +21,7 @@ from policy.cli.options.diff import FORMATS
 from policy.cli.outputs import outputs_of, write_outputs
 from policy.cli.results import machine_text
 from policy.cli.revisions import sides
+from policy.comparison.compare import Known
 from policy.documents.text import decode
 from policy.files.disk import File
 from policy.files.tree import Tree
@@ -54,12 +55,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
     old, new = (load(name, console.progress, Hosts.of(options)) for name in names)
     before, after = _paired(old, new)
     files = changed_files((old.tree, old.workspace), (new.tree, new.workspace))
+    known: Known = {}
     diff = diff_workspaces(
         before,
         after,
         readings=(options.reading,) if options.reading else READINGS,
         files=files,
         progress=console.progress,
+        known=known,
     )
     excess, why = _excess(options.max, after, options.reading)
     report = Report(
@@ -68,7 +71,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         diff,
         _effects(diff, before, after),
         _grants(diff, before, after),
-        review(before, after, diff),
+        review(before, after, diff, known),
         spawn_changes(before, after) if {options.format, *outputs.values()} & _DRAWN else {},
         excess,
         _spans(diff, excess, old, new),

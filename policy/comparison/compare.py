@@ -8,25 +8,22 @@ case more; those that are too long are decided like these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import attrs
 
+from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
 from policy.comparison.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.comparison.rows import by_rules, denies_all, grants_whole
 from policy.comparison.stranger_pair import stranger_differences
-from policy.comparison.tool_pair import ToolPair, remembered
+from policy.comparison.tool_pair import ToolPair
 from policy.comparison.unasked_pair import unasked_differences
-from policy.comparison.witness import Call, Shape
-from policy.decision import Decision
+from policy.comparison.witness import Shape
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.rows.entry import Lines
-from policy.rows.outcome import Outcome
 from policy.rows.row import Row
 
 __all__ = [
@@ -61,50 +58,6 @@ class Comparison:
 DIFFERENT_KINDS = "some rules read their calls otherwise than others do"
 
 
-@attrs.frozen(eq=False)
-class _Calls:
-    """Calls that are decided differently, and why there may be more.
-
-    What rows say of them is remembered: most tables share most of their rows.
-    """
-
-    calls: tuple[Call, ...]
-    why: tuple[str, ...]
-    _said: dict[Row, tuple[Outcome, ...]] = attrs.field(factory=dict)
-
-    def said(self, row: Row, *, keep: bool = True) -> tuple[Outcome, ...]:
-        """Return what *row* says of each call, and remember it where it is to be kept."""
-        said = self._said.get(row)
-        if said is None:
-            said = tuple([row.outcome(call, remembered) for call in self.calls])
-            if keep:
-                self._said[row] = said
-        return said
-
-    def decided(self, lookup: Lookup, *, keep: bool) -> list[Decision]:
-        """Return what each call gets."""
-        if lookup.constant is not None:
-            return [lookup.constant] * len(self.calls)
-        by_row = [self.said(row, keep=keep) for row, _ in lookup.rows]
-        return [lookup.combined(outcomes) for outcomes in zip(*by_row, strict=True)]
-
-    def differences(
-        self, tool: str, before: Lookup, after: Lookup, *, keep: bool
-    ) -> Iterator[Difference]:
-        """Yield what each call of *tool* gets of both sides, alike ones once."""
-        seen: set[tuple[int, int]] = set()
-        sides = (self.decided(lookup, keep=keep) for lookup in (before, after))
-        for call, was, now in zip(self.calls, *sides, strict=True):
-            both = id(was), id(now)  # a lookup gives one decision for what is said alike
-            if both not in seen:
-                seen.add(both)
-                yield Difference(tool, call, was, now)
-
-
-# Lines on both sides -> what they decide differently; and names of tools likewise.
-Known = dict[object, Any]
-
-
 def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None) -> Comparison:
     """Return how the calls of *tool* are decided differently by two lookups.
 
@@ -120,10 +73,10 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
     if plain is not None:
         return plain
     known = {} if known is None else known
-    calls = _known(before, after, known)
+    calls = known_calls(before, after, known)
     again = calls is not None  # most lines that meet are never met again
     if calls is None:
-        calls = known[_key(before, after)] = _searched(tool, before, after, known)
+        calls = known[key_of(before, after)] = _searched(tool, before, after, known)
     found: dict[object, Difference] = {}
     for difference in calls.differences(tool, before, after, keep=again):
         found.setdefault(_signature(difference), difference)
@@ -134,8 +87,8 @@ def compare_until(
     wanted: Callable[[Difference], bool], tool: str, before: Lookup, after: Lookup, known: Known
 ) -> Comparison:
     """Return one difference that is *wanted*, or if there is none what `compare` does."""
-    if _plainly(tool, before, after) is None and _known(before, after, known) is None:
-        key = _key(before, after)
+    if _plainly(tool, before, after) is None and known_calls(before, after, known) is None:
+        key = key_of(before, after)
         one = known.get((wanted, key))  # one call, of which there may be more
         if one is not None:
             (difference,) = one.differences(tool, before, after, keep=False)
@@ -163,44 +116,15 @@ def _plainly(tool: str, before: Lookup, after: Lookup) -> Comparison | None:
     return None
 
 
-def _searched(tool: str, before: Lookup, after: Lookup, known: Known) -> _Calls:
+def _searched(tool: str, before: Lookup, after: Lookup, known: Known) -> Calls:
     """Return a call for every difference, and why there may be more."""
     why: dict[str, None] = {}
     return _calls(_differing(tool, before, after, known, why), why)
 
 
-def _calls(found: Iterable[Difference], why: Iterable[str]) -> _Calls:
+def _calls(found: Iterable[Difference], why: Iterable[str]) -> Calls:
     calls = tuple(difference.call for difference in found)
-    return _Calls(calls, tuple(why))
-
-
-def _known(before: Lookup, after: Lookup, known: Known) -> _Calls | None:
-    """Return what `_searched` would, where these lines were searched already.
-
-    A row without entries that both sides have takes away from what the others grant,
-    alike, e.g. where a command opens files. Where it allows every call that the others
-    decide differently it hides none, and they are all there are.
-    """
-    found: _Calls | None = known.get(_key(before, after))
-    if found is not None:
-        return found
-    empty, others = (
-        {row.lines: row for row, _ in lookup.rows if not row.entries} for lookup in (before, after)
-    )
-    shared = {lines: row for lines, row in empty.items() if lines in others}
-    found = known.get(_key(before, after, shared)) if shared else None
-    if found is None:
-        return None
-    said = (outcome.effect for row in shared.values() for outcome in found.said(row))
-    return found if all(effect is Effect.ALLOW for effect in said) else None
-
-
-def _key(before: Lookup, after: Lookup, but: Container[Lines] = ()) -> object:
-    """Return all that decides what two lookups grant, without some rows."""
-    return tuple(
-        (lookup.floor, tuple(row.lines for row, _ in lookup.rows if row.lines not in but))
-        for lookup in (before, after)
-    )
+    return Calls(calls, tuple(why))
 
 
 def _differing(
@@ -231,13 +155,11 @@ def _of_shape(
     effects: Collection[tuple[Effect, Effect]],
     why: dict[str, None],
 ) -> Iterator[Difference]:
-    """Yield differences of calls that can be read; *effects* are those of all told so far."""
+    if tool_pair.shape.argument.kind is ArgumentKind.PATH:
+        yield from _of_paths(tool_pair, known, effects, why)
+        return
     yield from tool_pair.differences()
     why.update(tool_pair.why)
-    alike = DIFFERENT_KINDS not in why  # or the letters of a folder are the least of it
-    if tool_pair.shape.argument.kind is ArgumentKind.PATH and alike:
-        yield from stranger_differences(tool_pair, set(effects))
-        why.update(tool_pair.why)
     if tool_pair.shape.argument.kind is not ArgumentKind.COMMAND:
         return
     yield from unasked_differences(tool_pair)
@@ -246,6 +168,36 @@ def _of_shape(
     exact = DIFFERENT_KINDS not in why
     yield from tool_pair.disguised(_settled(effects, tool_pair), exact=exact)
     why.update(tool_pair.why)
+
+
+def _of_paths(
+    tool_pair: ToolPair,
+    known: Known,
+    effects: Collection[tuple[Effect, Effect]],
+    why: dict[str, None],
+) -> Iterator[Difference]:
+    """Yield the same of paths: tools with the same rules share them, whatever they call them."""
+    rows = [row for lookup in tool_pair.lookups for row, _ in lookup.rows]
+    alike = DIFFERENT_KINDS not in why  # or the letters of a folder are the least of it
+    fields = tool_pair.shape.argument.fields
+    shareable = alike and fields and not any(row.has_parameters for row in rows)
+    key = paths_key(*tool_pair.lookups)
+    shared = known.get(key) if shareable else None
+    if shared is not None:
+        paths, more = shared
+        why.update(dict.fromkeys(more))
+        yield from (tool_pair.decided({fields[0]: path}) for path in paths)
+        return
+    found: list[Difference] = []
+    for difference in tool_pair.differences():
+        found.append(difference)
+        yield difference
+    for difference in stranger_differences(tool_pair, set(effects)) if alike else ():
+        found.append(difference)
+        yield difference
+    why.update(tool_pair.why)
+    if shareable:
+        known[key] = [each.call[fields[0]] for each in found], tuple(tool_pair.why)
 
 
 def _settled(effects: Iterable[tuple[Effect, Effect]], tool_pair: ToolPair) -> set[bool]:

@@ -85,7 +85,7 @@ class ToolPair(Pair):
 
     def asked(self, text: str) -> Difference:
         """Return what the call whose argument is read as *text* gets of both."""
-        return self._decided_by_both(self.shape.call(text))
+        return self.decided(self.shape.call(text))
 
     @property
     def shell(self) -> Shell:
@@ -198,10 +198,11 @@ class ToolPair(Pair):
         call = self.shape.unreadable()
         if call is None:
             return None
-        found = self._decided_by_both(call)
+        found = self.decided(call)
         return None if found.before.effect is found.after.effect else found
 
-    def _decided_by_both(self, call: Call) -> Difference:
+    def decided(self, call: Call) -> Difference:
+        """Return what a call gets of both."""
         before, after = (lookup.decide_anew(call, remembered) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
 

@@ -12,6 +12,7 @@ import attrs
 
 from policy.chain import Attenuated, Chain, Reading
 from policy.comparison.compare import Comparison, Difference, Known
+from policy.comparison.meets import compare_meets
 from policy.project import Project
 from policy.reach.pairs import MANY_CHAINS, Pair, Pairs, Side
 from policy.reach.showing import Bound, Showing
@@ -103,17 +104,10 @@ class Gaps:
         key = (declared.use.sets, real.use.sets)
         found = self._compared.get(key)
         if found is None:
-            found = self._compared[key] = declared.differences(real, self._known)
+            found = compare_meets(declared.use.linked, real.use.linked, self._known)
+            self._compared[key] = found
         # Equal rules may stand elsewhere, and belong to others: each table decides for itself.
-        anew = [
-            Difference(
-                each.tool,
-                each.call,
-                declared.decide(each.tool, each.call),
-                real.decide(each.tool, each.call),
-            )
-            for each in found.differences
-        ]
+        anew = [declared.decided(real, each) for each in found.differences]
         return Comparison(told(anew, declared, real), found.why)
 
     def _chain(self, names: tuple[str, ...], reading: str) -> Chain:

@@ -12,7 +12,7 @@ from policy.effect import Effect
 from policy.patterns.pattern import Kind, Pattern
 from policy.source import Place
 
-__all__ = ["KINDS", "Lines", "RowEntry"]
+__all__ = ["KINDS", "Lines", "RowEntry", "Said"]
 
 
 @attrs.frozen
@@ -42,18 +42,30 @@ KINDS: Final = {
 
 
 @attrs.frozen(cache_hash=True)
-class Lines:
-    """All that decides, for every call, what a row grants.
+class Said:
+    """All that decides, for every argument, what a row grants.
 
     Attributes:
         entries: of each what counts, and whether somebody wrote it.
         default: the effect where none of them matches, and the reason.
-        argument: what they speak of.
         beside: what else is asked.
 
     """
 
     entries: tuple[tuple[Pattern | None, str, Effect, Reason, bool], ...]
     default: tuple[Effect, Reason]
-    argument: Argument
     beside: object
+
+
+@attrs.frozen(cache_hash=True)
+class Lines:
+    """All that decides, for every call, what a row grants.
+
+    Attributes:
+        said: of its argument.
+        argument: which that is.
+
+    """
+
+    said: Said
+    argument: Argument

@@ -18,7 +18,7 @@ from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.tokens import Token
 from policy.rows.address import KnownAddresses
 from policy.rows.command import command_outcome
-from policy.rows.entry import KINDS, Lines, RowEntry
+from policy.rows.entry import KINDS, Lines, RowEntry, Said
 from policy.rows.file import file_outcome
 from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
 from policy.rows.shared import given_paths, shared_automaton
@@ -159,10 +159,16 @@ class Row:
             )
             dialect = self.ruleset.dialect
             alone = self.argument.kind not in _OPENING and not dialect.links
-            beside = dialect if alone else (self.ruleset, dialect.links and self.tool)
+            beside = dialect if alone else (self.ruleset, dialect.links and self._opening)
             default = self.default.effect, self.default.reason
-            self._lines = Lines(tuple(entries), default, self.argument, beside)
+            self._lines = Lines(Said(tuple(entries), default, beside), self.argument)
         return self._lines
+
+    @property
+    def _opening(self) -> tuple[bool, bool]:
+        """Whether these are the files that a command reads, or writes."""
+        shell = self.ruleset.dialect.shell
+        return self.tool in (shell.reads, shell.input), self.tool in (shell.writes, shell.output)
 
     def _run(
         self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()

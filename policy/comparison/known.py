@@ -1,0 +1,104 @@
+"""What comparisons found so far: calls, and the lines on both sides that decide them differently.
+
+Tools and agents share most of their lines. Where the same lines meet again, the calls are asked,
+not searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Any
+
+import attrs
+
+from policy.comparison.pair import Difference
+from policy.comparison.tool_pair import remembered
+from policy.comparison.witness import Call
+from policy.decision import Decision
+from policy.effect import Effect
+from policy.lookup import Lookup
+from policy.rows.entry import Lines
+from policy.rows.outcome import Outcome
+from policy.rows.row import Row
+
+__all__ = ["Calls", "Known", "key_of", "known_calls", "paths_key"]
+
+# Lines on both sides -> what they decide differently; and names of tools likewise.
+Known = dict[object, Any]
+
+
+@attrs.frozen(eq=False)
+class Calls:
+    """Calls that are decided differently, and why there may be more.
+
+    What rows say of them is remembered: most tables share most of their rows.
+    """
+
+    calls: tuple[Call, ...]
+    why: tuple[str, ...]
+    _said: dict[Row, tuple[Outcome, ...]] = attrs.field(factory=dict)
+
+    def said(self, row: Row, *, keep: bool = True) -> tuple[Outcome, ...]:
+        """Return what *row* says of each call, and remember it where it is to be kept."""
+        said = self._said.get(row)
+        if said is None:
+            said = tuple([row.outcome(call, remembered) for call in self.calls])
+            if keep:
+                self._said[row] = said
+        return said
+
+    def decided(self, lookup: Lookup, *, keep: bool) -> list[Decision]:
+        """Return what each call gets."""
+        if lookup.constant is not None:
+            return [lookup.constant] * len(self.calls)
+        by_row = [self.said(row, keep=keep) for row, _ in lookup.rows]
+        return [lookup.combined(outcomes) for outcomes in zip(*by_row, strict=True)]
+
+    def differences(
+        self, tool: str, before: Lookup, after: Lookup, *, keep: bool
+    ) -> Iterator[Difference]:
+        """Yield what each call of *tool* gets of both sides, alike ones once."""
+        seen: set[tuple[int, int]] = set()
+        sides = (self.decided(lookup, keep=keep) for lookup in (before, after))
+        for call, was, now in zip(self.calls, *sides, strict=True):
+            both = id(was), id(now)  # a lookup gives one decision for what is said alike
+            if both not in seen:
+                seen.add(both)
+                yield Difference(tool, call, was, now)
+
+
+def known_calls(before: Lookup, after: Lookup, known: Known) -> Calls | None:
+    """Return what there is to find, where these lines were searched already.
+
+    A row without entries that both sides have takes away from what the others grant,
+    alike, e.g. where a command opens files. Where it allows every call that the others
+    decide differently it hides none, and they are all there are.
+    """
+    found: Calls | None = known.get(key_of(before, after))
+    if found is not None:
+        return found
+    empty, others = (
+        {row.lines: row for row, _ in lookup.rows if not row.entries} for lookup in (before, after)
+    )
+    shared = {lines: row for lines, row in empty.items() if lines in others}
+    found = known.get(key_of(before, after, shared)) if shared else None
+    if found is None:
+        return None
+    said = (outcome.effect for row in shared.values() for outcome in found.said(row))
+    return found if all(effect is Effect.ALLOW for effect in said) else None
+
+
+def key_of(before: Lookup, after: Lookup, but: Container[Lines] = ()) -> object:
+    """Return all that decides what two lookups grant, without some rows."""
+    return tuple(
+        (lookup.floor, tuple(row.lines for row, _ in lookup.rows if row.lines not in but))
+        for lookup in (before, after)
+    )
+
+
+def paths_key(before: Lookup, after: Lookup) -> object:
+    """Return the same, whatever the argument is called."""
+    return paths_key, *(
+        (lookup.floor, tuple(row.lines.said for row, _ in lookup.rows))
+        for lookup in (before, after)
+    )

@@ -1,0 +1,113 @@
+"""How two meets of rule sets decide calls of all tools differently: tool by tool, and the others.
+
+What was found of some meets holds for all others that say the same of a tool: most chains of
+a project differ in which tools they leave an agent. Of the links of a chain it counts only
+which rule sets have the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain, permutations
+
+from policy.comparison.compare import Comparison, Difference, Known, compare
+from policy.comparison.names import MANY_NAMES, compare_others
+from policy.comparison.tools import Tools
+from policy.effect import Effect
+from policy.lookup import Lookup
+from policy.rows.row import Row
+from policy.ruleset import RuleSet
+
+__all__ = ["Linked", "compare_meets"]
+
+# A rule set, and the links of a chain that it belongs to.
+Linked = tuple[RuleSet, tuple[str, ...]]
+
+
+def compare_meets(
+    before: Sequence[Linked], after: Sequence[Linked], known: Known | None = None
+) -> Comparison:
+    """Return how calls are decided differently by two meets.
+
+    Decisions name no table, and numbers for links: equal where links are.
+
+    Args:
+        before: the rule sets of one, each with the links that it belongs to.
+        after: those of the other.
+        known: what was found so far, of these or of others; what is found here is added.
+
+    """
+    sets = [[rules for rules, _ in one] for one in (before, after)]
+    if {*sets[0]} == {*sets[1]}:
+        return Comparison()
+    known = {} if known is None else known
+    meets = _Meet(before, known), _Meet(after, known)
+    tools = Tools.of(chain(*sets))
+    found: list[Difference] = []
+    why = dict.fromkeys(() if tools.exact else (MANY_NAMES,))
+    # What both share cannot tell them apart.
+    alone = [[rules for rules in one if rules not in two] for one, two in permutations(sets)]
+    for tool in tools.spelled:
+        effects = [_constant(rules, tool) for rules in alone]
+        if effects[0] is not None and effects[0] is effects[1]:
+            continue
+        was, now = (meet.lookup(tool) for meet in meets)
+        key = compare_meets, tool, was, now
+        comparison = known.get(key)
+        if comparison is None:
+            comparison = known[key] = compare(tool, was, now, known)
+        found += comparison.differences
+        why.update((f"{tool}: {reason}", None) for reason in comparison.why)
+    others = compare_others(sets, tools, [meet.lookup for meet in meets], known)
+    why.update(dict.fromkeys(others.why))
+    return Comparison((*found, *others.differences), tuple(why))
+
+
+class _Meet:
+    """What rule sets say of tools, one lookup for all meets that say the same.
+
+    Args:
+        sets: the rule sets, and the links of each.
+        known: the lookups there are.
+
+    """
+
+    def __init__(self, sets: Sequence[Linked], known: Known) -> None:
+        self._sets = sets
+        self._known = known
+
+    def lookup(self, tool: str) -> Lookup:
+        """Return what the sets say of *tool*."""
+        rows = [(rules.row(tool), links) for rules, links in self._sets]
+        if any(row.constant is None for row, _ in rows):
+            # A row that allows every call is told of only where no other one is.
+            rows = [pair for pair in rows if not _is_open(pair[0])]
+        first = [links[:1] for _, links in rows]
+        whole = [links for _, links in rows]
+        numbers = [(str(first.index(each[:1])), str(whole.index(each))) for each in whole]
+        key = _Meet, tuple(_said(row) for row, _ in rows), tuple(numbers)
+        lookup: Lookup | None = self._known.get(key)
+        if lookup is None:
+            numbered = ((row, links) for (row, _), links in zip(rows, numbers, strict=True))
+            lookup = self._known[key] = Lookup(numbered, "")
+        return lookup
+
+
+def _is_open(row: Row) -> bool:
+    return row.constant is not None and row.constant.effect is Effect.ALLOW
+
+
+def _said(row: Row) -> object:
+    constant = row.constant
+    return row if constant is None else (constant.effect, constant.reason, constant.entries)
+
+
+def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:
+    """Return the effect that all calls of *tool* get of some rule sets, if it is one."""
+    strictest = Effect.ALLOW
+    for rules in sets:
+        outcome = rules.row(tool).constant
+        if outcome is None:
+            return None
+        strictest &= outcome.effect
+    return strictest
