@@ -8,10 +8,10 @@ tool is a *row*: the entries whose tool pattern matches the name, in order.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import attrs
@@ -191,23 +191,14 @@ class RuleSet:
         return tuple((effect, reason, frozenset(kept)) for effect, reason, kept in runs)
 
     @cached_property
-    def canonical(self) -> tuple[object, ...]:
-        """What the content hash covers: the same in the order of its text."""
-        ordered = tuple(
-            (
-                effect.value,
-                reason.value,
-                tuple(sorted(((t, f, _pattern_key(p)) for t, f, p in said), key=_text)),
-            )
+    def canonical_text(self) -> str:
+        """What the content hash covers, as JSON text: the same in the order of its text."""
+        runs = ",".join(
+            f"[{_json(effect.value)},{_json(reason.value)},[{','.join(sorted(map(_text, said)))}]]"
             for effect, reason, said in self._runs
         )
-        return ordered, self.default.value, self.default_reason.value
-
-    @cached_property
-    def canonical_text(self) -> str:
-        """The canonical form as JSON text: what is hashed."""
-        said = json.dumps(self.canonical, sort_keys=True, separators=(",", ":"))
-        return f"[{said},{_dialect_text(self.dialect)}]"
+        default = f"{_json(self.default.value)},{_json(self.default_reason.value)}"
+        return f"[[[{runs}],{default}],{_dialect_text(self.dialect)}]"
 
     @cached_property
     def hashed_text(self) -> str:
@@ -244,6 +235,9 @@ class RuleSet:
 # Of one entry: tool, field and pattern.
 _Said = tuple[str, str, Pattern | None]
 
+# A text, a number or None as JSON.
+_json: Final = json.JSONEncoder().encode
+
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
 # Rows of names that no entry gives literally, kept at most.
@@ -264,24 +258,23 @@ def _is_said(field: attrs.Attribute[Any], value: object) -> bool:
     return bool(value != default)
 
 
-def _pattern_key(pattern: Pattern | None) -> tuple[object, ...]:
-    if pattern is None:
-        return ()
-    return (pattern.kind.value, *(_token_key(token) for token in pattern.tokens))
+def _text(said: _Said) -> str:
+    """Return what is said of one entry, as JSON text."""
+    tool, field, pattern = said
+    tokens = "" if pattern is None else ",".join(map(_token_text, pattern.tokens))
+    kind = "" if pattern is None else _json(pattern.kind.value) + ("," if tokens else "")
+    return f"[{_json(tool)},{_json(field)},[{kind}{tokens}]]"
 
 
-def _token_key(token: Token) -> object:
+def _token_text(token: Token) -> str:
     if isinstance(token, str):
-        return token
+        return _json(token)
     if isinstance(token, Gap):
-        return (token.value,)
+        return f"[{_json(token.value)}]"
     if isinstance(token, Run):
-        return ("but", "".join(sorted(token.excluded)))
-    return ("not" if token.negated else "one of", "".join(sorted(token.characters)))
-
-
-def _text(key: Iterable[object]) -> str:
-    return json.dumps(key)
+        return f'["but",{_json("".join(sorted(token.excluded)))}]'
+    what = "not" if token.negated else "one of"
+    return f'["{what}",{_json("".join(sorted(token.characters)))}]'
 
 
 def _plain_value(_: type, __: object, value: object) -> object:

@@ -321,9 +321,8 @@ class Pair(Sides):
         """Return the difference that *text* shows when both tables are asked, or None."""
         if not self._decided(text, chosen):
             return None
-        shown: Difference | None = None
         # A fresh character is in no host name, but a word may stand for it.
-        words = (text, *self._words(text), text.replace(self.fresh, "q7z"))
+        words = (*self._words(text), text.replace(self.fresh, "q7z"), text)
         for candidate in dict.fromkeys(words):
             if candidate != text and not (
                 self.holds(candidate) and self._decided(candidate, chosen)
@@ -332,11 +331,6 @@ class Pair(Sides):
             found = self.ask(candidate)
             if found.before.effect is found.after.effect:
                 continue
-            if {found.before.reason, found.after.reason} & _UNREAD:
-                continue
-            if shown is None or candidate == text:
-                shown = found
-            elif (shown.before, shown.after) == (found.before, found.after):
-                # Every table answers alike, so the readable call may stand for it.
+            if not {found.before.reason, found.after.reason} & _UNREAD:
                 return found
-        return shown
+        return None

@@ -130,21 +130,20 @@ def dialect(session: Session, mode: str) -> Dialect:
     )
 
 
-def _whole_set(session: Session, mode: str) -> RuleSet:
-    """Return what the settings and the defaults of the host come to in *mode*."""
-    key = ("rules", mode)
-    found = session.cache.get(key)
-    if not isinstance(found, RuleSet):
-        found = session.cache[key] = _rule_set(session, mode)
-    return found
-
-
 def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
     """Return the rule sets whose meet is what settings and defaults come to in *mode*.
 
     Rules that negations open in part are sets of their own, which say nothing
     where they are opened: what else speaks of a call decides it then.
     """
+    key = ("rules", mode)
+    found = session.cache.get(key)
+    if not isinstance(found, tuple):
+        found = session.cache[key] = tuple(_rule_sets(session, mode))
+    return found
+
+
+def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
     reading = dialect(session, mode)
     silent = _is_silent(session, mode)
     opened = (
@@ -158,8 +157,11 @@ def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
         RuleSet(tuple(_answered(_shut(session), silent=silent)), Effect.ALLOW, traced)
         for _ in range(session.reads_inside)
     )
+    yield from _models(session, reading)
+    yield from shut
+    yield _rule_set(session, mode)
     # What these ask for is asked of somebody, also where a model judges the rest.
-    return (*_models(session, reading), *shut, _whole_set(session, mode), *opened)
+    yield from opened
 
 
 def _models(session: Session, reading: Dialect) -> Iterator[RuleSet]:
