@@ -51,18 +51,35 @@ class Alike:
 
 @attrs.frozen(eq=False)
 class _Compared:
-    """What tables show that some chains come to, by cause."""
+    """What tables show that some chains come to, one difference for each cause."""
 
     tables: _Tables
-    causes: Mapping[object, Difference]
+    differences: tuple[Difference, ...]
     why: tuple[str, ...]
 
 
-def _cause(difference: Difference) -> object:
-    """Return what becomes of a tool by which rules."""
-    before, after = difference.before, difference.after
-    rules = (_unlinked(before.because), _unlinked(after.because))
-    return difference.tool, before.effect, after.effect, rules
+@attrs.frozen(cache_hash=True)
+class _Cause:
+    """What becomes of a tool by which rules."""
+
+    tool: str
+    effects: tuple[Effect, Effect]
+    rules: tuple[object, object]
+
+    @classmethod
+    def of(cls, difference: Difference) -> _Cause:
+        """Return that of a difference."""
+        before, after = difference.before, difference.after
+        rules = (_unlinked(before.because), _unlinked(after.because))
+        return cls(difference.tool, (before.effect, after.effect), rules)
+
+
+@attrs.frozen(cache_hash=True)
+class _Key:
+    """What differences that are told together have in common: a call, and the cause."""
+
+    call: str
+    cause: _Cause
 
 
 def _unlinked(because: Iterable[Because]) -> tuple[object, ...]:
@@ -99,7 +116,9 @@ class ChainChanges:
         self._compared: dict[object, _Compared] = {}
         self._chains: tuple[dict[_Names, Chain], ...] = ({}, {})
         # agent -> what it is told of, by cause
-        self._told: dict[str, dict[object, Difference]] = {}
+        self._told: dict[str, dict[_Cause, Difference]] = {}
+        # by identity, of all readings
+        self._keys: dict[int, tuple[Difference, _Key]] = known.setdefault(_Key, {})
 
     def alike(self) -> list[Alike]:
         """Return what chains show, the shortest chain first."""
@@ -148,15 +167,16 @@ class ChainChanges:
         # By a call that another chain of the agent shows too, where both show the same.
         known = self._told.setdefault(names[-1], {})
         shown: dict[object, Difference] = {}
-        for cause, difference in compared.causes.items():
-            other = known.setdefault(cause, difference)
+        for difference in compared.differences:
+            key = self._key(difference)
+            other = known.setdefault(key.cause, difference)
             if other.call != difference.call:
                 before, after = compared.tables
                 again = before.decided(after, other)
-                other = again if _cause(again) == cause else difference
-            else:
-                other = difference
-            shown[str(other.call), cause] = other
+                if _Cause.of(again) == key.cause:
+                    shown[_Key(str(again.call), key.cause)] = again
+                    continue
+            shown[key] = difference
         return Alike(self._reading, "rule", shown, compared.why)
 
     def _compare(self, tables: _Tables) -> _Compared:
@@ -167,12 +187,21 @@ class ChainChanges:
         if found is None:
             comparison = compare_meets(before.use.linked, after.use.linked, self._known)
             self.why.update(dict.fromkeys(comparison.why))
-            causes: dict[object, Difference] = {}
+            causes: dict[_Cause, Difference] = {}
             for difference in told(comparison.differences, *tables):
                 if not self._is_of_new_agent(difference):
-                    causes.setdefault(_cause(difference), difference)
-            found = self._compared[key] = _Compared(tables, causes, comparison.why)
+                    causes.setdefault(self._key(difference).cause, difference)
+            found = _Compared(tables, tuple(causes.values()), comparison.why)
+            self._compared[key] = found
         return found
+
+    def _key(self, difference: Difference) -> _Key:
+        """Return the key of a difference, which comparisons share."""
+        found = self._keys.get(id(difference))
+        if found is None:
+            key = _Key(str(difference.call), _Cause.of(difference))
+            found = self._keys[id(difference)] = difference, key
+        return found[1]
 
     def _is_of_new_agent(self, difference: Difference) -> bool:
         """Return whether it only says that an agent which came or went can be started.
