@@ -450,6 +450,7 @@ def test_what_every_shell_reads_alike_runs(command):
         "grep --regexp=x {}",
         "grep --exclude-from {} x a",
         "git grep -e x {}",
+        "git grep -f a x {}",
         "sort -t {} a",
         "file -F {} a",
         "find . -newer {}",
@@ -498,3 +499,27 @@ def test_a_rule_that_breaks_off_in_the_name_of_a_program_goes_on_plainly(rule, c
 def test_a_builtin_is_asked_for_with_what_a_shell_expands(command):
     names = "printf test set exit wait print".split()
     assert decide(command, allow=[f"Bash({name} *)" for name in names]) is Effect.ASK
+
+
+@pytest.mark.parametrize("rule", [" foo *", "foo  bar *", " foo * a ", "*  a", "\tfoo *", " * "])
+def test_blanks_of_a_rule_with_a_star_are_folded(rule):
+    assert decide("foo bar a", allow=["Bash"], deny=[f"Bash({rule})"]) is Effect.DENY
+
+
+@pytest.mark.parametrize("rule", [" foo bar", " foo:*", "foo  bar"])
+def test_blanks_of_any_other_rule_stand_as_they_are(rule):
+    assert decide("foo bar", allow=["Bash"], deny=[f"Bash({rule})"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "effect"),
+    [
+        (r"foo \* *", "foo '*' a", Effect.DENY),
+        (r"foo \* *", "foo x a", Effect.ALLOW),
+        (r"foo \* a", "foo '*' a", Effect.ALLOW),
+        (r"foo \* a", r"foo \* a", Effect.DENY),
+        (r"foo \* a", "foo b a", Effect.ALLOW),
+    ],
+)
+def test_a_backslash_spells_a_star_beside_another(rule, command, effect):
+    assert decide(command, allow=["Bash"], deny=[f"Bash({rule})"]) is effect

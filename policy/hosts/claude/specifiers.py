@@ -23,7 +23,7 @@ from policy.hosts.claude.lines import Line, Lines, RuleText
 from policy.hosts.claude.paths import Negation, path_patterns
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import BLANKS, Gap, OneOf, Token
 from policy.shell.powershell import canonical_powershell
 
 __all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier", "unread"]
@@ -95,7 +95,8 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> Lines:
 
 def _command(rule: RuleText, content: str) -> Lines:
     text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
-    text = "*" if text.strip(" ") == "*" else text
+    if "*" in text and not text.endswith(":*"):
+        text = re.sub("[ \\t]+", " ", text.strip(BLANKS))
     findings = Lines()
     if text == ":*":
         return rule.skipped("empty-prefix", "has no command before `:*`", "write `Bash`")
@@ -118,7 +119,7 @@ def _command(rule: RuleText, content: str) -> Lines:
     if rule.effect is Effect.ALLOW:
         findings += _doubtful(rule, text)
     if rule.scope.behaves.command_stars or text.endswith(":*"):
-        patterns = notations.commands(text)
+        patterns = notations.commands(text) if "\\" not in text else _unescaped(text)
     else:
         patterns = (Pattern.exactly(text),)
     if rule.effect is Effect.ALLOW and "*" in text:
@@ -129,6 +130,24 @@ def _command(rule: RuleText, content: str) -> Lines:
         # What is nothing but stars speaks of all that is monitored, whatever it is.
         lines += Lines((Line(rule.entry("Monitor", reason=rule.removal)),))
     return lines + findings
+
+
+def _unescaped(text: str) -> tuple[Pattern, ...]:
+    """Return what a rule with backslashes matches: beside a star of its own they spell others."""
+    if text.endswith(":*"):
+        return notations.commands(text)
+    pieces = _ESCAPED.findall(text)
+    if "*" not in pieces:
+        return (Pattern.exactly(text),)
+    tokens = [Gap.ANY if piece == "*" else _LITERALS.get(piece, piece) for piece in pieces]
+    found = (Pattern.of(Kind.TEXT, tokens),)
+    if pieces[-2:] == [" ", "*"] and pieces.count("*") == 1:
+        return (Pattern.of(Kind.TEXT, tokens[:-2]), *found)
+    return found
+
+
+_ESCAPED: Final = re.compile(r"\\[*\\]|.", re.DOTALL)
+_LITERALS: Final = {r"\*": "*", r"\\": "\\"}
 
 
 def _doubtful(rule: RuleText, text: str) -> Lines:

@@ -151,7 +151,7 @@ _SUBCOMMANDS: Final = {
         " extended-regexp basic-regexp fixed-strings perl-regexp line-number full-name"
         " files-with-matches files-without-match only-matching count color break heading and or"
         " not quiet no-color",
-        values="e", reads=Files.REST, files="-f|--file", lists=True,
+        values="e", reads=Files.REST, files="-f|--file", unsafe="-f.*|--file(=.*)?", lists=True,
         given=r"-[a-zA-Z]*f|-[ef].*|--(regexp|file)(=.*)?",
         counts="A B C max-depth context before-context after-context threads",
     ),
