@@ -72,6 +72,7 @@ class Program:
         unexpanded: the same where a shell expands one.
         spelled: whether it is harmless only where it is spelled without quotes, and is put
             no text on its standard input.
+        spelling: what every argument must match as it is written, quotes and all, likewise.
         subcommands: by the first operand; one that is not there is not known.
         forms: other ways to call it that are harmless too.
     """
@@ -107,6 +108,7 @@ class Program:
     settled: bool = False
     unexpanded: bool = False
     spelled: bool = False
+    spelling: str = ""
     subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
     forms: tuple[Program, ...] = ()
 

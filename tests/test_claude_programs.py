@@ -523,3 +523,28 @@ def test_blanks_of_any_other_rule_stand_as_they_are(rule):
 )
 def test_a_backslash_spells_a_star_beside_another(rule, command, effect):
     assert decide(command, allow=["Bash"], deny=[f"Bash({rule})"]) is effect
+
+
+@pytest.mark.parametrize("command", ["ss -1", "rg --file a x", "ps --width x", "git grep -f a x"])
+def test_an_option_that_the_host_does_not_list_is_asked_for(command):
+    assert decide(command) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["ss -0", "rg -f a x", "ps --width 5", "date -- +%F"])
+def test_an_option_that_the_host_lists_runs(command):
+    assert decide(command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["jq . -", "jq '.a'b x", "jq -r'' .a x", r'jq ".[\"a\"]" x', "sed -n 1p -", "jq '.a' 'x'y"],
+)
+def test_an_argument_that_is_spelled_otherwise_is_asked_for(command):
+    assert decide(command) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command", ["jq -r .a'b' x", "jq --indent=2 '.a | .b' \"x\"", "jq '.[]' x"]
+)
+def test_an_argument_that_is_spelled_as_the_host_reads_it_runs(command):
+    assert decide(command) is Effect.ALLOW

@@ -248,6 +248,7 @@ def _check(value: object) -> None:
         _compiled(value.unchecked or "")
         _compiled(value.first, value.operands, value.flags or "", value.values, value.pairs)
         _compiled(value.lists_if, value.files, value.unsafe, value.needs, value.writes_if)
+        _compiled(value.given, value.spelling)
     if isinstance(value, Wrapper):
         _compiled(value.flags, value.values, value.value, *value.operands)
         _compiled(value.idle, value.runs, value.scripts)

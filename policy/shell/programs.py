@@ -221,6 +221,8 @@ def _harmless(program: Program, rest: list[Word], given: _Given) -> bool:
         return False
     if program.flags is not None and any(_DOUBTED.search(word.plain) for word in rest):
         return False
+    if program.spelling and not all(_matches(program.spelling, word.raw) for word in rest):
+        return False
     if program.needs and not _has(given.options, program.needs):
         return False
     if program.flags == "" and any(word.plain == "--" for word in rest):

@@ -59,6 +59,7 @@ _FREE: Final = {
     "jq": Program(
         reads=Files.REST, files="-f|--from-file|--file",
         leading=True, ends=False, globs=False, direct=True,
+        spelling=r"""'[^'`]*'|"[^"`]*"|[^-\s'"]\S*|-[a-zA-Z]+|--[a-zA-Z-]+(=\S+)?""",
         first=r"(?!-|.*(`|\$ENV)|(.*[^\w\n])?(env|include|import)(\W(.|\n)*)?$)(.|\n)*",
         unsafe="(?!-[a-zA-Z]+$|--[a-zA-Z-]+(=.+)?$)-.*|-[a-zA-Z]*[fL][a-zA-Z]*"
         "|--(from-file|file|argfile|rawfile|slurpfile|run-tests|library-path)(=.*)?",
@@ -126,6 +127,7 @@ _SED: Final = options(
     "quiet silent posix regexp-extended",
     needs="-[a-zA-Z]*n[a-zA-Z]*|--quiet|--silent",
     first=_PRINTED,
+    operands=r"(?!-$)(.|\n)*",
     reads=Files.REST,
     files="-f|--file",
     given="-.*[ef].*",
@@ -169,6 +171,7 @@ _KNOWN: Final = {
         " hidden ignore-case invert-match json line-number no-heading no-ignore only-matching quiet"
         " smart-case stats text type-list version word-regexp help",
         values="e g t T color glob regexp type type-not", files="-f|--file", given=_GIVEN,
+        unsafe="--file(=.*)?",
         counts="d m A B C after-context before-context context max-count max-depth",
         attached="egtTdmABC",
         reads=Files.REST, lists=True, globs=False,
@@ -199,7 +202,7 @@ _KNOWN: Final = {
         globs=False,
     ),
     "ss": options(
-        "abdehilmnopstuwxzEHMOSVZ0146",
+        "abdehilmnopstuwxzEHMOSVZ046",
         "help version numeric all listening options extended memory processes info tipcinfo"
         " summary tos cgroup bpf events context contexts ipv4 ipv6 packet tcp mptcp sctp udp dccp"
         " raw unix tipc vsock no-header oneline inet-sockopt",
@@ -226,7 +229,8 @@ _KNOWN: Final = {
     ),
     "ps": options(
         _PS_LETTERS, _PS_NAMES,
-        pairs="-[gnpqstuCGU] [^e-][^e]*|--(pid|quick-pid|sid|tty|user|sort|width) [^e-][^e]*",
+        pairs="-[gnpqstuCGU] [^e-][^e]*|--(pid|quick-pid|sid|tty|user|sort) [^e-][^e]*"
+        "|--width [0-9]+",
         also="--(pid|quick-pid|sid|tty|user|sort)=[^e-][^e]*|--width=[0-9]+",
         globs=False, operands="-|[^~eE-][^eE]*",
         forms=(options(_PS_LETTERS + "e", _PS_NAMES, most=0),),
