@@ -548,3 +548,9 @@ def test_an_argument_that_is_spelled_otherwise_is_asked_for(command):
 )
 def test_an_argument_that_is_spelled_as_the_host_reads_it_runs(command):
     assert decide(command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["x=1", "x=1; foo a", "PATH=/x; foo a", "ls; x=1"])
+def test_no_rule_with_a_star_allows_a_variable_to_be_set(command):
+    assert decide(command, allow=["Bash(x=1 *)", "Bash(PATH=*)", "Bash(foo *)"]) is Effect.ASK
+    assert decide(command, allow=[f"Bash({command})"]) is Effect.ALLOW

@@ -187,7 +187,7 @@ class Reading:
             vanishing = without_vanishing(words) if shell.control and may_vanish(text) else ()
             return text, (() if plain == text and not vanishing else (plain, *vanishing)), ()
         if shell.control and all(map(is_assignment, words)):
-            return "", (), (text,)  # no command
+            return "", (), ()  # no command: a rule may spell out all of the text alone
         written: dict[str, None] = {}
         if shell.control:
             written = dict.fromkeys((text, as_written(granted)))

@@ -308,7 +308,7 @@ _DEAD: Final = {
     "LSP": "Read",
 }
 
-_COMPOUND: Final = re.compile(r"[;&|<>()$`\n]")
+_COMPOUND: Final = re.compile(r"[;&|<>()$`\n]|\A\w+\+?=[^ ]*(?: |:)\*\Z")
 _EXACT_ONLY: Final = re.compile(
     rf"(?:{STARTING.replace(' ', '|')})\b|find\b.*-(?:exec|ok|delete|fprint)"
 )
