@@ -13,7 +13,7 @@ from functools import cached_property
 
 import attrs
 
-from policy.chain import Link, Reading, spawn_call
+from policy.chain import Around, Link
 from policy.dialect import Dialect
 from policy.errors import PolicyError
 from policy.patterns.pattern import Kind, Pattern
@@ -137,21 +137,10 @@ def _under(path: str, anchors: Mapping[str, str]) -> str:
 
 
 @attrs.frozen
-class Anchored:
+class Anchored(Around):
     """A reading whose chains decide calls made in some folders."""
 
-    reading: Reading
     folders: Folders
-
-    @property
-    def name(self) -> str:
-        """``attenuated`` or ``enforced``."""
-        return self.reading.name
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """Every agent that can be a link."""
-        return self.reading.agents
 
     def start(self, agent: str) -> Link:
         """Return the first link. Raises KeyError for an unknown agent."""
@@ -162,10 +151,6 @@ class Anchored:
         inner = parent.state
         assert isinstance(inner, Link)  # noqa: S101  # every link here is of `_link`
         return self._link(self.reading.step(attrs.evolve(inner, confirm=parent.confirm), agent))
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the tool and the arguments that start *agent*."""
-        return spawn_call(self.reading, agent)
 
     def _link(self, link: Link) -> Link:
         return attrs.evolve(link, table=self.folders.table(link.table), state=link)

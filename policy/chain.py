@@ -22,6 +22,7 @@ __all__ = [
     "NOTHING_SAID",
     "READINGS",
     "SPAWN_TOOL",
+    "Around",
     "Attenuated",
     "Chain",
     "Link",
@@ -145,6 +146,27 @@ def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:
     """Return the tool and the arguments of the call that starts *agent*."""
     call = getattr(reading, "spawn_call", None)
     return call(agent) if call else (SPAWN_TOOL, {"subagent_type": agent})
+
+
+@attrs.frozen
+class Around:
+    """A reading around another one, of which it has all but the links."""
+
+    reading: Reading
+
+    @property
+    def name(self) -> str:
+        """``attenuated`` or ``enforced``."""
+        return self.reading.name
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return self.reading.agents
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the tool and the arguments that start *agent*."""
+        return spawn_call(self.reading, agent)
 
 
 @attrs.frozen(slots=False)

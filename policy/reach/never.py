@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from policy.chain import Chain, Link, Reading, spawn_call
+from policy.chain import Around, Chain, Link
 from policy.claims import Never, Verdict, check_claim
 from policy.comparison.compare import Difference
 from policy.decision import Decision
@@ -65,19 +65,10 @@ class Shape:
 
 
 @attrs.frozen
-class _Shaped:
+class _Shaped(Around):
     """A reading whose links know where a shape stands; chains that cannot be of it end."""
 
-    reading: Reading
     shape: Shape
-
-    @property
-    def name(self) -> str:
-        return self.reading.name
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        return self.reading.agents
 
     def start(self, agent: str) -> Link:
         return self._link(self.reading.start(agent), self.shape.start())
@@ -85,9 +76,6 @@ class _Shaped:
     def step(self, parent: Link, agent: str) -> Link:
         inner, places = _split(parent)
         return self._link(self.reading.step(inner, agent), places)
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        return spawn_call(self.reading, agent)
 
     def _link(self, link: Link, places: frozenset[int]) -> Link:
         behind = self.shape.after(places, link.name)
