@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 import attrs
 
@@ -38,6 +39,12 @@ _SPAWNS_EACH = 200
 # In what the sides of a pair differ: rule sets of one side, limits, and that one cannot start.
 _Differing = frozenset[object]
 _NOTHING: _Differing = frozenset()
+
+# What follows from both sides of a pair depends on (`Moves.incoming`).
+_Incoming = tuple[Any, Any]
+
+# Of what pairs hand on, as much is compared with what others do.
+_WIDE = 64
 
 
 @attrs.frozen
@@ -167,7 +174,9 @@ class Pairs:
         self._is_deep = lonely and len(sides) > 1 and by_depth[0] != by_depth[1]
         self._found: dict[tuple[int, bool, bool], list[tuple[Pair, _Differing]]] = {}
         self._waiting: deque[Pair] = deque()
-        self._followed: dict[Hashable, list[int]] = {}
+        self._followed: dict[_Incoming, list[int]] = {}
+        # Some of these, none of which shows no more than another.
+        self._wide: list[tuple[_Incoming, list[int]]] = []
         self._count = 0
         self._left = _SPAWNS + _SPAWNS_EACH * len(self.agents)
         self._search(sides)
@@ -244,6 +253,12 @@ class Pairs:
         # Pairs behind which the same follows start everybody once.
         key = before.incoming(pair.before), after.incoming(pair.after)
         followed = self._followed.setdefault(key, [0, 0, 0])
+        if all(isinstance(each, tuple) for each in key):  # a host may look at anything else
+            above = [(k, known) for k, known in self._wide if _shows_no_more(key, k)]
+            for _, known in above:
+                followed[0] |= known[0]
+            if not above and len(self._wide) < _WIDE:
+                self._wide.append((key, followed))
         both = targets[0] & targets[1]
         each = (both, targets[0] & ~both, targets[1] & ~both)
         for number, mask in enumerate(each):
@@ -306,6 +321,24 @@ class Pairs:
 
     def _is_covered(self, pair: Pair, by: Pair) -> bool:
         return by.covers(pair) and not (self._is_deep and _depth(pair) != _depth(by))
+
+
+def _shows_no_more(one: _Incoming, other: _Incoming) -> bool:
+    """Return whether agents that both sides start show nothing behind *one* but behind *other*.
+
+    That is so where *one* hands on no more, within the same limits, and differs in no
+    rule set in which *other* does not.
+    """
+    (before, *limits), (after, *limits_after) = one
+    (known_before, *known), (known_after, *known_limits) = other
+    within = known_before <= before and known_after <= after
+    alike = limits == known and limits_after == known_limits
+    return bool(
+        within
+        and alike
+        and before - after <= known_before - known_after
+        and after - before <= known_after - known_before
+    )
 
 
 def _depth(pair: Pair) -> int:
