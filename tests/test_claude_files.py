@@ -162,12 +162,32 @@ def test_a_rule_for_a_link_of_the_system_holds_where_it_leads(rules, named, real
     assert str(decided("Read", "/usr/bin/env", rules, links=BIN).effect) == real
 
 
-def test_a_rule_for_another_link_does_not_hold_where_that_leads() -> None:
-    rules = {"allow": ["Read"], "deny": ["Read(//bin/**)", "Read(//opt/link/**)"]}
-    links = {"/bin": "/opt/bin", "/opt/link": "/srv/x"}
+LINKS = {"/srv/app/link": "/opt/out", "/srv/app/f.txt": "/opt/data/x", "/home/alice/l": "/opt/out"}
 
-    assert str(decided("Read", "/opt/bin/env", rules, links=links).effect) == "allow"
-    assert str(decided("Read", "/srv/x/a", rules, links=links).effect) == "allow"
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        *((f"{rule}", "/opt/out/x") for rule in ("/link/**", "/link", "/link/x", "/link/*")),
+        *((f"{rule}", "/opt/out/x") for rule in ("//srv/app/link/**", "~/l/**")),
+        ("/f.txt", "/opt/data/x"),
+    ],
+)
+def test_an_anchored_rule_that_denies_holds_where_a_link_leads_that_it_names(rule, path) -> None:
+    denied = {"allow": ["Read", "Edit"], "deny": [f"Read({rule})"]}
+
+    assert decided("Read", path, denied, links=LINKS).reason is Reason.RULE
+    assert str(decided("Edit", path, denied, links=LINKS).effect) == "deny"
+    assert str(decided("Read", path, denied, links=LINKS, version="2.1.267").effect) == "allow"
+    allowed = {"allow": [f"Read({rule})"]}
+    assert str(decided("Read", path, allowed, links=LINKS).effect) == "ask"
+
+
+@pytest.mark.parametrize("rule", ["link/**", "./link/**", "link", "**/link/**", "/li*/**", "/**"])
+def test_any_other_rule_does_not_hold_where_a_link_leads(rule) -> None:
+    rules = {"allow": ["Read"], "deny": [f"Read({rule})"]}
+
+    assert str(decided("Read", "/opt/out/x", rules, links=LINKS).effect) == "allow"
 
 
 @pytest.mark.parametrize("name", ["etc", "tmp", "var"])

@@ -16,6 +16,7 @@ from policy.effect import Effect
 from policy.patterns import notations
 from policy.patterns.folders import moved
 from policy.patterns.pattern import Pattern
+from policy.patterns.tokens import Gap
 
 __all__ = ["Anchors", "Negation", "path_patterns", "relative_glob"]
 
@@ -33,6 +34,8 @@ class Anchors:
             to as well where they deny or ask.
         links: folders of the system that are links, and where each leads: what a rule says
             of files by such a name it says of them there too.
+        named: all links: a rule that denies or asks, and is anchored, holds where a link leads
+            that it names.
     """
 
     cwd: str
@@ -40,6 +43,7 @@ class Anchors:
     source: str
     others: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
+    named: tuple[tuple[str, str], ...] = ()
 
 
 class Negation(notations.Unusable):
@@ -67,7 +71,21 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
 
     """
     found = _as_written(text, anchors, effect)
-    return (*found, *(twin for pattern in found for twin in _led_to(pattern, anchors.links)))
+    twins = [twin for pattern in found for twin in _led_to(pattern, anchors.links)]
+    if effect is not Effect.ALLOW and text.startswith(("/", "~/")):
+        for pattern in found:
+            named = [link for link in anchors.named if _names(pattern, link[0])]
+            twins += _led_to(pattern, tuple(named))
+    return tuple(dict.fromkeys((*found, *twins)))
+
+
+def _names(pattern: Pattern, link: str) -> bool:
+    """Return whether a pattern is of *link*, or of what is behind it, in so many letters."""
+    first, others = pattern.tokens[0], pattern.tokens[1:]
+    if not isinstance(first, str) or not first.startswith(link):
+        return False
+    rest = first[len(link) :]
+    return rest.startswith("/") or (not rest and others[:1] in ((), (Gap.DEEP,)))
 
 
 def _led_to(pattern: Pattern, links: tuple[tuple[str, str], ...]) -> Iterator[Pattern]:

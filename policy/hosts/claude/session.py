@@ -135,16 +135,16 @@ def session(
     if called:
         options = attrs.evolve(options, aliases={**called, **options.aliases})
     options = attrs.evolve(options, links={**OF_SYSTEMS.get(options.os, {}), **options.links})
-    ruled = _ruled_links(options) if options.links else ()
+    ruled = _ruled_links(options)
     settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
     cwd, home = _placed(options)
     folders = _folders(settings, options, cwd, home)
     said = Said(any(each.managed_only for each in settings))
     for each in settings:
         source = _source(each.scope, options, cwd, home)
-        said.add(each, Anchors(cwd, home, source, folders[1:], ruled), frozenset(agents), options)
+        said.add(each, Anchors(cwd, home, source, folders[1:], *ruled), frozenset(agents), options)
     scope = Scope(
-        Anchors(cwd, home, cwd, folders[1:], ruled),
+        Anchors(cwd, home, cwd, folders[1:], *ruled),
         frozenset(agents),
         behaves=options.behaves,
         aliases=options.aliases,
@@ -175,10 +175,15 @@ def session(
     )
 
 
-def _ruled_links(options: Options) -> tuple[tuple[str, str], ...]:
-    """Return the links of the system that rules look through."""
-    known = LINKED.items() if options.behaves.links_ruled else ()
-    return tuple((name, target) for name, target in known if options.links.get(name) == target)
+_Links = tuple[tuple[str, str], ...]
+
+
+def _ruled_links(options: Options) -> tuple[_Links, _Links]:
+    """Return the links of the system that rules look through, and all that there are."""
+    if not options.behaves.links_ruled:
+        return (), ()
+    links = tuple((k.casefold(), target.casefold()) for k, target in options.links.items())
+    return tuple(link for link in links if link in LINKED.items()), links
 
 
 def _placed(options: Options) -> tuple[str, str]:
