@@ -147,12 +147,7 @@ def check_minimal(universe: Universe, model: Model) -> None:
 def draw_minimal(host: str, data) -> None:
     universe = UNIVERSES[host]
     # What Zeph adds for a memory it adds beside what is listed: the list stays as it is.
-    # `delegate *` hands on what `inherit` does: such a list is not left out as a whole either.
-    plain = {
-        name: some[:1]
-        for name, some in universe.options.items()
-        if "remembers" in name or "delegates" in name
-    }
+    plain = {name: some[:1] for name, some in universe.options.items() if "remembers" in name}
     universe = attrs.evolve(universe, options={**universe.options, **plain})
     check_minimal(universe, data.draw(models(universe, most=2)))
 

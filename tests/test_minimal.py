@@ -89,6 +89,23 @@ def test_an_empty_list_of_what_is_handed_on_is_not_the_same_as_none() -> None:
     assert "delegate  Bash" in shortest(text)
 
 
+def test_what_is_handed_on_anyway_is_not_stated() -> None:
+    lead = "root a\n\nagent a {\n    allow     Read, Task(b)\n}\n\n"
+    inherits = "agent b {\n    inherit\n    deny      Bash(x)\n"
+    assert (
+        shortest(f"{lead}{inherits}    delegate  Read\n    delegate  *\n}}\n")
+        == f"{lead}{inherits}}}\n"
+    )
+    # As a root it may use less than it hands on.
+    assert "delegate" in shortest(f"{inherits}    allow     Task(b)\n    delegate  *\n}}\n")
+
+
+def test_a_rule_of_which_only_unreadable_calls_tell_is_left_out() -> None:
+    path = ".claude/settings.json"
+    found = minimal(Memory({path: '{"permissions": {"ask": ["Edit"]}}'}), path)
+    assert [span.text for span in found.removed] == ['"Edit"']
+
+
 def test_comments_stay_with_the_rules_they_speak_of() -> None:
     written = """\
 # of the file

@@ -19,7 +19,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.opening import Tree
 from policy.formatting.proof import Proof
-from policy.formatting.taking_out import lists, without
+from policy.formatting.taking_out import lists, stating, without
 from policy.formatting.trial import Parts, Trial
 from policy.project import Project
 from policy.reach.worklist import reach
@@ -104,6 +104,12 @@ def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_t
         if item not in removed and not proof.objection([*removed, item]):
             trial.kept.pop(item, None)
             removed = [*removed, item]
+    for spans in stating(source):
+        left = [item for item in spans if item not in removed]
+        if left and not proof.objection([*removed, *left]):
+            removed = [*removed, *left]
+            for item in left:
+                trial.kept.pop(item, None)
     why = proof.objection(removed)
     text = without(source, removed)
     if why or text is None:

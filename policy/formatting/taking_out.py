@@ -24,7 +24,7 @@ from policy.language.printer import print_document
 from policy.language.syntax import Agent, Comment, Comments, Delegate, Expect, Grant, Statement
 from policy.source import Source, Span
 
-__all__ = ["is_exemplified", "lists", "without"]
+__all__ = ["is_exemplified", "lists", "stating", "without"]
 
 _NOTATION: Final = ".policy"
 
@@ -47,6 +47,25 @@ def lists(source: Source) -> tuple[tuple[Span, ...], ...]:
         )
     root = _read(source)
     return () if root is None else tuple(each.items for each in _written(root))
+
+
+def stating(source: Source) -> tuple[tuple[Span, ...], ...]:
+    """Return the items that stand for something else where none of them is left.
+
+    An agent that states nothing it may hand on hands on what it may use.
+
+    Raises:
+        PolicyError: it cannot be read.
+
+    """
+    if not source.name.endswith(_NOTATION):
+        return ()
+    agents = [node for node in parse_notation(source).body if isinstance(node, Agent)]
+    found = (
+        tuple(m.span for node in agent.body if isinstance(node, Delegate) for m in node.matchers)
+        for agent in agents
+    )
+    return tuple(filter(None, found))
 
 
 def without(source: Source, spans: Collection[Span]) -> str | None:

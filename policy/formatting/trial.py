@@ -11,6 +11,7 @@ from policy.formatting.taking_out import is_exemplified, without
 from policy.ruleset import RuleSet
 from policy.source import Place, Source, Span
 from policy.table import Ceiling, Part, Table
+from policy.telling import told
 
 __all__ = ["Parts", "Trial"]
 
@@ -57,8 +58,9 @@ class Trial:
             fewer = tuple(attrs.evolve(part, rules=_without(part.rules, item)) for part in parts)
             if all(one.rules is other.rules for one, other in zip(fewer, parts, strict=True)):
                 continue
-            found = Table(Ceiling.of(parts)).differences(Table(Ceiling.of(fewer)))
-            if found.differences:
+            tables = Table(Ceiling.of(parts)), Table(Ceiling.of(fewer))
+            found = tables[0].differences(tables[1])
+            if told(found.differences, *tables):
                 return None
             if not found.exact:
                 self.kept[item] = _UNDECIDED
