@@ -554,3 +554,31 @@ def test_an_argument_that_is_spelled_as_the_host_reads_it_runs(command):
 def test_no_rule_with_a_star_allows_a_variable_to_be_set(command):
     assert decide(command, allow=["Bash(x=1 *)", "Bash(PATH=*)", "Bash(foo *)"]) is Effect.ASK
     assert decide(command, allow=[f"Bash({command})"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("while foo; do ls; done", Effect.ALLOW),
+        ("while foo; do ls; done > x", Effect.DENY),
+        ("(while foo; do ls; done)", Effect.DENY),
+        ("(foo a)", Effect.DENY),
+        ("(bar a)", Effect.ALLOW),
+    ],
+)
+def test_what_is_not_looked_into_is_denied_by_the_text_of_its_statement(command, effect):
+    deny = ["Bash(w*)", "Bash((foo*)", "Bash((while *)"]
+    assert decide(command, allow=["Bash"], deny=deny) is effect
+
+
+@pytest.mark.parametrize(
+    "command", ["\\command git log", "'timeout' 5 sort a", "xargs echo $((1+1))"]
+)
+def test_a_wrapper_that_is_quoted_vouches_for_no_listed_options(command):
+    assert decide(command) is Effect.ASK
+
+
+def test_behind_options_every_operand_of_cp_may_be_what_it_writes():
+    lists = {"allow": ["Bash"], "deny": ["Edit(src/**)"]}
+    assert decide("cp -r src build", **lists) is Effect.DENY
+    assert decide("cp src/a.py b", **lists) is Effect.ALLOW

@@ -136,6 +136,8 @@ class _Reader(WordReader):
 
     def _children(self, node: Node, kind: str, depth: int) -> None:
         self._check(kind if kind != "pipeline" or not self.inside else "inner pipeline")
+        if kind in _INSIDE and not self.inside:
+            self.script.statements.append(self.text_of(node))
         self.inside += kind in _INSIDE
         for child in node.children:
             if child.is_named:

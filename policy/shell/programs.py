@@ -91,7 +91,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         # Behind `--` a program is named: `xargs --` is not read as `xargs`.
         alone = not given.operands and not (rest and rest[-1].plain == "--")
         harmless = given.known and (alone or bool(inner and inner.piped))
-        harmless &= not any(word.glob for word in rest)
+        harmless &= all(word.literal and not word.glob for word in rest)
         return Examined(harmless, stays=bool(inner and inner.stays), blind=blind)
     opened = _opened(program, rest, given, shell)
     if program.moves and not rest and shell.reads:
@@ -253,8 +253,8 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
             return operands[1 if deletes else 2 :]
         case Files.BUT_LAST:
             return operands[:-1] if len(operands) > 1 else operands
-        case Files.LAST:
-            return operands[-1:]
+        case Files.LAST:  # behind options nobody knows which is
+            return operands[-1:] if len(operands) == len(rest) else operands
         case Files.LEADING:
             given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
             leading = takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given)

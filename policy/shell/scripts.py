@@ -94,6 +94,7 @@ class Reading:
                 self.parts.append(part)
                 harmless = part.harmless
             self._harmless.append(harmless)
+        self.parts += self._statements()
         if self._moves:
             self.files += [*self._elsewhere(self.files[:redirected])]
             self.files += [_somewhere(file) for file in self.files[:redirected]]
@@ -118,6 +119,12 @@ class Reading:
             self.files.append(_GUARDED)  # who knows where it ends, and what is removed in it
         if self.shell.control and not self.parts and not self.files and not self.script.opaque:
             self.parts.append(Part("", harmless=True))  # nothing runs
+
+    def _statements(self) -> Iterator[Part]:
+        """Yield what is not looked into by the text of the whole statement, to be denied."""
+        if self.shell.control and self.script.opaque:
+            for text in self.script.statements:
+                yield Part("", (re.sub("[ \t]+", " ", text),), harmless=True)
 
     def _is_untraced(self) -> bool:
         script = self.script
@@ -310,6 +317,8 @@ class Reading:
             return False
         if known.listed and around and is_assignment(around[0]) and not is_assignment(around[-1]):
             return False  # its options are looked for behind one of both
+        if known.listed and any(_is_quoted(word) for word in around if not is_assignment(word)):
+            return False
         if any(map(is_home_of_other, words)):
             return False
         return all(

@@ -91,6 +91,7 @@ class Script:
         writing: of these, those that write a file there.
         reworded: the commands whose text a host puts together anew from their words, by their
             numbers: those that go on behind a line break, or name a variable.
+        statements: the texts of its statements that hold others and stand in none.
         swallowed: whether words stand behind a redirection, which some read as more targets.
         pipeline: whether it is one.
         broken: whether it is none that a grammar accepts.
@@ -103,6 +104,7 @@ class Script:
     led: set[int] = attrs.field(factory=set)
     writing: set[int] = attrs.field(factory=set)
     reworded: set[int] = attrs.field(factory=set)
+    statements: list[str] = attrs.field(factory=list)
     swallowed: bool = False
     pipeline: bool = False
     broken: bool = False

@@ -113,7 +113,7 @@ UNCHECKED: Final = {
 }
 
 # Programs with arguments that must be known before, and not be expanded by a shell.
-SETTLED: Final = frozenset({"find", "printf", *_AWKS.split()})
+SETTLED: Final = frozenset(f"find printf declare typeset local export readonly {_AWKS}".split())
 UNEXPANDED: Final = SETTLED | frozenset(
     "declare typeset local export readonly print getopts set zparseopts zformat zstyle autoload"
     " shift exit return break continue bye logout vared private getln zregexparse float integer"
