@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import attrs
@@ -20,6 +20,13 @@ from policy.rows.outcome import BY_DEFAULT
 from policy.rows.row import Row
 
 __all__ = ["View", "counterparts", "is_stricter"]
+
+
+# Several tools have the same lists, and what one search walked need not be built for the next.
+@lru_cache(maxsize=32)
+def _by_rank(kind: Kind, patterns: tuple[Pattern, ...], ranks: tuple[int, ...]) -> Automaton:
+    tokens = [pattern.tokens for pattern in patterns]
+    return Automaton(tokens, kind.separator, ranks=ranks)
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -95,8 +102,7 @@ class View:
             if effects[-1:] != [entry.effect]:
                 effects.append(entry.effect)
             ranks.append(len(effects) - 1)
-        tokens = [pattern.tokens for pattern in self.patterns]
-        return Automaton(tokens, self.kind.separator, ranks=ranks), tuple(effects)
+        return _by_rank(self.kind, self.patterns, tuple(ranks)), tuple(effects)
 
     @cached_property
     def most(self) -> Effect:
