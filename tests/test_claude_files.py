@@ -199,3 +199,24 @@ def test_on_macos_three_folders_are_links(name) -> None:
     assert (
         str(decided("Read", f"/private/{name}/x", {"deny": [f"Read(//{name}/**)"]}).effect) == "ask"
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        *((rule, "a.py") for rule in ("\\a.py", "a\\.py", "/\\a.py", "//srv/app/\\a.py")),
+        *(("src/\\a.py", "src/a.py"), ("\\*.py", "*.py"), ("\\!a.py", "!a.py"), ("a\\[b", "a[b")),
+    ],
+)
+def test_a_backslash_takes_the_meaning_from_what_is_behind_it(rule, path) -> None:
+    denied = {"allow": ["Read"], "deny": [f"Read({rule})"]}
+
+    assert decided("Read", path, denied).reason is Reason.RULE
+    assert str(decided("Read", "b.py", denied).effect) == "allow"
+    assert str(decided("Write", path, {"allow": [f"Edit({rule})"]}).effect) == "allow"
+
+
+@pytest.mark.parametrize("rule", ["src\\\\a.py", "\\src/**", "src\\/**", "a.py\\", "src\\/a.py"])
+def test_a_rule_with_any_other_backslash_matches_nothing(rule) -> None:
+    for path in ("a.py", "src/a.py", "src\\a.py"):
+        assert str(decided("Read", path, {"deny": [f"Read({rule})"]}).effect) == "allow"

@@ -54,6 +54,10 @@ class Negation(notations.Unusable):
 _SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
 
 
+# A backslash takes the meaning from the character behind it (2.1.329, observed).
+_ESCAPED: Final = re.compile(r"(?:[^\\]|\\[^\\/])*", re.DOTALL)
+
+
 def _literal_set(found: re.Match[str]) -> str:
     return f"[{found[2]}{found[1]}]"
 
@@ -96,8 +100,8 @@ def _led_to(pattern: Pattern, links: tuple[tuple[str, str], ...]) -> Iterator[Pa
 
 def _as_written(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, ...]:
     glob = _SET.sub(_literal_set, text.rstrip(" \t"))
-    if "\\" in glob:
-        msg = "a backslash is no separator here, and escapes nothing"
+    if "\\" in glob and (glob.endswith("/**") or not _ESCAPED.fullmatch(glob)):
+        msg = "a backslash is no separator here, and escapes neither itself nor a folder"
         raise notations.Unusable(msg)
     if glob and not glob.strip("/"):
         msg = f"`{glob}` alone matches nothing; all below it is `{glob}**`"
