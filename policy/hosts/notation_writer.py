@@ -22,7 +22,9 @@ from policy.language.parse import parse_matcher, parse_notation
 from policy.language.pattern_text import host, path, stars
 from policy.language.printer import print_document, print_matcher, print_name
 from policy.language.syntax import Matcher, Rule, specifier
-from policy.patterns.pattern import Kind
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.pattern import Kind, Pattern, excluded_characters, named
+from policy.patterns.search import fresh_character, search
 from policy.portable import Agent, Dropped, Line, Portable, Said, Written, covers, ranked
 from policy.ruleset import Entry
 from policy.source import Source
@@ -138,9 +140,11 @@ def _tool(tool: str, said: Said, around: list[Effect]) -> Iterator[tuple[Effect,
         return
     lists, default = ranked(said)
     if default is Effect.ASK and lists[Effect.ALLOW]:
-        # Asked for first, all of it would be; and what a host asks for unbidden goes with it.
+        # Asked for first, all of it would be; and what a host asks for unbidden goes with it,
+        # but for what it asks for of that which is allowed.
         default = Effect.DENY
-        lists[Effect.ASK] = [line for line in lists[Effect.ASK] if line.written]
+        held = {id(line) for line in _asked_of_allowed(said)}
+        lists[Effect.ASK] = [ln for ln in lists[Effect.ASK] if ln.written or id(ln) in held]
     rules = {e: _spelled(tool, tuple(lists[e]), e) for e in Effect if e is not default}
     granted = default is not Effect.DENY or rules.get(Effect.ASK) or rules.get(Effect.ALLOW)
     if whole in rules.get(Effect.DENY, ()) or not granted or (around and default is Effect.DENY):
@@ -153,6 +157,34 @@ def _tool(tool: str, said: Said, around: list[Effect]) -> Iterator[tuple[Effect,
     if default is Effect.DENY:
         denied = _spelled(tool, tuple(lists[Effect.DENY]), Effect.DENY)
         yield from ((Effect.DENY, matcher) for matcher in denied)
+
+
+def _asked_of_allowed(said: Said) -> Iterator[Line]:
+    """Yield the lines by which a host asks, unbidden, for calls that a later line allows."""
+    for number, line in enumerate(said.lines):
+        if line.effect is Effect.ASK and not line.written:
+            allowed = [one for one in said.lines[number + 1 :] if one.effect is Effect.ALLOW]
+            behind = tuple(one.pattern for one in allowed if one.field == line.field)
+            if len(behind) < len(allowed) or (behind and _is_shared(line.pattern, behind)):
+                yield line
+
+
+def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
+    """Return whether some text of *pattern* is one of *others* as well, or may be."""
+    found = search(
+        [pattern.automaton],
+        [_automaton(others)],
+        lambda firsts: firsts != (NO_MATCH,),
+        fresh=fresh_character(named([pattern, *others])),
+        extra=excluded_characters([pattern, *others]),
+        told_apart=True,
+    )
+    return found.text is not None or not found.exact
+
+
+@lru_cache(maxsize=16)  # lines beside one another have the same behind them
+def _automaton(patterns: tuple[Pattern, ...]) -> Automaton:
+    return Automaton([pattern.tokens for pattern in patterns], patterns[0].kind.separator)
 
 
 @lru_cache(maxsize=1024)  # most agents of a project have the same lines
