@@ -1,1 +1,33 @@
-"""Exactly which calls two tables decide differently, with a witness for each."""
+"""Exactly which calls two tables decide differently, with a witness for each.
+
+Read in this order; each module asks only those that are told before it, but for `compare`.
+
+Lists over one text, whatever it is of:
+
+- `view`: a row as a list of patterns, with an index over them; which lines two lists share.
+- `sides`: the lists of both sides, and which lines may decide a text together.
+- `pair`: a text for lines that decide it, and the call it is of: the search itself.
+
+Calls of one tool:
+
+- `witness`: the texts that calls can have, and the call that a text stands for.
+- `parameters`: what calls say beside the argument that rules speak of, case by case.
+- `rows`, `manners`, `tools`: what rows of a host say without a rule, which read calls alike,
+  and which tools have to be told apart.
+- `tool_pair`: the calls of one tool, by their one text.
+- `strangers`, `stranger_pair`: paths that hosts with and without case know by other letters.
+
+Of commands more is told apart than the text that is written:
+
+- `harmless`, `unasked`, `unasked_pair`: what a host runs where no rule speaks of it, as a
+  language to search in.
+- `overlap`, `prefixes`, `disguise`: commands that rules know by other texts as well, behind
+  `sudo` or in quotes. Members of what lines share are tried, a prefix taken off; a direction
+  in which no command can change is not tried at all (`ToolPair.unheard`).
+- `opening`: commands that open files of which both sides say different things.
+
+All together:
+
+- `compare`: the calls of one tool, case by case; what was found for lines is remembered.
+- `names`: all tools that are like any other, at once.
+"""
