@@ -259,6 +259,13 @@ def test_a_rule_for_what_is_no_program_is_compared_exactly(rule, command) -> Non
     assert shown == ([command] if command else [])
 
 
+def test_a_rule_for_what_is_no_program_is_told_beside_a_mode_that_asks_again() -> None:
+    before = _table({"allow": ["Bash(for x*)"], "ask": [], "deny": []}, "dontAsk")
+    after = _table({"allow": [], "ask": [], "deny": []}, "default")
+    shown = before.differences(after).differences
+    assert {each.widened for each in shown if each.tool == "Bash"} == {False, True}
+
+
 @pytest.mark.parametrize("modes", [("default", "dontAsk"), ("dontAsk", "default")])
 def test_a_mode_that_asks_nobody_is_compared_exactly_beside_open_rules(modes) -> None:
     rules = {"allow": ["Edit(o)"], "ask": ["Bash(*=*)", "Bash(echo *)", "Bash(* x)"], "deny": []}

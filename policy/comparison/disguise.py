@@ -18,6 +18,7 @@ from policy.comparison.prefixes import (
     NO_PREFIX,
     Prefix,
     harmless,
+    in_quotes,
     left_open,
     pipelines,
     prefixes,
@@ -105,6 +106,7 @@ class Disguises:
         """
         frozen = freeze(pattern, self._fresh)
         yield frozen
+        yield in_quotes(frozen)  # so that a word of the shell is the name of a program
         for text in self._harmless(pattern):
             # Behind some prefixes they are not, though rules that allow see through them.
             yield text
