@@ -106,7 +106,6 @@ class Disguises:
         """
         frozen = freeze(pattern, self._fresh)
         yield frozen
-        yield in_quotes(frozen)  # so that a word of the shell is the name of a program
         for text in self._harmless(pattern):
             # Behind some prefixes they are not, though rules that allow see through them.
             yield text
@@ -131,6 +130,7 @@ class Disguises:
                     for text in self._known(prefix, rest):
                         if self._is_new(prefix.text, text, text.removeprefix(prefix.text)):
                             yield text
+        yield in_quotes(frozen)  # so that a word of the shell is the name of a program
 
     def _shared(self, prefix: Prefix, frozen: str) -> Iterator[str]:
         """Yield commands behind *prefix* that are *frozen*, for all that lists say of both."""

@@ -39,6 +39,6 @@ MANAGED: Final = {
 MANAGED_FILES: Final = ("managed-settings.json", "managed-settings.d/*.json")
 
 # Parts of names, and ends of them, that Windows reads as those of other files: the program asks
-# for such a name on every system. Of blanks at the very end of a name it knows nothing.
-MISREAD: Final = ("*~[0-9]*", "*.", f"*[{BLANKS}]/")
+# for such a name on every system. The path of a file tool has no blank at its very end.
+MISREAD: Final = ("*~[0-9]*", "*.", f"*[{BLANKS}]")
 MISREAD_ENDS: Final = tuple(f"*.{name}" for name in "con prn aux nul com[1-9] lpt[1-9]".split())
