@@ -582,3 +582,47 @@ def test_behind_options_every_operand_of_cp_may_be_what_it_writes():
     lists = {"allow": ["Bash"], "deny": ["Edit(src/**)"]}
     assert decide("cp -r src build", **lists) is Effect.DENY
     assert decide("cp src/a.py b", **lists) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo ((1))",
+        "a((1)) | cat",
+        "echo $x((1))",
+        "echo $''((1+1))",
+        'echo $""((1+1))',
+        "time ((1))",
+    ],
+)
+def test_two_parentheses_behind_a_word_are_asked_for(command):
+    assert decide(command, allow=["Bash"]) is Effect.ASK
+    for known in ("ls; ((1))", "((1)) x", "echo a( (1) )", "echo a$((1))", "cat <<E\na ((b\nE"):
+        assert decide(known, allow=["Bash"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", [r'"$(docker ps -a \)"', r"echo $(ls \)", r'ls "$(rm x \)"'])
+def test_a_substitution_does_not_end_at_a_parenthesis_that_is_escaped(command):
+    assert decide(command, "bypassPermissions") is Effect.ASK
+    assert decide(r'echo "$(ls a\)b)"', "bypassPermissions") is Effect.ALLOW
+
+
+def test_what_stands_in_a_pipeline_is_denied_by_its_whole_text():
+    deny = {"allow": ["Bash"], "deny": ["Bash(while *)"]}
+    for command in (
+        "while a; do ls; done | cat",
+        "ls; cat | while a; do ls; done",
+        "while a; do ls; done | cat && ls",
+    ):
+        assert decide(command, **deny) is Effect.DENY
+    for command in (
+        "while a; do ls; done",
+        "while a; do ls; done; cat",
+        "until a; do ls; done | cat",
+    ):
+        assert decide(command, **deny) is Effect.ALLOW
+
+
+def test_a_dash_is_no_page_of_a_manual():
+    assert decide("man -k -") is Effect.ASK
+    assert decide("man -k x") is Effect.ALLOW

@@ -138,8 +138,12 @@ class _Reader(WordReader):
         self._check(kind if kind != "pipeline" or not self.inside else "inner pipeline")
         if kind in _INSIDE and not self.inside:
             self.script.statements.append(self.text_of(node))
+            if _is_piped(node):
+                self.script.piped.append(self.text_of(node))
         self.inside += kind in _INSIDE
         for child in node.children:
+            if child.is_missing and child.next_sibling is not None:
+                self.script.stray |= self.text_of(child.next_sibling).startswith("((")
             if child.is_named:
                 self.statement(child, depth + 1)
             elif child.type == "&":
@@ -167,6 +171,7 @@ class _Reader(WordReader):
             elif kind == "command_name":
                 words.append(self.word(child.children[0], depth + 1))
             elif child.is_named and kind not in _WORDS:
+                self.script.stray |= self.text_of(child).startswith("((")
                 self.statement(child, depth + 1)
             elif kind != "ERROR":
                 words.append(self.word(child, depth + 1))
@@ -308,6 +313,13 @@ class _Reader(WordReader):
         if len(self.script.commands) == found and ("$(" in text or "`" in text):
             quoted = text.replace("\\", "").replace('"', "")
             self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
+
+
+def _is_piped(node: Node) -> bool:
+    above = node.parent
+    if above is not None and above.type == "redirected_statement":
+        above = above.parent
+    return above is not None and above.type == "pipeline"
 
 
 def _is_test(words: list[Word]) -> bool:

@@ -187,6 +187,7 @@ _NESTED_OR_COUNTED = re.compile(
     r"(?:^|[\s;&|(){}])\(\([^()]*(?:['\"]|\([^()]*\)[^()]*['\"]|\)[^)])|\$\(\([^)]*\Z"
 )
 _COMMENT = re.compile(r"(?:^|(?<=[\s;&|()]))#[^\n]*")
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 
 
@@ -207,7 +208,7 @@ def is_unclosed(text: str, *, broken: bool) -> bool:
         return True
     if not broken:
         return False
-    text = _COMMENT.sub("", text)
+    text = _ESCAPED.sub("", _COMMENT.sub("", text))
     return any(
         read.count("$(") > read.count(")") or ("((" in read and "))" not in read)
         for read in (text, _QUOTED.sub("", text))

@@ -115,15 +115,19 @@ class Reading:
                 self.files.append(_GUARDED)
         if self.shell.traced and self._is_untraced():
             self.files.append(_GUARDED)
-        if self.shell.control and doubts.is_unclosed(self.text, broken=self.script.broken):
+        unclosed = doubts.is_unclosed(self.text, broken=self.script.broken)
+        if self.shell.control and (self.script.stray or unclosed):
             self.files.append(_GUARDED)  # who knows where it ends, and what is removed in it
         if self.shell.control and not self.parts and not self.files and not self.script.opaque:
             self.parts.append(Part("", harmless=True))  # nothing runs
 
     def _statements(self) -> Iterator[Part]:
         """Yield what is not looked into by the text of the whole statement, to be denied."""
-        if self.shell.control and self.script.opaque:
-            for text in self.script.statements:
+        if self.shell.control:
+            for text in (
+                *self.script.piped,
+                *(self.script.statements if self.script.opaque else ()),
+            ):
                 yield Part("", (re.sub("[ \t]+", " ", text),), harmless=True)
 
     def _is_untraced(self) -> bool:

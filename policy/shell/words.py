@@ -92,7 +92,9 @@ class Script:
         reworded: the commands whose text a host puts together anew from their words, by their
             numbers: those that go on behind a line break, or name a variable.
         statements: the texts of its statements that hold others and stand in none.
+        piped: of these, those that are part of a pipeline.
         swallowed: whether words stand behind a redirection, which some read as more targets.
+        stray: whether two parentheses stand behind the words of a command: `echo ((1))`.
         pipeline: whether it is one.
         broken: whether it is none that a grammar accepts.
     """
@@ -105,7 +107,9 @@ class Script:
     writing: set[int] = attrs.field(factory=set)
     reworded: set[int] = attrs.field(factory=set)
     statements: list[str] = attrs.field(factory=list)
+    piped: list[str] = attrs.field(factory=list)
     swallowed: bool = False
+    stray: bool = False
     pipeline: bool = False
     broken: bool = False
     background: bool = False

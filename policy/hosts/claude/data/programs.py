@@ -215,7 +215,7 @@ _KNOWN: Final = {
     ),
     "man": options(
         "adhwfk", "whatis apropos all", values="s S", joined=False, leading=True, globs=False,
-        operands=_NAME, reads=Files.ALL,
+        operands=rf"(?!-$){_NAME}", reads=Files.ALL,
     ),
     "printf": options(
         piped=True, globs=False, first=r"(?!-$)([^%]|%([sbq]|%))*", operands="(?!-$).*"
