@@ -246,9 +246,9 @@ _POLICY = Universe(
         "Bash": r"Bash .*",
         "Bash(a *)": r"Bash a( .*)?",
         "Bash(z b)": r"Bash z b",
-        # A command that opens a file is a call about that file too.
-        "Read(a/**)": r"(Read|Bash .* <) a/.*",
-        "Read(**/b)": r"(Read|Bash .* <) (.*/)?b(/.*)?",
+        # A command that opens a file is a call about that file too, of any tool that runs commands.
+        "Read(a/**)": r"(Read|(Bash|Monitor) .* <) a/.*",
+        "Read(**/b)": r"(Read|(Bash|Monitor) .* <) (.*/)?b(/.*)?",
         "WebFetch(domain:*.b)": r"WebFetch https://.*\.b/",
         "m__*": r"m__.*",
         "m__a(a*)": r"m__a a.*",
