@@ -33,10 +33,10 @@ def decided(universe: Universe, project: Project, reading: str) -> _Decided:
 SILENT = {"redundant-rule", "shadowed-rule"}
 
 
-# Where a rule that does nothing may have said something all the same. What Zeph makes of a star
-# that is left alone is told by `dead-star`. Claude Code takes away a tool that is denied as a
-# whole: `ask: Bash(a)` does nothing beside that, though by the lists alone it would be asked.
-_OTHERWISE = {("zeph", "enforced"), ("claude-code", "attenuated")}
+# Where a rule that does nothing may have said something all the same. Claude Code takes away a
+# tool that is denied as a whole: `ask: Bash(a)` does nothing beside that, though by the lists
+# alone it would be asked.
+_OTHERWISE = {("claude-code", "attenuated")}
 
 
 def check_mended(universe: Universe, model: Model, codes: set[str] | None) -> None:

@@ -16,9 +16,11 @@ from policy.files.opening import Memory
 from policy.formatting.minimal import _written_rules, minimal
 from policy.formatting.taking_out import lists
 from policy.formatting.taking_out import without as text_without
+from policy.lint import lint
 from policy.lint.separate import Standings, separated
 from policy.project import Project
 from policy.redundancy.rules import shadowing
+from policy.redundancy.written import written_rules
 from policy.ruleset import RuleSet
 from policy.table import Ceiling, Part, Table
 from policy.telling import is_idle
@@ -99,6 +101,49 @@ def test_a_rule_is_told_to_do_nothing_just_when_no_call_needs_it(host: str, data
 @settings(max_examples=60)
 def test_of_many_rules_those_are_told_to_do_nothing_that_no_call_needs(host: str, data) -> None:
     draw_standings(host, data)
+
+
+# --- what is told of rules ---------------------------------------------------------------
+
+
+def check_told(universe: Universe, model: Model) -> None:
+    """Compare the rules that `lint` tells to do nothing with every call of every chain."""
+    tree = Memory(universe.write(model))
+    workspace = load_tree(tree)
+    (project,) = workspace.projects
+    findings = lint(tree, workspace).findings
+    dead = {each.place for each in findings if each.code in ("redundant-rule", "shadowed-rule")}
+    chains = universe.walks(project, "enforced") if dead else ()
+    for table in {chain.table.use.sets: chain.table for chain in chains}.values():
+        expected = effects(universe, table)
+        for rule in written_rules(table.use.parts):
+            if rule.because.place in dead:
+                fewer = without(table, rule.because)
+                assert effects(universe, fewer) == expected, rule.because
+
+
+def test_a_rule_that_only_an_agent_further_down_needs_is_not_told_to_do_nothing() -> None:
+    # As it is written the star covers `fetch`; to Zeph, which only starts it, it is a letter.
+    universe = UNIVERSES["zeph"]
+    options = {name: some[0] for name, some in universe.options.items()}
+    check_told(universe, Model({"ann tools": ("fetch", "*")}, options))
+
+
+@pytest.mark.parametrize("host", UNIVERSES)
+@given(data=st.data())
+@settings(max_examples=10)
+def test_a_rule_that_lint_tells_to_do_nothing_does_nothing_along_any_chain(host, data) -> None:
+    universe = UNIVERSES[host]
+    check_told(universe, data.draw(models(universe)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", QUICK)
+@given(data=st.data())
+@settings(max_examples=120)
+def test_many_rules_that_lint_tells_to_do_nothing_do_nothing_along_any_chain(host, data) -> None:
+    universe = UNIVERSES[host]
+    check_told(universe, data.draw(models(universe)))
 
 
 # --- files of fewer rules --------------------------------------------------------------

@@ -6,7 +6,7 @@ rules of one tool, written anew in each file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 
 import attrs
@@ -117,12 +117,20 @@ class Standings:
     tried: int = 0
     _known: dict[object, tuple[list[Because], tuple[Standing, ...]]] = attrs.field(factory=dict)
 
-    def of(self, table: Table, effort: Effort | None = None) -> Iterator[Standing]:
-        """Yield what `policy.redundancy.rules.shadowing` says of *table*."""
+    def of(
+        self,
+        table: Table,
+        effort: Effort | None = None,
+        only: Container[_Mark] | None = None,
+    ) -> Iterator[Standing]:
+        """Yield what `policy.redundancy.rules.shadowing` says of *table*, or of some rules."""
         parts = table.use.parts
         rules = [_because(entry, part) for part in parts for entry in part.rules.entries]
+        marks = [(one.place, one.rule) for one in rules]
+        others = {mark for mark in marks if only is not None and mark not in only}
         first: dict[object, int] = {}
         shape = (
+            tuple(mark in others for mark in marks) if others else (),
             tuple((part.rules.entries, part.rules.default, part.rules.dialect) for part in parts),
             # Which lines come of one rule; rules and places do not count in entries.
             tuple(
@@ -131,7 +139,8 @@ class Standings:
             ),
         )
         if shape not in self._known:
-            self._known[shape] = rules, shadowing(table, effort=effort, compared=self.compared)
+            found = shadowing(table, known=others, effort=effort, compared=self.compared)
+            self._known[shape] = rules, found
             self.tried += len(self._known[shape][1])
         known, standings = self._known[shape]
         here = dict(zip(known, rules, strict=True))

@@ -1,14 +1,17 @@
 """Rules by which no call is decided: proven by deciding without them, in every table.
 
-A rule counts as dead only where it is so in each table that has it, among those
-of the agents themselves and of the positions where chains start.
+A rule counts as dead only where it is so in each table that has it. All rules are tried in
+the tables of the agents themselves and of the positions where chains start; what is dead in
+these, and few rules are, in those of all other chains as well.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
+
+import attrs
 
 from policy.comparison.compare import Known
 from policy.edits import Edit
@@ -36,32 +39,65 @@ def standing_findings(
         compared: what was compared so far, of other projects.
 
     """
-    found: dict[_Mark, list[Standing]] = {}
-    open_: dict[_Mark, tuple[str, ...]] = {}
-    known, effort = Standings({} if compared is None else compared), Effort()
-    for table in _tables(positions):
-        entries = [entry for part in table.use.parts for entry in part.rules.entries]
-        rules = {(entry.place, entry.rule) for entry in entries if entry.place is not None}
-        if most is not None and known.tried + len(rules) > most:
-            open_.update(dict.fromkeys(rules, (_TOO_MANY,)))
-            continue
-        for separate in separated(table):
-            for standing in known.of(separate, effort):
-                mark = (standing.rule.place, standing.rule.rule)
-                found.setdefault(mark, []).append(standing)
-                if standing.what == "undecided":
-                    open_[mark] = standing.why
-    live = {mark for mark, standings in found.items() if any(s.what == "live" for s in standings)}
-    dead = {
-        mark: standings
-        for mark, standings in found.items()
-        if mark not in live and mark not in open_
-    }
-    for mark, standings in dead.items():
-        if _is_told(positions, standings) and not _is_kept(mark, dead):
+    trials = _Trials(Standings({} if compared is None else compared), most)
+    first = _tables(positions)
+    for table in first.values():
+        trials.take(table, _marks_of(table))
+    dead = {mark for mark, some in trials.dead.items() if _is_told(positions, some)}
+    for key, table in _of_chains(positions).items() if dead else ():
+        if key not in first:
+            trials.take(table, dead & _marks_of(table))
+    left = trials.dead
+    for mark, standings in left.items():
+        if _is_told(positions, standings) and not _is_kept(mark, left):
             yield _finding(positions, standings)
-    written = {mark: why for mark, why in open_.items() if _is_written(positions, mark[0])}
-    yield from _undecided({mark: why for mark, why in written.items() if mark not in live})
+    written = {m: why for m, why in trials.open.items() if _is_written(positions, m[0])}
+    yield from _undecided({mark: why for mark, why in written.items() if mark not in trials.live})
+
+
+@attrs.define
+class _Trials:
+    """What was found of rules so far, table by table.
+
+    Attributes:
+        standings: what serves all tables.
+        most: how many rules to try, in all of them; None is no bound.
+        found: each rule that was tried, with what became of it in each table.
+        open: those of which that is not known of all tables, and why.
+
+    """
+
+    standings: Standings
+    most: int | None
+    found: dict[_Mark, list[Standing]] = attrs.field(factory=dict)
+    open: dict[_Mark, tuple[str, ...]] = attrs.field(factory=dict)
+    _effort: Effort = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._effort = Effort()
+
+    def take(self, table: Table, marks: set[_Mark]) -> None:
+        """Try some rules of a table."""
+        if self.most is not None and self.standings.tried + len(marks) > self.most:
+            self.open.update(dict.fromkeys(marks, (_TOO_MANY,)))
+            return
+        for separate in separated(table) if marks else ():
+            for standing in self.standings.of(separate, self._effort, only=marks):
+                mark = (standing.rule.place, standing.rule.rule)
+                self.found.setdefault(mark, []).append(standing)
+                if standing.what == "undecided":
+                    self.open[mark] = standing.why
+
+    @property
+    def live(self) -> set[_Mark]:
+        """The rules that some call of some table needs."""
+        return {m for m, some in self.found.items() if any(s.what == "live" for s in some)}
+
+    @property
+    def dead(self) -> dict[_Mark, list[Standing]]:
+        """The rules that no call needs in any table that was tried."""
+        out = self.live | self.open.keys()
+        return {mark: standings for mark, standings in self.found.items() if mark not in out}
 
 
 def _is_written(positions: Positions, place: Place | None) -> bool:
@@ -90,15 +126,30 @@ def _undecided(rules: dict[_Mark, tuple[str, ...]]) -> Iterator[Finding]:
         )
 
 
-def _tables(positions: Positions) -> list[Table]:
+def _tables(positions: Positions) -> dict[object, Table]:
     """Return the tables that say what each rule is there for, each once."""
     project = positions.project
     starts = [project.enforced.start(agent).table for agent in project.starts]
     declared = [entry.declared for entry in project.agents.values()]
-    tables: dict[object, Table] = {}
-    for table in (*starts, *declared):
-        tables.setdefault(tuple(part.rules.interned for part in table.use.parts), table)
-    return list(tables.values())
+    return _once([*starts, *declared])
+
+
+def _of_chains(positions: Positions) -> dict[object, Table]:
+    """Return the tables of all chains, each once."""
+    return _once(chain.table for chain in positions.chains)
+
+
+def _once(tables: Iterable[Table]) -> dict[object, Table]:
+    found: dict[object, Table] = {}
+    for table in tables:
+        found.setdefault(tuple(part.rules.interned for part in table.use.parts), table)
+    return found
+
+
+def _marks_of(table: Table) -> set[_Mark]:
+    """Return the rules that somebody wrote and a table has lines of."""
+    entries = (entry for part in table.use.parts for entry in part.rules.entries)
+    return {(entry.place, entry.rule) for entry in entries if entry.place is not None}
 
 
 def _marks(standings: list[Standing]) -> set[_Mark]:
