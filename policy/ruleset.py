@@ -173,8 +173,9 @@ class RuleSet:
         runs: list[tuple[Effect, Reason, set[_Said]]] = []
         seen: set[_Said] = set()
         whole: set[str] = set()  # tools of which every call is decided by then
+        key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
-            said = {(self.dialect.key(e.tool), e.field, e.pattern) for e in entries}
+            said = {(key_of[e.tool], e.field, e.pattern) for e in entries}
             keys = said - seen
             seen |= keys
             kept = {key for key in keys if key[0] not in whole and "*" not in whole}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,22 +51,34 @@ def run(name: str, suite: Suite | None, files: list[Path]) -> Outcome:
         return Outcome(name, absent="no adapter")
     if not files:
         return Outcome(name, absent="no files")
-    failures: list[Failure] = []
-    passed = 0
+    cases: list[Case] = []
     for file in files:
         try:
-            cases = json.loads(file.read_text("utf-8"))
+            found = json.loads(file.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            return Outcome(name, passed, tuple(failures), absent=f"{file.name}: {error}")
-        if not isinstance(cases, list):
-            return Outcome(name, passed, tuple(failures), absent=f"{file.name}: not a list")
-        for case in cases:
-            try:
-                expected, got = suite(case)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the case has failed
-                expected, got = str(case.get("expected")), f"{type(error).__name__}: {error}"
-            if expected == got:
-                passed += 1
-            else:
-                failures.append(Failure(str(case.get("id")), expected, got))
-    return Outcome(name, passed, tuple(failures))
+            return Outcome(name, absent=f"{file.name}: {error}")
+        if not isinstance(found, list):
+            return Outcome(name, absent=f"{file.name}: not a list")
+        cases += found
+    failures = tuple(failure for failure in _judged(suite, cases) if failure is not None)
+    return Outcome(name, len(cases) - len(failures), failures)
+
+
+def _judged(suite: Suite, cases: list[Case]) -> Iterable[Failure | None]:
+    judge = partial(_failure, suite)
+    if len(cases) < _FOR_ONE:
+        return map(judge, cases)
+    with ProcessPoolExecutor() as processes:
+        return list(processes.map(judge, cases, chunksize=_FOR_ONE // 10))
+
+
+# So many cases one process is done with before others have started.
+_FOR_ONE = 500
+
+
+def _failure(suite: Suite, case: Case) -> Failure | None:
+    try:
+        expected, got = suite(case)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the case has failed
+        expected, got = str(case.get("expected")), f"{type(error).__name__}: {error}"
+    return None if expected == got else Failure(str(case.get("id")), expected, got)

@@ -29,6 +29,7 @@ from policy.hosts.claude.skill_lint import skill_findings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.claude.writer import WRITER
 from policy.language.syntax import Declared, Matcher, Presence
+from policy.on_demand import OnDemand
 from policy.project import AgentEntry, Project, ReadFile, WrittenRule
 from policy.source import Source, Span
 from policy.table import Ceiling, Part, Table
@@ -114,7 +115,7 @@ def _project(found: Found, options: Options) -> Project:
         host=HOST,
         profile=profile(options),
         root=found.root,
-        agents=_entries(built),
+        agents=OnDemand(sorted({MAIN, *built.agents}), partial(_entry, built)),
         starts=(MAIN,),
         asides=(TURN,) if built.granted else (),
         attenuated=attenuated(built),
@@ -152,15 +153,11 @@ def _bare(found: Found, options: Options) -> Project:
     return _project(Found(found.root, above, found.passed), options)
 
 
-def _entries(built: Session) -> dict[str, AgentEntry]:
-    reading = dialect(built, built.mode)
-    entries = {}
-    for definition in (main_definition(built), *built.agents.values()):
-        parts = [Part(rules, (definition.name,)) for rules in declared(definition, built, reading)]
-        entries[definition.name] = AgentEntry(
-            definition.name, definition.place, Table(Ceiling.of(parts))
-        )
-    return dict(sorted(entries.items()))
+def _entry(built: Session, name: str) -> AgentEntry:
+    definition = built.agents.get(name) or main_definition(built)
+    sets = declared(definition, built, dialect(built, built.mode))
+    table = Table(Ceiling.of(Part(rules, (definition.name,)) for rules in sets))
+    return AgentEntry(definition.name, definition.place, table)
 
 
 @attrs.define

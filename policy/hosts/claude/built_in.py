@@ -75,11 +75,17 @@ def misread_files() -> tuple[Pattern, ...]:
 
 def files_of_settings(options: Options) -> tuple[Pattern, ...]:
     """Return the patterns of settings that lie in no ``.claude``: their edits are asked for."""
-    folder = MANAGED.get(options.os, MANAGED["linux"])
-    found = [p for name in MANAGED_FILES for p in notations.paths("/" + name, folder, fold=True)]
+    found = list(_of_administrators(MANAGED.get(options.os, MANAGED["linux"])))
     if options.flag is not None and options.flag.name.startswith("/"):
         found.append(Pattern.exactly(options.flag.name.casefold(), Kind.PATH))
     return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _of_administrators(folder: str) -> tuple[Pattern, ...]:
+    return tuple(
+        p for name in MANAGED_FILES for p in notations.paths("/" + name, folder, fold=True)
+    )
 
 
 def read_inside(session: Session, tool: str) -> Iterator[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from policy.decision import Reason
@@ -104,10 +105,18 @@ def removals(session: Session, mode: str) -> Iterator[Entry]:
     yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")
 
 
-def known_hosts(session: Session) -> Iterator[Entry]:
-    """Yield the addresses that are fetched from unasked."""
+def known_hosts(session: Session) -> tuple[Entry, ...]:
+    """Return the addresses that are fetched from unasked."""
     hosts = session.options.preapproved
-    for name in PREAPPROVED if hosts is None else hosts:
-        section = (Pattern.exactly(name, Kind.HOST),) if "/" in name else ()
-        for pattern in section or notations.hosts(name):
-            yield built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
+    return _fetched_from(PREAPPROVED if hosts is None else hosts)
+
+
+@lru_cache(maxsize=64)
+def _fetched_from(hosts: tuple[str, ...]) -> tuple[Entry, ...]:
+    return tuple(
+        built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
+        for name in hosts
+        for pattern in (
+            (Pattern.exactly(name, Kind.HOST),) if "/" in name else notations.hosts(name)
+        )
+    )

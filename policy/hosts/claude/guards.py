@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import attrs
@@ -24,6 +25,7 @@ from policy.hosts.claude.modes import EDITING_MODES, is_plan, is_silent
 from policy.hosts.claude.session import Session
 from policy.patterns import notations
 from policy.patterns.folders import within
+from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry
 
 __all__ = ["guards", "held", "misread"]
@@ -46,13 +48,19 @@ def held(session: Session, mode: str) -> Iterator[Entry]:
 def guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
     """Yield what is asked, for *reason*, before a guarded file is written."""
     *first, last = guarded_files()
-    for tool in known.EDITING:
-        for pattern in (*misread_files(), *files_of_settings(session.options), *first):
-            yield built_in(tool, Effect.ASK, pattern, reason, "guarded file")
+    yield from _guarded((*misread_files(), *files_of_settings(session.options), *first), reason)
     if not is_plan(mode):
         yield from _of_work_trees(session, mode)
-    for tool in known.EDITING:
-        yield built_in(tool, Effect.ASK, last, reason, "guarded file")
+    yield from _guarded((last,), reason)
+
+
+@lru_cache(maxsize=64)
+def _guarded(files: tuple[Pattern, ...], reason: Reason) -> tuple[Entry, ...]:
+    return tuple(
+        built_in(tool, Effect.ASK, pattern, reason, "guarded file")
+        for tool in known.EDITING
+        for pattern in files
+    )
 
 
 def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:

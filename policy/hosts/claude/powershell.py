@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from policy.decision import Reason
@@ -19,8 +19,9 @@ _BEFORE: Final = OneOf(frozenset(" '\""))
 _SLASH: Final = OneOf(frozenset("/\\"))
 
 
-def power_shell_removals() -> Iterator[Entry]:
-    """Yield what PowerShell removes in no mode: all of a folder, and the system's own."""
+@lru_cache(maxsize=1)
+def power_shell_removals() -> tuple[Entry, ...]:
+    """Return what PowerShell removes in no mode: all of a folder, and the system's own."""
     drive: tuple[Token, ...] = (_BEFORE, _LETTERS, ":", _SLASH)
     targets: list[tuple[Token, ...]] = [
         (_SLASH, "*", Gap.ANY),
@@ -31,12 +32,13 @@ def power_shell_removals() -> Iterator[Entry]:
         (_BEFORE, "~"),
     ]
     targets += ((*drive, folder, Gap.ANY) for folder in SYSTEM_FOLDERS)
-    for target in targets:
-        pattern = Pattern.of(Kind.TEXT, ["remove-item", Gap.ANY, *target])
-        yield Entry(
+    return tuple(
+        Entry(
             "PowerShell",
             Effect.DENY,
-            pattern,
+            Pattern.of(Kind.TEXT, ["remove-item", Gap.ANY, *target]),
             reason=Reason.PROTECTED,
             rule="PowerShell (critical path)",
         )
+        for target in targets
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import attrs
@@ -16,6 +18,7 @@ from policy.hosts.claude.pools import Position, declared, has_no_tools, pool
 from policy.hosts.claude.rulesets import dialect, rule_sets
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.specifiers import agent_pattern
+from policy.on_demand import OnDemand
 from policy.project import Attenuated
 from policy.ruleset import Entry, RuleSet
 from policy.table import Bounds, Ceiling, Part, Table
@@ -60,23 +63,29 @@ def main_definition(session: Session) -> Definition:
 
 def attenuated(session: Session) -> Attenuated:
     """Return the reading in which settings and every list along a chain are met."""
-    reading = dialect(session, session.mode)
-    settings = rule_sets(session, session.mode)
-    tables = {}
-    for definition in (main_definition(session), *session.agents.values()):
-        links = (definition.name,)
-        sets = (*settings, *declared(definition, session, reading))
-        tables[definition.name] = Table(Ceiling.of(Part(rules, links) for rules in sets))
-    root = attrs.evolve(tables[MAIN], bounds=Bounds(depth=depth_limit(session)))
+    tables = OnDemand(session.agents, partial(_declared_table, session))
     # Nobody starts these, even where rules ask for every agent: there is none of the name.
-    roots = {MAIN: root}
+    roots = [MAIN]
     if session.granted:
-        # What a skill allows beyond the settings is no narrower than they are.
-        roots[TURN] = root
+        roots.append(TURN)
     if WORKFLOW not in tables:
-        roots[WORKFLOW] = tables[known.GENERAL]
-    started = {name: table for name, table in tables.items() if name in session.agents}
-    return Attenuated(started, roots)
+        roots.append(WORKFLOW)
+    return Attenuated(tables, OnDemand(roots, partial(_root, session, tables)))
+
+
+def _root(session: Session, tables: Mapping[str, Table], name: str) -> Table:
+    if name == WORKFLOW:
+        return tables[known.GENERAL]
+    # What a skill allows beyond the settings is no narrower than they are.
+    bounds = Bounds(depth=depth_limit(session))
+    return attrs.evolve(_declared_table(session, MAIN), bounds=bounds)
+
+
+def _declared_table(session: Session, name: str) -> Table:
+    definition = session.agents.get(name) or main_definition(session)
+    reading = dialect(session, session.mode)
+    sets = (*rule_sets(session, session.mode), *declared(definition, session, reading))
+    return Table(Ceiling.of(Part(rules, (definition.name,)) for rules in sets))
 
 
 def depth_limit(session: Session) -> int:

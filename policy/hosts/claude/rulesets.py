@@ -291,11 +291,16 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     yield from led_out(session, others)
     yield from (entry for entry in others if entry.pattern is None)
     yield from misread(session, mode)
-    unguarded = session.options.behaves.unguarded_programs
-    for text in (each for each in EXACT_ONLY if each.split(" ")[0] not in unguarded):
-        for tool in ("Bash", "Monitor"):
-            pattern = Pattern.text(text)
-            yield built_in(
-                tool, Effect.ASK, pattern, by_default(session, mode), "runs another command"
-            )
+    yield from _run_exactly(session.options.behaves.unguarded_programs, by_default(session, mode))
     yield from (entry for entry in others if entry.pattern is not None)
+
+
+@lru_cache(maxsize=64)
+def _run_exactly(unguarded: frozenset[str], reason: Reason) -> tuple[Entry, ...]:
+    """Return what is asked of programs that run others, but where a rule says all of it."""
+    return tuple(
+        built_in(tool, Effect.ASK, Pattern.text(text), reason, "runs another command")
+        for text in EXACT_ONLY
+        if text.split(" ")[0] not in unguarded
+        for tool in ("Bash", "Monitor")
+    )
