@@ -13,9 +13,9 @@ from typing import Final, Protocol
 
 import attrs
 
-from policy.comparison.parameters import outcomes_beside
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
+from policy.rows.parameters import outcomes_beside
 from policy.table import Bounds, Table
 
 __all__ = [

@@ -11,7 +11,7 @@ Lists over one text, whatever it is of:
 Calls of one tool:
 
 - `witness`: the texts that calls can have, and the call that a text stands for.
-- `parameters`: what calls say beside the argument that rules speak of, case by case.
+- `policy.rows.parameters`: what calls say beside the argument that rules speak of, case by case.
 - `rows`, `manners`, `tools`: what rows of a host say without a rule, which read calls alike,
   and which tools have to be told apart.
 - `tool_pair`: the calls of one tool, by their one text.

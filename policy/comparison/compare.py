@@ -15,7 +15,6 @@ import attrs
 from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
-from policy.comparison.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.comparison.rows import by_rules, denies_all, grants_whole
 from policy.comparison.stranger_pair import stranger_differences
 from policy.comparison.tool_pair import ToolPair
@@ -24,6 +23,7 @@ from policy.comparison.witness import Shape
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
+from policy.rows.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.rows.row import Row
 
 __all__ = [

@@ -23,7 +23,6 @@ from policy.comparison.compare import (
     compare,
 )
 from policy.comparison.pair import Difference, Pair
-from policy.comparison.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.comparison.sides import Side
 from policy.comparison.tools import OTHER_TOOL, Tools, further_tools, glob_pattern, loosely
 from policy.comparison.view import View
@@ -37,6 +36,7 @@ from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Kind, Pattern, readable
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.rows.entry import RowEntry
+from policy.rows.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.ruleset import Entry, RuleSet
 
 __all__ = ["MANY_NAMES", "compare_others"]

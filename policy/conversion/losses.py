@@ -16,13 +16,13 @@ import attrs
 
 from policy.chain import SPAWN_TOOL, Chain, SpawnDenied
 from policy.comparison.compare import Difference
-from policy.comparison.parameters import TOO_MANY_PARAMETERS
 from policy.comparison.witness import Call
 from policy.conversion.across import Known, Unproven
 from policy.conversion.starting import Start, parameters
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.project import Project
+from policy.rows.parameters import TOO_MANY_PARAMETERS
 
 __all__ = ["Loss", "Losses", "Side", "losses"]
 

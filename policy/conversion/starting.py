@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from policy.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
-from policy.comparison.parameters import beside
 from policy.decision import Decision, Reason
 from policy.effect import Effect
+from policy.rows.parameters import beside
 
 __all__ = ["Start", "parameters"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from policy.chain import SPAWN_TOOL, Reading, spawn_call
-from policy.comparison.parameters import outcomes_beside
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
+from policy.rows.parameters import outcomes_beside
 from policy.rows.row import Row
 from policy.ruleset import RuleSet
 from policy.table import Ceiling, Table

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
+from typing import TYPE_CHECKING
 
 from policy.patterns.classes import classes
 from policy.patterns.pattern import Pattern
 from policy.rows.entry import RowEntry
 from policy.rows.outcome import Outcome
 from policy.rows.row import Row
-from policy.ruleset import Entry
+
+if TYPE_CHECKING:
+    from policy.ruleset import Entry
 
 __all__ = ["TOO_MANY_PARAMETERS", "beside", "outcomes_beside", "parameter_cases"]
 
