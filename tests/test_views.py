@@ -7,11 +7,14 @@ from itertools import product
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from policy.comparison.sides import Side, Sides
+from policy.comparison.together import Runs, search_together
 from policy.comparison.view import View
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.domains import PATHS
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
 from policy.rows.entry import RowEntry
@@ -86,17 +89,60 @@ def test_the_same_at_any_depth_is_hidden_behind_what_is_in_a_folder() -> None:
     assert not view.is_hidden(0, notations.paths("src/**", "/p")[0])
 
 
+_lists = st.lists(st.tuples(_globs, st.sampled_from(list(Effect))), min_size=1, max_size=6)
+
+
+def _list(lines: list[tuple[Pattern, Effect]]) -> View:
+    return _view([pattern for pattern, _ in lines], [effect for _, effect in lines])
+
+
+@given(_lists, _globs | st.none(), st.sets(_globs, max_size=2))
+@example([(each, Effect.DENY) for each in notations.paths("a*")], notations.paths("ab")[0], set())
+def test_runs_of_lines_with_one_effect_decide_as_the_lines_do(lines, pattern, but) -> None:
+    view = _list(lines)
+    runs = Runs.of(view, pattern, but)
+    for path in _PATHS:
+        if (pattern is None or pattern.matches(path)) and not any(p.matches(path) for p in but):
+            said = runs.effects[runs.automaton.first(path)]
+            assert said is view.effect(view.automaton.first(path))
+
+
+@given(_lists, st.sampled_from(_PATHS), st.sampled_from(_PATHS))
+def test_what_decides_behind_a_text_was_possible_there(lines, path, further) -> None:
+    automaton = _list(lines).automaton
+    assert automaton.first(path + further) in automaton.state(path).possible
+
+
+_ABC = [notations.paths(name)[0] for name in ("a", "b", "ab")]
+
+
 @given(
-    st.lists(st.tuples(_globs, st.sampled_from(list(Effect))), min_size=1, max_size=6),
-    st.lists(st.sampled_from(_PATHS), max_size=20),
+    st.lists(st.tuples(_lists, _lists, st.integers(0, 2)), min_size=1, max_size=2),
+    st.booleans(),
 )
-def test_runs_of_lines_with_one_effect_decide_as_the_lines_do(lines, paths) -> None:
-    view = _view([pattern for pattern, _ in lines], [effect for _, effect in lines])
-    automaton, effects = view.turns
-    for path in paths:
-        turn, first = automaton.first(path), view.automaton.first(path)
-        assert (turn == NO_MATCH) is (first == NO_MATCH)
-        assert first == NO_MATCH or effects[turn] is view.entries[first].effect
+@example([([*zip(_ABC, [Effect.ALLOW, Effect.DENY, Effect.DENY], strict=True)], [], 1)], True)
+def test_paths_that_lists_decide_differently_are_found_by_the_lines_that_tell(
+    lists, shares
+) -> None:
+    lines = lists[0][0]  # most are those of the first list, so that few tell
+    views = [_list(lines), *(_list([*own[:2], *lines[left:]]) for _, own, left in lists)]
+    sides = Sides(Side(tuple(views[:1])), Side((*views[1:], *views[:shares])))
+
+    def differs(path: str) -> bool:
+        firsts = {n: each.automaton.first(path) for n, each in enumerate(sides.views)}
+        before, after = sides.effects(firsts)
+        return before is not after
+
+    found = [
+        search_together(sides, [PATHS], (), seen=set(), view=v, line=n) for v, n in sides.edits
+    ]
+    together = search_together(sides, [PATHS], (), seen=set())
+    assert together.exact
+    assert all(each.exact for each in found)
+    texts = [each.text for each in found if each.text is not None]
+    assert all(map(differs, texts))
+    assert (together.text is None) is (not texts)
+    assert texts or not any(map(differs, _PATHS))
 
 
 @given(

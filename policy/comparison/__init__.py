@@ -6,6 +6,7 @@ Lists over one text, whatever it is of:
 
 - `view`: a row as a list of patterns, with an index over them; which lines two lists share.
 - `sides`: the lists of both sides, and which lines may decide a text together.
+- `together`: all lists searched at once, where lines overlap in too many ways.
 - `pair`: a text for lines that decide it, and the call it is of: the search itself.
 
 Calls of one tool:

@@ -7,16 +7,17 @@ lines overlap, all lists are searched together. Every text is asked of both side
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
 from policy import limits
 from policy.comparison.sides import Side, Sides
+from policy.comparison.together import search_together
 from policy.comparison.witness import Call
 from policy.decision import Decision, Reason
 from policy.effect import Effect
-from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.automaton import NO_MATCH
 from policy.patterns.domains import Domain
 from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, freeze, is_stars, readable
@@ -171,7 +172,8 @@ class Pair(Sides):
         apart, not with the number of combinations.
         """
         while True:
-            found = self._anywhere(seen, view, line)
+            domains = [self.domain, *self.also]
+            found = search_together(self, domains, self.but, seen=seen, view=view, line=line)
             if not found.exact:
                 self.why[OVERLAPS] = None
             if found.text is None:
@@ -183,50 +185,6 @@ class Pair(Sides):
             else:
                 yield difference
             seen.add(self.effects(firsts))
-
-    def _anywhere(
-        self, seen: Container[tuple[Effect, Effect]], view: int | None, line: int
-    ) -> Found:
-        """Search for a text that shows effects not *seen*, decided by one line if given."""
-        guides: list[Automaton | Domain] = [self.domain, *self.also]
-        watched, effects = zip(*(each.turns for each in self.views), strict=True)
-        further: list[Automaton | Domain] = [*self.but]
-        expected = [NO_MATCH for _ in self.but]
-        if view is not None:
-            further.append(self.views[view].automaton)
-            expected.append(line)
-            pattern = self.pattern(view, line)
-            guides += [] if pattern is None else [pattern.automaton]
-        known: dict[tuple[int, ...], bool] = {}
-
-        def tells(turns: tuple[int, ...]) -> bool:
-            said = [
-                each.default if turn == NO_MATCH else of[turn]
-                for each, of, turn in zip(self.views, effects, turns, strict=True)
-            ]
-            before, after = (
-                min([floor, *(said[number] for number in side)])
-                for floor, side in zip(self.floors, self.sides, strict=True)
-            )
-            return before is not after and (before, after) not in seen
-
-        def wanted(turns: tuple[int, ...]) -> bool:
-            if turns[len(watched) :] != tuple(expected):
-                return False
-            turns = turns[: len(watched)]
-            if turns not in known:
-                known[turns] = tells(turns)
-            return known[turns]
-
-        return search(
-            guides,
-            [*watched, *further],
-            wanted,
-            fresh=self.fresh,
-            extra=self.extra,
-            budget=limits.SEARCH_STATES,
-            told_apart=True,
-        )
 
     def _is_precluded(self, combination: Mapping[int, int]) -> bool:
         """Return whether a line before a chosen one matches all that another chosen one does.

@@ -121,28 +121,32 @@ class Sides:
             if self.views[before].default is not self.views[after].default:
                 yield after, NO_MATCH
             return
-        same: dict[int, Container[int]] = {}
-        alike: set[int] = set()
         if self.floors[0] is not self.floors[1]:
             only = [set(), set(range(len(self.views)))]
+        same: dict[int, set[int]] = {}
+        alike: dict[int, bool] = {}
         for one, other in self._pairs(*only):
             aligned = self._aligned(self.views[one], self.views[other])
-            same[one], same[other] = aligned, {*aligned.values()}
-            if self.views[one].default is self.views[other].default:
-                alike |= {one, other}
-        for number in sorted(only[0] | only[1], key=lambda n: (n not in self.sides[1], n)):
+            default = self.views[one].default is self.views[other].default
+            for number, alone in ((one, {*aligned}), (other, {*aligned.values()})):
+                same[number] = same.get(number, alone) & alone
+                alike[number] = alike.get(number, True) and default
+        for number in sorted(
+            {*only[0], *only[1], *same}, key=lambda n: (n not in self.sides[1], n)
+        ):
             list_ = self.views[number]
             for line in range(list_.shared, len(list_.entries)):
                 if line not in same.get(number, ()):
                     yield number, line
-            if number not in alike:
+            if not alike.get(number):
                 yield number, NO_MATCH
 
     def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
         """Yield lists of both sides two by two, those with most lines in common first.
 
-        However they are paired: where the sides differ, so do the two of some pair, or one
-        that is left over decides.
+        However they are paired: where the sides differ, what grants less on one of them decides
+        otherwise than any list of the other. One that is left over is paired with one that both
+        sides have, or that is paired already, where few lines tell these two apart.
         """
         common = [
             (len(self._aligned(self.views[one], self.views[other])), one, other)
@@ -154,6 +158,16 @@ class Sides:
             if {one, other} <= left:
                 left -= {one, other}
                 yield one, other
+        for one in sorted(left) if self.floors[0] is self.floors[1] else ():
+            others = sorted(self.sides[one in before])
+            other = max(others, key=lambda each: self._saved(one, each), default=one)
+            if self._saved(one, other) > 0 and other != one:
+                yield one, other
+
+    def _saved(self, one: int, other: int) -> int:
+        """Return how many lines fewer are to be looked at where a list is paired with another."""
+        lists = self.views[one], self.views[other]
+        return 2 * len(self._aligned(*lists)) - len(lists[1].entries)
 
     def _aligned(self, before: View, after: View) -> dict[int, int]:
         key = id(before.entries), id(after.entries)
@@ -275,8 +289,12 @@ class Sides:
 
     def effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
         """Return what both sides grant where each list decides by its line of *combination*."""
+        return self.granted({n: self._effect(n, line) for n, line in combination.items()})
+
+    def granted(self, effects: Mapping[int, Effect] | Sequence[Effect]) -> tuple[Effect, Effect]:
+        """Return what both sides grant where each list says its one of *effects*."""
         before, after = (
-            min([floor, *(self._effect(n, combination[n]) for n in side)])
+            min([floor, *(effects[n] for n in side)])
             for floor, side in zip(self.floors, self.sides, strict=True)
         )
         return before, after

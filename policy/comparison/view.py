@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -20,13 +20,6 @@ from policy.rows.outcome import BY_DEFAULT
 from policy.rows.row import Row
 
 __all__ = ["View", "counterparts", "is_stricter"]
-
-
-# Several tools have the same lists, and what one search walked need not be built for the next.
-@lru_cache(maxsize=32)
-def _by_rank(kind: Kind, patterns: tuple[Pattern, ...], ranks: tuple[int, ...]) -> Automaton:
-    tokens = [pattern.tokens for pattern in patterns]
-    return Automaton(tokens, kind.separator, ranks=ranks)
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -92,17 +85,6 @@ class View:
         if self._row is not None:
             return self._row.automaton
         return Automaton([p.tokens for p in self.patterns], self.kind.separator)
-
-    @cached_property
-    def turns(self) -> tuple[Automaton, tuple[Effect, ...]]:
-        """Which run of neighbours with one effect decides, and the effect of each run."""
-        ranks: list[int] = []
-        effects: list[Effect] = []
-        for entry in self.entries:
-            if effects[-1:] != [entry.effect]:
-                effects.append(entry.effect)
-            ranks.append(len(effects) - 1)
-        return _by_rank(self.kind, self.patterns, tuple(ranks)), tuple(effects)
 
     @cached_property
     def most(self) -> Effect:

@@ -177,9 +177,12 @@ def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
         lambda firsts: firsts != (NO_MATCH,),
         fresh=fresh_character(named([pattern, *others])),
         extra=excluded_characters([pattern, *others]),
-        told_apart=True,
+        hoped=lambda possible: possible != (_NONE,),
     )
     return found.text is not None or not found.exact
+
+
+_NONE: Final = frozenset({NO_MATCH})
 
 
 @lru_cache(maxsize=16)  # lines beside one another have the same behind them

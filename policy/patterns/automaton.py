@@ -77,6 +77,7 @@ class State:
     __slots__ = (
         "_automaton",
         "_nodes",
+        "_possible",
         "alive",
         "edges",
         "final",
@@ -95,6 +96,7 @@ class State:
         self._automaton = automaton
         self._nodes = nodes
         self.alive = bool(nodes)
+        self._possible: frozenset[int] | None = None
         first = below = forever = NO_MATCH
         flagged = hoping = False
         for node in nodes:
@@ -114,6 +116,21 @@ class State:
             and not hoping
             and any(node.loop is Gap.ANY and node.accept == first for node in nodes)
         )
+
+    @property
+    def possible(self) -> frozenset[int]:
+        """All that ``first`` may be behind further text, and hardly anything else."""
+        if self._possible is None:
+            self._possible = frozenset(
+                rank for rank in (*self._ranks(), NO_MATCH) if rank <= self.forever
+            )
+        return self._possible
+
+    def _ranks(self) -> Collection[int]:
+        """Return what patterns that may still match are told by."""
+        if self._automaton is None:
+            return {0}
+        return frozenset[int]().union(*map(self._automaton.trie.ranks, self._nodes))
 
     def after(self, character: str) -> State:
         """Return the state behind one more character."""

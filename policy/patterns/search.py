@@ -71,7 +71,7 @@ def search(
     extra: frozenset[str] = frozenset(),
     budget: int = limits.SEARCH_STATES,
     least: Sequence[int] = (),
-    told_apart: bool = False,
+    hoped: Callable[[tuple[frozenset[int], ...]], bool] | None = None,
 ) -> Found:
     """Return a shortest text that all *guides* match and *wanted* accepts.
 
@@ -84,8 +84,9 @@ def search(
         budget: product states to visit at most.
         least: of the first watched automata, the first match that is wanted: where an
             earlier pattern matches whatever follows, there is nothing to look for.
-        told_apart: whether all that watched patterns name is tried, since those that
-            decide are not among the guides.
+        hoped: where those that decide are not among the guides, so that all that watched
+            patterns name is tried: called with the indices that are still possible for each,
+            whether *wanted* accepts some of them.
 
     """
     separators = {automaton.separator for automaton in (*guides, *watched)} - {""}
@@ -103,7 +104,7 @@ def search(
             tuple(state.first for state in states[count:])
         ):
             return Found(_text(came_from, here))
-        naming = states if told_apart else states[:count]
+        naming = states if hoped else states[:count]
         letters = everywhere.union(*(state.letters() for state in naming))
         for each in narrow:
             told = letters.union(*(state.letters() for state in states[count:]))
@@ -114,6 +115,8 @@ def search(
                 continue
             key = tuple([state.key for state in following])
             if key in came_from:
+                continue
+            if hoped and not hoped(tuple([state.possible for state in following[count:]])):
                 continue
             if len(came_from) >= budget:
                 return Found(None, exact=False)

@@ -50,6 +50,7 @@ class Node:
         "number",
         "part",
         "position",
+        "ranks",
         "sets",
     )
 
@@ -69,6 +70,7 @@ class Node:
         self.first = NO_MATCH  # the smallest index that ends at or below this node
         self.hopes = False  # a flag ends at or below this node
         self.deepened: Node | None = None  # this node again, inside an open depth
+        self.ranks: frozenset[int] | None = None  # of *indices*; None: nobody asked yet
 
 
 # Where no edge leads from a node.
@@ -111,6 +113,13 @@ class Trie:
             if node.letters is None:
                 self._build_below(node)
 
+    def ranks(self, node: Node) -> frozenset[int]:
+        """Return what the patterns that end at or below *node* are told by."""
+        if node.ranks is None:
+            numbers = (index - self.flags for index in node.indices)
+            node.ranks = frozenset(self._rank(number) for number in numbers if number >= 0)
+        return node.ranks
+
     def _build_below(self, node: Node) -> None:
         letters, gaps, sets = self._children(node)
         for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
@@ -121,6 +130,7 @@ class Trie:
                 inside = child.deepened = self._node(Gap.ANY)
                 inside.depth, inside.line = child.depth + 1, child.line
                 inside.first, inside.hopes = child.first, child.hopes
+                inside.indices = child.indices
         if node.deepened is not None:
             inside = node.deepened
             inside.accept, inside.flag = node.accept, node.flag
