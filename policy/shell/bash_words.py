@@ -23,6 +23,7 @@ _UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
 _NUMBERS: Final = re.compile(
     r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
 )
+_QUOTING: Final = re.compile(r"['\"\\]")
 _BRACES: Final = re.compile(r"\{[^{}]*(?:,|\.\.)")
 
 
@@ -32,14 +33,15 @@ class WordReader(ABC):
     Its methods never raise, and their depth is bounded.
     """
 
-    def __init__(self, source: bytes, shell: Shell) -> None:
+    def __init__(self, source: bytes, shell: Shell, *, closed: bool) -> None:
         self.source = source
         self.shell = shell
         self.script = Script()
         self.variables: dict[str, str] = {}
         self.inside = 0  # statements that hold others
-        self.closed = False  # whether the last quote is one that nobody wrote
+        self.closed = closed  # whether the last quote is one that nobody wrote
         self._put_in = False  # into a word: what nobody knows
+        self._told = ""  # all of the text without quotes, once it was looked into
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
@@ -123,7 +125,7 @@ class WordReader(ABC):
     def _variable(self, name: str, word: Word, pieces: list[str], *, quoted: bool) -> None:
         value = self.variables.get(name)
         folder = FOLDERS.get(name) if quoted else None
-        if value is None and folder is not None:
+        if value is None and folder is not None and self._is_inherited(name):
             value = folder
             word.literal &= name == "HOME"
         else:
@@ -145,8 +147,6 @@ class WordReader(ABC):
             for child in node.children:
                 if child.is_named:
                     self.statement(child, depth + 1)
-                elif child.type in ("&", ";"):
-                    self.script.opaque = True
             self.inside -= 1
         else:
             for child in node.named_children:
@@ -162,7 +162,7 @@ class WordReader(ABC):
         if kind == "string":
             return self._is_vetted_text(node)
         if kind == "simple_expansion":
-            return self.text_of(node) == "$HOME"
+            return self.text_of(node) == "$HOME" and self._is_inherited("HOME")
         if kind == "arithmetic_expansion":
             self._put_in = True
             return self._is_number(node)
@@ -173,8 +173,12 @@ class WordReader(ABC):
         own, put_in = len(self.text_of(node)) - 2, False
         for child in node.named_children:
             text = self.text_of(child)
-            if child.type == "string_content" or text == "$HOME":
-                own += 2 * (text == "$HOME")
+            if child.type == "string_content":
+                continue
+            if child.type == "simple_expansion" and not self._is_inherited(text[1:]):
+                return False
+            if text == "$HOME":
+                own += 2
                 continue
             own -= len(text)
             if child.type == "simple_expansion":
@@ -194,6 +198,12 @@ class WordReader(ABC):
                 return False
         self._put_in |= put_in
         return own >= 2 or not put_in
+
+    def _is_inherited(self, name: str) -> bool:
+        """Whether nothing in the text may set a variable: its name stands behind a `$` alone."""
+        if not self._told:
+            self._told = _QUOTING.sub("", self.source.decode("utf-8", "surrogatepass"))
+        return re.search(rf"(?<![$\w]){re.escape(name)}(?!\w)", self._told) is None
 
     def _is_number(self, node: Node) -> bool:
         """Whether arithmetic has numbers and operators only."""

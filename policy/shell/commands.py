@@ -102,8 +102,9 @@ def read_command(text: str, shell: Shell) -> Command:
             # What looks like a comment may be none to whoever cannot read the rest.
             script.commands += Scanner(text.replace("#", " ")).run().commands
         script.opaque |= script.unread or 0 < shell.longest < len(text) or doubts.is_doubtful(text)
-        script.opaque |= script.swallowed or (
-            "\n" in text and any(map(doubts.hides, script.commands))
+        script.opaque |= any(
+            command.swallowed or ("\n" in text and doubts.hides(command.words))
+            for command in script.commands
         )
     opaque = script.opaque
     script.opaque |= script.background

@@ -27,6 +27,7 @@ __all__ = [
     "is_evaluated",
     "is_unchecked",
     "is_unclosed",
+    "is_unfinished",
     "is_worked_out",
 ]
 
@@ -199,15 +200,13 @@ def has_background(text: str) -> bool:
     return "&" in text and _BACKGROUND.search(text) is not None
 
 
-def is_unclosed(text: str, *, broken: bool) -> bool:
-    """Whether readers differ on where a sum or a substitution of *text* ends.
+def is_unclosed(text: str) -> bool:
+    """Whether readers differ on where a sum of *text* ends."""
+    return "((" in text and _NESTED_OR_COUNTED.search(text) is not None
 
-    One that is *broken* no grammar accepts: there it may not end at all, but in a comment.
-    """
-    if "((" in text and _NESTED_OR_COUNTED.search(text):
-        return True
-    if not broken:
-        return False
+
+def is_unfinished(text: str) -> bool:
+    """Whether a sum or a substitution of *text*, which no grammar accepts, may not end at all."""
     text = _ESCAPED.sub("", _COMMENT.sub("", text))
     return any(
         read.count("$(") > read.count(")") or ("((" in read and "))" not in read)

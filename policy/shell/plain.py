@@ -12,7 +12,7 @@ from typing import Final
 
 from policy.shell.readings import KEYWORDS
 from policy.shell.rewording import is_reworded
-from policy.shell.words import Script, Target, Word
+from policy.shell.words import Script, Simple, Target, Word
 
 __all__ = ["read_plain"]
 
@@ -37,13 +37,10 @@ _NOT_FIRST: Final = KEYWORDS | {"[[", "["}
 
 def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over five kinds
     """Return what a command of plain words and operators consists of; None for any other."""
-    words: list[Word] = []
-    commands = [words]
+    command = Simple()
+    words, commands = command.words, [command]
     targets: list[Target] = []
-    led: set[int] = set()
-    writing: set[int] = set()
-    position, operator = 0, ""
-    redirected = swallowed = False
+    position, operator, redirected = 0, "", False
     text = text.strip(" \t\n")
     length, match_at = len(text), _TOKEN.match
     while position < length:
@@ -51,7 +48,8 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         if match is None:
             return None
         position, kind = match.end(), match.lastindex
-        swallowed |= redirected and kind in (_PLAIN, _QUOTED)
+        if redirected and kind in (_PLAIN, _QUOTED):
+            command.swallowed = True
         if kind == _PLAIN:
             raw = match[4]
             if not words and raw in _NOT_FIRST:
@@ -68,27 +66,26 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             operator = match[6] if words or match[6] != "\n" else operator
             redirected = False
             if words:
-                words = []
-                commands.append(words)
+                command = Simple()
+                words = command.words
+                commands.append(command)
         else:
             redirected |= bool(words)
-            if not words:
-                led.add(len(commands) - 1)
+            command.led |= not words
             if kind == _FILE:
                 writes = ">" in match[2]
                 targets.append(Target(match[3], writes))
-                if writes and not words:
-                    writing.add(len(commands) - 1)
+                command.writes |= writes and not words
     if not words:
         if operator != ";":
             return None
         commands.pop()
     if not commands:
         return None
-    reworded = {n for n, one in enumerate(commands) if _is_reworded(one)} if "$" in text else set()
-    return Script(
-        commands, targets, led=led, writing=writing, reworded=reworded, swallowed=swallowed
-    )
+    if "$" in text:
+        for command in commands:
+            command.reworded = _is_reworded(command.words)
+    return Script(commands, targets)
 
 
 def _is_reworded(words: list[Word]) -> bool:

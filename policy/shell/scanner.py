@@ -17,6 +17,7 @@ from policy.shell.words import (
     FOLDERS,
     HARMLESS_TARGETS,
     Script,
+    Simple,
     Target,
     Word,
     targets_of,
@@ -36,22 +37,20 @@ class Scanner:
     """Cuts a command into words and operators, quotes and nesting respected.
 
     Attributes:
-        commands: the words of each simple command.
+        commands: the simple commands.
         targets: the files of redirections.
         opaque: whether there is something that is not understood.
         unread: whether it was not read to the end.
-        led: the commands before whose program a file is written to, by their numbers.
     """
 
     def __init__(self, text: str, depth: int = 0, start: int = 0) -> None:
         self.text = text
         self.depth = depth
         self.position = start
-        self.commands: list[list[Word]] = [[]]
+        self.commands = [Simple()]
         self.targets: list[Target] = []
         self.opaque = False
         self.unread = False
-        self.led: set[int] = set()
         self._variables: dict[str, str] = {}
         self._word = Word()
         self._started = False
@@ -64,7 +63,7 @@ class Scanner:
     def run(self) -> Script:
         """Scan all of the text."""
         self._scan(within=False)
-        return Script(self.commands, self.targets, self.opaque, self.unread, self.led)
+        return Script(self.commands, self.targets, self.opaque, self.unread)
 
     def _scan(self, *, within: bool) -> None:
         """Scan to the end, or *within* a ``$(`` to its parenthesis."""
@@ -218,11 +217,10 @@ class Scanner:
         self._word, self._raw, self._plain = Word(), [], []
         self._started = False
         if self._awaiting is None:
-            self.commands[-1].append(word)
+            self.commands[-1].words.append(word)
             return
         operator, self._awaiting = self._awaiting, None
-        if not self.commands[-1] and operator[0] != "<":
-            self.led.add(len(self.commands) - 1)
+        self.commands[-1].led |= not self.commands[-1].words and operator[0] != "<"
         self._target(operator, word)
 
     def _target(self, operator: str, word: Word) -> None:
@@ -239,8 +237,8 @@ class Scanner:
         if self._awaiting is not None:
             self.opaque = True
             self._awaiting = None
-        self._remember(self.commands[-1])
-        self.commands.append([])
+        self._remember(self.commands[-1].words)
+        self.commands.append(Simple())
 
     def _remember(self, words: list[Word]) -> None:
         """Note the values of variables that a command of assignments alone sets."""

@@ -25,7 +25,7 @@ from policy.shell.readings import (
     without_vanishing,
 )
 from policy.shell.rewording import exposed, reworded
-from policy.shell.words import Script, Word
+from policy.shell.words import Script, Simple, Word
 from policy.shell.wrappers import basename, is_quiet, script_of
 
 __all__ = ["Reading"]
@@ -87,10 +87,10 @@ class Reading:
     def run(self) -> None:
         """Read the whole script."""
         redirected = len(self.files)
-        for number, words in enumerate(self.script.commands):
+        for command in self.script.commands:
             harmless = False
-            if words:
-                part = self._part(number, words)
+            if command.words:
+                part = self._part(command)
                 self.parts.append(part)
                 harmless = part.harmless
             self._harmless.append(harmless)
@@ -103,32 +103,37 @@ class Reading:
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
-        if self._moves and self._empties:
-            self.files.append(_GUARDED)
         if self._moves and self._relative:
             self.files.append(Redirection(None, writes=False, tool=self.shell.reads, shadowed=True))
-        if self.shell.control and doubts.has_background(self.text):
-            if self._quiet:
+        if self.shell.control:
+            if self._quiet and doubts.has_background(self.text):
                 self.parts = [attrs.evolve(part, deferred=True) for part in self.parts]
-            if self._moves:
-                # Nobody waits for it, so nobody knows where what follows runs.
-                self.files.append(_GUARDED)
-        if self.shell.traced and self._is_untraced():
+            if not self.parts and not self.files and not self.script.opaque:
+                self.parts.append(Part("", harmless=True))  # nothing runs
+        if self._is_guarded():
             self.files.append(_GUARDED)
-        unclosed = doubts.is_unclosed(self.text, broken=self.script.broken)
-        if self.shell.control and (self.script.stray or unclosed):
-            self.files.append(_GUARDED)  # who knows where it ends, and what is removed in it
-        if self.shell.control and not self.parts and not self.files and not self.script.opaque:
-            self.parts.append(Part("", harmless=True))  # nothing runs
+
+    def _is_guarded(self) -> bool:
+        """Whether nobody knows of a file that is opened, so that no rule may allow it."""
+        if self._moves and self._empties:
+            return True
+        if self.shell.traced and self._is_untraced():
+            return True
+        if not self.shell.control:
+            return False
+        if self._moves and doubts.has_background(self.text):
+            return True  # nobody waits for it, so nobody knows where what follows runs
+        # Who knows where it ends, and what is removed in it?
+        return self.script.unclosed or doubts.is_unclosed(self.text)
 
     def _statements(self) -> Iterator[Part]:
-        """Yield what is not looked into by the text of the whole statement, to be denied."""
+        """Yield what is not looked into: to be asked for, and by its whole text to be denied."""
         if self.shell.control:
-            for text in (
-                *self.script.piped,
-                *(self.script.statements if self.script.opaque else ()),
-            ):
-                yield Part("", (re.sub("[ \t]+", " ", text),), harmless=True)
+            if self.script.opaque:
+                yield Part("", grantable=False)
+            for statement in self.script.statements:
+                if statement.piped or self.script.opaque:
+                    yield Part("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
 
     def _is_untraced(self) -> bool:
         script = self.script
@@ -136,16 +141,16 @@ class Reading:
         ends = not self.text.endswith("\\")
         return self._untraced or self._unchecked or script.opaque or not (vouched and ends)
 
-    def _part(self, number: int, words: list[Word]) -> Part:
-        shell = self.shell
-        anew = shell.control and number in self.script.reworded
+    def _part(self, command: Simple) -> Part:
+        shell, words = self.shell, command.words
+        anew = shell.control and command.reworded
         program = behind_all(words, shell)
         granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = False
         if shell.programs:
             harmless, doubtful = self._effects(words, program, anew=anew)
-            harmless &= number not in self.script.writing
+            harmless &= not command.writes
         else:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
         around = len(words) - len(program)
@@ -165,7 +170,7 @@ class Reading:
             text, _, written = self._texts(said, *behind)
         if shell.control:
             name = granted[0]
-            grantable &= number not in self.script.led and not name.plain.startswith("-")
+            grantable &= not command.led and not name.plain.startswith("-")
             grantable &= name.literal and "$" not in name.raw and bool(name.plain)
             if (
                 program is not words

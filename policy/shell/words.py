@@ -13,6 +13,8 @@ __all__ = [
     "FOLDERS",
     "HARMLESS_TARGETS",
     "Script",
+    "Simple",
+    "Statement",
     "Target",
     "Word",
     "is_pattern",
@@ -78,38 +80,56 @@ def targets_of(word: Word, *, writes: bool) -> list[Target]:
 
 
 @attrs.define
+class Simple:
+    """A simple command of a script.
+
+    Attributes:
+        words: what it consists of; none where an operator has nothing beside it.
+        led: whether something is redirected before its program.
+        writes: whether that is a file it writes.
+        swallowed: whether words stand behind a redirection, which some read as more targets.
+        reworded: whether a host puts its text together anew from its words: it goes on behind
+            a line break, or names a variable.
+    """
+
+    words: list[Word] = attrs.field(factory=list)
+    led: bool = False
+    writes: bool = False
+    swallowed: bool = False
+    reworded: bool = False
+
+
+@attrs.frozen
+class Statement:
+    """The text of a statement that holds others and stands in none.
+
+    Attributes:
+        text: as it is written.
+        piped: whether it is part of a pipeline.
+    """
+
+    text: str
+    piped: bool
+
+
+@attrs.define
 class Script:
     """A command, cut.
 
     Attributes:
-        commands: the words of each simple command; none where an operator has nothing beside it.
+        commands: its simple commands.
         targets: the files of redirections.
         opaque: whether there is something that nobody vouches for.
-        background: whether nobody waits for one of its commands.
         unread: whether not even all commands in it were found.
-        led: the commands before whose program something is redirected, by their numbers.
-        writing: of these, those that write a file there.
-        reworded: the commands whose text a host puts together anew from their words, by their
-            numbers: those that go on behind a line break, or name a variable.
-        statements: the texts of its statements that hold others and stand in none.
-        piped: of these, those that are part of a pipeline.
-        swallowed: whether words stand behind a redirection, which some read as more targets.
-        stray: whether two parentheses stand behind the words of a command: `echo ((1))`.
-        pipeline: whether it is one.
-        broken: whether it is none that a grammar accepts.
+        statements: its statements that hold others.
+        unclosed: whether readers differ on where something ends that holds others.
+        background: whether nobody waits for one of its commands.
     """
 
-    commands: list[list[Word]] = attrs.field(factory=list)
+    commands: list[Simple] = attrs.field(factory=list)
     targets: list[Target] = attrs.field(factory=list)
     opaque: bool = False
     unread: bool = False
-    led: set[int] = attrs.field(factory=set)
-    writing: set[int] = attrs.field(factory=set)
-    reworded: set[int] = attrs.field(factory=set)
-    statements: list[str] = attrs.field(factory=list)
-    piped: list[str] = attrs.field(factory=list)
-    swallowed: bool = False
-    stray: bool = False
-    pipeline: bool = False
-    broken: bool = False
+    statements: list[Statement] = attrs.field(factory=list)
+    unclosed: bool = False
     background: bool = False

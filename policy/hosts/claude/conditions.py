@@ -170,13 +170,15 @@ def _is_unclear(command: str, shell: Shell | None, content: str) -> bool:
         script is None
         or script.opaque
         or script.background
-        or script.swallowed
+        or any(command.swallowed for command in script.commands)
         or is_doubtful(command)
     ):
         return True
     plain = _NAMES_PROGRAM.fullmatch(content) is not None
     return any(
-        _is_unclear_part(words, script, shell, plain=plain) for words in script.commands if words
+        _is_unclear_part(command.words, script, shell, plain=plain)
+        for command in script.commands
+        if command.words
     )
 
 
@@ -196,14 +198,17 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, pla
     alone = all(map(is_assignment, words))
     if alone and (len(words) > 1 or re.fullmatch(shell.guarded, words[0].raw.partition("=")[0])):
         return True
-    plain &= sum(map(bool, script.commands)) == 1 and words[0].plain not in _WRAPPERS
+    plain &= (
+        sum(bool(command.words) for command in script.commands) == 1
+        and words[0].plain not in _WRAPPERS
+    )
     plain &= _PROGRAM.fullmatch(words[0].raw) is not None
     return any(
         (is_assignment(word) and not alone)
         or word.raw.startswith('"')
         or bool(script.targets)
         or _SPECIAL.search(word.raw) is not None
-        or (not alone and any(len(script.commands[each]) > 1 for each in range(*word.inner)))
+        or (not alone and any(len(script.commands[each].words) > 1 for each in range(*word.inner)))
         or (
             word.inner[0] == word.inner[1]
             and not word.known

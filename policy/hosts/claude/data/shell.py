@@ -38,9 +38,9 @@ COUNTED: Final = frozenset(
 # What of the language it looks through, by the names of tree-sitter-bash. A pipeline
 # within another statement is not, nor is what has no name here.
 STRUCTURES: Final = frozenset(
-    "program list pipeline command redirected_statement negated_command if_statement elif_clause"
-    " else_clause while_statement do_group test_command unset_command declaration_command"
-    " heredoc_redirect command_substitution".split()
+    "program list pipeline command variable_assignment redirected_statement negated_command"
+    " if_statement elif_clause else_clause while_statement do_group test_command unset_command"
+    " declaration_command heredoc_redirect command_substitution".split()
 )
 REDIRECTED: Final = frozenset(
     "command list pipeline negated_command variable_assignment redirected_statement"

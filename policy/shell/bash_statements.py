@@ -1,0 +1,220 @@
+"""The statements of a shell command, read from the tree of a grammar (`policy.shell.bash`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policy import limits
+from policy.shell.bash_tests import TESTS, is_plain_test
+from policy.shell.bash_words import WordReader
+from policy.shell.rewording import is_reworded
+from policy.shell.scanner import Scanner
+from policy.shell.shapes import INSIDE, WORDS
+from policy.shell.words import (
+    DESCRIPTOR,
+    HARMLESS_TARGETS,
+    Script,
+    Simple,
+    Statement,
+    Word,
+    targets_of,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["StatementReader"]
+
+
+class StatementReader(WordReader):
+    """Walks a tree once."""
+
+    def read(self, root: Node) -> Script:
+        """Return what a tree comes to."""
+        self.statement(root, 0)
+        return self.script
+
+    # --- statements ----------------------------------------------------------------
+
+    def statement(self, node: Node, depth: int) -> None:
+        """Read a statement and all that it holds."""
+        kind = node.type
+        if depth > limits.NESTING:
+            self.script.opaque = self.script.unread = True
+            return
+        if kind == "command":
+            self._command(node, depth)
+        elif kind in ("variable_assignment", "variable_assignments"):
+            self._assignments(node, depth)
+        elif kind in ("declaration_command", "unset_command", "test_command"):
+            self._flat(node, depth)
+        elif kind == "redirected_statement":
+            self._redirected(node, depth)
+        elif kind in WORDS:
+            self.word(node, depth)
+        elif kind == "heredoc_redirect":
+            self._heredoc(node, depth)
+        elif kind in ("file_redirect", "herestring_redirect"):
+            self._redirect(node, depth)  # of no command
+        elif kind != "comment":
+            self._children(node, kind, depth)
+
+    def _children(self, node: Node, kind: str, depth: int) -> None:
+        if kind in INSIDE and not self.inside:
+            self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
+        self.inside += kind in INSIDE
+        for child in node.children:
+            if child.is_missing and child.next_sibling is not None:
+                self.script.unclosed |= self.text_of(child.next_sibling).startswith("((")
+            if child.is_named:
+                self.statement(child, depth + 1)
+            self.script.background |= child.type == "&"
+        self.inside -= kind in INSIDE
+
+    def _command(self, node: Node, depth: int) -> None:
+        command = Simple(reworded=is_reworded(self.text_of(node)))
+        words, redirected = command.words, False
+        for child in node.children:
+            kind = child.type
+            if kind in ("file_redirect", "herestring_redirect"):
+                redirected |= bool(words)
+                command.led |= not words
+                before, known = not words, len(self.script.targets)
+                extra = self._redirect(child, depth + 1)
+                words += extra
+                command.swallowed |= bool(extra)
+                command.writes |= before and any(t.writes for t in self.script.targets[known:])
+                continue
+            command.swallowed |= redirected
+            if kind == "variable_assignment":
+                words.append(self._assignment(child, depth + 1))
+            elif kind == "command_name":
+                words.append(self.word(child.children[0], depth + 1))
+            elif child.is_named and kind not in WORDS:
+                self.script.unclosed |= self.text_of(child).startswith("((")
+                self.statement(child, depth + 1)
+            elif kind != "ERROR":
+                words.append(self.word(child, depth + 1))
+        while len(words) > 1 and words[0].raw == "!":
+            del words[0]  # `! ! ls`: the grammar takes the second for a program
+        self.script.opaque |= bool(words) and words[0].raw in TESTS  # no test of a grammar
+        self._add(command)
+
+    def _add(self, command: Simple) -> None:
+        if command.words:
+            self.script.commands.append(command)
+
+    def _flat(self, node: Node, depth: int) -> None:
+        """Read a declaration or a test: words and operators, however they nest."""
+        words: list[Word] = []
+
+        def walk(child: Node, depth: int) -> None:
+            if depth > limits.NESTING:
+                self.script.opaque = self.script.unread = True
+            elif child.type == "variable_assignment":
+                words.append(self._assignment(child, depth))
+            elif child.type in WORDS or not child.children:
+                words.append(self.word(child, depth))
+            else:
+                for each in child.children:
+                    walk(each, depth + 1)
+
+        for child in node.children:
+            walk(child, depth + 1)
+        if words[0].raw in TESTS:
+            # `[[a` is a program to a shell.
+            begun = self.text_of(node)[len(words[0].raw) :][:1]
+            self.script.opaque |= not (begun.isspace() and is_plain_test(words))
+            for word in words:
+                if "$" in word.raw and word.raw[0] != "'":
+                    word.literal, word.vetted = False, word.literal or word.vetted
+        self._add(Simple(words))
+
+    def _assignments(self, node: Node, depth: int) -> None:
+        nodes = [node] if node.type == "variable_assignment" else node.named_children
+        words = [self._assignment(each, depth + 1) for each in nodes]
+        for word in words:
+            name, _, value = word.plain.partition("=")
+            if word.known and not word.glob:
+                self.variables[name] = value
+            else:
+                self.variables.pop(name, None)
+        self._add(Simple(words))
+
+    def _assignment(self, node: Node, depth: int) -> Word:
+        value = node.child_by_field_name("value")
+        raw = self.text_of(node)
+        if value is None:
+            return Word(raw, raw)
+        word = self.word(value, depth)
+        name = self.source[node.start_byte : value.start_byte].decode("utf-8", "surrogatepass")
+        word.raw, word.plain = raw, name + word.plain
+        return word
+
+    def _redirected(self, node: Node, depth: int) -> None:
+        body = node.child_by_field_name("body")
+        if body is not None:
+            self.statement(body, depth + 1)
+        count = len(self.script.commands)
+        for child in node.children:
+            if child.type == "heredoc_redirect":
+                self._heredoc(child, depth + 1)
+            elif child.type in ("file_redirect", "herestring_redirect"):
+                extra = self._redirect(child, depth + 1)
+                if extra and body is not None and len(self.script.commands) == count:
+                    # `> f b`: the grammar takes `b` for another target.
+                    self.script.commands[-1].words += extra
+                    self.script.commands[-1].swallowed = True
+                elif extra:
+                    self._add(Simple(extra, swallowed=True))
+
+    # --- redirections --------------------------------------------------------------
+
+    def _redirect(self, node: Node, depth: int) -> list[Word]:
+        """Read a redirection; return words that only look like more targets."""
+        operator, targets = "", []
+        for child in node.children:
+            if not child.is_named:
+                operator = child.type
+            elif child.type != "file_descriptor":
+                targets.append(self.word(child, depth + 1))
+        if operator == "<<<":
+            self.script.opaque |= not all(word.literal or word.vetted for word in targets)
+            return []
+        if operator not in (">", ">>", ">|", "<", "&>", "&>>", ">&", "<&") or not targets:
+            self.script.opaque = True
+            return targets
+        target = targets[0]
+        if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
+            target.plain not in HARMLESS_TARGETS
+        ):
+            self.script.opaque |= not target.literal
+            self.script.targets += targets_of(target, writes=operator[0] in ">&")
+        return targets[1:]
+
+    def _heredoc(self, node: Node, depth: int) -> None:
+        start = next((child for child in node.children if child.type == "heredoc_start"), None)
+        quoted = start is not None and any(mark in self.text_of(start) for mark in "'\"\\")
+        for child in node.children:
+            if child.type == "heredoc_body":
+                if not quoted:
+                    self._document(child, depth + 1)
+            elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
+                self.statement(child, depth + 1)
+        self.script.opaque |= not quoted
+
+    def _document(self, node: Node, depth: int) -> None:
+        """Read the substitutions of a text, also where the grammar does not see them."""
+        found = len(self.script.commands)
+        self.substitutions(node, depth)
+        text = self.text_of(node)
+        if len(self.script.commands) == found and ("$(" in text or "`" in text):
+            quoted = text.replace("\\", "").replace('"', "")
+            self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
+
+
+def _is_piped(node: Node) -> bool:
+    above = node.parent
+    if above is not None and above.type == "redirected_statement":
+        above = above.parent
+    return above is not None and above.type == "pipeline"

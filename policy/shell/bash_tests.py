@@ -1,0 +1,59 @@
+"""Whether a test, `[ a = b ]` or `[[ -f a ]]`, is one that every reader of shell takes alike."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policy.shell.words import Word
+
+__all__ = ["TESTS", "is_plain_test"]
+
+TESTS: Final = frozenset({"[", "[["})
+_JOINING: Final = frozenset({"=", "==", "!=", "=~", "<", ">"})
+_COMPARING: Final = frozenset("-eq -ne -lt -le -gt -ge".split())
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
+
+
+def is_plain_test(words: Sequence[Word]) -> bool:
+    """Return whether the *words* of a test, its brackets among them, are of a plain one."""
+    raw = [word.raw for word in words]
+    if raw[0] == "[" and not {"-a", "-o"}.isdisjoint(raw):
+        return False
+    if raw[0] == "[[" and any(word.glob for word in words[1:]):
+        return False
+    return _is_taken_apart(words[1:-1]) and _is_counted(words)
+
+
+def _is_taken_apart(words: Sequence[Word]) -> bool:
+    """Whether a test is one that every reader takes apart alike: `x`, `-f x`, `a = b`."""
+    tests: list[list[str]] = [[]]
+    for word in words:
+        if word.raw in ("&&", "||"):
+            tests.append([])
+        elif word.raw not in ("(", ")") and (tests[-1] or word.raw != "!"):
+            tests[-1].append(word.raw)
+    return all(word.raw for word in words) and all(
+        len(test) == 1
+        or (len(test) == 2 and test[0].startswith("-"))
+        or (len(test) == 3 and (test[1] in _JOINING or test[1].startswith("-")))
+        for test in tests
+    )
+
+
+def _is_counted(words: Sequence[Word]) -> bool:
+    """Whether what a test takes for a number is one: else a shell works out what it says."""
+    plain = [word.plain for word in words]
+    for at, word in enumerate(plain[:-1]):
+        if word in _COMPARING and not all(
+            _NUMBER.fullmatch(each) for each in (plain[at - 1], plain[at + 1])
+        ):
+            return False
+        if word == "-t" and not _NUMBER.fullmatch(plain[at + 1]):
+            return False
+        if word == "-v" and ("[" in plain[at + 1] or not words[at + 1].literal):
+            return False
+    return True

@@ -1,0 +1,130 @@
+"""Which trees of the grammar anybody vouches for: those that are listed, and no others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load, rulesets
+from policy.shell import bash, shapes
+
+SHELL = rulesets._SHELL
+
+
+def _vouched_for(text: str) -> bool:
+    parser = bash._parser()
+    assert parser is not None
+    source = text.encode()
+    return shapes.is_well_formed(parser.parse(source).root_node, source, SHELL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ls -la 'a b' \"c $HOME\" x{1 a\\ b 16#ff *.py ~/x [a]",
+        "a; b & c\nd",
+        "a && b || ! c | d",
+        "a |# c\nb",
+        "A=1 b <<< d > c 2>&1",
+        "A=$(b)",
+        "export A=1 B; unset C",
+        "if a; then b; elif c; then d; else e\nf; fi",
+        "while a; do b; done; until c; do d; done",
+        "[ -f a ] && [[ b == c* && ! -d d ]]",
+        "cat <<'E'\n$x (y\nE\nls",
+        "echo \"$(cat <<'E'\nx\nE\n)\" `b`",
+        'echo "a  $x   $y "  # c',
+        "ls \\\n  a",
+        "",
+    ],
+)
+def test_listed_shapes_are_vouched_for(text: str) -> None:
+    assert _vouched_for(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "((make -j4))",
+        "echo ((1))",
+        "echo (a)",
+        "a() { b; }",
+        "{ a; }",
+        "(a)",
+        "coproc a (b)",
+        "for a in b; do c; done",
+        "select a in b; do c; done",
+        "case a in b) c;; esac",
+        "for ((;;)); do a; done",
+        "a\n\\rm b",  # the break becomes part of the second name
+        "a\\\nb c",
+        "A=(b c)",
+        "A[0]=1 b",
+        "A=1 B=2",
+        "a 2>&-",
+        "a <> b",
+        "cat <<E | b\nx\nE",
+        "cat <<'E' > b\nx\nE",
+        "if a; then b | c; fi",
+        "echo $(a; b)",
+        "echo $(a & b)",
+        "a é`",
+        "a 'b",
+        "[[ -f a ]",
+        "[ ~ = a ]",
+    ],
+)
+def test_no_other_shape_is(text: str) -> None:
+    assert not _vouched_for(text)
+
+
+def test_a_host_looks_through_what_its_data_lists_alone() -> None:
+    import attrs
+
+    parser = bash._parser()
+    assert parser is not None
+    source = b"! a"
+    root = parser.parse(source).root_node
+    narrower = attrs.evolve(SHELL, structures=SHELL.structures - {"negated_command"})
+
+    assert shapes.is_well_formed(root, source, SHELL)
+    assert not shapes.is_well_formed(root, source, narrower)
+
+
+@pytest.mark.parametrize("mode", ["default", "auto", "acceptEdits", "dontAsk"])
+@pytest.mark.parametrize("text", ["((make -j4))", "((a))", "for ((;;)); do :; done", "[[ a ]"])
+def test_what_has_no_command_in_it_is_not_allowed_for_that(text: str, mode: str) -> None:
+    rules = {"permissions": {"allow": ["Bash(make *)"], "defaultMode": mode}}
+    files = Memory({".claude/settings.json": json.dumps(rules)})
+    (project,) = load(files, Options(cwd="/app", home="/home/a", mode=mode))
+    chain = Chain.start("main", project.enforced)
+
+    assert chain.decide("Bash", {"command": text}).effect is not Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'export USER=x; foo "$USER ab"',
+        'export "USER=x"; foo "$USER ab"',
+        'export US\\ER=x; foo "$USER ab"',
+        'unset USER; foo "$USER ab"',
+        'declare -x USER=y; foo "$USER ab"',
+        'export HOME=/tmp; foo "$HOME/x"',
+        "export HOME=/tmp; foo $HOME/x",
+    ],
+)
+def test_a_variable_that_the_text_may_set_is_not_one_that_every_shell_has(text: str) -> None:
+    rules = {"permissions": {"allow": ["Bash(foo *)", "Bash(export *)", "Bash(unset *)"]}}
+    rules["permissions"]["allow"].append("Bash(declare *)")
+    files = Memory({".claude/settings.json": json.dumps(rules)})
+    (project,) = load(files, Options(cwd="/app", home="/home/a"))
+    chain = Chain.start("main", project.enforced)
+
+    assert chain.decide("Bash", {"command": text}).effect is Effect.ASK
+    plain = text.partition("; ")[2]
+    assert chain.decide("Bash", {"command": plain}).effect is Effect.ALLOW
