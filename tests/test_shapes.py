@@ -76,6 +76,9 @@ def test_listed_shapes_are_vouched_for(text: str) -> None:
         "a 'b",
         "[[ -f a ]",
         "[ ~ = a ]",
+        "[ a]",
+        "[ a\n] && b",
+        "!\na",
     ],
 )
 def test_no_other_shape_is(text: str) -> None:
@@ -93,6 +96,18 @@ def test_a_host_looks_through_what_its_data_lists_alone() -> None:
 
     assert shapes.is_well_formed(root, source, SHELL)
     assert not shapes.is_well_formed(root, source, narrower)
+
+
+@pytest.mark.parametrize(
+    "text", ["make ~[x]", "make <1-9>", "make a\n=_b", "!\nmake", "[ a] && make"]
+)
+def test_what_another_shell_reads_otherwise_is_asked_for(text: str) -> None:
+    rules = {"permissions": {"allow": ["Bash(make *)"]}}
+    files = Memory({".claude/settings.json": json.dumps(rules)})
+    (project,) = load(files, Options(cwd="/app", home="/home/a"))
+    chain = Chain.start("main", project.enforced)
+
+    assert chain.decide("Bash", {"command": text}).effect is Effect.ASK
 
 
 @pytest.mark.parametrize("mode", ["default", "auto", "acceptEdits", "dontAsk"])

@@ -62,6 +62,7 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
 def _suspicious() -> Iterator[tuple[Token, ...]]:
     """Yield patterns of plain commands that are read for what nobody vouches for."""
     yield (Gap.ANY, " =", Gap.ANY)
+    yield (Gap.ANY, "~[", Gap.ANY)
     yield ("-", Gap.ANY)
     yield (Gap.ANY, "/proc/", Gap.ANY, "/environ", Gap.ANY)
 

@@ -39,10 +39,13 @@ ODD_BLANKS = frozenset(
 
 # Text that a host finds by eye, wherever it stands, and does not vouch for.
 _DOUBTFUL = re.compile(
-    r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|(?:^|[ \t;&|(])=[A-Za-z]|\\\{[^\n]*[,.]"
+    r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|(?:^|[\s;&|(])=[A-Za-z_]|\\\{[^\n]*[,.]"
     r"|\|[ \t]*\\\n|[<>]&?[ \t]*[^\s;|&<>'\"]+[ \t]+#|(?:&&|\|\|)\s*#"
 )
 
+
+# What zsh expands: a folder that it names itself, and numbers in a range.
+_OF_ZSH = re.compile(r"~\[|<[0-9]*-[0-9]*>")
 
 # `{fd}> a` sets a variable, wherever a grammar takes `{fd}` for a word.
 _NAMED_DESCRIPTOR = re.compile(r"\{\w+\}[<>]")
@@ -77,6 +80,7 @@ def is_doubtful(text: str) -> bool:
         or (not text.isascii() and not ODD_BLANKS.isdisjoint(text))
         or ("}" in text and bool(_NAMED_DESCRIPTOR.search(text)))
         or (("<" in text or ">" in text) and bool(_DIGITS.search(text)))
+        or (("<" in text or "~[" in text) and bool(_OF_ZSH.search(text)))
         or ("{" in text and _has_quote_in_braces(text))
     )
 

@@ -49,7 +49,10 @@ INSIDE: Final = frozenset(
     " process_substitution".split()
 )
 _REDIRECTIONS: Final = frozenset({"file_redirect", "herestring_redirect"})
-_APART: Final = WORDS - {"file_descriptor"} | {"command_name", "variable_assignment"}
+_APART: Final = (WORDS - {"file_descriptor"}) | {
+    *"command_name variable_assignment [ ] [[ ]] ! unary_expression binary_expression".split(),
+    "parenthesized_expression",
+}
 _OPERATORS: Final = frozenset("> >> >| < &> &>> >& <&".split())
 
 _LINES: Final = re.compile(r"(?:[ \t\n]|\\\n)*")
@@ -88,13 +91,12 @@ def _words(*others: str, between: re.Pattern[str] = _BLANKS) -> _Shape:
 _TEST: Final = _words(
     *"[ ] [[ ]] ( ) ! && || = == != =~ < > -a -o unary_expression binary_expression".split(),
     "parenthesized_expression",
-    between=_LINES,
 )
 _SHAPES: Final = {
     "program": _holding(";", ";;", "&", "\n"),
     "list": _holding("&&", "||"),
     "pipeline": _holding("|", "|&"),
-    "negated_command": _holding("!"),
+    "negated_command": _Shape(frozenset({"!"}), statements=True),
     "if_statement": _holding("if", "then", "fi", ";", "&", "\n", "elif_clause", "else_clause"),
     "elif_clause": _holding("elif", "then", ";", "&", "\n"),
     "else_clause": _holding("else", ";", "&", "\n"),
