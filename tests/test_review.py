@@ -290,7 +290,7 @@ def test_tools_that_come_and_go_by_no_rule_are_told_together(tmp_path, capsys) -
     told = text[text.index("tools that `a` did not have") :].split("\n\n")[0]
     assert "before   `a` does not have this tool" in told
     assert re.search(r"^    after    allow  .*Glob\(\.\)", told, re.MULTILINE)
-    assert re.search(r"^             ask    .*Write\(/\)", told, re.MULTILINE | re.DOTALL)
+    assert re.search(r"^             ask    .*Write\(notes\.txt\)", told, re.MULTILINE | re.DOTALL)
     main([*arguments, "--format", "markdown"])
     assert "| tools that `a` did not have |" in capsys.readouterr().out
     main(["diff", arguments[2], arguments[1]])
@@ -417,3 +417,16 @@ def test_rules_that_come_to_the_same_chains_are_told_in_one_block(tmp_path, caps
 
 """
     )
+
+
+def test_a_tool_given_back_is_told_by_a_file_people_may_have_and_once(tmp_path, capsys) -> None:
+    # What the host guards is asked for as any other file is.
+    before, after = (
+        AGENT.format("disallowedTools: Edit, Write\n"),
+        AGENT.format("disallowedTools: Edit\n"),
+    )
+    main([*compared(tmp_path, before, after, ".claude/agents/a.md"), "--format", "json"])
+    changes = json.loads(capsys.readouterr().out)["changes"]
+    assert [(each["tool"], each["witness"]["input"], each["to"]) for each in changes] == [
+        ("Write", {"file_path": "notes.txt"}, "ask")
+    ]

@@ -107,14 +107,14 @@ class Pair(Sides):
     def differences(self) -> Iterator[Difference]:
         """Yield a difference for every pair of deciding lines that gives one.
 
-        Lines that nobody wrote, those a host has built in, are told together:
-        one difference for each pair of effects.
+        Lines that nobody wrote, those a host has built in and what is decided without any,
+        are told together: one difference for each pair of effects, of the latter if it has one.
         """
         if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:
             return
         together: set[tuple[Effect, Effect]] = set()
-        for view, line in self.edits:
-            written = line == NO_MATCH or self.views[view].entries[line].place is not None
+        for view, line in sorted(self.edits, key=lambda edit: edit[1] != NO_MATCH):
+            written = line != NO_MATCH and self.views[view].entries[line].place is not None
             yield from self._by_line(view, line, set() if written else together)
 
     def holds(self, text: str) -> bool:

@@ -54,6 +54,7 @@ class ToolPair(Pair):
             domain=shape.domain,
             wider=shape.wider,
             ask=self.asked,
+            words=shape.readable,
             letters=_HOST_LETTERS if shape.argument.kind is ArgumentKind.URL else "",
         )
 

@@ -8,13 +8,14 @@ it is called with is, as JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import attrs
 
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.patterns.domains import ANY_TEXT, COMMANDS, DEAD, OBJECTS, Domain, joined
+from policy.patterns.pattern import readable
 from policy.patterns.tokens import BLANKS
 from policy.rows.entry import KINDS
 
@@ -123,6 +124,21 @@ class Shape:
             path = _as_typed(self.dialect, self.behind + text)
             return {self.argument.fields[0]: path, **self.parameters}
         return {**witness_call(self.dialect, self.argument, text), **self.parameters}
+
+    def readable(self, text: str) -> Iterator[str]:
+        """Yield texts that people can read and that may stand for *text*, the best first."""
+        if self.argument.kind is ArgumentKind.PATH and not self.behind:
+            # A file has a name, what may be left out is a folder; and people think of the
+            # folder they are in.
+            name = "notes.txt" if self.argument.absent is None else ""
+            named = text + name if text.endswith("/") else text or f"/{name}"
+            cwd = self.dialect.cwd.casefold() if self.dialect.fold else self.dialect.cwd
+            if not f"{named}/".startswith(f"{cwd}/"):
+                yield from readable(cwd + named)
+            yield from readable(named)
+        elif self.argument.kind is ArgumentKind.URL:
+            yield "example.com"
+        yield from readable(text)
 
     def unreadable(self) -> Call | None:
         """Return a call whose argument cannot be read, or None where there is none.
