@@ -75,7 +75,7 @@ class Argument:
         return self.kind is ArgumentKind.TEXT and name not in self.fields
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Shell:
     """What a host knows of shell commands.
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policy.comparison import opening
 from policy.comparison.unasked import Unasked, runs_none
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.rulesets import _EDITING_SHELL, _SHELL
@@ -106,3 +107,28 @@ def test_a_pattern_of_which_nothing_runs_unasked_is_told_from_the_others(name, d
 def test_no_command_that_runs_another_one_runs_unasked() -> None:
     assert runs_none(_SHELL, Pattern.text("find * -exec *"))
     assert not runs_none(_SHELL, Pattern.text("find * -name *"))
+
+
+@pytest.mark.parametrize("name", _SHELLS)
+def test_files_that_nobody_knows_are_opened_in_every_way_in_which_a_program_opens_some(
+    name,
+) -> None:
+    shell = _SHELLS[name]
+
+    def way(text: str) -> object:
+        command = read_command(text, shell)
+        files = {file for file in command.redirections if file.target is None}
+        return frozenset(files), frozenset(part.harmless for part in command.parts)
+
+    texts = {text for each in opening._openers(shell).values() for text in each}
+    forms = ("{}", "cd q7y && {}", "(({}", "cd q7y & {}")
+    written = {
+        form.format(text.replace("q7w", file))
+        for form in forms
+        for text in texts
+        for file in ("$x", "q7z")
+    }
+    known = opening._unknown(shell)
+    ways = {way(text) for text in written}
+    assert {way(text) for text in known} == {each for each in ways if each[0]}
+    assert len(known) == len({way(text) for text in known})

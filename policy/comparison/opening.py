@@ -13,7 +13,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 import attrs
 
@@ -156,7 +156,7 @@ def unasked(shell: Shell) -> tuple[str, ...]:
 def _openers(shell: Shell) -> dict[str, list[str]]:
     """Return commands that open a file, by the tool that this is a call of, the harmless first."""
     found: dict[str, dict[str, bool]] = {}
-    for text in _calls("", shell.programs):
+    for text, _ in _calls("", shell.programs):
         command = read_command(text, shell)
         for file in command.redirections:
             if file.target == _FILE:
@@ -169,9 +169,13 @@ def _openers(shell: Shell) -> dict[str, list[str]]:
 def _unknown(shell: Shell) -> tuple[str, ...]:
     """Return commands that open files nobody knows, one for each way in which they count."""
     found: dict[object, str] = {}
-    texts = dict.fromkeys(text for each in _openers(shell).values() for text in each)
-    for form in ("{}", "cd q7y && {}", "(({}", "cd q7y & {}"):
-        for text in (form.format(text) for text in texts):
+    known = dict(_calls("", shell.programs))
+    texts = list(dict.fromkeys(chain.from_iterable(_openers(shell).values())))
+    # Programs of which the same is known open the same, but where nobody can read the command.
+    alike = {known[text]: text for text in reversed(texts)}.values()
+    few = [text for text in texts if text in alike]
+    for form, each in (("{}", few), ("cd q7y && {}", few), ("(({}", texts), ("cd q7y & {}", few)):
+        for text in map(form.format, each):
             for written in (text.replace(_FILE, "$x"), text.replace(_FILE, "q7z")):
                 command = read_command(written, shell)
                 files = {file for file in command.redirections if file.target is None}
@@ -181,16 +185,17 @@ def _unknown(shell: Shell) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
+def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[tuple[str, object]]:
+    """Yield calls with a file, each with what is known of it: of the program, and what follows."""
     for name, program in programs.items():
         for form in (program, *program.forms):
             if form.reads is form.writes is Files.NONE and not form.removes:
                 continue
             for option in dict.fromkeys(("", _shortest(form.needs), _shortest(form.writes_if))):
-                start = " ".join(filter(None, (before + name, option)))
-                for one in dict.fromkeys((_shortest(form.first), "q7z")):
-                    yield f"{start} {one} {_FILE}" if one else f"{start} {_FILE}"
-                yield f"{start} {_FILE} q7z"
+                first = dict.fromkeys((_shortest(form.first), "q7z"))
+                for operands in (*((one, _FILE) for one in first), (_FILE, "q7z")):
+                    rest = " ".join(filter(None, (option, *operands)))
+                    yield f"{before}{name} {rest}", (program, before, rest)
         yield from _calls(f"{before}{name} ", program.subcommands)
 
 

@@ -48,6 +48,8 @@ class ToolPair(Pair):
         self.tool = tool
         self.lookups = (before, after)
         self.shape = shape
+        # Most texts are tried in several ways.
+        self.known: dict[str, Difference] = {}
         self.given = (_side(before, shape), _side(after, shape))
         super().__init__(
             *self.seen_as(self.given),
@@ -86,7 +88,10 @@ class ToolPair(Pair):
 
     def asked(self, text: str) -> Difference:
         """Return what the call whose argument is read as *text* gets of both."""
-        return self.decided(self.shape.call(text))
+        found = self.known.get(text)
+        if found is None:
+            found = self.known[text] = self.decided(self.shape.call(text))
+        return found
 
     @property
     def shell(self) -> Shell:
