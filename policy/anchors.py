@@ -16,6 +16,7 @@ import attrs
 from policy.chain import Around, Link
 from policy.dialect import Dialect
 from policy.errors import PolicyError
+from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.ruleset import RuleSet
 from policy.table import Ceiling, Part, Table
@@ -115,7 +116,7 @@ class Folders:
 
     @staticmethod
     def _named(folder: str, dialect: Dialect) -> str:
-        return (folder.casefold() if dialect.fold else folder).rstrip("/")
+        return (folded(folder) if dialect.fold else folder).rstrip("/")
 
 
 def _anchored(pattern: Pattern | None, anchors: Mapping[str, str]) -> Pattern | None:

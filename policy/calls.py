@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 from policy import limits
 from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind, Dialect
+from policy.patterns.folding import folded
 from policy.patterns.tokens import BLANKS
+from policy.urls import read_url
 
 __all__ = [
     "NO_FIELD",
@@ -67,7 +69,7 @@ def argument_text(
             text = text.strip(BLANKS) if argument.trimmed else text
             return (stranger_path if stranger else canonical_path)(text, dialect)
         case ArgumentKind.URL:
-            return _host(text)
+            return (_browsed if argument.browsed else _host)(text)
         case _:
             return text
 
@@ -166,7 +168,7 @@ def canonical_path(path: str, dialect: Dialect) -> str:
 
     """
     text = _absolute(path, dialect)
-    return text.casefold() if dialect.fold else text
+    return folded(text) if dialect.fold else text
 
 
 def _absolute(path: str, dialect: Dialect) -> str:
@@ -197,15 +199,14 @@ def stranger_path(path: str, dialect: Dialect) -> str:
     """
     text = _absolute(path, dialect)
     if not dialect.cased:
-        return text.casefold() if dialect.fold else text
-    folded = text.casefold()
+        return folded(text) if dialect.fold else text
+    path = folded(text)
     if any(_is_below(text, folder) for folder in dialect.cased):
-        return folded
+        return path
     for folder in dialect.cased:
-        if _is_below(folded, folder.casefold()):
-            hidden = re.sub(r"[^/]", _NO_LETTER, folder)
-            return hidden + folded[len(folder.casefold()) :]
-    return folded
+        if _is_below(path, folded(folder)):
+            return re.sub(r"[^/]", _NO_LETTER, folder) + path[len(folder) :]
+    return path
 
 
 _NO_LETTER = "\x1f"
@@ -214,7 +215,7 @@ _NO_LETTER = "\x1f"
 def is_within(path: str, dialect: Dialect) -> bool:
     """Return whether a canonical *path* is below a folder that the dialect names."""
     folders = dialect.cased or (dialect.cwd,)
-    return any(_is_below(path, f.casefold() if dialect.fold else f) for f in folders)
+    return any(_is_below(path, folded(f) if dialect.fold else f) for f in folders)
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -271,14 +272,13 @@ _DOT: Final = re.compile("%2e", re.IGNORECASE)
 def addresses(url: str) -> Iterator[str]:
     """Yield what of a URL a host may know by heart: its host, and that with each part of the path.
 
-    The host as it is spelled but for the case of its letters, the path from ``/`` to ``/``
+    The host as browsers read it, with its final dot, the path from ``/`` to ``/``
     once ``..`` is followed: ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
     """
-    parts = urlsplit(url)
-    found = (parts.hostname or "").casefold()
+    found, path = read_url(url) or ("", "")
     yield found
     segments: list[str] = []
-    for segment in parts.path.split("/")[1:]:
+    for segment in path.split("/")[1:]:
         match _DOT.sub(".", segment):
             case "..":
                 del segments[-1:]
@@ -289,6 +289,14 @@ def addresses(url: str) -> Iterator[str]:
     for segment in segments:
         found += "/" + segment
         yield found
+
+
+def _browsed(url: str) -> str:
+    found = read_url(url)
+    host = found[0].rstrip(".") if found else ""
+    if "" in host.split("."):
+        raise Unreadable  # there is no such name, though browsers read it
+    return host
 
 
 def _host(url: str) -> str:

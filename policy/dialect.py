@@ -59,6 +59,8 @@ class Argument:
             where the specifier would else be read as the argument itself. Where
             none is listed, rules about a text can speak of any.
         trimmed: whether blanks around a path are no part of it.
+        browsed: whether a URL is one that programs read differently too, and means what it
+            does to a browser.
 
     """
 
@@ -67,6 +69,7 @@ class Argument:
     absent: str | None = None
     parameters: frozenset[str] = frozenset()
     trimmed: bool = False
+    browsed: bool = False
 
     def has(self, name: str) -> bool:
         """Return whether ``name:value`` speaks of another argument of the call."""
@@ -179,6 +182,7 @@ class Dialect:
         asks: whether there is anybody to ask; if not, what would ask denies.
         loose: whether the name of a tool ends before its first parenthesis, and neither
             its case counts nor the blanks around it. An alias may be of any case.
+        aliased: whether a pattern over names speaks of a tool by another name of it too.
         fold_names: whether a rule that names one tool ignores the case of its letters;
             one with a pattern over names does not.
 
@@ -199,6 +203,7 @@ class Dialect:
     asks: bool = True
     loose: bool = False
     fold_names: bool = False
+    aliased: bool = True
 
     def canonical(self, tool: str) -> str:
         """Return the canonical name of *tool*."""

@@ -146,7 +146,9 @@ class RuleSet:
     def lines(self, tool: str) -> list[Entry]:
         """Return the entries that speak of calls of *tool*, in order."""
         name = self.dialect.canonical(tool)
-        spelled = [name, *(alias for alias, real in self.dialect.aliases.items() if real == name)]
+        spelled = [name]
+        if self.dialect.aliased:
+            spelled += (alias for alias, real in self.dialect.aliases.items() if real == name)
         matching = dict(self._by_name.get(self.dialect.key(name), ()))
         for spelling in spelled:
             matching.update(self._globbing(spelling))

@@ -165,7 +165,7 @@ def _texts(tool: str, call: Call) -> list[str]:
 def _absolute(path: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = "/@home" + path[1:]
-    return "/" + posixpath.normpath(posixpath.join("/@project", path)).lstrip("/").casefold()
+    return "/" + posixpath.normpath(posixpath.join("/@project", path)).lstrip("/").lower()
 
 
 # --- matchers ---------------------------------------------------------------
@@ -188,7 +188,7 @@ def _matches(said: Said, tool: str, text: str, call: Call) -> bool:
             return text == bare or text.startswith(bare + " ")
         return _stars(specifier, text)
     if tool in PATHS:
-        return _below(specifier.casefold(), text)
+        return _below(specifier.lower(), text)
     if tool in URLS:
         return _host(specifier.removeprefix("domain:").removesuffix("."), text)
     if tool == "Task":

@@ -74,7 +74,9 @@ def test_a_home_or_folder_at_the_root_leaves_one_slash() -> None:
 def test_case_is_folded_where_the_host_does() -> None:
     folding = attrs.evolve(PLAIN, fold=True)
     assert canonical_path("A/B", folding) == "/site/a/b"
-    assert canonical_path("STRASSE", folding) == canonical_path("stra\xdfe", folding)
+    assert canonical_path("STRA\xdfE/\xc9", folding) == "/site/stra\xdfe/\xe9"
+    for other in ("STRASSE", "stra\u1e9ee"):  # one letter each, and neither is another's capital
+        assert canonical_path(other, folding) != canonical_path("stra\xdfe", folding)
 
 
 @pytest.mark.parametrize(

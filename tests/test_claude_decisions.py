@@ -156,6 +156,14 @@ def test_an_allow_vouches_for_nothing_but_its_command(command: str) -> None:
     assert decide(command, allow=["Bash(make *)"]).effect is ASK
 
 
+@pytest.mark.parametrize(
+    "command", ["jq . .env", "jq . a b/env", "jq --arg=env . a", "jq -r '.x|env' a"]
+)
+def test_jq_is_asked_for_wherever_its_command_names_the_variables(command: str) -> None:
+    assert decide(command).effect is ASK
+    assert decide(command.replace("env", "envoy")).effect is ALLOW
+
+
 def test_a_deny_behind_a_shell_script_asks() -> None:
     assert decide("bash -c 'rm x'", allow=["Bash"], deny=["Bash(rm *)"]).effect is ASK
 
@@ -182,6 +190,34 @@ def test_reads_in_the_working_folder_run_and_others_ask() -> None:
     assert read("/etc/hosts") is ASK
 
 
+@pytest.mark.parametrize("name", [r"\..", r"..\x", r"a\..\b", r"src/..\x"])
+def test_a_name_that_leads_out_behind_a_backslash_is_in_no_working_folder(name: str) -> None:
+    assert read(name) is ASK
+    assert read(name, allow=["Read(**)"]) is ASK  # or that rule alone would have an effect
+    assert read(name, allow=["Read"]) is ALLOW
+    assert edit(name, "acceptEdits") is ASK
+    assert decide(f"cat '{name}'").effect is ASK
+
+
+@pytest.mark.parametrize("name", [r"a.\b", r"...\b", "a \\b", r"a.\/b"])
+def test_a_name_that_windows_misreads_may_end_at_a_backslash(name: str) -> None:
+    assert read(name, allow=["Read(**)"]) is ASK
+    assert edit(name, allow=["Edit(**)"]) is ASK
+    assert read(name, allow=["Read"]) is ALLOW
+
+
+def test_a_letter_is_its_capital_and_no_other_letter() -> None:
+    for rule, path, effect in (
+        ("\xe9", "\xc9", ALLOW),
+        ("\u03c3", "\u03c2", ALLOW),
+        ("strasse", "stra\xdfe", ASK),
+        ("\xdf", "ss", ASK),
+        ("\u017f", "s", ASK),
+        ("k", "\u212a", ASK),
+    ):
+        assert read(f"/data/{path}/x", allow=[f"Read(//data/{rule}/**)"]) is effect
+
+
 def test_a_folder_of_one_segment_is_anchored_in_allow_and_not_in_deny() -> None:
     assert edit("/srv/app/lib/src/a.py", allow=["Edit(src/**)"]) is ASK
     assert edit("/srv/app/lib/src/a.py", allow=["Edit"], deny=["Edit(src/**)"]) is DENY
@@ -202,6 +238,48 @@ def test_no_rule_allows_to_edit_what_is_guarded() -> None:
 
 
 # --- modes and chains -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "effect"),
+    [
+        (".bash_aliases", ASK),
+        (".bashrc/x", ALLOW),  # a file has none below it
+        ("lefthook.yml", ASK),
+        ("lefthook-local.yml", ALLOW),
+        (".git:stream", ASK),
+        (".config:x/git", ASK),
+        (".claude:x/settings.json", ASK),
+        (".g\u0131t/x", ASK),
+        (".hu\u017fky/x", ASK),
+        (".g\u200cit/x", ASK),
+        (".gitignore", ALLOW),
+    ],
+)
+def test_a_guarded_file_is_known_by_every_name_that_some_system_takes_for_it(
+    name: str, effect: Effect
+) -> None:
+    assert edit(name, "acceptEdits") is effect
+
+
+@pytest.mark.parametrize(
+    ("mode", "guarded", "other"),
+    [
+        ("default", ASK, ASK),
+        ("dontAsk", DENY, ASK),
+        ("bypassPermissions", ALLOW, ASK),  # nobody looks behind a guard that is waived
+    ],
+)
+@pytest.mark.parametrize("hooks", [("ask",), ("allow", "ask")])
+def test_a_guard_comes_before_a_hook_that_asks(
+    mode: str, guarded: Effect, other: Effect, hooks: tuple[str, ...]
+) -> None:
+    options = Options(mode=mode, cwd="/srv/app", home="/home/me", hooks=hooks)
+    (found,) = load(Memory({".claude/settings.json": "{}"}), options)
+    main = Chain.start("main", found.enforced)
+
+    for path, effect in ((".npmrc", guarded), ("a.py", other), (".claude/worktrees/a", other)):
+        assert main.decide("Edit", {"file_path": path}).effect is effect
 
 
 def test_modes_change_what_no_rule_decides() -> None:
@@ -252,6 +330,30 @@ def test_the_host_starts_no_agent_below_the_third_level() -> None:
     assert denied.value.reason == "unavailable"
 
 
+def test_an_agent_may_call_the_default_mode_by_its_other_name() -> None:
+    agents = {
+        f".claude/agents/{name}.md": f"---\nname: {name}\ndescription: d\npermissionMode: {name}\n---\n"
+        for name in ("manual", "nope")
+    }
+    (found,) = load(Memory(agents), Options(mode="dontAsk", cwd="/srv/app", home="/home/me"))
+    for name, effect in (("manual", ASK), ("nope", DENY)):
+        chain = Chain.start("main", found.enforced).spawn(name)
+        assert chain.decide("Edit", {"file_path": "a"}).effect is effect
+
+
+def test_a_plan_lets_commands_write_what_rules_allow() -> None:
+    rules = {"allow": ["Bash(make)", "Edit(**)"]}
+    text = json.dumps({"permissions": {**rules, "disableAutoMode": "disable"}})
+    (found,) = load(
+        Memory({".claude/settings.json": text}),
+        Options(mode="plan", cwd="/srv/app", home="/home/me"),
+    )
+    main = Chain.start("main", found.enforced)
+    assert main.decide("Bash", {"command": "make > o"}).effect is ALLOW
+    assert main.decide("Bash", {"command": "make > .npmrc"}).effect is ASK
+    assert main.decide("Edit", {"file_path": "o"}).effect is ASK
+
+
 def test_a_child_may_edit_where_its_parent_may_not() -> None:
     chain = Chain.start("main", project("claude-child-modes").enforced)
 
@@ -266,6 +368,11 @@ def test_an_agent_without_any_tool_is_not_started() -> None:
     with pytest.raises(SpawnDenied) as denied:
         Chain.start("main", found.enforced).spawn("a")
     assert denied.value.reason == "no-tools"
+
+
+@pytest.mark.parametrize(("rule", "effect"), [("T*", ALLOW), ("*sk", ALLOW), ("Task", DENY)])
+def test_a_glob_of_tools_speaks_of_no_other_name_of_a_tool(rule: str, effect: Effect) -> None:
+    assert call("Agent", {"subagent_type": "Explore"}, deny=[rule]).effect is effect
 
 
 def test_a_rule_against_an_agent_knows_every_spelling_the_host_resolves() -> None:

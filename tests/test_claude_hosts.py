@@ -59,3 +59,28 @@ def test_a_rule_speaks_of_a_host_however_it_is_spelled(url: str, effect: str) ->
     rules = ["WebFetch(domain:nodejs.org)", "WebFetch(domain:github.com)"]
 
     assert _fetched(url, **{effect: rules}) == effect
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://0x7f000001/",
+        "http://127.1",
+        "http://127%2e0.0.1/",
+        r"http:\\127.0.0.1\x",
+        " http://127.0.0.1/",
+        "http://127.0.0.1../",
+    ],
+)
+@pytest.mark.parametrize("effect", ["deny", "ask", "allow"])
+def test_a_rule_speaks_of_an_address_as_browsers_read_it(url: str, effect: str) -> None:
+    assert _fetched(url, **{effect: ["WebFetch(domain:127.0.0.1)"]}) == effect
+
+
+@pytest.mark.parametrize("url", ["https://a..test/", "https://.test/", "data:text/html,x"])
+def test_what_has_no_name_is_not_fetched_from(url: str) -> None:
+    assert _fetched(url, allow=["WebFetch(domain:*.test)"]) == "deny"
+
+
+def test_dots_at_the_end_of_a_name_are_no_part_of_it() -> None:
+    assert _fetched("https://a.test./", deny=["WebFetch(domain:a.test..)"]) == "deny"

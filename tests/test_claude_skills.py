@@ -370,3 +370,12 @@ def test_empty_parentheses_in_the_list_of_a_skill_are_none() -> None:
 def test_a_skill_with_hooks_is_asked_for_if_they_are_some(hooks: str, expected: Effect) -> None:
     project = only(skilled(f"---\ndescription: d\nhooks: {hooks}\n---\n"))
     assert decide(project, "main", "Skill", {"skill": "deploy"}) is expected
+
+
+def test_an_audit_says_that_skills_which_agents_invoke_are_not_followed() -> None:
+    plain, granting = (
+        only({".claude/skills/deploy/SKILL.md": text})
+        for text in (DEPLOY.replace("allowed-tools", "other"), DEPLOY)
+    )
+    assert not [text for text in plain.elsewhere if "invokes" in text]
+    assert [text for text in granting.elsewhere if "invokes" in text and "main+skills" in text]

@@ -25,12 +25,10 @@ LINK = ("Read", {"file_path": "/srv/app/link/x"})
 LONG = ("Bash", {"command": "make " + "x" * 10_001})
 
 PUSH_MAIN = ("Bash", {"command": "git push origin main"})
-WRITING = ("Bash", {"command": "make > a"})
 READING = ("Bash", {"command": "make < a"})
 PIPED = ("Bash", {"command": "git show | sh -s"})
 ASKS = '{"permissions": {"ask": ["Bash(make)"]}}'
 HOSTS = ("Read", {"file_path": "/private/etc/hosts"})
-PLAN = {"mode": "plan"}
 
 
 def rules(**lists: object) -> dict[str, Any]:
@@ -82,13 +80,6 @@ CHANGES: list[tuple[str, dict[str, Any], tuple[str, dict[str, Any]], str, str]] 
     ("2.1.0", rules(allow=["Bash(git * main)"]), PUSH_MAIN, "ask", "allow"),
     ("2.1.0", rules(deny=["Bash(make *)"]), MAKE, "ask", "deny"),
     ("2.1.113", rules(deny=["Bash(make)"]), ("Bash", {"command": "sudo make"}), "ask", "deny"),
-    (
-        "2.1.212",
-        {**rules(allow=["Bash(make)", "Edit(**)"], disableAutoMode="disable"), **PLAN},
-        WRITING,
-        "allow",
-        "ask",
-    ),
     ("2.1.232", rules(deny=["Read(a)"]), READING, "ask", "deny"),
     ("2.1.233", rules(deny=["Read(a)"]), READING, "deny", "ask"),
     ("2.1.257", rules(deny=["Read(a)"]), READING, "ask", "deny"),

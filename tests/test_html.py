@@ -17,6 +17,7 @@ from policy.cli import main
 from policy.files.opening import Memory
 from policy.lint import lint
 from policy.reach.audit import audit
+from policy.render.audit_text import elsewhere
 from policy.render.html import audit_html
 from policy.render.html.graph import graph_svg
 from policy.render.html.layered import layered
@@ -135,6 +136,13 @@ def test_every_finding_with_a_place_is_linked_to_its_line(name) -> None:
         shown = re.search(rf'<span id="{link[1]}" class="marked" data-n="(\d+)">', text)
         assert shown
         assert int(shown[1]) == line.line
+
+
+def test_a_page_says_what_was_not_read_and_counts_as_well() -> None:
+    missing = elsewhere(audited(SAMPLES["claude"]))
+    assert missing
+    assert f'<p class="dim">{html.escape(missing)}</p>' in page(SAMPLES["claude"])
+    assert "not read, and may" not in page(SAMPLES["nothing"])
 
 
 def test_the_worst_findings_stand_first_and_counts_have_the_number_of_their_noun() -> None:

@@ -11,6 +11,7 @@ from policy.comparison.sides import Side
 from policy.comparison.strangers import NESTED, Strange, behind, strange_folders
 from policy.comparison.tool_pair import ToolPair
 from policy.effect import Effect
+from policy.patterns.folding import folded
 
 __all__ = ["stranger_differences"]
 
@@ -56,7 +57,7 @@ class _StrangerPair(ToolPair):
                     behind(view, name)
                     for view, (row, _) in zip(side.views, lookup.rows, strict=True)
                     for name in (
-                        self._folder.name.casefold(),
+                        folded(self._folder.name),
                         self._folder.hidden[row.ruleset.dialect],
                     )
                     if name

@@ -18,6 +18,7 @@ from policy.calls import stranger_path
 from policy.comparison.view import View
 from policy.dialect import Dialect
 from policy.lookup import Lookup
+from policy.patterns.folding import folded
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf, Run, Token
 from policy.rows.entry import RowEntry
@@ -68,15 +69,15 @@ def _in_other_letters(folder: str, others: Iterable[str]) -> str:
 
 def _hidden(name: str, dialect: Dialect) -> str:
     hidden = stranger_path(name, dialect)
-    return "" if hidden == name.casefold() else hidden
+    return "" if hidden == folded(name) else hidden
 
 
 def _hides_deeper(name: str, dialect: Dialect) -> bool:
     """Whether some paths below a folder are hidden by another name than the folder is."""
     for folder in dialect.cased:
-        if (name.casefold() + "/").startswith(folder.casefold() + "/"):
+        if (folded(name) + "/").startswith(folded(folder) + "/"):
             return False
-        if folder.casefold().startswith(name.casefold() + "/"):
+        if folded(folder).startswith(folded(name) + "/"):
             return True
     return False
 

@@ -15,6 +15,7 @@ import attrs
 
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.patterns.domains import ANY_TEXT, COMMANDS, DEAD, OBJECTS, Domain, joined
+from policy.patterns.folding import folded
 from policy.patterns.pattern import readable
 from policy.patterns.tokens import BLANKS
 from policy.rows.entry import KINDS
@@ -132,7 +133,7 @@ class Shape:
             # folder they are in.
             name = "notes.txt" if self.argument.absent is None else ""
             named = text + name if text.endswith("/") else text or f"/{name}"
-            cwd = self.dialect.cwd.casefold() if self.dialect.fold else self.dialect.cwd
+            cwd = folded(self.dialect.cwd) if self.dialect.fold else self.dialect.cwd
             if not f"{named}/".startswith(f"{cwd}/"):
                 yield from readable(cwd + named)
             yield from readable(named)
@@ -228,7 +229,7 @@ def _as_typed(dialect: Dialect, path: str) -> str:
 def _in_own_letters(dialect: Dialect, path: str) -> str:
     """Return a path with the folder it is below as that is spelled (`Dialect.cased`)."""
     for folder in sorted(dialect.cased, key=len, reverse=True):
-        folded = folder.casefold()
-        if path == folded or path.startswith(folded + "/"):
-            return folder + path[len(folded) :]
+        name = folded(folder)
+        if path == name or path.startswith(name + "/"):
+            return folder + path[len(name) :]
     return path

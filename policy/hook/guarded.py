@@ -12,6 +12,7 @@ from typing import Final
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.patterns import notations
+from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
@@ -66,7 +67,7 @@ def _patterns(dialect: Dialect, files: tuple[str, ...]) -> Iterator[tuple[str, P
             for pattern in notations.paths(text, anchor, fold=dialect.fold):
                 yield prefix + text, pattern
     for file in files:
-        named = file.casefold() if dialect.fold else file
+        named = folded(file) if dialect.fold else file
         yield "/" + file, Pattern.exactly(named, Kind.PATH)
         for pattern in notations.paths("/**", named, fold=dialect.fold):
             yield f"/{file}/**", pattern

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from policy.effect import Effect
+from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Run, Token
 
@@ -49,7 +50,7 @@ def path(pattern: Pattern, cwd: str, home: str, effect: Effect) -> tuple[str, st
     if pattern.kind is not Kind.PATH:
         anchor, tokens = "cwd", ["/", *tokens]
     elif tokens and isinstance(tokens[0], str):
-        for name, folder in (("cwd", cwd.casefold()), ("home", home.casefold())):
+        for name, folder in (("cwd", folded(cwd)), ("home", folded(home))):
             rest = tokens[0].removeprefix(folder)
             if rest != tokens[0] and rest[:1] in ("", "/"):
                 anchor, tokens[0] = name, rest

@@ -8,6 +8,7 @@ at, and which hosts use which, is the hosts' business.
 from __future__ import annotations
 
 from policy import limits
+from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Run, Token
 
@@ -88,11 +89,11 @@ def paths(
 
     """
     _bounded(text)
-    glob = text.casefold() if fold else text
+    glob = folded(text) if fold else text
     below_only = glob.endswith("/")
     anchored = "/" in glob.rstrip("/")
     segments = [segment for segment in glob.split("/") if segment]
-    tokens: list[Token] = [anchor.casefold() if fold else anchor]
+    tokens: list[Token] = [folded(anchor) if fold else anchor]
     if not anchored and floating and segments:
         tokens.append(Gap.DEEP)
     for index, segment in enumerate(segments):

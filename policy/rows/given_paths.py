@@ -8,6 +8,7 @@ flag of the automaton, so that to find nothing costs nothing.
 from __future__ import annotations
 
 from policy.patterns.automaton import Automaton, State
+from policy.patterns.folding import folded
 from policy.patterns.tokens import BLANKS, Gap, OneOf
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
@@ -58,20 +59,14 @@ class GivenPaths(Automaton):
     ) -> None:
         self.base: Automaton | None = None
         self.folders, self.fold = (cwd, *cased), fold
-        here = (cwd.casefold() if fold else cwd) + "/"
+        here = (folded(cwd) if fold else cwd) + "/"
         home = here + "~"
         begun = ((home,), (home + "/", Gap.ANY), (here, _BLANK, Gap.ANY))
         super().__init__(patterns, "/", (*_MENDED, *begun))
 
     def step(self, nodes: Sequence[Any], character: str) -> State:
         """Return the state that *character* leads to from *nodes*, as the dialect folds it."""
-        if not self.fold:
-            return super().step(nodes, character)
-        folded = character.casefold()
-        state = super().step(nodes, folded[0])
-        for more in folded[1:]:
-            state = state.after(more)
-        return state
+        return super().step(nodes, folded(character) if self.fold else character)
 
     def _begin(self) -> State:
         absolute = start = super()._begin()

@@ -130,12 +130,14 @@ def _project(found: Found, options: Options) -> Project:
             for rule in each.rules
         ),
         bare=partial(_bare, found, options),
-        elsewhere=tuple(_elsewhere(found, options)),
+        elsewhere=tuple(_elsewhere(found, options, built)),
     )
 
 
-def _elsewhere(found: Found, options: Options) -> Iterator[str]:
+def _elsewhere(found: Found, options: Options, built: Session) -> Iterator[str]:
     """Yield what counts for a session beside these files, and was not read."""
+    if built.granted:
+        yield f"what an agent invokes of skills itself (below `{TURN}` it has what all allow)"
     of_user = any(role.scope == "user" for role in found.files)
     if options.user is None and options.user_files is None and not of_user:
         yield "`~/.claude` of a user (`--user`)"

@@ -228,6 +228,8 @@ class _Reader:
             )
             return None
         mode = value.value if isinstance(value, Scalar) else None
+        if mode == "manual":
+            return "default"
         if not isinstance(mode, str) or mode not in MODES:
             self._warn(
                 "unknown-mode",

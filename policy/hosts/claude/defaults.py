@@ -8,13 +8,14 @@ from typing import Final
 
 from policy.decision import Reason
 from policy.effect import Effect
-from policy.hosts.claude.built_in import below, built_in, by_default, is_judged, read_inside
+from policy.hosts.claude.built_in import built_in, by_default, inside, is_judged
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.modes import EDITING_MODES
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.specifiers import agent_pattern
 from policy.patterns import notations
+from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
 from policy.ruleset import Entry
@@ -24,18 +25,15 @@ __all__ = ["agents", "defaults", "folders_to_enter", "known_hosts", "removals"]
 
 def defaults(session: Session, mode: str) -> Iterator[Entry]:
     """Yield what is allowed, or asked for, where no rule says so."""
-    for tool in known.READING:
-        yield from read_inside(session, tool)
-    for folder in session.folders:
-        inside = below(folder)
-        yield built_in(known.OPERAND_WRITE, Effect.ALLOW, inside, why="working folder")
-        if mode in EDITING_MODES:
-            for tool in ("Edit", "Write", "NotebookEdit", known.REDIRECT_OUT):
-                yield built_in(tool, Effect.ALLOW, inside, why=f"mode {mode}")
-    judged = is_judged(session, mode)
+    judged, reason = is_judged(session, mode), by_default(session, mode)
     if judged:
         for tool in known.FILE_TOOLS["Read"]:
             yield built_in(tool, Effect.ALLOW, why=f"mode {mode}")
+    for tool in (*known.READING, known.OPERAND_WRITE):
+        yield from inside(session, tool, Effect.ASK, reason)
+    if mode in EDITING_MODES:
+        for tool in (*known.FILE_TOOLS["Edit"], known.REDIRECT_OUT):
+            yield from inside(session, tool, Effect.ASK, reason, f"mode {mode}")
     yield from known_hosts(session)
     yield from _skills(session, mode)
     yield from agents(session, mode)
@@ -95,11 +93,11 @@ def removals(session: Session, mode: str) -> Iterator[Entry]:
             reason = Reason.CLASSIFIER
     critical = [Pattern.of(Kind.PATH, ["/", Gap.PART]), Pattern.of(Kind.PATH, [""])]
     for folder in (session.home, *session.folders):
-        path = folder.casefold()
+        path = folded(folder)
         while path:
             critical.append(Pattern.exactly(path, Kind.PATH))
             path = path.rpartition("/")[0]
-        critical.append(Pattern.exactly(folder.casefold() + "/*", Kind.PATH))
+        critical.append(Pattern.exactly(folded(folder) + "/*", Kind.PATH))
     for pattern in dict.fromkeys(critical):
         yield built_in(known.OPERAND_REMOVE, effect, pattern, reason, "critical path")
     yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -15,7 +15,9 @@ from policy.hosts.claude.built_in import (
     built_in,
     files_of_settings,
     guarded_files,
+    guarded_last,
     is_judged,
+    led_out_names,
     misread_files,
 )
 from policy.hosts.claude.data import tools as known
@@ -28,7 +30,7 @@ from policy.patterns.folders import within
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry
 
-__all__ = ["guards", "held", "misread"]
+__all__ = ["guards", "guards_before", "held", "misread"]
 
 # What a plan changes only after it was agreed to, whatever rules allow.
 _NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
@@ -41,23 +43,42 @@ def held(session: Session, mode: str) -> Iterator[Entry]:
     if is_plan(mode) and session.options.behaves.plan_before_rules:
         held = Effect.DENY if is_silent(mode) else Effect.ASK
         yield from (built_in(tool, held) for tool in _NOT_PLANNED)
-        if not judged and session.options.behaves.plan_holds_writes:
-            yield built_in(known.REDIRECT_OUT, Effect.ASK)
 
 
 def guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
     """Yield what is asked, for *reason*, before a guarded file is written."""
-    *first, last = guarded_files()
-    yield from _guarded((*misread_files(), *files_of_settings(session.options), *first), reason)
-    if not is_plan(mode):
-        yield from _of_work_trees(session, mode)
-    yield from _guarded((last,), reason)
+    opened = () if is_plan(mode) else _of_work_trees(session, mode)
+    return _guards(session, Effect.ASK, reason, opened)
+
+
+def guards_before(asked: Entry, session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what comes of guarded files before a hook asks, as *asked* does of all others.
+
+    Where the mode takes the guard away, nobody asks for such a file at all.
+    """
+    waived = mode == "bypassPermissions" and session.options.behaves.bypass_of_guarded
+    opened = (
+        attrs.evolve(asked, tool=tool, pattern=trees)
+        for tool in known.EDITING
+        for trees in notations.paths("**/" + LEFT_OPEN, fold=True)
+    )
+    effect = Effect.ALLOW if waived else Effect.ASK
+    return _guards(session, effect, Reason.PROTECTED, opened)
+
+
+def _guards(
+    session: Session, effect: Effect, reason: Reason, opened: Iterable[Entry]
+) -> Iterator[Entry]:
+    files = (*misread_files(), *files_of_settings(session.options), *guarded_files())
+    yield from _guarded(files, effect, reason)
+    yield from opened
+    yield from _guarded(guarded_last(), effect, reason)
 
 
 @lru_cache(maxsize=64)
-def _guarded(files: tuple[Pattern, ...], reason: Reason) -> tuple[Entry, ...]:
+def _guarded(files: tuple[Pattern, ...], effect: Effect, reason: Reason) -> tuple[Entry, ...]:
     return tuple(
-        built_in(tool, Effect.ASK, pattern, reason, "guarded file")
+        built_in(tool, effect, pattern, reason, "guarded file")
         for tool in known.EDITING
         for pattern in files
     )
@@ -79,8 +100,14 @@ def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:
 
 
 def misread(session: Session, mode: str) -> Iterator[Entry]:
-    """Yield what is asked before it is read, but where every read is allowed."""
+    """Yield what is asked, since a name is odd, but where every such call is allowed.
+
+    The program lets a rule about paths allow a name that leads out of its folder. Asked for
+    here, it makes of no rule about what is in a working folder one that has an effect.
+    """
     if not is_judged(session, mode):
         for tool in known.FILE_TOOLS["Read"]:
             for pattern in misread_files():
                 yield built_in(tool, Effect.ASK, pattern, why="odd name")
+        for tool in (*known.READING, *known.EDITING):
+            yield from led_out_names(session, tool, Effect.ASK, Reason.DEFAULT)

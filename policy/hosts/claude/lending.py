@@ -20,11 +20,13 @@ from policy.hosts.claude.built_in import (
     by_default,
     files_of_settings,
     guarded_files,
+    guarded_last,
+    inside,
     is_judged,
-    read_inside,
 )
 from policy.hosts.claude.data.tools import FILE_TOOLS
 from policy.hosts.claude.session import Session
+from policy.patterns.folding import folded
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap
 from policy.ruleset import Entry
@@ -40,22 +42,27 @@ def lent(session: Session, mode: str) -> Iterator[Entry]:
     if not lending or is_judged(session, mode):
         return  # where a model judges, every file may be read
     kept = list(_kept(session))
-    inside = [pattern for pattern in kept if any(_is_in(pattern, f) for f in session.folders)]
-    inside += (pattern for folder in session.folders for pattern in guarded_files(folder))
-    outside = [pattern for pattern in kept if pattern not in inside]
+    here = [pattern for pattern in kept if any(_is_in(pattern, f) for f in session.folders)]
+    here += (pattern for folder in session.folders for pattern in _guarded(folder))
+    outside = [pattern for pattern in kept if pattern not in here]
+    reason = by_default(session, mode)
     # What is kept where a link leads to is kept under the name of the link.
     for link, target in session.options.links.items():
         if any(_may_be_in(pattern, target) or _is_in(pattern, target) for pattern in kept):
             is_inside = any(_is_in(below(link), folder) for folder in session.folders)
-            (inside if is_inside else outside).append(below(link))
+            (here if is_inside else outside).append(below(link))
     for tool in _READS:
-        for pattern in inside:
+        for pattern in here:
             yield built_in(tool, Effect.ALLOW, pattern, why="working folder")
         if any(_may_be_in(pattern, folder) for pattern in outside for folder in session.folders):
-            yield from read_inside(session, tool)
-        for pattern in (*outside, *guarded_files(), *files_of_settings(session.options)):
-            yield built_in(tool, Effect.ASK, pattern, by_default(session, mode), "is not edited")
+            yield from inside(session, tool, Effect.ASK, reason)
+        for pattern in (*outside, *_guarded(), *files_of_settings(session.options)):
+            yield built_in(tool, Effect.ASK, pattern, reason, "is not edited")
     yield from lending
+
+
+def _guarded(folder: str = "") -> tuple[Pattern, ...]:
+    return (*guarded_files(folder), *guarded_last(folder))
 
 
 def _kept(session: Session) -> Iterator[Pattern]:
@@ -75,11 +82,11 @@ def _beginning(pattern: Pattern) -> str:
 
 
 def _is_in(pattern: Pattern, folder: str) -> bool:
-    return f"{_beginning(pattern)}/".startswith(f"{folder.casefold()}/")
+    return f"{_beginning(pattern)}/".startswith(f"{folded(folder)}/")
 
 
 def _may_be_in(pattern: Pattern, folder: str) -> bool:
-    return folder.casefold().startswith(_beginning(pattern))
+    return folded(folder).startswith(_beginning(pattern))
 
 
 def led_out(session: Session, allowed: list[Entry]) -> Iterator[Entry]:
@@ -104,7 +111,7 @@ _EDITS: Final = FILE_TOOLS["Edit"]
 
 def _of(entry: Entry, folder: str) -> Pattern | None:
     """Return what a line says of the files below *folder*, by their names in it."""
-    pattern, folder = entry.pattern, folder.casefold()
+    pattern, folder = entry.pattern, folded(folder)
     if pattern is None or pattern >= below(folder):
         return below("")
     first = _beginning(pattern)
@@ -123,5 +130,5 @@ def _lifted(entry: Entry, link: str, rests: list[Pattern]) -> Iterator[Entry]:
     for rest in rests:
         both = named if named <= rest else rest if rest <= named else None
         if both is not None:
-            inside = Pattern.of(both.kind, (link.casefold(), *both.tokens))
+            inside = Pattern.of(both.kind, (folded(link), *both.tokens))
             yield attrs.evolve(entry, pattern=inside)

@@ -21,6 +21,7 @@ from policy.hosts.claude.lines import Lines
 from policy.hosts.claude.paths import Anchors, relative_glob
 from policy.hosts.claude.settings import Written
 from policy.patterns import notations
+from policy.patterns.folding import folded
 from policy.patterns.members import members
 from policy.patterns.pattern import Pattern
 from policy.ruleset import Entry
@@ -107,7 +108,7 @@ _PATH_RULE: Final = re.compile(r"(Read|Edit)\((.*)\)", re.DOTALL)
 
 
 def _segments(glob: str) -> tuple[str, ...]:
-    segments = [segment for segment in glob.casefold().split("/") if segment]
+    segments = [segment for segment in folded(glob).split("/") if segment]
     if "/" not in glob.rstrip("/"):
         segments.insert(0, _DEEP)
     if segments[-1] == _DEEP:

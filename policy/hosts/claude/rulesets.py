@@ -19,8 +19,8 @@ from policy.effect import Effect
 from policy.hosts.claude.built_in import (
     built_in,
     by_default,
+    inside,
     is_judged,
-    read_inside,
 )
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
@@ -32,13 +32,14 @@ from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.defaults import agents, defaults, folders_to_enter, known_hosts, removals
-from policy.hosts.claude.guards import guards, held, misread
+from policy.hosts.claude.guards import guards, guards_before, held, misread
 from policy.hosts.claude.left_to_model import is_left_to_model
 from policy.hosts.claude.lending import led_out, lent
 from policy.hosts.claude.lines import Line
 from policy.hosts.claude.modes import EDITING_MODES, is_silent
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
+from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.programs import Files, Programs, Wrappers
 from policy.ruleset import Entry, RuleSet
@@ -114,6 +115,7 @@ def dialect(session: Session, mode: str) -> Dialect:
         f"claude-code@{session.options.version}",
         arguments=known.ENTERING if session.enters else known.ARGUMENTS,
         aliases=known.ALIASES,
+        aliased=False,
         shell=attrs.evolve(_shell(mode in EDITING_MODES, session.options.behaves), cwd=session.cwd),
         cwd=session.cwd,
         home=session.home,
@@ -122,7 +124,7 @@ def dialect(session: Session, mode: str) -> Dialect:
         drives=session.options.os == "windows",
         commands=ALIASES,
         links=tuple(
-            (link.casefold(), target.casefold())
+            (folded(link), folded(target))
             for link, target in session.options.links.items()
             if session.options.behaves.links_checked
         ),
@@ -178,7 +180,7 @@ def _models(session: Session, reading: Dialect) -> Iterator[RuleSet]:
 
 def _answered(entries: Iterable[Entry], *, silent: bool) -> Iterator[Entry]:
     for entry in entries:
-        if silent and entry.effect is Effect.ASK and entry is not _HOOK_ASKS:
+        if silent and entry.effect is Effect.ASK and entry.rule != _HOOK_ASKS.rule:
             yield attrs.evolve(entry, effect=Effect.DENY)
         else:
             yield entry
@@ -197,6 +199,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     if hooks and not (behaves.deny_before_hook if "ask" in hooks else behaves.rules_bind_hooks):
         entries = removed
     if "ask" in hooks:
+        entries += guards_before(_HOOK_ASKS, session, mode)
         entries.append(_HOOK_ASKS)
     elif "allow" in hooks and mode != "bypassPermissions":
         # It opens neither what is guarded nor what waits for a plan.
@@ -245,7 +248,7 @@ def _early(session: Session) -> Iterator[Entry]:
     for tool in known.FILE_TOOLS["Edit"]:
         if behaves.links_checked and not session.is_removed(tool):
             for link in session.options.links:
-                pattern = Pattern.exactly(link.casefold(), Kind.PATH)
+                pattern = Pattern.exactly(folded(link), Kind.PATH)
                 yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "a link itself")
     if not behaves.known_hosts_ruled and not session.is_removed("WebFetch"):
         yield from known_hosts(session)
@@ -271,9 +274,9 @@ def _asked(session: Session) -> Iterator[Entry]:
 def _shut(session: Session) -> Iterator[Entry]:
     """Yield what keeps reads in working folders."""
     for tool in known.READING:
-        yield from read_inside(session, tool)
         # What a tool may not read, a command asks for.
         effect = Effect.DENY if tool in known.FILE_TOOLS["Read"] else Effect.ASK
+        yield from inside(session, tool, effect, Reason.PROTECTED)
         yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
 
 

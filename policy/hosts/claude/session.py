@@ -28,6 +28,7 @@ from policy.hosts.claude.said import Said, needs_trust
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.folding import folded
 from policy.patterns.notations import names
 from policy.ruleset import Entry
 
@@ -182,7 +183,7 @@ def _ruled_links(options: Options) -> tuple[_Links, _Links]:
     """Return the links of the system that rules look through, and all that there are."""
     if not options.behaves.links_ruled:
         return (), ()
-    links = tuple((k.casefold(), target.casefold()) for k, target in options.links.items())
+    links = tuple((folded(k), folded(target)) for k, target in options.links.items())
     return tuple(link for link in links if link in LINKED.items()), links
 
 

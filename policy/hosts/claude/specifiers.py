@@ -212,6 +212,10 @@ def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
             return known.EDITING
 
 
+# However many dots stand at the end of a name, they are no part of it.
+_FINAL_DOTS: Final = re.compile(r"(?<=[^*.])\.+\Z")
+
+
 def _host(rule: RuleText, content: str) -> Lines:
     if not content.startswith("domain:"):
         return rule.skipped(
@@ -222,7 +226,7 @@ def _host(rule: RuleText, content: str) -> Lines:
     if "*" in content and not rule.scope.behaves.host_wildcards:
         return rule.skipped("dead-host-rule", "has a star, which came with 2.1.172")
     try:
-        patterns = notations.hosts(content.removeprefix("domain:"))
+        patterns = notations.hosts(_FINAL_DOTS.sub("", content.removeprefix("domain:")))
     except notations.Unusable as unusable:
         return rule.skipped("dead-host-rule", f"matches no host: {unusable}")
     return rule.lines(["WebFetch"], patterns)

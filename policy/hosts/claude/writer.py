@@ -26,6 +26,7 @@ from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
 from policy.hosts.words import least, one_line, quoted, renamed
 from policy.language.pattern_text import host, path, stars
+from policy.patterns.folding import folded
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
@@ -321,7 +322,7 @@ def glob_matches(glob: str, tool: str) -> bool:
 
 
 def _below(portable: Portable) -> Pattern:
-    return Pattern.of(Kind.PATH, [portable.cwd.casefold(), Gap.DEEP])
+    return Pattern.of(Kind.PATH, [folded(portable.cwd), Gap.DEEP])
 
 
 WRITER: Final = _Writer()

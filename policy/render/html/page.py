@@ -8,6 +8,7 @@ from typing import Final
 
 from policy.comparison.tools import OTHER_TOOL
 from policy.reach.audit import AgentAudit, Audit, ProjectAudit
+from policy.render.audit_text import elsewhere
 from policy.render.gaps import GapGroup, dead_letters, escalations, gap_count
 from policy.render.html.agents import agent_blocks, differences
 from policy.render.html.graph import graph_svg
@@ -26,6 +27,7 @@ def audit_html(audit: Audit) -> str:
     body = [
         f"<h1>Audit of {code(audit.label)}</h1>",
         _tiles(audit),
+        *(f'<p class="dim">{text(missing)}</p>' for missing in (elsewhere(audit),) if missing),
         '<input type="search" id="search" placeholder="agents whose name holds …" hidden>',
     ]
     if audit.findings:

@@ -4,27 +4,46 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.patterns.tokens import BLANKS
+from policy.patterns.tokens import BLANKS, OneOf
 
 __all__ = [
+    "ALIKE",
     "GUARDED",
+    "GUARDED_FILES",
     "GUARDED_LAST",
+    "IGNORED",
+    "LEADING_OUT",
     "LEFT_OPEN",
     "MANAGED",
     "MANAGED_FILES",
     "MISREAD",
     "MISREAD_ENDS",
+    "STREAM",
 ]
 
+# Folders, with all below them, and files, wherever they lie.
 GUARDED: Final = tuple(
-    ".git .config/git .vscode .idea .husky .cargo .devcontainer .yarn .mvn .gitconfig"
-    " .gitmodules .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zprofile .zshenv"
-    " .zlogin .zlogout .envrc .npmrc .yarnrc .yarnrc.yml .pnp.cjs .pnp.loader.mjs .pnpmfile.cjs"
-    " bunfig.toml .bunfig.toml .bazelrc .bazelversion .bazeliskrc .pre-commit-config.yaml"
-    " lefthook*.yml lefthook*.yaml .lefthook*.yml .lefthook*.yaml gradle-wrapper.properties"
-    " maven-wrapper.properties .devcontainer.json .ripgreprc pyrightconfig.json .mcp.json"
-    " .claude.json".split()
+    ".git .config/git .vscode .idea .husky .cargo .devcontainer .yarn .mvn".split()
 )
+GUARDED_FILES: Final = tuple(
+    ".gitconfig .gitmodules .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile"
+    " .zshrc .zprofile .zshenv .zlogin .zlogout .envrc .npmrc .yarnrc .yarnrc.yml .pnp.cjs"
+    " .pnp.loader.mjs .pnpmfile.cjs bunfig.toml .bunfig.toml .bazelrc .bazelversion .bazeliskrc"
+    " .pre-commit-config.yaml lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml"
+    " gradle-wrapper.properties maven-wrapper.properties .devcontainer.json .ripgreprc"
+    " pyrightconfig.json .mcp.json .claude.json".split()
+)
+
+# What else a name of these may be followed by: what Windows reads as a stream of that file.
+STREAM: Final = ":*"
+
+# Letters of these names that others count as: an `i` without its dot, the long `s` and the
+# sign for kelvin, which rules tell apart.
+ALIKE: Final = {each[0]: OneOf(frozenset(each)) for each in ("i\u0131", "s\u017f", "k\u212a")}
+
+# Characters that macOS passes over in a name. The program takes the name for what it is without
+# them; here a name with one of them is asked for, whatever it is.
+IGNORED: Final = "\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff"
 
 # The guarded folder in which one is left open, wherever both lie, but for what is guarded in that.
 GUARDED_LAST: Final = ".claude"
@@ -39,6 +58,11 @@ MANAGED: Final = {
 MANAGED_FILES: Final = ("managed-settings.json", "managed-settings.d/*.json")
 
 # Parts of names, and ends of them, that Windows reads as those of other files: the program asks
-# for such a name on every system. The path of a file tool has no blank at its very end.
-MISREAD: Final = ("*~[0-9]*", "*.", f"*[{BLANKS}]")
+# for such a name on every system, and takes a backslash for the end of one on each. The path
+# of a file tool has no blank at its very end.
+_ENDS: Final = (r"*[!.\].", r"*[!\]..", f"*[{BLANKS}]")
+MISREAD: Final = ("*~[0-9]*", *_ENDS, *(rf"{end}\\*" for end in _ENDS))
 MISREAD_ENDS: Final = tuple(f"*.{name}" for name in "con prn aux nul com[1-9] lpt[1-9]".split())
+
+# Names that lead out of any folder where a backslash ends one: what has one is in none.
+LEADING_OUT: Final = (r"..\\*", r"*\\..", r"*\\..\\*")

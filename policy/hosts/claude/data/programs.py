@@ -60,8 +60,10 @@ _FREE: Final = {
         reads=Files.REST, files="-f|--from-file|--file",
         leading=True, ends=False, globs=False, direct=True,
         spelling=r"""'[^'`]*'|"[^"`]*"|[^-\s'"]\S*|-[a-zA-Z]+|--[a-zA-Z-]+(=\S+)?""",
-        first=r"(?!-|.*(`|\$ENV)|(.*[^\w\n])?(env|include|import)(\W(.|\n)*)?$)(.|\n)*",
-        unsafe="(?!-[a-zA-Z]+$|--[a-zA-Z-]+(=.+)?$)-.*|-[a-zA-Z]*[fL][a-zA-Z]*"
+        first=r"(?!-|(.|\n)*(`|\$ENV))(.|\n)*",
+        # The name of what tells the variables of a shell may stand nowhere, not even in a file's.
+        operands=r"(?!((.|\n)*\W)?env(\W(.|\n)*)?$)(.|\n)*",
+        unsafe=r"(?!-[a-zA-Z]+$|--[a-zA-Z-]+(=.+)?$)-.*|-[a-zA-Z]*[fL][a-zA-Z]*|-(.*\W)?env(\W.*)?"
         "|--(from-file|file|argfile|rawfile|slurpfile|run-tests|library-path)(=.*)?",
     ),
     "uniq": Program(

@@ -119,7 +119,7 @@ ARGUMENTS: Final = {
     OPERAND_READ: _OPENED,
     OPERAND_WRITE: _OPENED,
     OPERAND_REMOVE: _OPENED,
-    "WebFetch": Argument(ArgumentKind.URL, ("url",)),
+    "WebFetch": Argument(ArgumentKind.URL, ("url",), browsed=True),
     "Skill": Argument(ArgumentKind.TEXT, ("skill",), parameters=PARAMETERS["Skill"]),
     "Agent": Argument(
         ArgumentKind.TEXT,

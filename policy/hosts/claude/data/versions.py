@@ -69,7 +69,6 @@ class Behaviour:
         text_behind_refused: whether a rule with text behind its parentheses is none.
         input_is_read: whether what a command reads from by ``<`` is a file that is read.
         removals_asked: whether nobody but the user allows critical removals in `auto`.
-        plan_holds_writes: whether a plan holds back what commands write by ``>``.
         background_asks: whether an agent in the background can ask the user.
         unseen_wrappers: the wrappers behind which `deny` and `ask` do not look.
         unguarded_programs: the programs that start others, or remove files, and that a rule
@@ -130,7 +129,6 @@ class Behaviour:
     text_behind_refused: bool = True
     input_is_read: bool = True
     removals_asked: bool = True
-    plan_holds_writes: bool = True
     background_asks: bool = True
     unseen_wrappers: frozenset[str] = frozenset()
     unguarded_programs: frozenset[str] = frozenset()
@@ -186,7 +184,6 @@ CHANGES: Final = (
     Change("2.1.217", "depth", before=5),
     Change("2.1.214", "folder_in_place", before=False),
     Change("2.1.214", "longest_command", before=0),
-    Change("2.1.212", "plan_holds_writes", before=False),
     Change("2.1.211", "local_at_root", before=False),
     Change("2.1.208", "refuses_no_tools", before=False),
     Change("2.1.208", "read_blocks_edit", before=False),
@@ -228,17 +225,48 @@ CHANGES: Final = (
     Change("2.0.30", "disallowed_of_agents", before=False),
 )
 
-# What release notes tell of besides, and no profile does otherwise.
+# What release notes tell of besides, and no profile does otherwise: since when, what, and why not.
 UNTOLD: Final = (
-    ("2.1.260", "rules for paths with parentheses hold; what they were before is not said"),
+    (
+        "2.1.260",
+        "rules for paths with parentheses hold",
+        "what they were before is not said; one that denies holds in every profile",
+    ),
     (
         "2.1.257",
-        "rules of `ask` hold for parts of commands in `auto`, those for files for `tac`",
+        "rules of `ask` hold for parts of commands in `auto` and `bypassPermissions`",
+        "the notes of 2.1.98 say so too; asking is the stricter",
     ),
-    ("2.1.212", "the parameter `mode` of a call that starts an agent is ignored"),
-    ("2.1.163", "rules that deny files of the home folder hold for `$HOME/...` in commands"),
-    ("2.1.147", "several `Agent(...)` count in a list of an agent of a plugin"),
-    ("2.1.98", "more blanks between words are one; `/dev/tcp` in a redirection is asked for"),
+    (
+        "2.1.257",
+        "rules that deny files hold for `tac` and `egrep`",
+        "whether these ran unasked before is not said; denying is the stricter",
+    ),
+    (
+        "2.1.212",
+        "plans ask for commands that write",
+        "2.1.329 asks for those alone that no rule allows, as every profile does",
+    ),
+    (
+        "2.1.212",
+        "the parameter `mode` of a call that starts an agent is ignored",
+        "whose agents took it, and which modes, is not said: an agent may have had a wider one",
+    ),
+    (
+        "2.1.163",
+        "rules that deny files of the home folder hold for `$HOME/...` in commands",
+        "denying is the stricter",
+    ),
+    (
+        "2.1.147",
+        "several `Agent(...)` count in a list of an agent of a plugin",
+        "which of them counted before is not said; it was no more than all",
+    ),
+    (
+        "2.1.98",
+        "more blanks between words are one; `/dev/tcp` in a redirection is asked for",
+        "commands are known by their words; `a  b` may not have been allowed where `a b` was",
+    ),
 )
 
 
