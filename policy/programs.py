@@ -59,7 +59,7 @@ class Program:
         lists: whether it reads the folder it runs in where it names no file.
         lists_if: options of which one must be there for that, likewise.
         moves: whether its operand becomes the folder of what follows.
-        writes_if: options of which one must be there for it to write, likewise.
+        spares: whether it writes nothing where it is harmless.
         confined: whether a way up out of a folder it went down into is too devious for it.
         runs: whether its operands are a command that must itself be harmless.
         texts: whether it is harmless with text that something is put into (`Word.vetted`).
@@ -97,7 +97,7 @@ class Program:
     lists: bool = False
     lists_if: str = ""
     moves: bool = False
-    writes_if: str = ""
+    spares: bool = False
     confined: bool = True
     runs: bool = False
     texts: bool = False
@@ -118,12 +118,13 @@ class Program:
         return Program(
             **{name: getattr(self, name) for name in _OPENING},
             subcommands={name: each.opening for name, each in self.subcommands.items()},
+            forms=tuple(form for form in (self, *self.forms) if form.spares),
         )
 
 
 # What tells which files a program opens, and what stands beside it, whether it runs or not.
 _OPENING = (
-    "values pairs files given ends reads writes removes lists lists_if moves writes_if confined"
+    "values pairs files given ends reads writes removes lists lists_if moves confined"
     " runs stays unchecked settled unexpanded"
 ).split()
 

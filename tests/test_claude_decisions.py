@@ -11,6 +11,7 @@ from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
+from policy.source import Source
 from tests.test_claude import project
 
 DENY, ASK, ALLOW = Effect.DENY, Effect.ASK, Effect.ALLOW
@@ -463,3 +464,17 @@ def test_a_rule_for_every_edit_is_none_for_links_that_lead_out(
     (found,) = load(Memory({".claude/settings.json": text}), options)
     chain = Chain.start("main", found.enforced)
     assert chain.decide(tool, {"file_path": path}).effect is effect
+
+
+@pytest.mark.parametrize(("rule", "effect"), [("Bash()", ALLOW), ("Bash( )", ASK), ("Read()", ASK)])
+def test_a_flag_gives_a_tool_with_empty_parentheses_where_settings_do_not(
+    rule: str, effect: Effect
+) -> None:
+    text = json.dumps({"permissions": {"allow": [rule]}})
+    places = {"cwd": "/srv/app", "home": "/home/me"}
+    (given,) = load(Memory({}), Options(**places, command_line=Source("flag", text)))
+    (written,) = load(Memory({".claude/settings.json": text}), Options(**places))
+
+    for found, expected in ((given, effect), (written, ASK)):
+        chain = Chain.start("main", found.enforced)
+        assert chain.decide("Bash", {"command": "jest x"}).effect is expected

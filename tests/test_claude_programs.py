@@ -626,3 +626,14 @@ def test_what_stands_in_a_pipeline_is_denied_by_its_whole_text():
 def test_a_dash_is_no_page_of_a_manual():
     assert decide("man -k -") is Effect.ASK
     assert decide("man -k x") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["sed 1d a", "sed -n '$p' a", "sed s/x/y/ a", "sed -e 1d a"])
+def test_a_script_of_sed_that_may_write_counts_as_an_edit_of_its_files(command: str) -> None:
+    assert decide(command, allow=["Bash(sed *)"]) is Effect.ALLOW
+    assert decide(command, allow=["Bash(sed *)"], deny=["Edit(a)"]) is Effect.DENY
+    assert decide(command.replace(" a", " .git/config"), allow=["Bash"]) is Effect.ASK
+
+
+def test_one_that_prints_lines_does_not() -> None:
+    assert decide("sed -n 1p a", deny=["Edit(a)"]) is Effect.ALLOW

@@ -143,3 +143,41 @@ def test_a_variable_that_the_text_may_set_is_not_one_that_every_shell_has(text: 
     assert chain.decide("Bash", {"command": text}).effect is Effect.ASK
     plain = text.partition("; ")[2]
     assert chain.decide("Bash", {"command": plain}).effect is Effect.ALLOW
+
+
+def _effect(text: str, mode: str = "default", **lists: list[str]) -> Effect:
+    files = Memory({".claude/settings.json": json.dumps({"permissions": lists})})
+    (project,) = load(files, Options(cwd="/app", home="/home/a", mode=mode))
+    return Chain.start("main", project.enforced).decide("Bash", {"command": text}).effect
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "((git log -p {a,b}))",
+        "((file -B'*.py' -- a))",
+        "((a); b)",
+        "! ((CI=1 é))",
+        "a; ((b {c,d}))",
+        "$((git log {a,b}))",
+        "echo ${x",
+        "echo $(a; (b)",
+        "$(mkdir a <(b)",
+        "echo $(a;;)",
+        "echo $(then)",
+        "echo $(a `b)",
+    ],
+)
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+def test_what_may_not_end_is_asked_for_whatever_allows_commands(text: str, mode: str) -> None:
+    assert _effect(text, mode, allow=["Bash"]) is Effect.ASK
+
+
+@pytest.mark.parametrize("text", ["((a b))", "echo $((1 2))", "(a", "if a", "a ||", "echo $(a))"])
+def test_what_ends_in_one_place_is_not_asked_for_beside_such_a_rule(text: str) -> None:
+    assert _effect(text, allow=["Bash"]) is Effect.ALLOW
+
+
+def test_a_line_whose_program_is_escaped_is_a_command_of_its_own() -> None:
+    assert _effect("awk 1 a\n\\rm b", allow=["Bash"], deny=["Bash(rm *)"]) is Effect.DENY
+    assert _effect("awk 1 a\n\\rm b", allow=["Bash(awk *)"]) is Effect.ASK

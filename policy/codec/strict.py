@@ -247,7 +247,7 @@ def _check(value: object) -> None:
     if isinstance(value, Program):
         _compiled(value.unchecked or "")
         _compiled(value.first, value.operands, value.flags or "", value.values, value.pairs)
-        _compiled(value.lists_if, value.files, value.unsafe, value.needs, value.writes_if)
+        _compiled(value.lists_if, value.files, value.unsafe, value.needs)
         _compiled(value.given, value.spelling)
     if isinstance(value, Wrapper):
         _compiled(value.flags, value.values, value.value, *value.operands)

@@ -130,7 +130,7 @@ def _tools(program: Program, shell: Shell) -> Iterator[str]:
     for form in (program, *program.forms):
         if form.reads is not Files.NONE or form.files or form.moves or form.lists:
             yield shell.reads
-        if form.writes is not Files.NONE or form.writes_if:
+        if form.writes is not Files.NONE:
             yield shell.writes
         if form.removes:
             yield shell.removes
@@ -191,7 +191,7 @@ def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[tuple[str, 
         for form in (program, *program.forms):
             if form.reads is form.writes is Files.NONE and not form.removes:
                 continue
-            for option in dict.fromkeys(("", _shortest(form.needs), _shortest(form.writes_if))):
+            for option in dict.fromkeys(("", _shortest(form.needs))):
                 first = dict.fromkeys((_shortest(form.first), "q7z"))
                 for operands in (*((one, _FILE) for one in first), (_FILE, "q7z")):
                     rest = " ".join(filter(None, (option, *operands)))

@@ -13,13 +13,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from policy.shell.bash_statements import StatementReader
-from policy.shell.doubts import is_unfinished
+from policy.shell.doubts import has_sum
 from policy.shell.scanner import Scanner
 from policy.shell.shapes import is_well_formed
 from policy.shell.words import Script
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Parser
+    from tree_sitter import Language, Node, Parser
 
     from policy.dialect import Shell
 
@@ -61,6 +61,10 @@ def read_script(text: str, shell: Shell) -> Script | None:
         return None
     source, closed = text.encode("utf-8", "surrogatepass"), False
     root = parser.parse(source).root_node
+    swallowed = [*_swallowed_breaks(root)] if b"\n\\" in source else []
+    if swallowed:
+        source = bytes(59 if at in swallowed else byte for at, byte in enumerate(source))
+        root = parser.parse(source).root_node
     if root.has_error:
         for mended in _mended(source):
             other = parser.parse(mended).root_node
@@ -69,12 +73,40 @@ def read_script(text: str, shell: Shell) -> Script | None:
                 break
     reader = StatementReader(source, shell, closed=closed)
     script = reader.read(root)
-    script.opaque |= not is_well_formed(root, source, shell)
+    script.opaque |= bool(swallowed) or not is_well_formed(root, source, shell)
     if root.has_error:
         # What stands in a wrong tree may stand nowhere in it.
         script.commands += Scanner(text).run().commands
-        script.unclosed |= is_unfinished(text)
+        script.unclosed |= _is_unfinished(root)
     return script
+
+
+def _swallowed_breaks(node: Node) -> Iterator[int]:
+    """Yield where lines end that the grammar puts into a word that is the name of a program."""
+    if node.type == "word" and not node.child_count and (node.text or b"").startswith(b"\n"):
+        yield node.start_byte
+    for child in node.children:
+        yield from _swallowed_breaks(child)
+
+
+_OPENING = frozenset({"$(", "${", "$((", "$["})
+
+
+def _is_unfinished(node: Node) -> bool:
+    """Return whether a sum, an expansion or a substitution begins there that may not end."""
+    if not node.has_error:
+        return False
+    children, text = node.children, (node.text or b"").decode("utf-8", "surrogatepass")
+    if node.type == "ERROR":
+        if any(child.type in _OPENING for child in children):
+            return True
+        if "((" in text and not has_sum(text):
+            return True
+    if node.type == "arithmetic_expansion":
+        return children[-1].is_missing or children[-1].is_named
+    if node.type in ("command_substitution", "expansion") and children[0].type in _OPENING:
+        return text != "$()"
+    return any(_is_unfinished(child) for child in children)
 
 
 def _mended(source: bytes) -> Iterator[bytes]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from policy import limits
 from policy.shell.bash_tests import TESTS, is_plain_test
 from policy.shell.bash_words import WordReader
+from policy.shell.doubts import has_sum
 from policy.shell.rewording import is_reworded
 from policy.shell.scanner import Scanner
 from policy.shell.shapes import INSIDE, WORDS
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 __all__ = ["StatementReader"]
+
+
+# Words that end a part of a statement, and are no names of programs.
+_ENDING: Final = frozenset("then do done elif else fi esac }".split())
 
 
 class StatementReader(WordReader):
@@ -60,6 +65,9 @@ class StatementReader(WordReader):
             self._children(node, kind, depth)
 
     def _children(self, node: Node, kind: str, depth: int) -> None:
+        if kind in ("subshell", "compound_statement"):
+            text = self.text_of(node)
+            self.script.unclosed |= text.startswith("((") and not has_sum(text)
         if kind in INSIDE and not self.inside:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
         self.inside += kind in INSIDE
@@ -97,7 +105,9 @@ class StatementReader(WordReader):
                 words.append(self.word(child, depth + 1))
         while len(words) > 1 and words[0].raw == "!":
             del words[0]  # `! ! ls`: the grammar takes the second for a program
-        self.script.opaque |= bool(words) and words[0].raw in TESTS  # no test of a grammar
+        if words:
+            self.script.opaque |= words[0].raw in TESTS  # no test of a grammar
+            self.script.unclosed |= self.inside > 0 and words[0].raw in _ENDING
         self._add(command)
 
     def _add(self, command: Simple) -> None:

@@ -23,6 +23,7 @@ _UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
 _NUMBERS: Final = re.compile(
     r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
 )
+_OF_CASES: Final = frozenset({";;", ";&", ";;&"})
 _QUOTING: Final = re.compile(r"['\"\\]")
 _BRACES: Final = re.compile(r"\{[^{}]*(?:,|\.\.)")
 
@@ -147,6 +148,8 @@ class WordReader(ABC):
             for child in node.children:
                 if child.is_named:
                     self.statement(child, depth + 1)
+                elif child.type in _OF_CASES:
+                    self.script.unclosed |= node.children[0].type == "$("
             self.inside -= 1
         else:
             for child in node.named_children:

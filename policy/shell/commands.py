@@ -130,6 +130,7 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     # Without a grammar nobody looks into it.
     script = Scanner(text).run()
     script.opaque = script.unread = True
+    script.unclosed = "((" in text
     return script
 
 

@@ -21,13 +21,12 @@ __all__ = [
     "has_background",
     "has_control",
     "has_half_assignment",
+    "has_sum",
     "hides",
     "is_doubtful",
     "is_environment",
     "is_evaluated",
     "is_unchecked",
-    "is_unclosed",
-    "is_unfinished",
     "is_worked_out",
 ]
 
@@ -187,16 +186,7 @@ def _guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
     return is_worked_out(words, shell)
 
 
-# `((` begins a sum, or two groups: with quotes or a second group, readers differ.
-_NESTED_OR_COUNTED = re.compile(
-    r"(?:^|[\s;&|(){}])\(\([^()]*(?:['\"]|\([^()]*\)[^()]*['\"]|\)[^)])|\$\(\([^)]*\Z"
-)
-_COMMENT = re.compile(r"(?:^|(?<=[\s;&|()]))#[^\n]*")
-_ESCAPED = re.compile(r"\\.", re.DOTALL)
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
-
-
-_QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 
 
 def has_background(text: str) -> bool:
@@ -204,15 +194,10 @@ def has_background(text: str) -> bool:
     return "&" in text and _BACKGROUND.search(text) is not None
 
 
-def is_unclosed(text: str) -> bool:
-    """Whether readers differ on where a sum of *text* ends."""
-    return "((" in text and _NESTED_OR_COUNTED.search(text) is not None
+# What every reader takes for a sum; with anything else in it some see two groups.
+_SUM = re.compile(r"\(\([\w \t.,:;?+\-*/%<>=!&|^~$\[\]#@]*\)\)", re.ASCII)
 
 
-def is_unfinished(text: str) -> bool:
-    """Whether a sum or a substitution of *text*, which no grammar accepts, may not end at all."""
-    text = _ESCAPED.sub("", _COMMENT.sub("", text))
-    return any(
-        read.count("$(") > read.count(")") or ("((" in read and "))" not in read)
-        for read in (text, _QUOTED.sub("", text))
-    )
+def has_sum(text: str) -> bool:
+    """Whether the first two parentheses of *text* begin what every reader takes for a sum."""
+    return _SUM.match(text, text.index("((")) is not None

@@ -93,12 +93,12 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         harmless = given.known and (alone or bool(inner and inner.piped))
         harmless &= all(word.literal and not word.glob for word in rest)
         return Examined(harmless, stays=bool(inner and inner.stays), blind=blind)
-    opened = _opened(program, rest, given, shell)
+    ways = [program] if _harmless(program, rest, given) else []
+    ways += (form for form in program.forms if _harmless(form, rest, _split(form, rest)))
+    opened = _opened(program, rest, given, shell, spared=any(way.spares for way in ways))
     if program.moves and not rest and shell.reads:
         opened = (Opened("~", shell.reads),)
     moves = max(1, len(given.operands)) if program.moves and not _stays(rest, shell) else 0
-    ways = [program] if _harmless(program, rest, given) else []
-    ways += (form for form in program.forms if _harmless(form, rest, _split(form, rest)))
     return Examined(
         bool(ways),
         opened,
@@ -288,16 +288,14 @@ def is_indirect(name: str) -> bool:
     return ".." in name and _INDIRECT.search(name) is not None
 
 
-def _opened(program: Program, rest: list[Word], given: _Given, shell: Shell) -> tuple[Opened, ...]:
+def _opened(
+    program: Program, rest: list[Word], given: _Given, shell: Shell, *, spared: bool
+) -> tuple[Opened, ...]:
     opened: list[Opened] = []
     for files, tool in ((program.reads, shell.reads), (program.writes, shell.writes)):
         if not tool or (files is Files.NONE and not given.files):
             continue
-        if (
-            program.writes_if
-            and tool == shell.writes
-            and not _has(given.options, program.writes_if)
-        ):
+        if spared and tool == shell.writes:
             continue
         read = tool == shell.reads
         operands = given.operands if read else [word for word in given.operands if _is_name(word)]

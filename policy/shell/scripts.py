@@ -124,7 +124,7 @@ class Reading:
         if self._moves and doubts.has_background(self.text):
             return True  # nobody waits for it, so nobody knows where what follows runs
         # Who knows where it ends, and what is removed in it?
-        return self.script.unclosed or doubts.is_unclosed(self.text)
+        return self.script.unclosed
 
     def _statements(self) -> Iterator[Part]:
         """Yield what is not looked into: to be asked for, and by its whole text to be denied."""

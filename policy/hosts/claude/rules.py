@@ -68,11 +68,16 @@ _SKIPPED: Final = "the host skips the rule; nothing it says is in force"
 _WORDS: Final = re.compile(r"[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+")
 
 
-def _takes_away(rule: RuleText) -> bool:
-    """Return whether it is a flag that takes a tool away, which may have empty parentheses."""
-    return (
-        rule.scope.flag and rule.effect is Effect.DENY and not rule.matcher.tool.startswith("mcp")
-    )
+_GIVEN_EMPTY: Final = frozenset({"Bash", "WebFetch", "WebSearch"})
+
+
+def _may_be_empty(rule: RuleText) -> bool:
+    """Return whether it is a flag that takes a tool away or gives it, with empty parentheses."""
+    if not rule.scope.flag:
+        return False
+    if rule.effect is Effect.ALLOW:
+        return rule.matcher.tool in _GIVEN_EMPTY and rule.text.endswith("()")
+    return rule.effect is Effect.DENY and not rule.matcher.tool.startswith("mcp")
 
 
 _LITERAL_SERVER: Final = re.compile(r"mcp__[^*]+?__")
@@ -83,9 +88,9 @@ def _read(rule: RuleText) -> Lines:
     tool = rule.matcher.tool
     specifier = rule.matcher.specifier
     content = None if specifier is None else specifier.text
-    if content == "" and _takes_away(rule):
+    if content == "" and _may_be_empty(rule):
         content = None
-    if content is not None and not content.strip() and not _takes_away(rule):
+    if content is not None and not content.strip() and not _may_be_empty(rule):
         return rule.skipped(
             "empty-specifier", "has an empty specifier", f"write `{tool}` for every call"
         )

@@ -134,7 +134,7 @@ _SED: Final = options(
     files="-f|--file",
     given="-.*[ef].*",
     writes=Files.REST,
-    writes_if="-[a-zA-Z]*i.*|--in-place.*",
+    spares=True,
     globs=False,
     forms=(Program(flags="-[Er]", first=_REPLACED, most=1, globs=False),),
 )
@@ -332,7 +332,7 @@ EDITING_PROGRAMS: Final = Programs(
         "sed": Program(
             direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED,
             reads=Files.REST, files=_SED.files, given=_SED.given,
-            writes=Files.REST, writes_if=_SED.writes_if, globs=False, forms=(_SED,),
+            writes=Files.REST, globs=False, forms=(_SED,),
         ),
     }
 )  # fmt: skip
