@@ -359,3 +359,22 @@ def test_only_the_main_conversation_starts_agents_in_the_background_unasked(
     for agent in chain:
         found = found.spawn(agent)
     assert found.decide("CronList", {}).effect is effect
+
+
+@pytest.mark.parametrize(
+    ("tools", "starts"),
+    [("Bash", True), ("Bash, Nope", False), ("Nope", False), ("Bash, Read", True)],
+)
+def test_an_agent_whose_tools_are_taken_away_starts_unless_something_else_is_none(
+    tools: str, *, starts: bool
+) -> None:
+    front = f"tools: {tools}\ndisallowedTools: Bash"
+    text = f"---\nname: a\ndescription: d\n{front}\n---\n"
+    (project,) = load(Memory({".claude/agents/a.md": text}), Options(cwd="/srv/app"))
+    main = Chain.start("main", project.enforced)
+
+    if starts:
+        main.spawn("a")
+    else:
+        with pytest.raises(SpawnDenied):
+            main.spawn("a")

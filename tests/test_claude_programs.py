@@ -637,3 +637,10 @@ def test_a_script_of_sed_that_may_write_counts_as_an_edit_of_its_files(command: 
 
 def test_one_that_prints_lines_does_not() -> None:
     assert decide("sed -n 1p a", deny=["Edit(a)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("rule", ["Read(!.env)", "Read(./)", "Read(x/../..)", "Read(y)"])
+def test_a_denial_of_reads_counts_behind_a_change_of_folder_whatever_it_matches(rule: str) -> None:
+    assert decide("cd src && cat a", allow=["Read"]) is Effect.ALLOW
+    assert decide("cd src && cat a", allow=["Read"], deny=[rule]) is Effect.ASK
+    assert decide("cat a", allow=["Read"], deny=[rule]) is Effect.ALLOW

@@ -174,9 +174,10 @@ def _redirection(row: Row, redirection: Redirection) -> Outcome:
 def _denies_files(row: Row, tool: str) -> bool:
     """Return whether a rule denies some file, or every one, as a call of *tool*."""
     shadows = row.ruleset.dialect.shell.shadows
-    every = row.ruleset.row(shadows).default if shadows else row.default
-    said = {(entry.effect, entry.reason) for entry in row.ruleset.row(tool).entries}
-    said.add((every.effect, every.reason))
+    any_file = row.ruleset.row(shadows) if shadows else row
+    entries = row.ruleset.row(tool).entries + (any_file.entries if shadows else ())
+    said = {(entry.effect, entry.reason) for entry in entries}
+    said.add((any_file.default.effect, any_file.default.reason))
     return (Effect.DENY, Reason.RULE) in said
 
 

@@ -209,10 +209,15 @@ def has_no_tools(definition: Definition, session: Session, position: Position) -
     if definition.memory or not session.options.behaves.refuses_no_tools:
         return False
     available = _available(session, position)
-    for tool, _, _ in _listed(definition, session):
-        if tool in available or (tool.startswith("mcp__") and any(_offered(tool, session))):
-            return False
-    return True
+    taken = {tool for tool, _, _ in _removed(definition, session)}
+    listed = [tool for tool, _, _ in _listed(definition, session)]
+    left = [tool for tool in listed if tool not in taken]
+    if listed and not left:
+        return False  # each is a tool, and all of them are taken away
+    return not any(
+        tool in available or (tool.startswith("mcp__") and any(_offered(tool, session)))
+        for tool in left
+    )
 
 
 # --- what the lists declare -----------------------------------------------------

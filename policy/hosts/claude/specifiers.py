@@ -173,9 +173,10 @@ def _path(rule: RuleText, tool: str, content: str) -> Lines:
     except Negation:
         if rule.effect is Effect.ALLOW:
             return rule.skipped("negation-in-allow", "is a negation, which `allow` has not")
-        return Lines()
+        return _counted(rule, tool)
     except notations.Unusable as unusable:
-        return rule.skipped("dead-path-rule", f"matches no file: {unusable}")
+        dead = rule.skipped("dead-path-rule", f"matches no file: {unusable}")
+        return _counted(rule, tool) + dead
     findings = Lines()
     if content.startswith("/") and looks_absolute(content):
         findings = rule.finding(
@@ -188,6 +189,16 @@ def _path(rule: RuleText, tool: str, content: str) -> Lines:
         lent = rule.lines(known.FILE_TOOLS["Read"], patterns).lines
         lines += Lines(tuple(attrs.evolve(line, borrowed=True) for line in lent))
     return lines
+
+
+def _counted(rule: RuleText, tool: str) -> Lines:
+    """Return what a rule comes to that matches no file: it counts as one that denies reads."""
+    if (tool, rule.effect) != ("Read", Effect.DENY):
+        return Lines()
+    return rule.lines([known.ANY_READ], [_NO_FILE])
+
+
+_NO_FILE: Final = Pattern.exactly("", Kind.PATH)
 
 
 def unread(rule: RuleText) -> tuple[str, ...]:
