@@ -181,3 +181,13 @@ def test_what_ends_in_one_place_is_not_asked_for_beside_such_a_rule(text: str) -
 def test_a_line_whose_program_is_escaped_is_a_command_of_its_own() -> None:
     assert _effect("awk 1 a\n\\rm b", allow=["Bash"], deny=["Bash(rm *)"]) is Effect.DENY
     assert _effect("awk 1 a\n\\rm b", allow=["Bash(awk *)"]) is Effect.ASK
+
+
+def test_a_here_document_within_a_substitution_ends_at_a_line_of_its_own() -> None:
+    rules = ["Bash(git *)", "Bash(cat *)"]
+    ended, *others = ("E\n)", "E)", "E \n)", "E;\nls)")
+
+    assert _effect(f"git log \"$(cat <<'E'\nx\n{ended}\"", allow=rules) is Effect.ALLOW
+    for other in others:
+        assert _effect(f"git log \"$(cat <<'E'\nx\n{other}\"", allow=rules) is Effect.ASK
+    assert _effect("echo $(cat <<'E'\nx\nE &&\nls)", allow=["Bash"]) is Effect.ASK

@@ -209,6 +209,10 @@ class StatementReader(WordReader):
             if child.type == "heredoc_body":
                 if not quoted:
                     self._document(child, depth + 1)
+            elif child.type == "heredoc_end" and self.inside:
+                behind = self.source[child.end_byte :].partition(b"\n")[0]
+                self.script.opaque |= bool(behind)  # the text goes on, to a shell
+                self.script.unclosed |= behind.lstrip(b" \t")[:1] not in (b"", b")")
             elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
                 self.statement(child, depth + 1)
         self.script.opaque |= not quoted
