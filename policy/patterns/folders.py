@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, Token
@@ -22,14 +23,34 @@ def within(pattern: Pattern, names: Sequence[str]) -> tuple[Pattern, ...]:
 
     """
     parts = _parts(pattern.tokens)
-    found = [
-        Pattern.of(Kind.PATH, tokens)
+    # Behind folders of other names all is as it is at the root.
+    start = next((n for n, part in enumerate(parts) if not _is_other(part, names[0])), len(parts))
+    inside = ((*parts[:start], *way) for way in _inside(parts[start:], tuple(names)))
+    return tuple(Pattern.of(Kind.PATH, tokens) for tokens in _tokens(inside))
+
+
+def _is_other(part: Part, name: str) -> bool:
+    """Return whether a part is literal text that is not *name*."""
+    return (
+        isinstance(part, tuple) and len(part) == 1 and isinstance(part[0], str) and part != (name,)
+    )
+
+
+@lru_cache(maxsize=1024)  # most rules differ in the folders that they begin with
+def _inside(parts: tuple[Part, ...], names: tuple[str, ...]) -> tuple[tuple[Part, ...], ...]:
+    """Return the ways in which *parts* lead into folders of some names, the widest alone."""
+    ways = [
+        way
         for number, part in enumerate(parts)
         for before in (parts[: number + 1] if part is Gap.DEEP else parts[:number],)
-        for tokens in _tokens(_behind(before, parts[number:], tuple(names)))
+        for way in _behind(before, parts[number:], names)
     ]
-    once = tuple(dict.fromkeys(found))
-    return tuple(each for each in once if not any(each <= o for o in once if o is not each))
+    found: dict[Pattern, tuple[Part, ...]] = {}
+    for way, tokens in zip(ways, _tokens(ways), strict=True):
+        found.setdefault(Pattern.of(Kind.PATH, tokens), way)
+    return tuple(
+        way for each, way in found.items() if not any(each <= o for o in found if o is not each)
+    )
 
 
 def moved(pattern: Pattern, folder: str, target: str) -> tuple[Pattern, ...]:
@@ -61,7 +82,7 @@ def _behind(
     if isinstance(first, Gap):
         yield from _behind(named, parts, names[1:])
         yield from _behind(before, others, names)
-    elif Pattern.exactly("/" + names[0], Kind.PATH) <= Pattern.of(Kind.PATH, ("/", *first)):
+    elif Pattern.of(Kind.PATH, ("/", *first)).matches("/" + names[0]):
         yield from _behind(named, others, names[1:])
 
 
