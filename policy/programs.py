@@ -31,7 +31,7 @@ class Files(enum.Enum):
     __hash__ = object.__hash__
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Program:
     """What a host knows of a program: when it does no harm, and which files it opens.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.comparison import opening
+from policy.comparison.reads import read_alike
 from policy.comparison.unasked import Unasked, runs_none
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.rulesets import _EDITING_SHELL, _SHELL
@@ -50,6 +52,35 @@ def test_what_is_not_understood_is_no_expression(text) -> None:
 
 
 _SHELLS = {"reading": _SHELL, "editing": _EDITING_SHELL}
+_PIECES = [
+    *(
+        "cat ",
+        "rm ",
+        "mkdir ",
+        "sed -i ",
+        "xargs ",
+        "env ",
+        "nice ",
+        "git diff ",
+        "/bin/mv ",
+        "cd ",
+    ),
+    *(
+        "cd /srv/app",
+        "cd /srv/apps ",
+        "q7z",
+        " ",
+        "$x",
+        "| ",
+        "&& ",
+        "; ",
+        "((",
+        "> a",
+        "< b",
+        "mv",
+    ),
+    *("cp.exe ", "'rm' ", "A=1 ", "touch", "-", "--", "/", " tee"),
+]
 _LETTERS = list("aenp1-+/. =sx%?")
 
 
@@ -132,3 +163,12 @@ def test_files_that_nobody_knows_are_opened_in_every_way_in_which_a_program_open
     ways = {way(text) for text in written}
     assert {way(text) for text in known} == {each for each in ways if each[0]}
     assert len(known) == len({way(text) for text in known})
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(_PIECES), max_size=6).map("".join))
+def test_shells_that_know_the_same_of_each_word_read_a_command_alike(text) -> None:
+    for shell in _SHELLS.values():
+        here = attrs.evolve(shell, cwd="/srv/app")
+        for each in (shell, here):
+            assert read_alike(text, each) == read_command(text, each), text

@@ -22,6 +22,7 @@ Of commands more is told apart than the text that is written:
 
 - `harmless`, `unasked`, `unasked_pair`: what a host runs where no rule speaks of it, as a
   language to search in.
+- `reads`: commands that are written here, as hosts read them.
 - `overlap`, `prefixes`, `disguise`: commands that rules know by other texts as well, behind
   `sudo` or in quotes. Members of what lines share are tried, a prefix taken off; a direction
   in which no command can change is not tried at all (`ToolPair.unheard`).

@@ -19,13 +19,13 @@ import attrs
 
 from policy.comparison.overlap import is_disguise
 from policy.comparison.pair import Difference
+from policy.comparison.reads import read_alike
 from policy.comparison.view import View
 from policy.dialect import Dialect, Shell
 from policy.effect import Effect
 from policy.patterns.expression_text import expression
 from policy.patterns.pattern import Pattern, freeze
 from policy.programs import Files, Program
-from policy.shell.commands import read_command
 
 __all__ = ["Openings", "opened_by", "unasked"]
 
@@ -147,7 +147,7 @@ def unasked(shell: Shell) -> tuple[str, ...]:
     return tuple(
         text
         for text in texts
-        for command in [read_command(text, shell)]
+        for command in [read_alike(text, shell)]
         if [part.harmless for part in command.parts] == [True] and not command.redirections
     )
 
@@ -157,7 +157,7 @@ def _openers(shell: Shell) -> dict[str, list[str]]:
     """Return commands that open a file, by the tool that this is a call of, the harmless first."""
     found: dict[str, dict[str, bool]] = {}
     for text, _ in _calls("", shell.programs):
-        command = read_command(text, shell)
+        command = read_alike(text, shell)
         for file in command.redirections:
             if file.target == _FILE:
                 harmless = all(part.harmless for part in command.parts)
@@ -177,7 +177,7 @@ def _unknown(shell: Shell) -> tuple[str, ...]:
     for form, each in (("{}", few), ("cd q7y && {}", few), ("(({}", texts), ("cd q7y & {}", few)):
         for text in map(form.format, each):
             for written in (text.replace(_FILE, "$x"), text.replace(_FILE, "q7z")):
-                command = read_command(written, shell)
+                command = read_alike(written, shell)
                 files = {file for file in command.redirections if file.target is None}
                 if files:
                     key = frozenset(files), frozenset(part.harmless for part in command.parts)

@@ -15,12 +15,12 @@ from typing import Final
 import attrs
 
 from policy.comparison.overlap import runners
+from policy.comparison.reads import read_alike
 from policy.comparison.view import counterparts
 from policy.dialect import Shell
 from policy.patterns.pattern import Pattern, freeze
 from policy.programs import Program
 from policy.rows.entry import RowEntry
-from policy.shell.commands import read_command
 from policy.shell.readings import KEYWORDS
 
 __all__ = [
@@ -160,7 +160,7 @@ def _usual(shell: Shell) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _way(text: str, shell: Shell) -> _Way | None:
     """Return how commands behind *text* are known; None where they are not."""
-    command = read_command(text + _PROBE, shell)
+    command = read_alike(text + _PROBE, shell)
     if len(command.parts) != 1:
         return None
     (part,) = command.parts
@@ -172,7 +172,7 @@ def _way(text: str, shell: Shell) -> _Way | None:
     )
     plain = (each[0] for name, each in harmless(shell).items() if not shell.programs[name].direct)
     quiet = any(
-        [part.harmless for part in read_command(text + each, shell).parts] == [True]
+        [part.harmless for part in read_alike(text + each, shell).parts] == [True]
         for each in islice(plain, 1)
     )
     return _Way(words, part.text == _PROBE, part.grantable, part.inexact, quiet)
@@ -203,7 +203,7 @@ def is_led(text: str, patterns: Iterable[Pattern], shell: Shell) -> bool:
     if program not in KEYWORDS and _GLOBS.isdisjoint(program):
         return False
     spelled_out = any(start_of(pattern).startswith(program + " ") for pattern in patterns)
-    parts = read_command(f"{program} q7z", shell).parts
+    parts = read_alike(f"{program} q7z", shell).parts
     return bool(blank) and spelled_out and not any(part.grantable for part in parts)
 
 
@@ -225,7 +225,7 @@ def harmless(shell: Shell) -> dict[str, list[str]]:
     """Return commands that run where no rule speaks of them, some for each program."""
     found: dict[str, list[str]] = {}
     for text in _calls("", shell.programs):
-        if [part.harmless for part in read_command(text, shell).parts] == [True]:
+        if [part.harmless for part in read_alike(text, shell).parts] == [True]:
             found.setdefault(text.partition(" ")[0], []).append(text)
     return found
 

@@ -19,6 +19,7 @@ from policy.comparison.harmless import is_unchecked
 from policy.comparison.opening import Openings, opened_by
 from policy.comparison.pair import OVERLAPS, Difference, Pair
 from policy.comparison.prefixes import in_quotes, is_led, loud, runs_another
+from policy.comparison.reads import read_alike
 from policy.comparison.rows import denies_all
 from policy.comparison.sides import Side
 from policy.comparison.unasked import Unasked
@@ -30,7 +31,6 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.pattern import Pattern
 from policy.rows.outcome import Outcome
-from policy.shell.commands import read_command
 
 __all__ = ["ToolPair", "remembered"]
 
@@ -149,7 +149,7 @@ class ToolPair(Pair):
                 return quoted
             if not is_led(text, guides, self.shell):
                 self.why[_UNREAD] = None  # of other texts the rules may be asked
-        opens = read_command(text, self.shell).redirections
+        opens = read_alike(text, self.shell).redirections
         if opens and not self._is_shut(opened_by(guides, self.shell)):
             self.why[_FILES] = None
         return None
@@ -290,7 +290,7 @@ class ToolPair(Pair):
 
 
 # Every row of both sides reads the same text, and so do tables with other rules for it.
-remembered = lru_cache(maxsize=16_384)(read_command)
+remembered = lru_cache(maxsize=16_384)(read_alike)
 
 # Commands known by other texts that are tried before the answer is no longer exact.
 _DISGUISED = 4_000
