@@ -153,15 +153,26 @@ class Pair(Sides):
             text = None if self._is_precluded(combination) else self._text(combination)
             if text is None:
                 continue
-            difference = self._confirmed(text, combination)
-            if difference is None:
-                # The search and the table disagree, since a host knows more of
-                # commands than rules say, e.g. that `ls` only reads.
-                difference = self.otherwise(text, combination)
-            if difference is None:
-                continue
-            seen.add(self.effects(combination))
+            before, after = self.effects(combination)
+            widened = before < after
+            for difference in self._shown(text, combination, widened=widened):
+                yield difference
+                if difference.widened is widened:
+                    seen.add((before, after))
+
+    def _shown(
+        self, text: str, chosen: Mapping[int, int], *, widened: bool
+    ) -> Iterator[Difference]:
+        """Yield what *text* shows, and if that is no change in one direction what others show."""
+        difference = self._confirmed(text, chosen)
+        if difference is not None:
             yield difference
+        if difference is None or difference.widened is not widened:
+            # The search and the table disagree, since a host knows more of
+            # commands than rules say, e.g. that `ls` only reads.
+            difference = self.otherwise(text, chosen, widened=widened)
+            if difference is not None:
+                yield difference
 
     def _all_at_once(
         self, seen: set[tuple[Effect, Effect]], view: int | None = None, line: int = NO_MATCH
@@ -207,12 +218,20 @@ class Pair(Sides):
                     return True
         return False
 
-    def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
+    def otherwise(
+        self, text: str, chosen: Mapping[int, int], *, widened: bool
+    ) -> Difference | None:
         """Return a difference that other texts than *text* show, which the same lines decide.
 
         Of one text it is settled that there is none; of many it may hold for this one alone.
+
+        Args:
+            text: one that the lines decide, and that shows no such difference.
+            chosen: the lines.
+            widened: in which direction calls change by what the lines say.
+
         """
-        del text
+        del text, widened
         patterns = [self.pattern(view, line) for view, line in chosen.items()]
         if not any(pattern is not None and pattern.exact for pattern in patterns):
             self.why[_OPAQUE] = None

@@ -105,25 +105,33 @@ class ToolPair(Pair):
         found = {view.shell.programs: view.shell for view in views if view.shell.programs}
         return tuple(found.values())
 
-    def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
+    def otherwise(
+        self, text: str, chosen: Mapping[int, int], *, widened: bool
+    ) -> Difference | None:
         """Return a difference of lines whose *text* shows none, since it runs unasked."""
         if not self.shell.programs:
-            return super().otherwise(text, chosen)
+            return super().otherwise(text, chosen, widened=widened)
         for prefix in loud(self.shell):
-            found = self.asked(prefix + text.replace(self.fresh, "q7z"))
-            if found.before.effect is not found.after.effect:
+            found = self.changed(prefix + text.replace(self.fresh, "q7z"), widened=widened)
+            if found is not None:
                 return found
         for likely in runs_another(self.shell):
             # Of what starts with a program that runs others most is not vouched for.
             if self._decided(likely, chosen):
-                found = self.asked(likely)
-                if found.before.effect is not found.after.effect:
+                found = self.changed(likely, widened=widened)
+                if found is not None:
                     return found
         if self._grants_none(chosen):
             return None
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
         asked_for = self._searched(guides, chosen, but=[Unasked.of(shell) for shell in self.shells])
-        return self.shown(asked_for, guides)
+        return self.shown(asked_for, guides, widened=widened)
+
+    def changed(self, text: str, *, widened: bool) -> Difference | None:
+        """Return what *text* shows, if that is a change in one direction."""
+        found = self.asked(text)
+        changes = found.before.effect is not found.after.effect
+        return found if changes and found.widened is widened else None
 
     def _grants_none(self, chosen: Mapping[int, int]) -> bool:
         """Whether the side that would allow what *chosen* lines decide asks for all of it."""
@@ -134,19 +142,23 @@ class ToolPair(Pair):
         patterns = (self.pattern(view, chosen[view]) for view in granting)
         return any(each and is_unchecked(each, self.shell) for each in patterns)
 
-    def shown(self, text: str | None, guides: Sequence[Pattern]) -> Difference | None:
+    def shown(
+        self, text: str | None, guides: Sequence[Pattern], *, widened: bool
+    ) -> Difference | None:
         """Return the difference that a text shows; admit where its files may hide one."""
         if text is None:
             return None
-        found = self.asked(text.replace(self.fresh, "q7z"))
-        if found.before.effect is not found.after.effect:
+        named = text.replace(self.fresh, "q7z")
+        found = self.changed(named, widened=widened)
+        if found is not None:
             return found
         if any(p.exact for p in guides):
             return None
-        if Reason.UNANALYSABLE in (found.before.reason, found.after.reason):
-            quoted = self.asked(in_quotes(text.replace(self.fresh, "q7z")))
-            if quoted.before.effect is not quoted.after.effect:
-                return quoted
+        plain = self.asked(named)
+        if Reason.UNANALYSABLE in (plain.before.reason, plain.after.reason):
+            found = self.changed(in_quotes(named), widened=widened)
+            if found is not None:
+                return found
             if not is_led(text, guides, self.shell):
                 self.why[_UNREAD] = None  # of other texts the rules may be asked
         opens = read_alike(text, self.shell).redirections

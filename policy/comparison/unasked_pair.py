@@ -128,11 +128,13 @@ class _UnaskedPair(ToolPair):
             return Found(None)
         return super()._search(domain, guides, combination, but)
 
-    def otherwise(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
+    def otherwise(
+        self, text: str, chosen: Mapping[int, int], *, widened: bool
+    ) -> Difference | None:
         """Return a difference of a command that opens no files, where those of *text* hide it."""
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
         closed = self._search(Unasked.of(self.shell, closed=True), guides, chosen).text
-        return self.shown(closed or text, guides)
+        return self.shown(closed or text, guides, widened=widened)
 
 
 class _DeferredPair(_UnaskedPair):

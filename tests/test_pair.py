@@ -1,0 +1,39 @@
+"""What lines say of a text is what it gets, or else others are looked for that the lines decide."""
+
+from __future__ import annotations
+
+from policy.comparison.pair import Difference, Pair
+from policy.comparison.sides import Side
+from policy.comparison.view import View
+from policy.decision import Decision, Reason
+from policy.effect import Effect
+from policy.patterns.domains import ANY_TEXT
+from policy.patterns.pattern import Kind, Pattern
+from policy.rows.entry import RowEntry
+from policy.source import Place
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+
+
+def _view(*lines: tuple[str, Effect]) -> View:
+    entries = (
+        RowEntry(Pattern.text(text), "", effect, Reason.RULE, text, Place("a.policy", number, 1))
+        for number, (text, effect) in enumerate(lines, 1)
+    )
+    return View(Kind.TEXT, tuple(entries), ASK)
+
+
+def _asked(text: str) -> Difference:
+    """Return what a text gets: a new line that allows `a*` denies `ab*`, and allows `ac*` alone."""
+    after = DENY if text.startswith("ab") else ALLOW if text.startswith("ac") else ASK
+    before, now = (Decision(effect, Reason.RULE) for effect in (ASK, after))
+    return Difference("tool", {"argument": text}, before, now)
+
+
+def test_a_text_that_changes_in_the_other_direction_settles_nothing_of_its_lines() -> None:
+    lines = (("ab*", ASK), ("ac*", ASK))
+    sides = (Side((_view(*lines),)), Side((_view(("a*", ALLOW), *lines),)))
+    pair = Pair(*sides, domain=ANY_TEXT, ask=_asked)
+    shown = {(each.call["argument"], each.widened) for each in pair.differences()}
+    assert shown == {("abx", False), ("acx", True)}
+    assert pair.why  # of other texts nobody said so
