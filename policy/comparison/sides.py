@@ -76,6 +76,8 @@ class Sides:
         self._kept: dict[int, dict[int, int]] = {}
         self._kept_lines: dict[int, list[int]] = {}
         self._own: dict[int, list[int]] = {}
+        # A line that says something else of the same texts, and that line of the other view.
+        self._partners: dict[tuple[int, int], tuple[int, int]] = {}
         # The same by the entries of two views: other defaults change nothing of it.
         self.aligned: dict[tuple[int, int], dict[int, int]] = {}
 
@@ -110,14 +112,21 @@ class Sides:
         only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
         if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
             (before,), (after,) = only
-            kept = self._aligned(self.views[before], self.views[after])
+            views = self.views[before], self.views[after]
+            kept = counterparts(views[0].entries, views[1].entries, alike=False)
             self._kept = {before: kept, after: {new: old for old, new in kept.items()}}
-            for view in (after, before):
+            changed = [
+                each
+                for each in kept.items()
+                if views[0].effect(each[0]) is not views[1].effect(each[1])
+            ]
+            for view, other, of in ((after, before, 1), (before, after, 0)):
+                self._partners.update(((view, each[of]), (other, each[not of])) for each in changed)
                 lines = range(len(self.views[view].entries))
                 self._own[view] = [line for line in lines if line not in self._kept[view]]
                 self._kept_lines[view] = sorted(self._kept[view])
-            for view in (after, before):
-                yield from ((view, line) for line in self._own[view])
+                says = sorted((*self._own[view], *(each[of] for each in changed)))
+                yield from ((view, line) for line in says)
             if self.views[before].default is not self.views[after].default:
                 yield after, NO_MATCH
             return
@@ -198,6 +207,13 @@ class Sides:
             return
         if all(effect is Effect.DENY for effect in self._so_far(chosen)):
             return  # whatever the other views say
+        if len(chosen) == 1:
+            (decides,) = chosen.items()
+            other, line = self._partners.get(decides, decides)
+            if other not in chosen:
+                # Lines that stand before either are edits of their own.
+                yield from self.combinations({**chosen, other: line}, firsts, seen)
+                return
         # Where little is granted little has to be tried, and most of that ends there.
         number = min(rest, key=self._granting.__getitem__)
         view = self.views[number]

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from policy.comparison.rows import deferred, unasked
+from policy.comparison.vouched import runs_no_more
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -228,8 +229,12 @@ def is_stricter(one: View, other: View) -> bool:
     it lacks allows and stands behind all that does not. Nobody is granted more so, whichever
     texts of a command the lines know.
     """
-    if one.shell != other.shell or one.nobody_said[:1] != other.nobody_said[:1]:
+    if one.nobody_said[:1] != other.nobody_said[:1]:
         return False
+    if one.shell != other.shell and not (
+        one.nobody_said[0] and runs_no_more(one.shell, other.shell)
+    ):
+        return False  # what runs in the background is told of where somebody wrote what holds
     if one.default > other.default or one.unasked > other.unasked or one.deferred > other.deferred:
         return False
     (own, allows), (others, allowed) = (_halves(view) for view in (one, other))
@@ -290,30 +295,55 @@ def _parts(pattern: Pattern) -> bool:
     return isinstance(following, str) and following[:1] == pattern.kind.separator != ""
 
 
-def counterparts(before: Sequence[RowEntry], after: Sequence[RowEntry]) -> dict[int, int]:
+def counterparts(
+    before: Sequence[RowEntry], after: Sequence[RowEntry], *, alike: bool = True
+) -> dict[int, int]:
     """Return which lines of *before* stand in *after* too, in the same order.
 
     Whatever call is decided differently is decided, on one side or the other,
     by a line without a counterpart: of two lists with the same lines in the
     same order the first that matches is the same.
+
+    Args:
+        before: the lines of one list.
+        after: those of the other.
+        alike: whether a line that says something else of the same texts is none. If it
+            is one, both may decide a call differently too, and no others do beside either.
+
     """
+    pairs = [*_same(before, after, range(len(before)), range(len(after)), alike=True)]
+    if not alike:
+        paired, others = dict(pairs), {place for _, place in pairs}
+        left = [number for number in range(len(before)) if number not in paired]
+        over = [number for number in range(len(after)) if number not in others]
+        pairs = sorted([*pairs, *_same(before, after, left, over, alike=False)])
+    return dict(pairs[i] for i in _increasing([second for _, second in pairs]))
+
+
+def _same(
+    before: Sequence[RowEntry],
+    after: Sequence[RowEntry],
+    some: Sequence[int],
+    others: Sequence[int],
+    *,
+    alike: bool,
+) -> Iterator[tuple[int, int]]:
+    """Yield two by two *some* lines of *before* and *others* of *after* that are the same."""
     # Hardly a line stands twice in a list: where one does, the places behind the first.
     places: dict[object, int] = {}
     further: dict[object, list[int]] = {}
-    for number in range(len(after) - 1, -1, -1):
-        said = after[number].pattern, after[number].effect
+    for number in reversed(others):
+        said = after[number].pattern, alike and after[number].effect
         if said in places:
             further.setdefault(said, []).append(places[said])
         places[said] = number
-    pairs: list[tuple[int, int]] = []
-    for number, entry in enumerate(before):
-        said = entry.pattern, entry.effect
+    for number in some:
+        said = before[number].pattern, alike and before[number].effect
         place = places.pop(said, None)
         if place is not None:
-            pairs.append((number, place))
+            yield number, place
             if further.get(said):
                 places[said] = further[said].pop()
-    return dict(pairs[i] for i in _increasing([second for _, second in pairs]))
 
 
 def _increasing(numbers: Sequence[int]) -> list[int]:

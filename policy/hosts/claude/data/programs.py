@@ -332,7 +332,7 @@ EDITING_PROGRAMS: Final = Programs(
         "sed": Program(
             direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED,
             reads=Files.REST, files=_SED.files, given=_SED.given,
-            writes=Files.REST, globs=False, forms=(_SED,),
+            writes=Files.REST, globs=False, forms=(_SED, *_SED.forms),
         ),
     }
 )  # fmt: skip
