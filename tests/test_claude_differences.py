@@ -169,6 +169,21 @@ def test_a_mode_that_edits_files_is_compared_exactly(modes) -> None:
     assert _check((rules, rules), modes)
 
 
+@pytest.mark.parametrize("modes", [("acceptEdits", "dontAsk"), ("dontAsk", "acceptEdits")])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"allow": ["Edit(**)"], "ask": [], "deny": ["Edit(.env)", "Bash(eval *)"]},
+        # What is behind a program that runs others is known by its own text as well.
+        {"allow": [], "ask": ["Bash(env * x)"], "deny": []},
+    ],
+)
+def test_a_mode_that_edits_files_is_compared_exactly_with_one_that_asks_nobody(
+    rules, modes
+) -> None:
+    assert _check((rules, rules), modes)
+
+
 def test_modes_know_alike_which_files_a_command_opens() -> None:
     known = [
         {name: program.opening for name, program in programs.items()}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from policy.comparison import opening
 from policy.comparison.reads import read_alike
 from policy.comparison.unasked import Unasked, runs_none
+from policy.comparison.vouched import runs_no_more
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.rulesets import _EDITING_SHELL, _SHELL
 from policy.patterns.automaton import NO_MATCH
@@ -133,6 +134,15 @@ def test_a_pattern_of_which_nothing_runs_unasked_is_told_from_the_others(name, d
     assert runs is (plain.text is not None)
     if runs:
         assert [part.harmless for part in read_command(plain.text, shell).parts] == [True]
+
+
+def test_a_mode_that_edits_files_runs_all_that_others_run_and_more() -> None:
+    assert runs_no_more(_SHELL, _EDITING_SHELL)
+    assert not runs_no_more(_EDITING_SHELL, _SHELL)
+    # What is known of a program is known of it behind others too.
+    for command in ("sed s/a/b/", "timeout 5 sed -E s/a/b/", "LANG=C sed -n 1p a"):
+        for shell in (_SHELL, _EDITING_SHELL):
+            assert [part.harmless for part in read_command(command, shell).parts] == [True]
 
 
 def test_no_command_that_runs_another_one_runs_unasked() -> None:

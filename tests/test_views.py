@@ -7,6 +7,7 @@ from itertools import product
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from policy.comparison.alignment import counterparts
 from policy.comparison.sides import Side, Sides
 from policy.comparison.together import Runs, search_together
 from policy.comparison.view import View
@@ -111,6 +112,21 @@ def test_runs_of_lines_with_one_effect_decide_as_the_lines_do(lines, pattern, bu
 def test_what_decides_behind_a_text_was_possible_there(lines, path, further) -> None:
     automaton = _list(lines).automaton
     assert automaton.first(path + further) in automaton.state(path).possible
+
+
+@given(_lists, _lists, st.booleans())
+def test_lines_side_by_side_decide_together_but_for_those_that_only_one_list_has(
+    lines, others, alike
+) -> None:
+    before, after = _list(lines), _list([*others[:2], *lines[:3], *others[2:], *lines[3:]])
+    kept = counterparts(before.entries, after.entries, alike=alike)
+    for old, new in kept.items():
+        assert before.patterns[old] == after.patterns[new]
+        assert not alike or before.effect(old) is after.effect(new)
+    for path in _PATHS:
+        old, new = before.automaton.first(path), after.automaton.first(path)
+        if old in kept and new in kept.values():
+            assert kept[old] == new
 
 
 _ABC = [notations.paths(name)[0] for name in ("a", "b", "ab")]

@@ -5,7 +5,8 @@ Read in this order; each module asks only those that are told before it, but for
 Lists over one text, whatever it is of:
 
 - `vouched`: which of two hosts runs no more commands unasked.
-- `view`: a row as a list of patterns, with an index over them; which lines two lists share.
+- `view`: a row as a list of patterns, with an index over them.
+- `alignment`: two lists side by side, and which lines they share.
 - `sides`: the lists of both sides, and which lines may decide a text together.
 - `together`: all lists searched at once, where lines overlap in too many ways.
 - `pair`: a text for lines that decide it, and the call it is of: the search itself.

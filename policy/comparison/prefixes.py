@@ -14,9 +14,9 @@ from typing import Final
 
 import attrs
 
+from policy.comparison.alignment import counterparts
 from policy.comparison.overlap import runners
 from policy.comparison.reads import read_alike
-from policy.comparison.view import counterparts
 from policy.dialect import Shell
 from policy.patterns.pattern import Pattern, freeze
 from policy.programs import Program
@@ -118,7 +118,7 @@ def _together(
     """Yield what the lines that decide a text leave open, one line or none of each list.
 
     What decides in two lists that have the same line in the same order is that line in
-    both, or one that the other has not (`policy.comparison.view.counterparts`).
+    both, or one that the other has not (`policy.comparison.alignment.counterparts`).
     """
     speaking = [number for number, each in enumerate(left) if any(each)]
     if len(speaking) != 2:

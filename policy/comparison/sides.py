@@ -17,7 +17,8 @@ from functools import cached_property
 
 import attrs
 
-from policy.comparison.view import View, counterparts
+from policy.comparison.alignment import counterparts
+from policy.comparison.view import View
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, excluded_characters, freeze, is_stars, named
@@ -79,7 +80,7 @@ class Sides:
         # A line that says something else of the same texts, and that line of the other view.
         self._partners: dict[tuple[int, int], tuple[int, int]] = {}
         # The same by the entries of two views: other defaults change nothing of it.
-        self.aligned: dict[tuple[int, int], dict[int, int]] = {}
+        self.aligned: dict[tuple[int, int, bool], dict[int, int]] = {}
 
     @cached_property
     def patterns(self) -> list[Pattern]:
@@ -112,23 +113,7 @@ class Sides:
         only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
         if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
             (before,), (after,) = only
-            views = self.views[before], self.views[after]
-            kept = counterparts(views[0].entries, views[1].entries, alike=False)
-            self._kept = {before: kept, after: {new: old for old, new in kept.items()}}
-            changed = [
-                each
-                for each in kept.items()
-                if views[0].effect(each[0]) is not views[1].effect(each[1])
-            ]
-            for view, other, of in ((after, before, 1), (before, after, 0)):
-                self._partners.update(((view, each[of]), (other, each[not of])) for each in changed)
-                lines = range(len(self.views[view].entries))
-                self._own[view] = [line for line in lines if line not in self._kept[view]]
-                self._kept_lines[view] = sorted(self._kept[view])
-                says = sorted((*self._own[view], *(each[of] for each in changed)))
-                yield from ((view, line) for line in says)
-            if self.views[before].default is not self.views[after].default:
-                yield after, NO_MATCH
+            yield from self._edits_of_two(before, after)
             return
         if self.floors[0] is not self.floors[1]:
             only = [set(), set(range(len(self.views)))]
@@ -149,6 +134,25 @@ class Sides:
                     yield number, line
             if not alike.get(number):
                 yield number, NO_MATCH
+
+    def _edits_of_two(self, before: int, after: int) -> Iterator[tuple[int, int]]:
+        """Yield the same of two lists: lines that only one has, or that say something else."""
+        kept = self._aligned(self.views[before], self.views[after], alike=False)
+        self._kept = {before: kept, after: {new: old for old, new in kept.items()}}
+        says: dict[int, list[int]] = {}
+        for view, other in ((after, before), (before, after)):
+            counterpart = self._kept[view]
+            lines = range(len(self.views[view].entries))
+            self._own[view] = [line for line in lines if line not in counterpart]
+            self._kept_lines[view] = sorted(counterpart)
+            effect, otherwise = self.views[view].effect, self.views[other].effect
+            changed = {n: at for n, at in counterpart.items() if effect(n) is not otherwise(at)}
+            self._partners |= {(view, line): (other, at) for line, at in changed.items()}
+            says[view] = sorted((*self._own[view], *changed))
+        for view, lines_of in says.items():
+            yield from ((view, line) for line in lines_of)
+        if self.views[before].default is not self.views[after].default:
+            yield after, NO_MATCH
 
     def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
         """Yield lists of both sides two by two, those with most lines in common first.
@@ -178,10 +182,10 @@ class Sides:
         lists = self.views[one], self.views[other]
         return 2 * len(self._aligned(*lists)) - len(lists[1].entries)
 
-    def _aligned(self, before: View, after: View) -> dict[int, int]:
-        key = id(before.entries), id(after.entries)
+    def _aligned(self, before: View, after: View, *, alike: bool = True) -> dict[int, int]:
+        key = id(before.entries), id(after.entries), alike
         if key not in self.aligned:
-            self.aligned[key] = counterparts(before.entries, after.entries)
+            self.aligned[key] = counterparts(before.entries, after.entries, alike=alike)
         return self.aligned[key]
 
     def pattern(self, view: int, line: int) -> Pattern | None:
