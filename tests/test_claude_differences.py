@@ -176,12 +176,29 @@ def test_a_mode_that_edits_files_is_compared_exactly(modes) -> None:
         {"allow": ["Edit(**)"], "ask": [], "deny": ["Edit(.env)", "Bash(eval *)"]},
         # What is behind a program that runs others is known by its own text as well.
         {"allow": [], "ask": ["Bash(env * x)"], "deny": []},
+        {"allow": ["Bash(find . *)"], "ask": ["Bash(! *)"], "deny": ["Bash(cat .env)"]},
     ],
 )
 def test_a_mode_that_edits_files_is_compared_exactly_with_one_that_asks_nobody(
     rules, modes
 ) -> None:
     assert _check((rules, rules), modes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "modes"),
+    [
+        # What a mode asks for that denies it then speaks up for nobody.
+        ({"deny": ["Bash(* *)"]}, {"allow": ["Bash(ls -l*)"], "deny": ["Bash(* *)"]}, "default dontAsk"),
+        ({"ask": ["Bash(a)"]}, {"ask": ["Bash(a)", "Bash(*=*)"]}, "acceptEdits dontAsk"),
+        # What cannot be taken apart could only change in a direction that is told.
+        ({"allow": ["Bash(* *)"]}, {"allow": ["Bash(* *)"], "deny": ["Bash(sed *)"]}, "plan acceptEdits"),
+    ],
+)  # fmt: skip
+def test_rules_that_change_with_their_mode_are_compared_exactly(before, after, modes) -> None:
+    nothing: _Lists = {"allow": [], "ask": [], "deny": []}
+    one, other = modes.split()
+    assert _check(({**nothing, **before}, {**nothing, **after}), (one, other))
 
 
 def test_modes_know_alike_which_files_a_command_opens() -> None:

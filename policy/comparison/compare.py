@@ -168,6 +168,8 @@ def _of_shape(
     exact = DIFFERENT_KINDS not in why
     yield from tool_pair.disguised(_settled(effects, tool_pair), exact=exact)
     why.update(tool_pair.why)
+    settled = _settled(effects, tool_pair) | tool_pair.unheard
+    why.update((doubt, None) for doubt, widened in tool_pair.doubts if widened not in settled)
 
 
 def _of_paths(

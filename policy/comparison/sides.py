@@ -154,6 +154,16 @@ class Sides:
         if self.views[before].default is not self.views[after].default:
             yield after, NO_MATCH
 
+    def instead(self, view: int, line: int) -> Effect | None:
+        """Return what the other side says of the same texts in the same place, if it does.
+
+        And nobody wrote either, or somebody both.
+        """
+        other, place = self._partners.get((view, line), (view, line))
+        views = self.views[view], self.views[other]
+        alike = views[0].nobody_said[line + 1] is views[1].nobody_said[place + 1]
+        return views[1].effect(place) if alike and other != view else None
+
     def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
         """Yield lists of both sides two by two, those with most lines in common first.
 

@@ -29,6 +29,7 @@ from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
+from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.rows.outcome import Outcome
 
@@ -50,6 +51,8 @@ class ToolPair(Pair):
         self.shape = shape
         # Most texts are tried in several ways.
         self.known: dict[str, Difference] = {}
+        # Why more commands may change than were shown, and in which direction.
+        self.doubts: dict[tuple[str, bool], None] = {}
         self.given = (_side(before, shape), _side(after, shape))
         super().__init__(
             *self.seen_as(self.given),
@@ -160,10 +163,10 @@ class ToolPair(Pair):
             if found is not None:
                 return found
             if not is_led(text, guides, self.shell):
-                self.why[_UNREAD] = None  # of other texts the rules may be asked
+                self.doubts[_UNREAD, widened] = None  # of other texts the rules may be asked
         opens = read_alike(text, self.shell).redirections
         if opens and not self._is_shut(opened_by(guides, self.shell)):
-            self.why[_FILES] = None
+            self.doubts[_FILES, widened] = None
         return None
 
     def _is_shut(self, tools: Iterable[str]) -> bool:
@@ -277,6 +280,10 @@ class ToolPair(Pair):
         """Return in which directions calls may change that a line knows."""
         only = [view in side for side in self.sides]
         effect = self.views[view].effect(line)
+        other = None if line == NO_MATCH else self.instead(view, line)
+        if other is not None and Effect.ALLOW not in (effect, other):
+            # The same texts are asked for or denied in the same place: no other line speaks up.
+            return ((effect < other) is only[0],)
         strict = self.views[view].is_strictest(line) and self._denies_none
         asks = effect is Effect.ASK and not strict
         if not all(only) and self._most[only[0]] <= effect < Effect.ALLOW:

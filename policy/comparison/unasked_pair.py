@@ -47,7 +47,8 @@ class _UnaskedPair(ToolPair):
         """Take from *pair* what *running* shells run, and no other."""
         self._running = tuple(running)
         super().__init__(pair.tool, *pair.lookups, pair.shape)
-        self.aligned, self.why, self.known = pair.aligned, pair.why, pair.known
+        self.aligned, self.why, self.doubts = pair.aligned, pair.why, pair.doubts
+        self.known = pair.known
         self.patterns, self.fresh = pair.patterns, pair.fresh
         self.extra, self.plain = pair.extra, pair.plain
         others = [shell for shell in pair.shells if shell not in running]
