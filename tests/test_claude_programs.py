@@ -644,3 +644,17 @@ def test_a_denial_of_reads_counts_behind_a_change_of_folder_whatever_it_matches(
     assert decide("cd src && cat a", allow=["Read"]) is Effect.ALLOW
     assert decide("cd src && cat a", allow=["Read"], deny=[rule]) is Effect.ASK
     assert decide("cat a", allow=["Read"], deny=[rule]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "inner", ["mkdir d", "rm f", "touch f", "cp a b", "ls > f", "ls && mkdir d"]
+)
+def test_what_runs_unasked_changes_no_file_within_its_words(inner: str) -> None:
+    command = f'echo "ab $({inner})"'
+    assert decide(command, "acceptEdits") is Effect.ASK
+    assert decide(command, "acceptEdits", allow=["Bash(echo *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ['echo "ab $(ls)" > f', 'echo "ab $(ls)"; mkdir d'])
+def test_beside_them_it_may_where_edits_are_accepted(command: str) -> None:
+    assert decide(command, "acceptEdits") is Effect.ALLOW

@@ -166,6 +166,10 @@ def _effect(text: str, mode: str = "default", **lists: list[str]) -> Effect:
         "echo $(a;;)",
         "echo $(then)",
         "echo $(a `b)",
+        "echo ${x:-{0}}",
+        "echo ${x/{/b}",
+        "echo $(( 'a' ))",
+        'echo $((echo "a"))',
     ],
 )
 @pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
@@ -173,7 +177,13 @@ def test_what_may_not_end_is_asked_for_whatever_allows_commands(text: str, mode:
     assert _effect(text, mode, allow=["Bash"]) is Effect.ASK
 
 
-@pytest.mark.parametrize("text", ["((a b))", "echo $((1 2))", "(a", "if a", "a ||", "echo $(a))"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("((a b))", "echo $((1 2))", "(a", "if a", "a ||", "echo $(a))", "echo $(( (1+2)*3 ))"),
+        *("echo ${x:-${y}}", "echo ${x:-a}}", 'echo ${x:-"{"}', 'echo $(( "a" + 1 ))'),
+    ],
+)
 def test_what_ends_in_one_place_is_not_asked_for_beside_such_a_rule(text: str) -> None:
     assert _effect(text, allow=["Bash"]) is Effect.ALLOW
 

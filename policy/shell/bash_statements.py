@@ -91,7 +91,8 @@ class StatementReader(WordReader):
                 extra = self._redirect(child, depth + 1)
                 words += extra
                 command.swallowed |= bool(extra)
-                command.writes |= before and any(t.writes for t in self.script.targets[known:])
+                command.fills |= any(t.writes for t in self.script.targets[known:])
+                command.writes |= before and command.fills
                 continue
             command.swallowed |= redirected
             if kind == "variable_assignment":
@@ -163,9 +164,10 @@ class StatementReader(WordReader):
 
     def _redirected(self, node: Node, depth: int) -> None:
         body = node.child_by_field_name("body")
+        first = len(self.script.commands)
         if body is not None:
             self.statement(body, depth + 1)
-        count = len(self.script.commands)
+        count, inner = len(self.script.commands), len(self.script.targets)
         for child in node.children:
             if child.type == "heredoc_redirect":
                 self._heredoc(child, depth + 1)
@@ -177,6 +179,11 @@ class StatementReader(WordReader):
                     self.script.commands[-1].swallowed = True
                 elif extra:
                     self._add(Simple(extra, swallowed=True))
+        if any(target.writes for target in self.script.targets[inner:]):
+            commands = self.script.commands[first:count]
+            within = {n for each in commands for word in each.words for n in range(*word.inner)}
+            for number, command in enumerate(commands, first):
+                command.fills |= number not in within
 
     # --- redirections --------------------------------------------------------------
 

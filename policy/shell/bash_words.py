@@ -11,6 +11,8 @@ from policy.shell.scanner import Scanner
 from policy.shell.words import FOLDERS, Script, Word
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tree_sitter import Node
 
     from policy.dialect import Shell
@@ -136,6 +138,7 @@ class WordReader(ABC):
 
     def substitutions(self, node: Node, depth: int) -> None:
         """Read the commands of every substitution below *node*, which stands in a word."""
+        self.script.unclosed |= _has_stray(node)
         if depth > limits.NESTING:
             self.script.opaque = self.script.unread = True
         elif node.type in ("command_substitution", "process_substitution"):
@@ -218,3 +221,29 @@ class WordReader(ABC):
             return False
         text = self.text_of(node)
         return re.match(r"\$\(\s*cat\s*<<\s*['\"]", text) is not None
+
+
+_NESTED: Final = frozenset(
+    "expansion command_substitution process_substitution string arithmetic_expansion".split()
+)
+
+
+def _spelled(node: Node) -> Iterator[str]:
+    """Yield the texts below *node* that are part of nothing else in it."""
+    for child in node.children:
+        if child.type in _NESTED:
+            yield "`" if child.children and child.children[0].type == "`" else ""
+        elif child.children:
+            yield from _spelled(child)
+        else:
+            yield (child.text or b"").decode("utf-8", "surrogatepass")
+
+
+def _has_stray(node: Node) -> bool:
+    """Whether an expansion has a brace, or a sum a quote, by which some shell ends it elsewhere."""
+    if node.type == "expansion":
+        texts = list(_spelled(node))[1:]
+        return any("{" in text.replace("\\{", "") and text[0] != "'" for text in texts)
+    return node.type == "arithmetic_expansion" and any(
+        text[:1] in ("'", "`") for text in _spelled(node) if text
+    )

@@ -11,8 +11,9 @@ from policy import limits
 from policy.dialect import Shell
 from policy.shell import doubts, tracing
 from policy.shell.folders import Folders, below
+from policy.shell.harmless import is_harmless, is_quoted
 from policy.shell.parts import Command, Part, Redirection
-from policy.shell.programs import Examined, examine, is_home_of_other, is_indirect
+from policy.shell.programs import Examined, examine, is_indirect
 from policy.shell.readings import (
     KEYWORDS,
     as_granted,
@@ -26,7 +27,7 @@ from policy.shell.readings import (
 )
 from policy.shell.rewording import exposed, reworded
 from policy.shell.words import Script, Simple, Word
-from policy.shell.wrappers import basename, is_quiet, script_of
+from policy.shell.wrappers import basename, script_of
 
 __all__ = ["Reading"]
 
@@ -77,6 +78,8 @@ class Reading:
             for name in (target.name or "" for target in script.targets)
         )
         self._harmless: list[bool] = []  # of every command, by its number
+        self._reading: list[bool] = []  # and whether it changes no file either
+        self._edits = False  # whether the command that is looked at changes files
         self._quiet = True  # whether all would be, if nothing of the script were opaque
         # Looked for once: a long command has as many parts as would look for them.
         self._fed = "<<<" in text
@@ -94,6 +97,7 @@ class Reading:
                 self.parts.append(part)
                 harmless = part.harmless
             self._harmless.append(harmless)
+            self._reading.append(harmless and not self._edits and not command.fills)
         self.parts += self._statements()
         if self._moves:
             self.files += [*self._elsewhere(self.files[:redirected])]
@@ -147,7 +151,7 @@ class Reading:
         program = behind_all(words, shell)
         granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
-        harmless = self._blind = False
+        harmless = self._blind = self._edits = False
         if shell.programs:
             harmless, doubtful = self._effects(words, program, anew=anew)
             harmless &= not command.writes
@@ -182,7 +186,7 @@ class Reading:
                 self._unchecked |= doubts.is_unchecked(words, shell)
             if self._equals:
                 self._unchecked |= doubts.has_half_assignment(words)
-        elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or _is_quoted(granted[0]):
+        elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
             grantable = False  # no program, or a quoted or escaped one
         inexact = shell.control and self._is_inexact(words, granted)
         return Part(text, known, grantable, harmless, doubtful, written, inexact, blind=self._blind)
@@ -196,7 +200,7 @@ class Reading:
             program is words
             and name.plain not in shell.wrappers
             and basename(name.plain) == name.plain
-            and not _is_quoted(name)
+            and not is_quoted(name)
             and not is_assignment(name)
         ):
             plain = " ".join([word.plain for word in words])
@@ -207,7 +211,7 @@ class Reading:
         written: dict[str, None] = {}
         if shell.control:
             written = dict.fromkeys((text, as_written(granted)))
-            if _is_quoted(name) and _NAME.fullmatch(name.plain):
+            if is_quoted(name) and _NAME.fullmatch(name.plain):
                 granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
         granted_text = as_written(granted)
         named = dict.fromkeys((*readings(words, shell), text))
@@ -264,6 +268,7 @@ class Reading:
                 self._empties = True
                 continue
             writes = file.tool == shell.writes
+            self._edits |= file.tool in (shell.writes, shell.removes)
             self.files.append(Redirection(file.name, writes, file.tool, file.guarded))
             self.files += [*self._elsewhere(self.files[-1:])]
         harmless = self._is_harmless(known, words, program)
@@ -306,38 +311,11 @@ class Reading:
             if (wrapper := self.shell.granting.known.get(word.plain))
         )
 
-    def _is_harmless(
-        self,
-        known: Examined,
-        words: Sequence[Word],
-        program: Sequence[Word],
-    ) -> bool:
-        if not known.harmless or doubts.is_evaluated(program):
-            return False
-        behind = as_granted(words, self.shell, harmless=True) if program is not words else program
-        if len(behind) != len(program):
-            return False  # behind a wrapper that only rules which deny look through
-        around = words[: len(words) - len(program)]
-        if known.direct and (around or _is_quoted(words[0])):
-            return False
-        if known.spelled and (self._fed or any(map(_is_quoted, words))):
-            return False
-        if around and not is_quiet(around, self.shell, moves=known.moves > 0):
-            return False
-        if known.listed and around and is_assignment(around[0]) and not is_assignment(around[-1]):
-            return False  # its options are looked for behind one of both
-        if known.listed and any(_is_quoted(word) for word in around if not is_assignment(word)):
-            return False
-        if any(map(is_home_of_other, words)):
-            return False
-        return all(
-            word.literal or (word.vetted and all(self._harmless[slice(*word.inner)]))
+    def _is_harmless(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> bool:
+        return is_harmless(known, words, program, self.shell, fed=self._fed) and all(
+            word.literal or (word.vetted and all(self._reading[slice(*word.inner)]))
             for word in words
         )
-
-
-def _is_quoted(word: Word) -> bool:
-    return word.raw != word.plain
 
 
 _NAME = re.compile(r"[\w./+-]+")

@@ -87,6 +87,7 @@ class Simple:
         words: what it consists of; none where an operator has nothing beside it.
         led: whether something is redirected before its program.
         writes: whether that is a file it writes.
+        fills: whether it is redirected, or a statement that it is part of, to a file it writes.
         swallowed: whether words stand behind a redirection, which some read as more targets.
         reworded: whether a host puts its text together anew from its words: it goes on behind
             a line break, or names a variable.
@@ -95,6 +96,7 @@ class Simple:
     words: list[Word] = attrs.field(factory=list)
     led: bool = False
     writes: bool = False
+    fills: bool = False
     swallowed: bool = False
     reworded: bool = False
 
