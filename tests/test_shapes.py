@@ -167,6 +167,8 @@ def _effect(text: str, mode: str = "default", **lists: list[str]) -> Effect:
         "echo $(then)",
         "echo $(a `b)",
         "echo ${x:-{0}}",
+        "echo $({git log; })",
+        "[[ -n $(a=(b)) ]]",
         "echo ${x/{/b}",
         "echo $(( 'a' ))",
         'echo $((echo "a"))',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
@@ -29,6 +30,9 @@ __all__ = ["StatementReader"]
 
 # Words that end a part of a statement, and are no names of programs.
 _ENDING: Final = frozenset("then do done elif else fi esac }".split())
+
+
+_GLUED: Final = re.compile(r"\{\S")
 
 
 class StatementReader(WordReader):
@@ -68,6 +72,8 @@ class StatementReader(WordReader):
         if kind in ("subshell", "compound_statement"):
             text = self.text_of(node)
             self.script.unclosed |= text.startswith("((") and not has_sum(text)
+            # `{a` is a program to a shell, so that its `}` ends what it stands in.
+            self.script.unclosed |= self.inside > 0 and _GLUED.match(text) is not None
         if kind in INSIDE and not self.inside:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
         self.inside += kind in INSIDE

@@ -147,6 +147,9 @@ class WordReader(ABC):
                 inner = text.strip("`").replace("\\`", "`")
                 self.script.commands += Scanner(inner).run().commands
                 self.script.opaque = True
+            if text.endswith("))") and (last := node.children[-2]).type == "variable_assignment":
+                # An array that ends where the substitution does: or is it a sum?
+                self.script.unclosed |= last.children[-1].type == "array"
             self.inside += 1
             for child in node.children:
                 if child.is_named:
