@@ -291,6 +291,19 @@ def test_a_rule_for_what_is_no_program_is_compared_exactly(rule, command) -> Non
     assert shown == ([command] if command else [])
 
 
+def test_a_rule_for_what_is_no_program_is_shown_in_quotes_that_no_other_rule_asks_for() -> None:
+    rules = {"allow": [], "ask": ["Bash(*'*)"], "deny": []}
+    sides = (_table(each, "default") for each in ({**rules, "allow": ["Bash(for x*)"]}, rules))
+    before, after = sides
+    (shown,) = [each for each in before.differences(after).differences if each.tool == "Bash"]
+    assert shown.call == {"command": '"for" xx'}
+
+
+def test_rules_that_spell_out_operators_are_compared_exactly_where_they_change_one_way() -> None:
+    nothing: _Lists = {"allow": [], "ask": [], "deny": []}
+    assert _check((({**nothing, "deny": ["Bash(echo $*)"]}), nothing), ("acceptEdits",) * 2)
+
+
 def test_a_rule_for_what_is_no_program_is_told_beside_a_mode_that_asks_again() -> None:
     before = _table({"allow": ["Bash(for x*)"], "ask": [], "deny": []}, "dontAsk")
     after = _table({"allow": [], "ask": [], "deny": []}, "default")

@@ -74,6 +74,9 @@ class Disguises:
             for entry, pattern in zip(view.entries, view.patterns, strict=True):
                 strict = entry.effect is not Effect.ALLOW
                 self._lines[pattern] = self._lines.get(pattern, False) or strict
+        # Of lines that spell out one of the two, the other one tells nothing.
+        spelled = any("'" in str(pattern) for pattern in self._lines)
+        self._quotes = ("'", '"') if spelled else ("'",)
         self._tried: set[object] = set()
         # Behind most prefixes lines leave the same open.
         self._met: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -130,7 +133,8 @@ class Disguises:
                     for text in self._known(prefix, rest):
                         if self._is_new(prefix.text, text, text.removeprefix(prefix.text)):
                             yield text
-        yield in_quotes(frozen)  # so that a word of the shell is the name of a program
+        # In quotes a word of the shell is the name of a program.
+        yield from (in_quotes(frozen, quote) for quote in self._quotes)
 
     def _shared(self, prefix: Prefix, frozen: str) -> Iterator[str]:
         """Yield commands behind *prefix* that are *frozen*, for all that lists say of both."""

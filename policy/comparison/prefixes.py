@@ -187,10 +187,10 @@ def loud(shell: Shell) -> tuple[str, ...]:
     )
 
 
-def in_quotes(text: str) -> str:
+def in_quotes(text: str, quote: str = "'") -> str:
     """Return a command with the name of its program in quotes."""
     program, blank, rest = text.partition(" ")
-    return f"'{program}'{blank}{rest}"
+    return f"{quote}{program}{quote}{blank}{rest}"
 
 
 def is_led(text: str, patterns: Iterable[Pattern], shell: Shell) -> bool:

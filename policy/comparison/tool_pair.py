@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import product
 
 import attrs
 
@@ -242,7 +243,7 @@ class ToolPair(Pair):
         disguises = (text for shell in shells for text in self._disguises(shell, shown))
         for tried, text in enumerate(disguises):
             if tried >= most:
-                self.why[OVERLAPS] = None
+                self.doubts |= dict.fromkeys(product((OVERLAPS,), {False, True} - shown))
                 return
             found = self.asked(text.replace(self.fresh, "q7z"))
             if found.before.effect is found.after.effect or found.widened in shown:
@@ -270,10 +271,9 @@ class ToolPair(Pair):
                 yield text
                 if all(each in shown for each in wanted):
                     break
-            if is_odd(pattern):
-                self.why[ODD_LINES] = None
-            if disguises.exhausted:
-                self.why[OVERLAPS] = None
+            said = (ODD_LINES, is_odd(pattern)), (OVERLAPS, disguises.exhausted)
+            doubted = (doubt for doubt, holds in said if holds)
+            self.doubts |= dict.fromkeys(product(doubted, wanted))
         yield from SAMPLES
 
     def _directions(self, view: int, line: int, *, reads: bool) -> tuple[bool, ...]:
