@@ -152,6 +152,9 @@ class RuleSet:
         matching = dict(self._by_name.get(self.dialect.key(name), ()))
         for spelling in spelled:
             matching.update(self._globbing(spelling))
+        if name in self.dialect.shell.inner:
+            # Nobody calls it by this name, so of globs a star alone speaks of it.
+            matching = {i: e for i, e in matching.items() if e.tool == "*" or not is_glob(e.tool)}
         return [entry for _, entry in sorted(matching.items(), key=lambda item: item[0])]
 
     def _matching(self, name: str) -> Iterator[RowEntry]:

@@ -207,6 +207,48 @@ def test_a_name_that_windows_misreads_may_end_at_a_backslash(name: str) -> None:
     assert read(name, allow=["Read"]) is ALLOW
 
 
+@pytest.mark.parametrize(
+    ("rule", "path", "denied"),
+    [
+        ("*/**", "a.py", True),  # all that has a name, at any depth
+        ("*/**", "src/a.py", True),
+        ("**/**/a.py", "a.py", False),  # the second pair of stars is one folder
+        ("**/**/a.py", "src/a.py", True),
+        ("/**/**/a.py", "a.py", False),
+        ("src /**", "src/a.py", True),  # a blank at the end is no part of a name
+        ("src/[]a].py", "src/a.py", False),  # an empty set
+        (r"a\dpy", "a1py", True),
+        (r"a\dpy", "adpy", False),
+        (r"\src/a.py", "src/a.py", False),
+        (r"\src/**", "src/a.py", False),
+        ("~/", "~/x", False),
+    ],
+)
+def test_a_path_rule_that_denies_is_read_as_the_globs_of_git_are_translated(
+    rule: str, path: str, denied: bool
+) -> None:
+    assert (read(path, deny=[f"Read({rule})"], allow=["Read"]) is DENY) is denied
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "effect"),
+    [
+        ("*/**", "a.py", ALLOW),
+        ("**/**/a.py", "a.py", ASK),
+        ("src /**", "src/a.py", ALLOW),
+        ("src/[]a].py", "src/a.py", ASK),
+        (r"a\dpy", "a1py", ALLOW),
+        (r"a\dpy", "adpy", ASK),
+        (r"\ba.py", "a.py", ASK),
+        ("~/", "~/x", ASK),
+    ],
+)
+def test_a_path_rule_that_allows_is_read_as_the_globs_of_git_are_translated(
+    rule: str, path: str, effect: Effect
+) -> None:
+    assert edit(path, allow=[f"Edit({rule})"]) is effect
+
+
 def test_a_letter_is_its_capital_and_no_other_letter() -> None:
     for rule, path, effect in (
         ("\xe9", "\xc9", ALLOW),
@@ -231,6 +273,23 @@ def test_one_slash_is_the_folder_of_the_settings_and_two_are_the_root() -> None:
 
 def test_a_deny_of_read_also_denies_to_edit() -> None:
     assert edit("/srv/app/.env", allow=["Edit"], deny=["Read(.env)"]) is DENY
+
+
+@pytest.mark.parametrize("rule", ["Read", "R*", "R*d", "*ead"])
+def test_a_rule_that_takes_reads_away_keeps_files_from_being_edited_and_commands_alone(
+    rule: str,
+) -> None:
+    for tool in ("Edit", "Write"):
+        decision = call(tool, {"file_path": "a"}, deny=[rule], allow=["Edit(**)"])
+        assert decision.effect is DENY
+    assert decide("cat a", deny=[rule]).effect is ALLOW
+
+
+@pytest.mark.parametrize("hooks", [(), ("allow",)])
+def test_a_plan_is_agreed_to_by_nobody_but_the_user(hooks: tuple[str, ...]) -> None:
+    text = json.dumps({"permissions": {"allow": ["ExitPlanMode"], "disableAutoMode": "disable"}})
+    (found,) = load(Memory({".claude/settings.json": text}), Options(mode="plan", hooks=hooks))
+    assert Chain.start("main", found.enforced).decide("ExitPlanMode", {}).effect is ASK
 
 
 def test_no_rule_allows_to_edit_what_is_guarded() -> None:
@@ -302,6 +361,14 @@ def test_the_host_drops_specifiers_and_the_attenuated_reading_keeps_them() -> No
     enforced = Chain.start("main", found.enforced).spawn("committer")
     assert enforced.decide("Bash", git).reason is Reason.UNAVAILABLE
     assert enforced.decide("Read", {"file_path": "a"}).effect is ALLOW
+
+
+@pytest.mark.parametrize(("called", "effect"), [("Explore", ALLOW), ("explore", DENY)])
+def test_a_list_of_types_knows_names_as_they_are_written_alone(called: str, effect: Effect) -> None:
+    lead = "---\nname: lead\ndescription: d\ntools: Read, Agent(Explore)\n---\n"
+    (found,) = load(Memory({".claude/agents/lead.md": lead}), Options(main_agent="lead"))
+    main = Chain.start("main", found.enforced)
+    assert main.decide("Agent", {"subagent_type": called}).effect is effect
 
 
 def test_a_list_of_types_binds_at_every_level_of_the_attenuated_reading_only() -> None:

@@ -379,3 +379,13 @@ def test_an_audit_says_that_skills_which_agents_invoke_are_not_followed() -> Non
     )
     assert not [text for text in plain.elsewhere if "invokes" in text]
     assert [text for text in granting.elsewhere if "invokes" in text and "main+skills" in text]
+
+
+@pytest.mark.parametrize(
+    ("listed", "effect"),
+    [("Bash(git push *)", Effect.ALLOW), ("Bash(git push *), *", Effect.ASK)],
+)
+def test_a_skill_with_a_star_alone_in_its_list_allows_nothing(listed: str, effect: Effect) -> None:
+    text = f"---\nname: deploy\ndescription: d\nallowed-tools: {listed}\n---\n"
+    project = only({".claude/skills/deploy/SKILL.md": text}, Options(active_skill="deploy"))
+    assert decide(project, "main", "Bash", PUSH) is effect

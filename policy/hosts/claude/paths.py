@@ -16,7 +16,7 @@ from policy.effect import Effect
 from policy.patterns import notations
 from policy.patterns.folders import moved
 from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import Gap
+from policy.patterns.tokens import BLANKS, Gap
 
 __all__ = ["Anchors", "Negation", "path_patterns", "relative_glob"]
 
@@ -56,6 +56,26 @@ _SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
 
 # A backslash takes the meaning from the character behind it (2.1.329, observed).
 _ESCAPED: Final = re.compile(r"(?:[^\\]|\\[^\\/])*", re.DOTALL)
+
+
+# What a backslash makes of some letters: one character of a set (2.1.329, observed of `d`, `s`
+# and `w`). Of other letters and numbers it makes something else, for which any one stands here.
+_CLASSES: Final = {
+    "d": "[0-9]",
+    "D": "[!0-9]",
+    "s": f"[{BLANKS}]",
+    "S": f"[!{BLANKS}]",
+    "w": "[a-z0-9_]",
+    "W": "[!a-z0-9_]",
+}
+_CLASS: Final = re.compile(r"\\([dDsSwW])")
+_ODD: Final = re.compile(r"\\[0-9bBcfknrtuvx]")
+
+# Of two pairs of stars in front the second stands for one folder.
+_TWICE: Final = re.compile(r"(/?\*\*/)\*\*/")
+
+# What alone names nothing.
+_ANCHORS: Final = ("~", "~/", ".", "./")
 
 
 def _literal_set(found: re.Match[str]) -> str:
@@ -100,9 +120,16 @@ def _led_to(pattern: Pattern, links: tuple[tuple[str, str], ...]) -> Iterator[Pa
 
 def _as_written(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, ...]:
     glob = _SET.sub(_literal_set, text.rstrip(" \t"))
+    if "[]" in glob:
+        msg = "`[]` stands for no character"
+        raise notations.Unusable(msg)
     if "\\" in glob and (glob.endswith("/**") or not _ESCAPED.fullmatch(glob)):
         msg = "a backslash is no separator here, and escapes neither itself nor a folder"
         raise notations.Unusable(msg)
+    if effect is Effect.ALLOW and _ODD.search(glob):
+        msg = "a backslash before this letter or number makes an expression of it"
+        raise notations.Unusable(msg)
+    glob = _ODD.sub("?", _CLASS.sub(lambda found: _CLASSES[found[1]], glob))
     if glob and not glob.strip("/"):
         msg = f"`{glob}` alone matches nothing; all below it is `{glob}**`"
         raise notations.Unusable(msg)
@@ -111,7 +138,7 @@ def _as_written(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, .
         raise Negation(msg)
     if glob.startswith("//"):
         return _paths("/" + glob.lstrip("/"), "")
-    if glob == "~" or glob in (".", "./"):
+    if glob in _ANCHORS:
         msg = f"`{glob}` alone matches nothing; name what is below it"
         raise notations.Unusable(msg)
     if glob.startswith("~/"):
@@ -127,7 +154,7 @@ def _as_written(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, .
 
 def _at_depth(glob: str, effect: Effect) -> str:
     if _FOLDER.match(glob):
-        return ("/" if effect is Effect.ALLOW else "**/") + glob
+        return ("/" if effect is Effect.ALLOW else "**/") + glob.removesuffix("/**").rstrip(" \t")
     return glob
 
 
@@ -147,7 +174,7 @@ def relative_glob(text: str, effect: Effect, *, negated: bool = False) -> str | 
     if not glob.strip("/") or "\\" in glob or glob.startswith("!"):
         return None
     if not negated:
-        if glob.startswith(("/", "~/")) or glob in ("~", ".", "./"):
+        if glob.startswith(("/", "~/")) or glob in _ANCHORS:
             return None
         glob = glob.removeprefix("./")
     return _above(_at_depth(glob, effect))
@@ -155,8 +182,10 @@ def relative_glob(text: str, effect: Effect, *, negated: bool = False) -> str | 
 
 def _above(glob: str) -> str:
     # `src/**` is `src` and all below it; `**` alone names nothing by itself.
-    above = glob.removesuffix("/**")
-    if above != glob and above.strip("/*"):
+    if _TWICE.match(glob):
+        glob = _TWICE.sub(r"\1*/", glob)
+    above = glob.removesuffix("/**").rstrip(" \t")
+    if glob.endswith("/**") and above.strip("/*"):
         return above if "/" in above else "/" + above
     return glob
 

@@ -188,10 +188,10 @@ def _types(types: tuple[str, ...] | None, entry: Entry, session: Session) -> Ite
     if types is None:
         yield entry
         return
-    # Names are compared as written here, and a type that is not there is none.
+    # Names are compared as written here, in calls too, and a type that is not there is none.
     for name in types:
         if name in session.agents:
-            yield attrs.evolve(entry, pattern=agent_pattern(name))
+            yield attrs.evolve(entry, pattern=Pattern.exactly(name))
     yield attrs.evolve(
         entry, effect=Effect.DENY, pattern=Pattern.text("*"), field=_TYPE, reason=Reason.DEFAULT
     )

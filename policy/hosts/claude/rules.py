@@ -193,7 +193,7 @@ def _unknown(rule: RuleText, tool: str) -> Lines:
 def _whole(rule: RuleText, tool: str) -> Lines:
     lines = [Line(rule.entry(tool, reason=rule.removal))]
     # As a flag it takes the tool away, and says nothing of files.
-    if tool == "Read" and rule.effect is Effect.DENY and not rule.scope.flag:
+    if names(tool).matches("Read") and rule.effect is Effect.DENY and not rule.scope.flag:
         lines += [Line(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
     if rule.effect is not Effect.ALLOW and names(tool).matches("Bash"):
         lines.append(Line(rule.entry("Monitor", reason=rule.removal)))

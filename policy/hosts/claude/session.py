@@ -251,8 +251,10 @@ def _by_skills(
 
 
 def _granted(skill: Skill, scope: Scope) -> Lines:
-    """Return what *skill* allows while it is active."""
+    """Return what *skill* allows while it is active: nothing where a star alone is in its list."""
     lines = Lines()
+    if any(matcher.tool == "*" and matcher.specifier is None for matcher in skill.allowed.matchers):
+        return lines
     for matcher in skill.allowed.matchers:
         # Empty parentheses are none in these lists.
         text = str(matcher).removesuffix("()")

@@ -74,7 +74,7 @@ LAST: Final = "EndConversation"
 ENTER: Final = "Cd"
 
 # Tools that ask whatever the rules and the mode are.
-INTERACTIVE: Final = frozenset({"AskUserQuestion"})
+INTERACTIVE: Final = frozenset({"AskUserQuestion", "ExitPlanMode"})
 
 NAMES: Final = UNASKED | frozenset(
     "Artifact AskUserQuestion Bash Edit ExitPlanMode Glob Grep LSP Monitor NotebookEdit"
