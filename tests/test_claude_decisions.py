@@ -292,6 +292,23 @@ def test_a_plan_is_agreed_to_by_nobody_but_the_user(hooks: tuple[str, ...]) -> N
     assert Chain.start("main", found.enforced).decide("ExitPlanMode", {}).effect is ASK
 
 
+def test_a_setting_keeps_edits_in_working_folders_whatever_allows_them() -> None:
+    rules = {"allow": ["Edit(//**)", "Bash"], "additionalDirectories": ["/opt/data"]}
+    text = json.dumps({"permissions": {**rules, "blockWritesOutsideWorkingDirectories": True}})
+    for mode in ("default", "bypassPermissions"):
+        options = Options(mode=mode, cwd="/srv/app", home="/home/me")
+        (found,) = load(Memory({".claude/settings.json": text}), options)
+        main = Chain.start("main", found.enforced)
+        for path, effect in (
+            ("a", ALLOW),
+            ("/opt/data/a", ALLOW),
+            ("/srv/other", DENY),
+            (".claude/settings.json", DENY),
+        ):
+            assert main.decide("Write", {"file_path": path}).effect is effect
+        assert main.decide("Bash", {"command": "touch /srv/other"}).effect is ALLOW
+
+
 def test_no_rule_allows_to_edit_what_is_guarded() -> None:
     assert edit("/srv/app/.git/config", allow=["Edit(**)"]) is ASK
     assert edit("/srv/app/.git/config", "bypassPermissions") is ALLOW

@@ -39,6 +39,7 @@ from policy.hosts.claude.lines import Line
 from policy.hosts.claude.modes import EDITING_MODES, is_silent
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
+from policy.patterns import notations
 from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.programs import Files, Programs, Wrappers
@@ -161,6 +162,8 @@ def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
     )
     yield from _models(session, reading)
     yield from shut
+    if session.writes_inside:
+        yield RuleSet(tuple(_unwritten(session)), Effect.ALLOW, reading)
     yield _rule_set(session, mode)
     # What these ask for is asked of somebody, also where a model judges the rest.
     yield from opened
@@ -278,6 +281,15 @@ def _shut(session: Session) -> Iterator[Entry]:
         effect = Effect.DENY if tool in known.FILE_TOOLS["Read"] else Effect.ASK
         yield from inside(session, tool, effect, Reason.PROTECTED)
         yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
+
+
+def _unwritten(session: Session) -> Iterator[Entry]:
+    """Yield what keeps edits in working folders; those of settings could lift that."""
+    for tool in known.FILE_TOOLS["Edit"]:
+        for pattern in notations.paths("**/.claude/settings*.json", fold=True):
+            yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "settings are kept")
+        yield from inside(session, tool, Effect.DENY, Reason.PROTECTED)
+        yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why="outside edits are blocked")
 
 
 def _allowed(session: Session, mode: str) -> Iterator[Entry]:

@@ -59,6 +59,7 @@ class Session:
         no_auto: whether no agent may have its calls judged by a model.
         starts: whether the host starts at all, and all that it reads is known.
         reads_inside: whether reads outside working folders are blocked.
+        writes_inside: whether edits there are.
         findings: what is wrong with the rules.
     """
 
@@ -76,6 +77,7 @@ class Session:
     no_auto: bool
     starts: bool
     reads_inside: bool
+    writes_inside: bool
     findings: tuple[Finding, ...]
 
     @property
@@ -168,6 +170,7 @@ def session(
         no_auto=no_auto,
         starts=not any(s.unknown or (s.unreadable and s.scope == "managed") for s in settings),
         reads_inside=options.behaves.reads_kept_inside and any(s.reads_inside for s in settings),
+        writes_inside=any(s.writes_inside for s in settings),
         findings=(
             *(finding for each in settings for finding in each.findings),
             *said.findings,

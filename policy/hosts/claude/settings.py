@@ -50,6 +50,7 @@ class Settings:
         tools: the built-in tools that are offered at all; None is all.
         managed_only: whether the rules of other files are left out.
         reads_inside: whether reads outside working folders are blocked.
+        writes_inside: whether edits there are.
         no_bypass: whether no session may go without permissions.
         no_auto: whether no session may have its calls judged by a model.
         agent: the agent that a session is started as, or "".
@@ -71,6 +72,7 @@ class Settings:
     tools: tuple[str, ...] | None = None
     managed_only: bool = False
     reads_inside: bool = False
+    writes_inside: bool = False
     no_bypass: bool = False
     no_auto: bool = False
     agent: str = ""
@@ -88,6 +90,7 @@ _KEYS: Final = frozenset(
         *_LISTS,
         "additionalDirectories",
         "blockReadsOutsideWorkingDirectories",
+        "blockWritesOutsideWorkingDirectories",
         "defaultMode",
         "disableAutoMode",
         "disableBypassPermissionsMode",
@@ -229,6 +232,7 @@ class _Reader:
             mode_span=span,
             folders=self._folders(folders) if folders is not None else (),
             reads_inside=self._is_true(node, "blockReadsOutsideWorkingDirectories"),
+            writes_inside=self._is_true(node, "blockWritesOutsideWorkingDirectories"),
             no_bypass=self._switch(node, "disableBypassPermissionsMode"),
             no_auto=self._switch(node, "disableAutoMode"),
             unknown=unknown,
