@@ -13,7 +13,7 @@ import attrs
 
 from policy import limits
 from policy.comparison.sides import Side, Sides
-from policy.comparison.together import search_together
+from policy.comparison.together import HIDING, hidden_by, search_together
 from policy.comparison.witness import Call
 from policy.decision import Decision, Reason
 from policy.effect import Effect
@@ -276,18 +276,40 @@ class Pair(Sides):
         but: Sequence[Domain] = (),
     ) -> Found:
         """Search *domain* for a text of *guides* that *combination* decides, and not in *but*."""
-        but = (*but, *self.but)
-        wanted = (*combination.values(), *(NO_MATCH for _ in but))
-        watched = [self.views[number].automaton for number in combination]
-        return search(
-            [domain, *self.also, *(pattern.automaton for pattern in guides)],
-            [*watched, *but],
-            lambda firsts: firsts == wanted,
-            fresh=self.fresh,
-            extra=self.extra,
-            budget=limits.SEARCH_STATES,
-            least=tuple(combination.values()),
-        )
+        outside = (*but, *self.but)
+        # Most lines before those that are to decide match nothing that would be found.
+        hiding: dict[int, tuple[Pattern, ...]] = dict.fromkeys(combination, ())
+        while True:
+            watched = [
+                (hidden_by(self.views[number].kind, hiding[number]), NO_MATCH)
+                if len(hiding[number]) < HIDING
+                else (self.views[number].automaton, line)
+                for number, line in combination.items()
+            ]
+            wanted = tuple(line for _, line in watched)
+            found = search(
+                [domain, *self.also, *(pattern.automaton for pattern in guides)],
+                [*(automaton for automaton, _ in watched), *outside],
+                (*wanted, *(NO_MATCH for _ in outside)).__eq__,
+                fresh=self.fresh,
+                extra=self.extra,
+                budget=limits.SEARCH_STATES,
+                least=wanted,
+            )
+            hides = {} if found.text is None else self._hides(found.text, combination)
+            if not hides:
+                return found
+            for number, pattern in hides.items():
+                hiding[number] = (*hiding[number], pattern)
+
+    def _hides(self, text: str, combination: Mapping[int, int]) -> dict[int, Pattern]:
+        """Return the pattern of each line that decides a text before one of *combination* does."""
+        firsts = {number: self.views[number].automaton.first(text) for number in combination}
+        return {
+            number: self.views[number].patterns[firsts[number]]
+            for number, line in combination.items()
+            if firsts[number] < line
+        }
 
     def _decided(self, text: str, combination: Mapping[int, int]) -> bool:
         return all(

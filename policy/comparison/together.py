@@ -21,10 +21,10 @@ from policy.patterns.domains import Domain
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.search import Found, search
 
-__all__ = ["Runs", "search_together"]
+__all__ = ["HIDING", "Runs", "hidden_by", "search_together"]
 
 # Lines before another one that are looked at one by one, before all of them are.
-_HIDING = 8
+HIDING = 8
 
 # What both sides grant.
 _Effects = tuple[Effect, Effect]
@@ -61,14 +61,15 @@ def search_together(
     while True:
         if view is not None:
             own = lists.views[view]
-            runs[view] = Runs.hidden_by(own.kind, hiding, own.effect(line))
+            effects = {0: None, NO_MATCH: own.effect(line)}
+            runs[view] = Runs(hidden_by(own.kind, hiding), effects)
         found = _found(lists, [*domains, *([pattern.automaton] if pattern else [])], runs, seen)
         if found.text is None or view is None:
             return found
         first = lists.views[view].automaton.first(found.text)
         if first == line:
             return found
-        hiding = (*hiding, before[first]) if len(hiding) < _HIDING else before
+        hiding = (*hiding, before[first]) if len(hiding) < HIDING else before
 
 
 @attrs.frozen(eq=False)
@@ -105,12 +106,6 @@ class Runs:
         return cls(automaton, {**dict(enumerate(effects)), NO_MATCH: default})
 
     @classmethod
-    def hidden_by(cls, kind: Kind, patterns: Sequence[Pattern], effect: Effect) -> Runs:
-        """Return that texts get *effect*, and that those of *patterns* are not looked for."""
-        automaton = _by_rank(kind, tuple(patterns), (0,) * len(patterns))
-        return cls(automaton, {0: None, NO_MATCH: effect})
-
-    @classmethod
     def outside(cls, domain: Domain) -> Runs:
         """Return that the texts of *domain* are not looked for."""
         return cls(domain, {0: None, NO_MATCH: Effect.ALLOW})
@@ -121,6 +116,11 @@ class Runs:
 def _by_rank(kind: Kind, patterns: tuple[Pattern, ...], ranks: tuple[int, ...]) -> Automaton:
     tokens = [pattern.tokens for pattern in patterns]
     return Automaton(tokens, kind.separator, ranks=ranks)
+
+
+def hidden_by(kind: Kind, patterns: Sequence[Pattern]) -> Automaton:
+    """Return an automaton that tells whether any of *patterns* matches, not which."""
+    return _by_rank(kind, tuple(patterns), (0,) * len(patterns))
 
 
 def _is_inside(narrow: Pattern, wide: Pattern) -> bool:

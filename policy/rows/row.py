@@ -100,7 +100,7 @@ class Row:
                 break
             kept.append(entry)
         self.entries = tuple(kept)
-        self._outcomes = [Outcome(e.effect, e.reason, (e,)) for e in kept]
+        self._outcomes: dict[int, Outcome] = {NO_MATCH: self.default}
         self._files = self._opens_files()
         self.constant = None if kept or self._files else self.default
         self._compile()
@@ -242,7 +242,11 @@ class Row:
 
     def at(self, index: int) -> Outcome:
         """Return what the row says where the entry of an index decides; NO_MATCH is none."""
-        return self.default if index == NO_MATCH else self._outcomes[index]
+        found = self._outcomes.get(index)
+        if found is None:
+            entry = self.entries[index]
+            found = self._outcomes[index] = Outcome(entry.effect, entry.reason, (entry,))
+        return found
 
     def _first_parameter(self, call: Mapping[str, object]) -> int:
         first = NO_MATCH
