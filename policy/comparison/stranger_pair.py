@@ -16,7 +16,7 @@ from policy.patterns.folding import folded
 __all__ = ["stranger_differences"]
 
 # Lines that are searched for one by one, not all of them at once.
-_ALONE = 8
+_ALONE = 32
 
 
 def stranger_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> Iterator[Difference]:
