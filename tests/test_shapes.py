@@ -167,6 +167,8 @@ def _effect(text: str, mode: str = "default", **lists: list[str]) -> Effect:
         "echo $(then)",
         "echo $(a `b)",
         "echo ${x:-{0}}",
+        "echo $(`a`)",
+        "((a #b))",
         "echo $({git log; })",
         "[[ -n $(a=(b)) ]]",
         "echo ${x/{/b}",
@@ -203,3 +205,11 @@ def test_a_here_document_within_a_substitution_ends_at_a_line_of_its_own() -> No
     for other in others:
         assert _effect(f"git log \"$(cat <<'E'\nx\n{other}\"", allow=rules) is Effect.ASK
     assert _effect("echo $(cat <<'E'\nx\nE &&\nls)", allow=["Bash"]) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "text", ["< a", "ls; < a", "< a; ls", "> /dev/null", "ls; 2>&1", "< a | ls", "<<< x"]
+)
+def test_a_redirection_without_a_program_is_not_allowed_by_what_stands_beside_it(text: str) -> None:
+    assert _effect(text, allow=["Bash(ls *)", "Edit(a)"]) is Effect.ASK
+    assert _effect(text, allow=["Bash"]) is Effect.ALLOW

@@ -112,6 +112,8 @@ class StatementReader(WordReader):
                 words.append(self.word(child, depth + 1))
         while len(words) > 1 and words[0].raw == "!":
             del words[0]  # `! ! ls`: the grammar takes the second for a program
+        if not words and node.children:
+            words.append(Word())  # a redirection alone, which is no program
         if words:
             self.script.opaque |= words[0].raw in TESTS  # no test of a grammar
             self.script.unclosed |= self.inside > 0 and words[0].raw in _ENDING
@@ -173,6 +175,8 @@ class StatementReader(WordReader):
         first = len(self.script.commands)
         if body is not None:
             self.statement(body, depth + 1)
+        else:
+            self._add(Simple([Word()]))
         count, inner = len(self.script.commands), len(self.script.targets)
         for child in node.children:
             if child.type == "heredoc_redirect":

@@ -147,6 +147,8 @@ class WordReader(ABC):
                 inner = text.strip("`").replace("\\`", "`")
                 self.script.commands += Scanner(inner).run().commands
                 self.script.opaque = True
+            # A shell looks for the end of what begins so in another way.
+            self.script.unclosed |= text.startswith("$(`")
             if text.endswith("))") and (last := node.children[-2]).type == "variable_assignment":
                 # An array that ends where the substitution does: or is it a sum?
                 self.script.unclosed |= last.children[-1].type == "array"

@@ -195,7 +195,7 @@ def has_background(text: str) -> bool:
 
 
 # What every reader takes for a sum; with anything else in it some see two groups.
-_SUM = re.compile(r"\(\([\w \t.,:;?+\-*/%<>=!&|^~$\[\]#@]*\)\)", re.ASCII)
+_SUM = re.compile(r"\(\((?![^()]*<<<)[\w \t.,:;?+\-*/%<>=!&|^~$\[\]]*\)\)", re.ASCII)
 
 
 def has_sum(text: str) -> bool:

@@ -77,8 +77,8 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
                 targets.append(Target(match[3], writes))
                 command.writes |= writes and not words
     if not words:
-        if operator != ";":
-            return None
+        if operator != ";" or command.led:
+            return None  # nothing, or a redirection alone
         commands.pop()
     if not commands:
         return None

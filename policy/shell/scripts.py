@@ -32,6 +32,9 @@ from policy.shell.wrappers import basename, script_of
 __all__ = ["Reading"]
 
 
+# Folders that a command goes to, so that nobody knows which it is in: it is asked for.
+_SEVERAL = 2
+
 # A file of which nothing is known, and that no rule allows.
 _GUARDED = Redirection(None, writes=False, guarded=True)
 
@@ -270,7 +273,8 @@ class Reading:
             writes = file.tool == shell.writes
             self._edits |= file.tool in (shell.writes, shell.removes)
             self.files.append(Redirection(file.name, writes, file.tool, file.guarded))
-            self.files += [*self._elsewhere(self.files[-1:])]
+            if known.moves < _SEVERAL:
+                self.files += [*self._elsewhere(self.files[-1:])]
         harmless = self._is_harmless(known, words, program)
         self._quiet &= harmless
         return harmless and not self.script.opaque, doubtful
