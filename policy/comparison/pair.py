@@ -20,7 +20,7 @@ from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.domains import Domain
 from policy.patterns.members import members
-from policy.patterns.pattern import Pattern, freeze, is_stars, readable
+from policy.patterns.pattern import Pattern, freeze, readable
 from policy.patterns.search import Found, search
 
 __all__ = ["OVERLAPS", "Difference", "Pair"]
@@ -101,8 +101,6 @@ class Pair(Sides):
         self.also: list[Domain] = []
         self.but: list[Domain] = []
         self._words = words
-        # pattern, view -> the line that matches all that the pattern does
-        self._firsts: dict[tuple[Pattern, int], int] = {}
 
     def differences(self) -> Iterator[Difference]:
         """Yield a difference for every pair of deciding lines that gives one.
@@ -144,13 +142,15 @@ class Pair(Sides):
         if sample is not None and (sample.before.effect, sample.after.effect) not in seen:
             seen.add((sample.before.effect, sample.after.effect))
             yield sample
-        tried = 0
-        for combination in self.combinations(chosen, firsts, seen):
-            tried += 1
-            if tried > (_COMBINATIONS if self.plain else _SEARCHES):
+        searched = 0
+        for tried, combination in enumerate(self.combinations(chosen, firsts, seen)):
+            if tried >= _COMBINATIONS or (searched >= _SEARCHES and not self.plain):
                 yield from self._all_at_once(seen, view, line)
                 return
-            text = None if self._is_precluded(combination) else self._text(combination)
+            if self._is_precluded(combination):
+                continue
+            searched += 1
+            text = self._text(combination)
             if text is None:
                 continue
             before, after = self.effects(combination)
@@ -206,16 +206,10 @@ class Pair(Sides):
             return False
         for view, line in combination.items():
             pattern = self.pattern(view, line)
-            if pattern is None or not is_stars(pattern):
-                continue
-            for other, last in combination.items():
-                key = pattern, other
-                if key not in self._firsts:
-                    first = self.views[other].automaton.first(freeze(pattern, self.fresh))
-                    known = first == NO_MATCH or is_stars(self.views[other].patterns[first])
-                    self._firsts[key] = first if known else NO_MATCH
-                if self._firsts[key] < last:
-                    return True
+            if pattern is not None and any(
+                self.containing(pattern, other) < last for other, last in combination.items()
+            ):
+                return True
         return False
 
     def otherwise(

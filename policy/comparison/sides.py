@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import attrs
 
@@ -24,7 +24,7 @@ from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, excluded_characters, freeze, is_stars, named
 from policy.patterns.search import fresh_character
 
-__all__ = ["Side", "Sides"]
+__all__ = ["Side", "Sides", "is_inside"]
 
 
 @attrs.frozen
@@ -81,6 +81,8 @@ class Sides:
         self._partners: dict[tuple[int, int], tuple[int, int]] = {}
         # The same by the entries of two views: other defaults change nothing of it.
         self.aligned: dict[tuple[int, int, bool], dict[int, int]] = {}
+        # pattern, view -> the line that matches all that the pattern does
+        self._containing: dict[tuple[Pattern, int], int] = {}
 
     @cached_property
     def patterns(self) -> list[Pattern]:
@@ -317,6 +319,18 @@ class Sides:
         )
         return before, after
 
+    def containing(self, pattern: Pattern, view: int) -> int:
+        """Return the first line of a view that may decide a text of *pattern*, if it has all of it.
+
+        NO_MATCH where that is not known of the line.
+        """
+        key = pattern, view
+        if key not in self._containing:
+            first = self.views[view].automaton.first(freeze(pattern, self.fresh))
+            known = first != NO_MATCH and is_inside(pattern, self.views[view].patterns[first])
+            self._containing[key] = first if known else NO_MATCH
+        return self._containing[key]
+
     def effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
         """Return what both sides grant where each list decides by its line of *combination*."""
         return self.granted({n: self._effect(n, line) for n, line in combination.items()})
@@ -332,3 +346,12 @@ class Sides:
 
 def _literal(pattern: Pattern) -> int:
     return sum(len(token) for token in pattern.tokens if isinstance(token, str))
+
+
+@lru_cache(maxsize=65_536)  # tools share most of their lines
+def is_inside(narrow: Pattern, wide: Pattern) -> bool:
+    """Return whether *wide* is known to match all that *narrow* does."""
+    try:
+        return narrow <= wide
+    except OverflowError:
+        return False

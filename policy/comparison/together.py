@@ -13,7 +13,7 @@ from itertools import product
 import attrs
 
 from policy import limits
-from policy.comparison.sides import Sides
+from policy.comparison.sides import Sides, is_inside
 from policy.comparison.view import View
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -54,7 +54,11 @@ def search_together(
     """
     pattern = None if view is None else lists.pattern(view, line)
     before = () if view is None else lists.views[view].patterns[:line]
-    runs = [Runs.of(each, pattern, frozenset(before)) for each in lists.views]
+    # What these hide decides nothing, in no list.
+    hidden = set(before)
+    if view is not None:
+        hidden.update(each for each in lists.patterns if lists.containing(each, view) < line)
+    runs = [Runs.of(each, pattern, hidden) for each in lists.views]
     runs += map(Runs.outside, but)
     # Most lines before it match nothing that would be found.
     hiding: Sequence[Pattern] = ()
@@ -95,7 +99,7 @@ class Runs:
         for number, (entry, each) in enumerate(zip(view.entries, view.patterns, strict=True)):
             if each in but or (pattern is not None and not view.meets(number, pattern)):
                 continue
-            if pattern is not None and _is_inside(pattern, each):
+            if pattern is not None and is_inside(pattern, each):
                 default = entry.effect
                 break
             if effects[-1:] != [entry.effect]:
@@ -121,13 +125,6 @@ def _by_rank(kind: Kind, patterns: tuple[Pattern, ...], ranks: tuple[int, ...]) 
 def hidden_by(kind: Kind, patterns: Sequence[Pattern]) -> Automaton:
     """Return an automaton that tells whether any of *patterns* matches, not which."""
     return _by_rank(kind, tuple(patterns), (0,) * len(patterns))
-
-
-def _is_inside(narrow: Pattern, wide: Pattern) -> bool:
-    try:
-        return narrow <= wide
-    except OverflowError:
-        return False
 
 
 def _found(
