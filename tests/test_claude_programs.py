@@ -658,3 +658,9 @@ def test_what_runs_unasked_changes_no_file_within_its_words(inner: str) -> None:
 @pytest.mark.parametrize("command", ['echo "ab $(ls)" > f', 'echo "ab $(ls)"; mkdir d'])
 def test_beside_them_it_may_where_edits_are_accepted(command: str) -> None:
     assert decide(command, "acceptEdits") is Effect.ALLOW
+
+
+def test_two_dashes_are_none_that_list_every_process_with_others() -> None:
+    assert decide("ps -ef") is Effect.ALLOW
+    assert decide("ps aux --") is Effect.ALLOW
+    assert decide("ps -ef --") is Effect.ASK

@@ -106,3 +106,18 @@ def test_somebody_is_asked_though_a_model_judges_the_rest():
     chain = Chain.start("main", project.enforced)
     assert chain.decide("Bash", {"command": "eval ls"}).reason is Reason.PROTECTED
     assert chain.decide("Bash", {"command": "dd x"}).reason is Reason.CLASSIFIER
+
+
+@pytest.mark.parametrize(
+    "command", ["ls | node -v", "ls || python3 -V", "ls | ruby", "ls | cat; node -v"]
+)
+def test_an_interpreter_that_is_named_no_script_may_be_given_one_by_a_pipe(command: str) -> None:
+    assert decide(command) is Effect.ASK
+    assert decide(command, inside=False) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["node -v", "node -v | cat", "ls | node a.js", "ls | python3 -m x"]
+)
+def test_one_that_is_named_a_script_or_is_given_nothing_is_followed(command: str) -> None:
+    assert decide(command) is Effect.ALLOW

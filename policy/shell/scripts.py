@@ -252,7 +252,7 @@ class Reading:
         if program[0].plain.rsplit("/", 1)[-1] in shell.movers:
             self._folders.move(program)
         if shell.traced:
-            self._untraced |= tracing.is_untraced(words, program, known, shell)
+            self._untraced |= tracing.is_untraced(self.text, words, program, known, shell)
             self.files += (
                 Redirection(name, writes=False, tool=shell.reads)
                 for name in tracing.named(words, program, shell)

@@ -29,11 +29,16 @@ _NAME: Final = re.compile(r"[\w./@:=+,%~-]*")
 
 
 def is_untraced(
-    words: Sequence[Word], program: Sequence[Word], known: Examined | None, shell: Shell
+    text: str,
+    words: Sequence[Word],
+    program: Sequence[Word],
+    known: Examined | None,
+    shell: Shell,
 ) -> bool:
     """Return whether it cannot be told which files one command reads.
 
     Args:
+        text: the script that the command is part of.
         words: the command.
         program: the same behind its wrappers and assignments.
         known: what is known of the program.
@@ -49,7 +54,7 @@ def is_untraced(
         or "xargs" in {word.plain for word in words[: len(words) - len(program) + 1]}
         or _sets_more(words, program, shell)
         or (name in shell.movers and [word.plain for word in program[1:]] != [shell.cwd])
-        or (name in shell.interpreters and _is_given_script(program))
+        or (name in shell.interpreters and (_is_given_script(program) or _is_fed(text, program)))
         or _is_odd_reader(program, known, shell)
     )
 
@@ -77,6 +82,13 @@ def _is_given_script(program: Sequence[Word]) -> bool:
         or (word.plain.startswith("-") and word.plain not in _NO_SCRIPT)
         for word in program[1:]
     )
+
+
+def _is_fed(text: str, program: Sequence[Word]) -> bool:
+    """Whether an interpreter that is named no script may be given one by what stands before it."""
+    if any(word.plain == "-m" or not word.plain.startswith("-") for word in program[1:]):
+        return False
+    return "|" in text.rpartition(program[0].raw)[0]
 
 
 def _is_odd_reader(program: Sequence[Word], known: Examined | None, shell: Shell) -> bool:

@@ -235,7 +235,7 @@ _KNOWN: Final = {
         "|--width [0-9]+",
         also="--(pid|quick-pid|sid|tty|user|sort)=[^e-][^e]*|--width=[0-9]+",
         globs=False, operands="-|[^~eE-][^eE]*",
-        forms=(options(_PS_LETTERS + "e", _PS_NAMES, most=0),),
+        forms=(options(_PS_LETTERS + "e", _PS_NAMES, most=0, ends=False),),
     ),
     "date": options(
         "uIR", "utc universal debug rfc-email help version",
