@@ -380,3 +380,14 @@ def test_what_denies_every_call_is_not_searched(monkeypatch) -> None:
     assert before.differences(after) == Comparison()
     with pytest.raises(TypeError):
         before.differences(table("deny Bash(a *)", "ask Bash(b *)"))
+
+
+# --- files that commands open ---------------------------------------------------------
+
+
+def test_a_command_that_is_allowed_as_a_whole_opens_each_file_that_no_rule_speaks_of() -> None:
+    # Nobody is granted `Read`: by default it is denied, and a command is asked nothing of that.
+    rules = ("allow Bash", "deny Read(a/**)")
+    comparison = table(*rules).differences(table(*rules, "deny Read(b)"))
+    assert comparison.exact
+    assert _shown(comparison) == [("Bash", "q7z < b", ALLOW, DENY)]

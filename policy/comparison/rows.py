@@ -15,7 +15,9 @@ __all__ = ["by_rules", "deferred", "denies_all", "grants_whole", "unasked"]
 
 def grants_whole(row: Row) -> bool:
     """Return whether files that a command opens count only where a rule speaks of them."""
-    return row.ruleset.dialect.shell.whole and row.default.effect is Effect.ALLOW
+    if row.ruleset.dialect.shell.whole:
+        return row.default.effect is Effect.ALLOW
+    return not row.entries and row.default.effect is not Effect.DENY
 
 
 def by_rules(row: Row) -> Row:
