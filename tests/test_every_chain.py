@@ -95,7 +95,7 @@ def test_of_many_policies_who_can_make_a_call_can_by_a_shortest_chain(host: str,
 
 
 def _shape(links: list[str]) -> re.Pattern[str]:
-    parts = {"*": r"\w+ ", "**": r"(?:\w+ )*"}
+    parts = {"*": r"\S+ ", "**": r"(?:\S+ )*"}  # a name may have a dash
     return re.compile("".join(parts.get(link, f"{link} ") for link in links))
 
 
