@@ -42,8 +42,10 @@ def lent(session: Session, mode: str) -> Iterator[Entry]:
     if not lending or is_judged(session, mode):
         return  # where a model judges, every file may be read
     kept = list(_kept(session))
+    # A folder does not speak of what links in it lead to: there it is named what is kept.
+    linked = any(_is_in(below(n), f) for n in session.options.links for f in session.folders)
     here = [pattern for pattern in kept if any(_is_in(pattern, f) for f in session.folders)]
-    here += (pattern for folder in session.folders for pattern in _guarded(folder))
+    here += (p for folder in session.folders for p in _guarded(folder) if linked)
     outside = [pattern for pattern in kept if pattern not in here]
     reason = by_default(session, mode)
     # What is kept where a link leads to is kept under the name of the link.
@@ -54,7 +56,7 @@ def lent(session: Session, mode: str) -> Iterator[Entry]:
     for tool in _READS:
         for pattern in here:
             yield built_in(tool, Effect.ALLOW, pattern, why="working folder")
-        if any(_may_be_in(pattern, folder) for pattern in outside for folder in session.folders):
+        if not linked or any(_may_be_in(p, f) for p in outside for f in session.folders):
             yield from inside(session, tool, Effect.ASK, reason)
         for pattern in (*outside, *_guarded(), *files_of_settings(session.options)):
             yield built_in(tool, Effect.ASK, pattern, reason, "is not edited")
