@@ -67,9 +67,12 @@ class Sides:
         return {names: names in now for names in was.keys() ^ now.keys()}
 
     def is_startable(self, parent: _Names, agent: str) -> list[bool]:
-        """Return on which sides the call that starts an agent is not denied."""
+        """Return on which sides a call that starts an agent is not denied, whatever else it says."""
         return [
-            chain is not None and chain.spawning(agent).effect is not Effect.DENY
+            chain is not None
+            and any(
+                chain.spawning(agent, said).effect is not Effect.DENY for said in self.universe.said
+            )
             for chain in self.both(parent)
         ]
 
@@ -186,6 +189,14 @@ def draw_diff(host: str, data) -> None:
 @settings(max_examples=10)
 def test_what_no_change_tells_of_is_decided_as_before(host: str, data) -> None:
     draw_diff(host, data)
+
+
+def test_agents_that_some_calls_started_are_gone_with_these_calls() -> None:
+    # Behind `ann`, `bob` starts others with the model `ma` alone, and then with none.
+    universe = UNIVERSES["policy"]
+    options = {name: some[0] for name, some in universe.options.items()} | {"ann starts": False}
+    before = Model({"ann allow": ("Task(model:ma)",)}, options)
+    check_diff(universe, before, before.replaced("ann delegate", ("Bash",)))
 
 
 @pytest.mark.slow

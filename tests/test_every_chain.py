@@ -83,6 +83,13 @@ def test_who_can_make_a_call_can_by_a_shortest_chain_and_nobody_else_can(host: s
     draw_query(host, data)
 
 
+def test_an_agent_that_only_plans_does_not_change_how_others_are_asked_about() -> None:
+    universe = UNIVERSES["zeph"]
+    options = {name: some[0] for name, some in universe.options.items()} | {"bob mode": "plan"}
+    model = Model({"cy tools": ("Bash(a *)",)}, options)
+    assert check_query(universe, model, "bash(* b)").exact
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("host", QUICK)
 @given(data=st.data())

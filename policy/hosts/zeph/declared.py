@@ -18,7 +18,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.zeph.context import AgentsConfig
 from policy.hosts.zeph.definition import AllowList, Both, PermissionMode, Profile, SubAgentDef
-from policy.hosts.zeph.dialects import DECLARED, ENFORCED
+from policy.hosts.zeph.dialects import DECLARED
 from policy.hosts.zeph.names import WORKING_DIRECTORY, normalize
 from policy.hosts.zeph.spawn import memory_grants
 from policy.hosts.zeph.tables import listed_names, plan_rules, spawn_entries
@@ -51,7 +51,7 @@ def declared_rules(
     mode = definition.permissions.permission_mode
     if mode is PermissionMode.DEFAULT and config.default_permission_mode is not None:
         mode = config.default_permission_mode
-    plan = plan_rules(mode, definition, ENFORCED)
+    plan = plan_rules(mode, definition, DECLARED)
     return (*sets, plan) if plan is not None else tuple(sets)
 
 
