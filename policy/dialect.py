@@ -179,6 +179,8 @@ class Dialect:
         drives: whether paths are those of Windows, which begin with a drive: ``/c/a``.
         commands: aliases of PowerShell commands, and what they stand for.
         links: names of files that are links, canonical, and what each leads to.
+        checks: whether the host refuses a call whose arguments it cannot read before it
+            asks any rule.
         asks: whether there is anybody to ask; if not, what would ask denies.
         loose: whether the name of a tool ends before its first parenthesis, and neither
             its case counts nor the blanks around it. An alias may be of any case.
@@ -200,6 +202,7 @@ class Dialect:
     drives: bool = False
     links: tuple[tuple[str, str], ...] = ()
     commands: Mapping[str, str] = attrs.field(hash=False, factory=dict)
+    checks: bool = False
     asks: bool = True
     loose: bool = False
     fold_names: bool = False

@@ -4,7 +4,8 @@ A shell command that opens a file is decided by what its host says of that file,
 under a name of the host's own (`policy.dialect.Shell`). No call has that name, and
 where it makes a difference a command shows it (`policy.comparison.opening`). A call
 that cannot be read, and that nobody allows either way, no tool would take: whether it
-is asked for or denied is not worth a reader's time. Nor is a call that a host asks for by
+is asked for or denied is not worth a reader's time. Where the host refuses such calls before
+it asks any rule, none is, whatever rules say. Nor is a call that a host asks for by
 a line of its own, where calls are told that it asks for because no line speaks of them.
 """
 
@@ -40,9 +41,12 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
     """Return the differences of *tables* that are worth telling, each once."""
     dialects = {part.rules.dialect for table in tables for part in table.use.parts}
     internal = internal_tools(dialects)
+    checked = bool(dialects) and all(dialect.checks for dialect in dialects)
     once: dict[tuple[object, ...], Difference] = {}
     for difference in differences:
-        if is_idle(difference) or difference.tool in internal:
+        if difference.tool in internal or is_idle(difference):
+            continue
+        if checked and Reason.MALFORMED in (difference.before.reason, difference.after.reason):
             continue
         # Under the name that all have for the tool, where they have one.
         names = {dialect.canonical(difference.tool) for dialect in dialects}

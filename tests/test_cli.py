@@ -298,7 +298,13 @@ def test_the_shape_of_a_diff(run) -> None:
             "exact",
         } <= change.keys()
     assert diff["files"] == [
-        {"path": "team.policy", "what": "policy", "status": "read", "effect": "decisions"}
+        {
+            "path": "team.policy",
+            "what": "policy",
+            "status": "read",
+            "errors": 0,
+            "effect": "decisions",
+        }
     ]
 
 

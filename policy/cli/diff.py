@@ -12,6 +12,7 @@ import attrs
 from policy.chain import READINGS, Chain, SpawnDenied
 from policy.changes.changed_files import changed_files
 from policy.changes.diff import Change, Diff, diff_workspaces
+from policy.changes.new_findings import new_findings
 from policy.changes.review import review
 from policy.changes.spawn_changes import spawn_changes
 from policy.cli.console import Console
@@ -26,6 +27,7 @@ from policy.documents.text import decode
 from policy.files.disk import File
 from policy.files.tree import Tree
 from policy.files.unread import is_unreadable
+from policy.finding import Finding
 from policy.project import Project
 from policy.reach.asked import read_maximum
 from policy.reach.privileges import privileges
@@ -34,7 +36,7 @@ from policy.render.as_json import dumps
 from policy.render.changes import Report, Spans
 from policy.render.diff_json import diff_json
 from policy.render.diff_markdown import diff_markdown
-from policy.render.diff_results import DIFF_RULES, diff_results
+from policy.render.diff_results import diff_results, diff_rules
 from policy.render.diff_text import diff_text
 from policy.render.findings_text import findings_report
 from policy.render.layout import Page
@@ -74,6 +76,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         review(before, after, diff, known),
         spawn_changes(before, after) if {options.format, *outputs.values()} & _DRAWN else {},
         excess,
+        new_findings(before, after),
         _spans(diff, excess, old, new),
     )
     written = partial(
@@ -84,7 +87,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if why:
         said = "; ".join(why)
         console.complain([f"not exact: more may be granted beyond {options.max} ({said})"])
-    status = _status(diff, new, options.fail_on, console)
+    told = report.findings if options.format == "text" else ()
+    status = _status(diff, new, options.fail_on, told, console)
     return status or int(bool(excess or why))
 
 
@@ -124,17 +128,21 @@ def _text(form: str, *, report: Report, tree: Tree, page: Page, everything: bool
             return diff_text(report, page, everything=everything)
         case _:
             results, exact = diff_results(report), report.diff.exact
-            return machine_text(form, results, tree, "policy diff", rules=DIFF_RULES, exact=exact)
+            rules = diff_rules(results)
+            return machine_text(form, results, tree, "policy diff", rules=rules, exact=exact)
 
 
-def _status(diff: Diff, new: Input, fail_on: str, console: Console) -> int:
+def _status(
+    diff: Diff, new: Input, fail_on: str, told: tuple[Finding, ...], console: Console
+) -> int:
     changed = {file.path for file in diff.files}
     unreadable = [
         finding
         for finding in new.workspace.findings
         if finding.place.file in changed and is_unreadable(finding)
     ]
-    console.complain(findings_report(unreadable, console.errors))
+    left = [finding for finding in unreadable if finding not in told]
+    console.complain(findings_report(left, console.errors))
     if unreadable:
         return 2
     failed = {

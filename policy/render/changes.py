@@ -13,6 +13,7 @@ from policy.changes.spawn_changes import Spawn
 from policy.credentials import masked
 from policy.decision import Because, Decision
 from policy.effect import Effect
+from policy.finding import Finding
 from policy.reach.query import Excess
 from policy.render.privileges import Summary
 from policy.render.words import count
@@ -22,10 +23,12 @@ __all__ = [
     "BEYOND",
     "FILES",
     "MEANINGS",
+    "NEW_FINDINGS",
     "NO_EFFECT",
     "Report",
     "beyond",
     "churn_words",
+    "file_words",
     "meaning",
     "subject",
     "summary",
@@ -41,12 +44,13 @@ MEANINGS = {
 }
 
 BEYOND = "beyond the maximum"
+NEW_FINDINGS = "findings that came with the change"
 NO_EFFECT = "rules that changed without effect"
 
 # What may be said of a file that differs, in the order it is told.
 FILES = {
     "unread": "changed and not read: what these files grant is not known",
-    "error": "changed and in error: their change may not be understood",
+    "error": "changed and not understood: what these files grant is not known",
     "unknown": "changed, and no rule or agent of theirs is named above",
     "none": "changed without effect: no call is decided differently",
     "decisions": "changed, and told of above",
@@ -70,6 +74,7 @@ class Report:
         review: what was renamed, and which rules changed.
         spawns: project -> the edges of its spawn graph, where that changed.
         excess: what the new side grants beyond a maximum.
+        findings: what the new side has and the old has not (`new_findings`).
         spans: of each side, where the rules stand that its decisions name.
 
     """
@@ -82,6 +87,7 @@ class Report:
     review: Review = Review()
     spawns: Mapping[str, Sequence[Spawn]] = attrs.field(factory=dict)
     excess: tuple[Excess, ...] = ()
+    findings: tuple[Finding, ...] = ()
     spans: tuple[Spans, Spans] = ({}, {})
 
     def files(self, effect: str) -> list[FileChange]:
@@ -119,6 +125,11 @@ def verdict(change: Change) -> tuple[Decision, Decision] | None:
     return change.difference.before, change.difference.after
 
 
+def file_words(file: FileChange) -> str:
+    """Return what kind of file it is, and how many errors it has now."""
+    return visible(file.what) + (f", {count(file.errors, 'error')}" if file.errors else "")
+
+
 def _side_name(name: str) -> str:
     is_hash = len(name) == 40 and not name.strip("0123456789abcdef")
     return visible(name[:12] if is_hash else name)
@@ -136,11 +147,13 @@ def summary(report: Report) -> str:
         parts.append("no change of decisions in the files that were read")
     else:
         parts.append("no call is decided differently")
-    for effect, what in (("error", "in error"), ("unread", "not read")):
+    for effect, what in (("error", "not understood"), ("unread", "not read")):
         if files := report.files(effect):
             parts.append(f"; {count(len(files), 'changed file')} {what}")
     if excess := beyond(report):
         parts.append(f"; {len(excess):,} {BEYOND}")
+    if report.findings:
+        parts.append(f"; {count(len(report.findings), 'new finding')}")
     if not diff.exact:
         parts.append(f"; not exact: more calls may be decided differently ({'; '.join(diff.why)})")
     return "".join(parts)

@@ -6,7 +6,7 @@ from policy.changes.changed_files import FileChange
 from policy.changes.diff import Change
 from policy.changes.review import RuleChange
 from policy.changes.spawn_changes import Spawn
-from policy.render.as_json import Object, difference_json, place_json
+from policy.render.as_json import Object, difference_json, finding_json, place_json
 from policy.render.changes import Report, meaning, subject
 from policy.render.privileges import Summary
 
@@ -40,6 +40,7 @@ def diff_json(report: Report) -> Object:
             }
             for one in report.excess
         ],
+        "findings": [finding_json(finding) for finding in report.findings],
         "widened": diff.widened,
         "narrowed": diff.narrowed,
         "exact": diff.exact,
@@ -76,6 +77,7 @@ def _file(file: FileChange, report: Report) -> Object:
         "path": file.path,
         "what": file.what,
         "status": file.status,
+        "errors": file.errors,
         "effect": report.effects.get(file.path),
     }
 

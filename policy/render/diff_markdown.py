@@ -12,16 +12,19 @@ from typing import Final
 
 import attrs
 
+from policy.credentials import masked
 from policy.decision import Decision
 from policy.render.changes import (
     BEYOND,
     FILES,
     MEANINGS,
+    NEW_FINDINGS,
     NO_EFFECT,
     Report,
     Spans,
     beyond,
     churn_words,
+    file_words,
     summary,
     verdict,
 )
@@ -88,6 +91,7 @@ class _Writer:
             *self._agents(),
             self._beyond(),
             *self._graphs(),
+            self._findings(),
             self._churn(),
             *self._files(),
         ]
@@ -230,6 +234,17 @@ class _Writer:
             "",
         ]
 
+    def _findings(self) -> list[str]:
+        found = self.report.findings
+        if not found:
+            return []
+        lines = [f"<details open><summary>{NEW_FINDINGS}: {len(found):,}</summary>", ""]
+        for one in found[: self.room.files]:
+            said = prose(self._cut(masked(f"{one.severity.value}: {one.message}")))
+            place = str(one.place) if one.span else one.place.file
+            lines.append(item(f"{said} (`{one.code}`) at {self._code(place)}"))
+        return [*lines, *self._more(len(found)), "", "</details>", ""]
+
     def _churn(self) -> list[str]:
         churn = self.report.review.churn
         if not churn:
@@ -249,7 +264,9 @@ class _Writer:
                 continue
             shown = files[: self.room.files]
             lines = [f"{prose(what.capitalize())}:", ""]
-            lines += [item(f"{self._code(file.path)} ({prose(file.what)})") for file in shown]
+            lines += [
+                item(f"{self._code(file.path)} ({prose(file_words(file))})") for file in shown
+            ]
             yield [*lines, *self._more(len(files)), ""]
 
     def _more(self, total: int) -> list[str]:

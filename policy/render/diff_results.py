@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from policy.decision import Decision
@@ -9,11 +10,11 @@ from policy.finding import Severity
 from policy.reach.query import Excess
 from policy.render.changes import FILES, MEANINGS, Report, Spans, beyond, verdict
 from policy.render.groups import Told, headline, pool_headline, told
-from policy.render.results import Result, Rule, end_of
+from policy.render.results import Result, Rule, end_of, of_finding, rules_of
 from policy.render.words import call_text, chain_text, count, explained, quoted, rule_text
 from policy.source import Place, visible
 
-__all__ = ["DIFF_RULES", "diff_results"]
+__all__ = ["diff_results", "diff_rules"]
 
 _TITLES: Final = {
     "granted": "A call is granted that was denied",
@@ -22,7 +23,7 @@ _TITLES: Final = {
     "allow-to-ask": "A call is asked for that was allowed",
 }
 
-DIFF_RULES: Final = (
+_RULES: Final = (
     *(
         Rule(
             what,
@@ -34,13 +35,18 @@ DIFF_RULES: Final = (
     Rule("beyond-maximum", Severity.ERROR, "A call is granted beyond the maximum"),
     Rule("not-exact", Severity.WARNING, "Not all that changed could be compared exactly"),
     Rule("not-read", Severity.WARNING, "A file changed that nobody reads"),
-    Rule("in-error", Severity.ERROR, "A file changed that cannot be understood"),
+    Rule("in-error", Severity.ERROR, "A file changed that is not understood"),
 )
-_LEVELS: Final = {rule.code: rule.level for rule in DIFF_RULES}
+_LEVELS: Final = {rule.code: rule.level for rule in _RULES}
+
+
+def diff_rules(results: Iterable[Result]) -> list[Rule]:
+    """Return what the codes of *results* mean, and all that a diff may tell."""
+    return [*_RULES, *rules_of([one for one in results if one.code not in _LEVELS])]
 
 
 def diff_results(report: Report) -> list[Result]:
-    """Return the changes of *report*, those together that have one cause; then its files."""
+    """Return the changes of *report*, causes told once; then findings and files."""
     elsewhere = _changed_file(report)
     spans = report.spans[1]
     results = [
@@ -51,9 +57,10 @@ def diff_results(report: Report) -> list[Result]:
         reasons = "; ".join(report.diff.why)
         message = f"more calls may be decided differently than could be compared ({reasons})"
         results.append(Result("not-exact", _LEVELS["not-exact"], message, "", elsewhere))
+    results += map(of_finding, report.findings)
     for effect, code, said in (
         ("unread", "not-read", "this file changed, and nobody reads it: what it grants is unknown"),
-        ("error", "in-error", "this file changed and is in error: what it grants is unknown"),
+        ("error", "in-error", "this file changed and is not understood: what it grants is unknown"),
     ):
         results += (
             Result(code, _LEVELS[code], f"{said} ({visible(file.what)})", "", Place(file.path))

@@ -11,15 +11,18 @@ from policy.render.changes import (
     BEYOND,
     FILES,
     MEANINGS,
+    NEW_FINDINGS,
     NO_EFFECT,
     Report,
     Spans,
     beyond,
     churn_words,
+    file_words,
     summary,
     verdict,
 )
 from policy.render.excerpt import because_line, excerpt, says_more
+from policy.render.findings_text import findings_lines
 from policy.render.groups import Told, amount, headline, pool_headline, told
 from policy.render.layout import Ink, Page, width
 from policy.render.privileges import LABELS, Summary, rule_parts
@@ -56,6 +59,7 @@ def diff_text(report: Report, page: Page, *, everything: bool = False) -> str:
         if rest := groups[most:]:
             lines += [page.paint(f"  … {amount(rest, 'more change')}, shown with --all", "dim"), ""]
     lines += _beyond(report, page, everything=everything)
+    lines += _findings(report, page, everything=everything)
     lines += _churn(report, page, everything=everything)
     lines += _files(report, page, everything=everything)
     lines += page.prose(summary(report), indent=2)
@@ -266,6 +270,13 @@ def _churn(report: Report, page: Page, *, everything: bool) -> list[str]:
     return [*lines, ""]
 
 
+def _findings(report: Report, page: Page, *, everything: bool) -> list[str]:
+    if not report.findings:
+        return []
+    title = page.paint(f"{NEW_FINDINGS} ({len(report.findings):,})", "bold")
+    return [title, *findings_lines(report.findings, page, everything=everything), ""]
+
+
 def _files(report: Report, page: Page, *, everything: bool) -> list[str]:
     lines: list[str] = []
     for effect, what in FILES.items():
@@ -276,7 +287,7 @@ def _files(report: Report, page: Page, *, everything: bool) -> list[str]:
         style = "warning" if effect in {"unread", "error"} else "bold"
         lines += page.prose(what, style=style)
         for file in files[:most]:
-            lines += page.prose(f"{visible(file.path)} ({visible(file.what)})", "  ", indent=4)
+            lines += page.prose(f"{visible(file.path)} ({file_words(file)})", "  ", indent=4)
         if len(files) > most:
             lines.append(page.paint(f"  … {len(files) - most:,} more, shown with --all", "dim"))
         lines.append("")

@@ -129,6 +129,7 @@ def dialect(session: Session, mode: str) -> Dialect:
             for link, target in session.options.links.items()
             if session.options.behaves.links_checked
         ),
+        checks=True,  # `InputValidationError`, 2.1.329
         asks=not _is_silent(session, mode),
     )
 
