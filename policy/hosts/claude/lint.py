@@ -183,10 +183,10 @@ def passed_findings(
     for settings in passed:
         lost = [r for r in settings.rules if r.effect is Effect.DENY and r.text not in own]
         if lost:
-            more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+            denies = f" and {len(lost) - 1:,} more deny" if len(lost) > 1 else " denies"
             yield _warn(
                 "denial-not-inherited",
-                f"`{lost[0].text}`{more} denies nothing in a session that is started in"
+                f"`{lost[0].text}`{denies} nothing in a session that is started in"
                 f" `{root}`: the host reads the settings of that folder alone",
                 lost[0].span,
                 help=f"deny it in `{root}/.claude/settings.json` as well, or in the settings of"
