@@ -362,15 +362,33 @@ def test_only_the_main_conversation_starts_agents_in_the_background_unasked(
 
 
 @pytest.mark.parametrize(
-    ("tools", "starts"),
-    [("Bash", True), ("Bash, Nope", False), ("Nope", False), ("Bash, Read", True)],
+    ("tools", "taken", "starts"),
+    [
+        ("Bash", "Bash", True),
+        ("Bash, Nope", "Bash", False),
+        ("Nope", "Bash", False),
+        ("Bash, Read", "Bash", True),
+        # Whoever takes some commands away meant no agent without a tool.
+        ("Bash", "Bash(git *)", False),
+        ("Bash", "Bash(*)", True),
+        ("Bash, Read", "Bash(git *), Read", False),
+        ("Monitor", "Bash(git *)", True),
+        ("Agent", "Agent(a)", True),
+        ("Task", "Agent", False),
+        ("mcp__git", "mcp__*", True),
+        ("mcp__git", "mcp__git__log", False),
+        ("mcp__git__nope", "mcp__git", True),
+    ],
 )
-def test_an_agent_whose_tools_are_taken_away_starts_unless_something_else_is_none(
-    tools: str, *, starts: bool
-) -> None:
-    front = f"tools: {tools}\ndisallowedTools: Bash"
+def test_an_agent_whose_tools_are_taken_away_starts_if_each_is_a_tool_taken_as_a_whole(
+    tools: str, taken: str, *, starts: bool
+) -> None:  # 2.1.329, observed
+    front = f"tools: {tools}\ndisallowedTools: {taken}"
     text = f"---\nname: a\ndescription: d\n{front}\n---\n"
-    (project,) = load(Memory({".claude/agents/a.md": text}), Options(cwd="/srv/app"))
+    (project,) = load(
+        Memory({".claude/agents/a.md": text}),
+        Options(cwd="/srv/app", servers={"git": ("log",)}),
+    )
     main = Chain.start("main", project.enforced)
 
     if starts:

@@ -209,15 +209,35 @@ def has_no_tools(definition: Definition, session: Session, position: Position) -
     if definition.memory or not session.options.behaves.refuses_no_tools:
         return False
     available = _available(session, position)
-    taken = {tool for tool, _, _ in _removed(definition, session)}
-    listed = [tool for tool, _, _ in _listed(definition, session)]
-    left = [tool for tool in listed if tool not in taken]
-    if listed and not left:
+    listed = [*_listed(definition, session)]
+    if listed and all(_is_meant(tool, rule, definition) for tool, rule, _ in listed):
         return False  # each is a tool, and all of them are taken away
-    return not any(
-        tool in available or (tool.startswith("mcp__") and any(_offered(tool, session)))
-        for tool in left
+    taken = [Pattern.text(tool) for tool, _, _ in _removed(definition, session)]
+    found = (
+        name
+        for tool, _, _ in listed
+        for name in (_offered(tool, session) if tool.startswith("mcp__") else available & {tool})
     )
+    return not any(all(not pattern.matches(name) for pattern in taken) for name in found)
+
+
+def _is_meant(tool: str, rule: str, definition: Definition) -> bool:
+    """Return whether a tool is taken away so that the host does not take the list for mistaken.
+
+    `Bash(git *)` takes all of `Bash` away as well, but then the list comes to nothing that
+    anybody meant. Servers, and `Agent` where it is written so, may be taken away in any way.
+    """
+    for matcher in definition.disallowed.matchers:
+        name, specifier = _name(matcher), matcher.specifier
+        whole = specifier is None or specifier.text.strip() in ("", "*")
+        glob = _SERVERS if name == _SERVERS else _tool_glob(name)
+        if glob and Pattern.text(glob).matches(tool):
+            return True
+        if name == tool and (whole if tool != "Agent" else rule == "Agent"):
+            return True
+        if (name, tool) == ("Bash", "Monitor"):
+            return True
+    return False
 
 
 # --- what the lists declare -----------------------------------------------------
