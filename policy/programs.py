@@ -27,6 +27,7 @@ class Files(enum.Enum):
     LEADING = "leading"  # all before the first option
     BUT_LAST = "but last"
     LAST = "last"
+    SLASHED = "slashed"  # those that can be no other names
 
     __hash__ = object.__hash__
 

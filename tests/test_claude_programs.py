@@ -664,3 +664,52 @@ def test_two_dashes_are_none_that_list_every_process_with_others() -> None:
     assert decide("ps -ef") is Effect.ALLOW
     assert decide("ps aux --") is Effect.ALLOW
     assert decide("ps -ef --") is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("node -v", Effect.ALLOW),
+        ("node --version", Effect.ALLOW),
+        ("node -v -v", Effect.ASK),
+        ("node -v --version", Effect.ASK),
+        ("node -v --", Effect.ASK),
+        ("python3 --version", Effect.ALLOW),
+        ("python3 --version --version", Effect.ASK),
+    ],
+)
+def test_programs_that_run_scripts_tell_their_version_unasked_and_nothing_else(command, effect):
+    assert decide(command) is effect
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "effect"),
+    [
+        ("Read(-)", "cat -", Effect.DENY),
+        ("Read(/**)", "echo x | head -n 3 -", Effect.DENY),
+        ("Read(src/**)", "cat -", Effect.ALLOW),
+        ("Edit(-)", "tee -", Effect.DENY),
+        ("Edit(-)", "cat -", Effect.ALLOW),
+    ],
+)
+def test_a_dash_is_the_name_of_a_file_to_rules_that_deny(rule, command, effect):
+    assert decide(command, deny=[rule]) is effect
+
+
+@pytest.mark.parametrize("command", ["touch -", "cp a -", "cp - a", "mv a -", "sed s/a/b/ -"])
+def test_the_mode_that_accepts_edits_asks_for_a_dash(command):
+    assert decide(command, "acceptEdits") is Effect.ASK
+    assert decide(command.replace(" -", " d"), "acceptEdits") is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("man a", Effect.ALLOW),
+        ("man 3 a", Effect.ALLOW),
+        ("man ./a", Effect.DENY),
+        ("man ..", Effect.ASK),
+    ],
+)
+def test_what_is_looked_up_in_a_manual_is_a_file_where_it_can_be_no_name(command, effect):
+    assert decide(command, deny=["Read(a)"]) is effect

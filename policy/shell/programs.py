@@ -255,6 +255,8 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
             return operands[:-1] if len(operands) > 1 else operands
         case Files.LAST:  # behind options nobody knows which is
             return operands[-1:] if len(operands) == len(rest) else operands
+        case Files.SLASHED:
+            return [word for word in operands if "/" in word.plain or word.plain == ".."]
         case Files.LEADING:
             given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
             leading = takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given)
@@ -300,7 +302,7 @@ def _opened(
         read = tool == shell.reads
         operands = given.operands if read else [word for word in given.operands if _is_name(word)]
         chosen = _chosen(program, files, rest, operands) + (given.files if read else [])
-        chosen = [word for word in chosen if word.plain not in ("", "-")]
+        chosen = [word for word in chosen if word.plain]
         others = [word for word in chosen if is_home_of_other(word)]
         chosen = [word for word in chosen if word not in others]
         opened += (Opened(None, tool) for _ in others)

@@ -21,6 +21,7 @@ from policy.hosts.claude.session import session
 from policy.project import Project
 from policy.source import Source
 from tests.live.scenario import CWD, FLAG_FOLDER, HOME, Call, Scenario
+from tests.live.theirs import whole
 
 __all__ = ["Ours"]
 
@@ -51,8 +52,9 @@ class Ours:
                 chain = chain.spawn(agent)
         except SpawnDenied:
             return "unspawned"
-        word = _word(chain.decide(call.tool, dict(call.input)))
-        if word != "unavailable" and self._is_seen(call.tool, dict(call.input)):
+        given = whole(call)
+        word = _word(chain.decide(call.tool, given))
+        if word != "unavailable" and self._is_seen(call.tool, given):
             return "deny"
         return word
 

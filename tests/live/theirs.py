@@ -14,7 +14,7 @@ from tests.live.oddities import FILES as ODD_FILES
 from tests.live.scenario import CWD, FLAG_FOLDER, HOME, Call, Scenario
 from tests.live.vocabulary import NOTEBOOKS
 
-__all__ = ["Answer", "decide"]
+__all__ = ["Answer", "decide", "whole"]
 
 _ARGUMENTS = (
     *("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
@@ -90,7 +90,7 @@ _ERRORS = (
     (r"^Permission for this tool use was denied", "deny"),
     (r"has been denied|is denied by|deny rule|Permission to|denied by|denied access", "deny"),
     (r"don.t ask mode|not allowed|blocks reads|Agent type .* not found|is blocked", "deny"),
-    (r"blocked by", "deny"),
+    (r"blocked by|outside the working directories", "deny"),
 )
 
 
@@ -150,13 +150,14 @@ def decide(scenario: Scenario, calls: Sequence[Call]) -> list[Answer]:
         file = call.input.get("file_path") or call.input.get("notebook_path") or ""
         if call.tool in ("Edit", "NotebookEdit"):  # of a file that was read, or they are invalid
             script.add(actor, "Read", {"file_path": file}, granted=True)
-        uses.append((call, actor, script.add(actor, call.tool, _whole(call))))
+        uses.append((call, actor, script.add(actor, call.tool, whole(call))))
     answers = sandbox.run(_session(scenario, script), _etc(scenario))
     found = {id(call): _read(answers, script, call, actor, use) for call, actor, use in uses}
     return [found[id(call)] for call in calls]
 
 
-def _whole(call: Call) -> dict[str, Any]:
+def whole(call: Call) -> dict[str, Any]:
+    """Return the input of a call, with what it needs besides what decides."""
     return {**_REST.get(call.tool, {}), **call.input}
 
 

@@ -57,6 +57,7 @@ class Scope:
         flag: whether it was given on the command line, where MCP tools have parameters.
         behaves: how the version behaves.
         aliases: other names of skills, and the skill that each is.
+        servers: tools of MCP servers, by server; None is not known.
     """
 
     anchors: Anchors
@@ -64,6 +65,7 @@ class Scope:
     flag: bool = False
     behaves: Behaviour = Behaviour()
     aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    servers: Mapping[str, tuple[str, ...]] | None = attrs.field(default=None, hash=False)
 
 
 @attrs.frozen

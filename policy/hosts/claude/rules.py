@@ -20,6 +20,7 @@ from policy.language.parse import parse_matcher
 from policy.limits import PATTERN_CHARACTERS
 from policy.patterns import notations
 from policy.patterns.notations import names
+from policy.patterns.pattern import Pattern
 from policy.source import Span
 
 __all__ = ["read_rule"]
@@ -99,7 +100,7 @@ def _read(rule: RuleText) -> Lines:
     if "*" in tool:
         return _glob(rule, tool, content)
     if tool.startswith("mcp__"):
-        return _server(rule, tool)
+        return _allowed_by_server(rule, tool) or _server(rule, tool)
     if not tool[:1].isupper():
         return _unknown(rule, tool)
     return _built_in(rule, tool, content)
@@ -162,7 +163,25 @@ def _glob(rule: RuleText, tool: str, content: str | None) -> Lines:
             "allows tools by a glob, which the host ignores in `allow`",
             "name the tools, or a server as in `mcp__github__*`",
         )
-    return _whole(rule, tool)
+    return _allowed_by_server(rule, tool) or _whole(rule, tool)
+
+
+def _allowed_by_server(rule: RuleText, tool: str) -> Lines | None:
+    """Return the tools that a rule allows where their names do not tell whose they are.
+
+    Of a server `x__y` the tool `z` is called as `y__z` of the server `x` is, and what allows
+    all of `x` allows nothing of `x__y`. None where no server has such a name.
+    """
+    servers = rule.scope.servers or {}
+    if rule.effect is not Effect.ALLOW or not any("__" in server for server in servers):
+        return None
+    found = []
+    for server, offered in servers.items():
+        whole, behind = f"mcp__{server}", tool.removeprefix(f"mcp__{server}__")
+        alike = Pattern.text("*" if tool == whole and "__" not in server else behind)
+        if behind != tool or tool == whole:
+            found += [f"{whole}__{name}" for name in offered if alike.matches(name)]
+    return Lines(tuple(Line(rule.entry(name)) for name in found))
 
 
 def _server(rule: RuleText, tool: str) -> Lines:

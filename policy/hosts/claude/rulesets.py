@@ -19,7 +19,6 @@ from policy.effect import Effect
 from policy.hosts.claude.built_in import (
     built_in,
     by_default,
-    inside,
     is_judged,
 )
 from policy.hosts.claude.data import shell as commands
@@ -32,6 +31,7 @@ from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.defaults import agents, defaults, folders_to_enter, known_hosts, removals
+from policy.hosts.claude.fences import fences
 from policy.hosts.claude.guards import guards, guards_before, held, misread
 from policy.hosts.claude.left_to_model import is_left_to_model
 from policy.hosts.claude.lending import led_out, lent
@@ -39,7 +39,6 @@ from policy.hosts.claude.lines import Line
 from policy.hosts.claude.modes import EDITING_MODES, is_silent
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
-from policy.patterns import notations
 from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.programs import Files, Programs, Wrappers
@@ -154,17 +153,11 @@ def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
         RuleSet(tuple(_answered(entries, silent=silent)), Effect.ALLOW, reading)
         for entries in session.reopened
     )
-    # Where reads are kept inside, nothing that is asked or allowed speaks of others, nor of
-    # commands that are not understood.
     traced = attrs.evolve(reading, shell=attrs.evolve(reading.shell, traced=True))
-    shut = (
-        RuleSet(tuple(_answered(_shut(session), silent=silent)), Effect.ALLOW, traced)
-        for _ in range(session.reads_inside)
-    )
     yield from _models(session, reading)
-    yield from shut
-    if session.writes_inside:
-        yield RuleSet(tuple(_unwritten(session)), Effect.ALLOW, reading)
+    for fence in fences(session):
+        said = tuple(_answered(fence.entries, silent=silent))
+        yield RuleSet(said, Effect.ALLOW, traced if fence.traces else reading)
     yield _rule_set(session, mode)
     # What these ask for is asked of somebody, also where a model judges the rest.
     yield from opened
@@ -273,24 +266,6 @@ def _asked(session: Session) -> Iterator[Entry]:
     wanted = session.options.interactive if session.options.behaves.servers_may_ask else ()
     for tool in sorted({*known.INTERACTIVE, *wanted}):
         yield built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
-
-
-def _shut(session: Session) -> Iterator[Entry]:
-    """Yield what keeps reads in working folders."""
-    for tool in known.READING:
-        # What a tool may not read, a command asks for.
-        effect = Effect.DENY if tool in known.FILE_TOOLS["Read"] else Effect.ASK
-        yield from inside(session, tool, effect, Reason.PROTECTED)
-        yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
-
-
-def _unwritten(session: Session) -> Iterator[Entry]:
-    """Yield what keeps edits in working folders; those of settings could lift that."""
-    for tool in known.FILE_TOOLS["Edit"]:
-        for pattern in notations.paths("**/.claude/settings*.json", fold=True):
-            yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "settings are kept")
-        yield from inside(session, tool, Effect.DENY, Reason.PROTECTED)
-        yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why="outside edits are blocked")
 
 
 def _allowed(session: Session, mode: str) -> Iterator[Entry]:

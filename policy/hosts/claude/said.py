@@ -46,6 +46,7 @@ class Said:
             flag=file.scope == "cli",
             behaves=options.behaves,
             aliases=options.aliases,
+            servers=options.servers,
         )
         trusted = options.trusted or not needs_trust(file.scope, options)
         rules = [r for r in file.rules if not self.locked or _kept(file.scope, r.effect)]

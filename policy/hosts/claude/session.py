@@ -20,6 +20,7 @@ from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.links import LINKED, OF_SYSTEMS
+from policy.hosts.claude.data.settings import READS_INSIDE
 from policy.hosts.claude.lines import Line, Lines, Scope
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
@@ -58,8 +59,7 @@ class Session:
         no_bypass: whether no agent may go without permissions.
         no_auto: whether no agent may have its calls judged by a model.
         starts: whether the host starts at all, and all that it reads is known.
-        reads_inside: whether reads outside working folders are blocked.
-        writes_inside: whether edits there are.
+        fences: what is kept in working folders, by the names that settings have for it.
         findings: what is wrong with the rules.
     """
 
@@ -76,8 +76,7 @@ class Session:
     no_bypass: bool
     no_auto: bool
     starts: bool
-    reads_inside: bool
-    writes_inside: bool
+    fences: frozenset[str]
     findings: tuple[Finding, ...]
 
     @property
@@ -151,6 +150,7 @@ def session(
         frozenset(agents),
         behaves=options.behaves,
         aliases=options.aliases,
+        servers=options.servers,
     )
     active, granted = _by_skills(skills, scope, options, locked=said.locked)
     no_bypass, no_auto = any(s.no_bypass for s in settings), any(s.no_auto for s in settings)
@@ -169,14 +169,18 @@ def session(
         no_bypass=no_bypass,
         no_auto=no_auto,
         starts=not any(s.unknown or (s.unreadable and s.scope == "managed") for s in settings),
-        reads_inside=options.behaves.reads_kept_inside and any(s.reads_inside for s in settings),
-        writes_inside=any(s.writes_inside for s in settings),
+        fences=_fences(settings, options),
         findings=(
             *(finding for each in settings for finding in each.findings),
             *said.findings,
             *active.findings,
         ),
     )
+
+
+def _fences(settings: Iterable[Settings], options: Options) -> frozenset[str]:
+    found = frozenset(name for each in settings for name in each.fences)
+    return found if options.behaves.reads_kept_inside else found - {READS_INSIDE}
 
 
 _Links = tuple[tuple[str, str], ...]

@@ -20,7 +20,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import MODES
-from policy.hosts.claude.data.settings import VALUES, Kind
+from policy.hosts.claude.data.settings import FENCES, FILE_READS_INSIDE, VALUES, Kind
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.source import Source, Span
@@ -49,8 +49,7 @@ class Settings:
         folders: ``additionalDirectories``.
         tools: the built-in tools that are offered at all; None is all.
         managed_only: whether the rules of other files are left out.
-        reads_inside: whether reads outside working folders are blocked.
-        writes_inside: whether edits there are.
+        fences: what is kept in working folders, by the names that settings have for it.
         no_bypass: whether no session may go without permissions.
         no_auto: whether no session may have its calls judged by a model.
         agent: the agent that a session is started as, or "".
@@ -71,8 +70,7 @@ class Settings:
     folders: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
     managed_only: bool = False
-    reads_inside: bool = False
-    writes_inside: bool = False
+    fences: frozenset[str] = frozenset()
     no_bypass: bool = False
     no_auto: bool = False
     agent: str = ""
@@ -85,17 +83,8 @@ class Settings:
 
 
 _LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
-_KEYS: Final = frozenset(
-    {
-        *_LISTS,
-        "additionalDirectories",
-        "blockReadsOutsideWorkingDirectories",
-        "blockWritesOutsideWorkingDirectories",
-        "defaultMode",
-        "disableAutoMode",
-        "disableBypassPermissionsMode",
-    }
-)
+_SWITCHES: Final = ("disableAutoMode", "disableBypassPermissionsMode")
+_KEYS: Final = frozenset({*_LISTS, *FENCES, *_SWITCHES, "additionalDirectories", "defaultMode"})
 
 
 def looks_like_settings(node: Node) -> bool:
@@ -193,9 +182,10 @@ class _Reader:
             self._warn(
                 "repeated-key", f"`{lost.name}` is given again below, which counts", lost.key.span
             )
+        keys = _KEYS if self.scope == "flag" else _KEYS - {FILE_READS_INSIDE}
         for entry in node.entries:
-            if entry.name not in _KEYS:
-                near = difflib.get_close_matches(entry.name, sorted(_KEYS), 1)
+            if entry.name not in keys:
+                near = difflib.get_close_matches(entry.name, sorted(keys), 1)
                 self._warn(
                     "unknown-key",
                     f"`{entry.name}` means nothing in `permissions`",
@@ -231,8 +221,7 @@ class _Reader:
             mode=mode,
             mode_span=span,
             folders=self._folders(folders) if folders is not None else (),
-            reads_inside=self._is_true(node, "blockReadsOutsideWorkingDirectories"),
-            writes_inside=self._is_true(node, "blockWritesOutsideWorkingDirectories"),
+            fences=frozenset(name for name in FENCES if self._is_true(node, name)) & keys,
             no_bypass=self._switch(node, "disableBypassPermissionsMode"),
             no_auto=self._switch(node, "disableAutoMode"),
             unknown=unknown,

@@ -16,15 +16,13 @@ import attrs
 from policy.effect import Effect
 from policy.finding import Severity
 from policy.hosts.absolute import looks_absolute
+from policy.hosts.claude.command_rules import command_lines, power_shell_lines
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.powershell import ALIASES
-from policy.hosts.claude.data.unchecked import STARTING
 from policy.hosts.claude.lines import Line, Lines, RuleText
 from policy.hosts.claude.paths import Negation, path_patterns
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import BLANKS, Gap, OneOf, Token
-from policy.shell.powershell import canonical_powershell
+from policy.patterns.tokens import Gap, OneOf, Token
 
 __all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier", "unread"]
 
@@ -44,17 +42,27 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> Lines | None:
             f"speaks of `{parameter[1]}`, which is what `{tool}(...)` itself speaks of",
             f"write `{tool}({parameter[2]})`",
         )
-    is_prefix = (tool in _DEAD or tool in known.FILE_TOOLS) and content.endswith(":*")
-    if parameter and not is_prefix and _has_parameter(tool, parameter[1]):
-        return read_parameter(rule, tool, parameter[1], parameter[2].strip())
+    of_files = tool in _DEAD or tool in known.FILE_TOOLS
+    if of_files and ":*" in content and rule.effect is not Effect.ALLOW and not rule.scope.flag:
+        if tool not in _DEAD:
+            return rule.skipped(
+                "dead-path-rule",
+                "has a `:*`, with which the host takes no rule about files from settings",
+                f"write `{tool}({content.partition(':*')[0]}*)`",
+            )
+    elif parameter and _has_parameter(rule, tool, parameter[1]):
+        own = _own(rule, tool, content)
+        if tool == "Bash" and content.endswith(":*") and not _may_have_parameters(rule):
+            return own  # it is the name of a program
+        found = read_parameter(rule, tool, parameter[1], parameter[2].strip())
+        # A rule speaks of a command of that name as well, and where it denies or asks of a file.
+        return found + own if tool == "Bash" or rule.effect is not Effect.ALLOW else found
     if tool in _DEAD:
         return rule.skipped(
             "dead-file-rule",
             f"is never consulted: files are governed by `{_DEAD[tool]}(...)` rules",
             f"write `{_DEAD[tool]}({content})`",
         )
-    if tool == "Bash":
-        return _command(rule, content)
     if tool == "Monitor":
         return rule.skipped(
             "monitor-rule-ignored",
@@ -62,14 +70,27 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> Lines | None:
             f"write `Bash({content})`",
         )
     if tool == "PowerShell":
-        return _power_shell(rule, content)
-    if tool in ("Read", "Edit"):
-        return _path(rule, tool, content)
+        return power_shell_lines(rule, content)
+    if tool == "Bash" or tool in known.FILE_TOOLS:
+        return _own(rule, tool, content)
     reader = _READERS.get(tool)
     return reader(rule, content) if reader else None
 
 
-def _has_parameter(tool: str, name: str) -> bool:
+def _own(rule: RuleText, tool: str, content: str) -> Lines:
+    """Return what a rule says of the commands, or of the files, that *content* spells."""
+    if tool == "Bash":
+        return command_lines(rule, content)
+    return _path(rule, tool, content) if tool in known.FILE_TOOLS else Lines()
+
+
+def _may_have_parameters(rule: RuleText) -> bool:
+    return rule.effect is not Effect.ALLOW and rule.scope.behaves.parameters
+
+
+def _has_parameter(rule: RuleText, tool: str, name: str) -> bool:
+    if tool == "WebFetch":  # rules about which settings have for domains alone
+        return rule.scope.flag and rule.effect is Effect.DENY and name == "prompt"
     # A tool without specifiers of its own takes those of any parameter.
     if tool in known.NAMES and tool not in known.SPECIFIED and tool not in known.PARAMETERS:
         return True
@@ -85,84 +106,23 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> Lines:
         )
     if not rule.scope.behaves.parameters:
         return rule.skipped("param-too-new", "speaks of a parameter, which came with 2.1.178")
+    if tool == "WebSearch" and "*" in value and not rule.scope.flag:
+        return rule.skipped(
+            "specifier-not-accepted",
+            "has a star, with which the host takes no rule about searches from settings",
+        )
     values = [value]
     if (tool, name, rule.effect) == ("Skill", "skill", Effect.DENY) and not value.startswith("/"):
         if "*" not in value:
             return _skill(rule, value)
         values.append("/" + value)
-    return Lines(tuple(Line(rule.entry(tool, notations.single(text), name)) for text in values))
-
-
-def _command(rule: RuleText, content: str) -> Lines:
-    text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
-    if "*" in text and not text.endswith(":*"):
-        text = re.sub("[ \\t]+", " ", text.strip(BLANKS))
-    findings = Lines()
-    if text == ":*":
-        return rule.skipped("empty-prefix", "has no command before `:*`", "write `Bash`")
-    if text.endswith(":*") and "*" in text[:-2]:
-        literal = [Pattern.of(Kind.TEXT, [text[:-2]])]
-        literal.append(Pattern.of(Kind.TEXT, [text[:-2] + " ", Gap.ANY]))
-        return rule.lines(("Bash", "Monitor"), literal) + rule.finding(
-            "prefix-with-star",
-            f"`{rule.text}` matches commands with a literal star alone: one stands before `:*`",
-            Severity.WARNING if rule.effect is Effect.ALLOW else Severity.ERROR,
-            help=f"write `Bash({text[:-2]} *)`",
-        )
-    if ":*" in text[:-2] and not rule.scope.behaves.colon_star_inside:
-        return rule.skipped("colon-star-not-at-end", "has a `:*` before its end")
-    if ":*" in text[:-2]:
-        findings = rule.finding(
-            "colon-star-not-at-end",
-            "`:*` is special at the end only; here commands must have a literal colon",
-        )
-    if rule.effect is Effect.ALLOW:
-        findings += _doubtful(rule, text)
-    if rule.scope.behaves.command_stars or text.endswith(":*"):
-        patterns = notations.commands(text) if "\\" not in text else _unescaped(text)
-    else:
-        patterns = (Pattern.exactly(text),)
-    if rule.effect is Effect.ALLOW and "*" in text:
-        # A command of several parts is allowed as a whole by a rule without a star alone.
-        patterns = tuple(one for one in patterns if not (one.exact and _COMPOUND.search(text)))
-    lines = rule.lines(("Bash", "Monitor"), patterns, exact="*" not in text)
-    if rule.effect is not Effect.ALLOW and "*" in text and not text.strip("* "):
-        # What is nothing but stars speaks of all that is monitored, whatever it is.
-        lines += Lines((Line(rule.entry("Monitor", reason=rule.removal)),))
-    return lines + findings
-
-
-def _unescaped(text: str) -> tuple[Pattern, ...]:
-    """Return what a rule with backslashes matches: beside a star of its own they spell others."""
-    if text.endswith(":*"):
-        return notations.commands(text)
-    pieces = _ESCAPED.findall(text)
-    if "*" not in pieces:
-        return (Pattern.exactly(text),)
-    tokens = [Gap.ANY if piece == "*" else _LITERALS.get(piece, piece) for piece in pieces]
-    found = (Pattern.of(Kind.TEXT, tokens),)
-    if pieces[-2:] == [" ", "*"] and pieces.count("*") == 1:
-        return (Pattern.of(Kind.TEXT, tokens[:-2]), *found)
+    patterns = [notations.single(text) for text in values]
+    found = Lines(tuple(Line(rule.entry(tool, pattern, name)) for pattern in patterns))
+    assumed = known.ASSUMED.get((tool, name))
+    if assumed is not None and any(pattern.matches(assumed) for pattern in patterns):
+        # It speaks of calls that do not say it too, and so of more than can be told here.
+        return Lines((Line(rule.entry(tool)),)) + found
     return found
-
-
-_ESCAPED: Final = re.compile(r"\\[*\\]|.", re.DOTALL)
-_LITERALS: Final = {r"\*": "*", r"\\": "\\"}
-
-
-def _doubtful(rule: RuleText, text: str) -> Lines:
-    if _EXACT_ONLY.match(text) and "*" in text:
-        return rule.finding(
-            "exec-wrapper-not-approvable",
-            "the host allows a command that runs another by an exact rule only",
-        )
-    return Lines()
-
-
-def _power_shell(rule: RuleText, content: str) -> Lines:
-    text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
-    patterns = notations.commands(canonical_powershell(text, ALIASES))
-    return rule.lines(["PowerShell"], patterns, exact="*" not in text)
 
 
 def _path(rule: RuleText, tool: str, content: str) -> Lines:
@@ -322,11 +282,6 @@ _DEAD: Final = {
     "View": "Read",
     "LSP": "Read",
 }
-
-_COMPOUND: Final = re.compile(r"[;&|<>()$`\n]|\A\w+\+?=[^ ]*(?: |:)\*\Z")
-_EXACT_ONLY: Final = re.compile(
-    rf"(?:{STARTING.replace(' ', '|')})\b|find\b.*-(?:exec|ok|delete|fprint)"
-)
 
 
 @lru_cache(maxsize=4096)  # each agent may be started from many positions

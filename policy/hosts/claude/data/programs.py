@@ -24,6 +24,7 @@ _READS: Final = Program(reads=Files.ALL, texts=True)
 _COUNTED: Final = Program(reads=Files.ALL, files="-[nc]", texts=True, piped=True)
 _TEXTS: Final = Program(texts=True)
 _NAME: Final = "[^/~]*"
+_NO_DASH: Final = r"(?!-$)(.|\n)*"
 _NO_HOME: Final = "(?!(.*[=:])?~|.*\\{.*~|.*~.*\\{).*"
 _ALONE: Final = Program(flags="", most=0)
 
@@ -122,14 +123,15 @@ _REPLACED: Final = rf" ?s/{_TEXT}/{_TEXT}/[gpiIm0-9]* ?"
 _SET_UP: Final = (
     "clear|flash|if|init|iprog|is[123]|mc(0|4|5[ip]?)|pf(key|loc|xl?)|reset|rf|rmcup|rs[123]|smcup"
 )
-_VERSION: Final = Program(flags="--version", needs="--version", most=0)
+# It runs them with this option alone, and not with the same given twice.
+_VERSION: Final = Program(harmless=False, subcommands={"--version": _ALONE})
 
 _SED: Final = options(
     "nzrE",
     "quiet silent posix regexp-extended",
     needs="-[a-zA-Z]*n[a-zA-Z]*|--quiet|--silent",
     first=_PRINTED,
-    operands=r"(?!-$)(.|\n)*",
+    operands=_NO_DASH,
     reads=Files.REST,
     files="-f|--file",
     given="-.*[ef].*",
@@ -217,7 +219,7 @@ _KNOWN: Final = {
     ),
     "man": options(
         "adhwfk", "whatis apropos all", values="s S", joined=False, leading=True, globs=False,
-        operands=rf"(?!-$){_NAME}", reads=Files.ALL,
+        operands=rf"(?!-$){_NAME}", reads=Files.SLASHED,
     ),
     "printf": options(
         piped=True, globs=False, first=r"(?!-$)([^%]|%([sbq]|%))*", operands="(?!-$).*"
@@ -252,7 +254,7 @@ _KNOWN: Final = {
     "ip": Program(harmless=False, subcommands={"addr": _ALONE}),
     "sed": _SED,
     "xargs": options("rtx0", counts="n L s P", pairs=r"-d .|-I \{\}", runs=True),
-    "node": Program(flags="-v|--version", needs="-v|--version", most=0),
+    "node": Program(harmless=False, subcommands={"-v": _ALONE, "--version": _ALONE}),
     "python": _VERSION,
     "python3": _VERSION,
     "docker": Program(
@@ -319,18 +321,20 @@ READ_ONLY_PROGRAMS: Final = Programs(
 EDITING_PROGRAMS: Final = Programs(
     {
         **READ_ONLY_PROGRAMS,
-        "touch": Program(direct=True, flags="", operands="[^'].*|'.+", writes=Files.ALL),
+        "touch": Program(direct=True, flags="", operands="[^'-].*|'.+", writes=Files.ALL),
         "mkdir": Program(writes=Files.ALL),
         "rm": Program(direct=True, writes=Files.ALL, removes=True),
         "rmdir": Program(direct=True, writes=Files.ALL, removes=True),
         "mv": Program(
-            direct=True, flags="", globs=False, reads=Files.BUT_LAST, writes=Files.ALL
+            direct=True, flags="", operands=_NO_DASH, globs=False,
+            reads=Files.BUT_LAST, writes=Files.ALL,
         ),
         "cp": Program(
-            direct=True, flags="", globs=False, reads=Files.BUT_LAST, writes=Files.LAST
+            direct=True, flags="", operands=_NO_DASH, globs=False,
+            reads=Files.BUT_LAST, writes=Files.LAST,
         ),
         "sed": Program(
-            direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED,
+            direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED, operands=_NO_DASH,
             reads=Files.REST, files=_SED.files, given=_SED.given,
             writes=Files.REST, globs=False, forms=(_SED, *_SED.forms),
         ),

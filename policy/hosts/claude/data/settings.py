@@ -13,7 +13,14 @@ from typing import Final
 
 from policy.documents.node import Mapping, Node, Scalar, Sequence
 
-__all__ = ["VALUES", "Kind"]
+__all__ = ["EDITS_INSIDE", "FENCES", "FILE_READS_INSIDE", "READS_INSIDE", "VALUES", "Kind"]
+
+# What settings call it that reads and edits are kept in working folders: by whatever reads, by
+# what edits, and by the tools for files alone, which only whoever starts the host can say.
+READS_INSIDE: Final = "blockReadsOutsideWorkingDirectories"
+EDITS_INSIDE: Final = "blockWritesOutsideWorkingDirectories"
+FILE_READS_INSIDE: Final = "blockFileToolReadsOutsideWorkingDirectories"
+FENCES: Final = (READS_INSIDE, EDITS_INSIDE, FILE_READS_INSIDE)
 
 
 class Kind(enum.Enum):

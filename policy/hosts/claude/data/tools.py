@@ -10,6 +10,7 @@ __all__ = [
     "ALIASES",
     "ANY_READ",
     "ARGUMENTS",
+    "ASSUMED",
     "EDITING",
     "ENTER",
     "ENTERING",
@@ -97,6 +98,9 @@ PARAMETERS: Final = {
     "WebSearch": frozenset({"query"}),
     "Write": frozenset({"content"}),
 }
+
+# What the host takes to be said of some of them where a call says nothing.
+ASSUMED: Final = {("Edit", "replace_all"): "false", ("Monitor", "timeout_ms"): "300000"}
 
 _COMMAND = Argument(ArgumentKind.COMMAND, ("command",))
 _FILE = Argument(ArgumentKind.PATH, ("file_path",), trimmed=True)

@@ -1,0 +1,146 @@
+"""Rules about other arguments than the one that a tool is about, servers, and reads kept inside.
+
+All of 2.1.329, observed.
+"""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import pytest
+
+from policy.chain import Chain
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.source import Source
+
+_OPTIONS = Options(cwd="/srv/app", home="/home/me")
+
+
+def told(options: Options, tool: str, call: dict[str, object]) -> str:
+    (found,) = load(Memory({".claude/agents/a.md": "---\nname: a\n---\n"}), options)
+    return str(Chain.start("main", found.enforced).decide(tool, call).effect)
+
+
+def saying(scope: str, **permissions: object) -> Options:
+    text = json.dumps({"permissions": permissions})
+    return attrs.evolve(_OPTIONS, **{scope: Source("<settings>", text)})
+
+
+_READ = {"file_path": "/srv/app/a", "limit": 5}
+
+
+@pytest.mark.parametrize(
+    ("scope", "rule", "call", "effect"),
+    [
+        ("command_line", "Read(limit:*)", _READ, "deny"),
+        ("user", "Read(limit:*)", _READ, "allow"),
+        ("flag", "Read(limit:*)", _READ, "allow"),
+        ("user", "Read(limit:5)", _READ, "deny"),
+        ("user", "Read(limit:5)", {"file_path": "/srv/app/limit:5"}, "deny"),
+        ("command_line", "Read(src:*)", {"file_path": "/srv/app/src:x"}, "deny"),
+        ("user", "Read(src:*)", {"file_path": "/srv/app/src:x"}, "allow"),
+        ("user", "Read(src/a:*b)", {"file_path": "/srv/app/src/a:b"}, "allow"),
+    ],
+)
+def test_settings_have_no_rule_about_files_with_a_colon_and_a_star_and_flags_have(
+    scope: str, rule: str, call: dict[str, object], effect: str
+) -> None:
+    assert told(saying(scope, deny=[rule]), "Read", call) == effect
+
+
+@pytest.mark.parametrize("scope", ["user", "command_line"])
+@pytest.mark.parametrize(
+    ("call", "effect"),
+    [
+        ({"command": "timeout 5 ls"}, "deny"),
+        ({"command": "ls", "timeout": 5000}, "deny"),
+        ({"command": "ls"}, "allow"),
+    ],
+)
+def test_a_rule_about_an_argument_speaks_of_the_program_of_that_name_too(
+    scope: str, call: dict[str, object], effect: str
+) -> None:
+    assert told(saying(scope, deny=["Bash(timeout:*)"]), "Bash", call) == effect
+
+
+def test_a_rule_that_allows_speaks_of_the_program_and_of_no_argument() -> None:
+    options = saying("user", allow=["Bash(timeout:*)"])
+
+    assert told(options, "Bash", {"command": "timeout 5 make"}) == "allow"
+    assert told(options, "Bash", {"command": "make", "timeout": 5}) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "beside", "effect"),
+    [
+        ("Edit(replace_all:false)", {}, "deny"),
+        ("Edit(replace_all:false)", {"replace_all": False}, "deny"),
+        ("Edit(replace_all:true)", {}, "ask"),
+        ("Edit(replace_all:true)", {"replace_all": True}, "deny"),
+    ],
+)
+def test_an_edit_that_does_not_say_so_replaces_one_text(
+    rule: str, beside: dict[str, object], effect: str
+) -> None:
+    call = {"file_path": "/srv/app/a", "old_string": "x", "new_string": "y", **beside}
+
+    assert told(saying("user", deny=[rule]), "Edit", call) == effect
+
+
+def test_settings_have_no_rule_about_searches_with_a_star() -> None:
+    call: dict[str, object] = {"query": "news"}
+
+    assert told(saying("user", deny=["WebSearch(query:n*)"]), "WebSearch", call) == "ask"
+    assert told(saying("user", deny=["WebSearch(query:news)"]), "WebSearch", call) == "deny"
+    assert told(saying("command_line", deny=["WebSearch(query:n*)"]), "WebSearch", call) == "deny"
+
+
+def test_a_flag_denies_fetches_by_what_is_asked_about_them() -> None:
+    call: dict[str, object] = {"url": "https://docs.python.org", "prompt": "p"}
+
+    assert told(saying("command_line", deny=["WebFetch(prompt:*)"]), "WebFetch", call) == "deny"
+    assert told(saying("user", deny=["WebFetch(prompt:*)"]), "WebFetch", call) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rule", "of_x", "of_x_y"),
+    [
+        ("mcp__x", "allow", "ask"),
+        ("mcp__x__*", "allow", "ask"),
+        ("mcp__x__y*", "ask", "ask"),
+        ("mcp__x__y", "ask", "ask"),
+        ("mcp__x__y__*", "ask", "allow"),
+        ("mcp__x__y__t", "ask", "allow"),
+    ],
+)
+def test_what_allows_a_server_allows_none_whose_name_only_begins_so(
+    rule: str, of_x: str, of_x_y: str
+) -> None:
+    servers = {"x": ("t",), "x__y": ("t",)}
+    options = attrs.evolve(saying("user", allow=[rule]), servers=servers)
+
+    assert told(options, "mcp__x__t", {}) == of_x
+    assert told(options, "mcp__x__y__t", {}) == of_x_y
+
+
+_FENCE = "blockFileToolReadsOutsideWorkingDirectories"
+
+
+@pytest.mark.parametrize(
+    ("tool", "call", "effect"),
+    [
+        ("Read", {"file_path": "/opt/x"}, "deny"),
+        ("Read", {"file_path": "/srv/app/x"}, "allow"),
+        ("Write", {"file_path": "/opt/x", "content": ""}, "deny"),
+        ("Bash", {"command": "cat /opt/x"}, "allow"),
+    ],
+)
+def test_whoever_starts_the_program_keeps_its_tools_for_files_inside(
+    tool: str, call: dict[str, object], effect: str
+) -> None:
+    rules = {"allow": ["Read", "Edit(//**)", "Bash"]}
+
+    assert told(saying("flag", **{_FENCE: True}, **rules), tool, call) == effect
+    assert told(saying("user", **{_FENCE: True}, **rules), tool, call) == "allow"
