@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import enum
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import attrs
 
 from policy.effect import Effect
 from policy.source import Place
 
-__all__ = ["Because", "Decision", "Reason"]
+__all__ = ["EVERY_TOOL", "Because", "Decision", "Reason"]
+
+# What stands for a rule where an agent has a tool since it lists none.
+EVERY_TOOL: Final = "every tool"
 
 
 class Reason(enum.Enum):

@@ -193,7 +193,7 @@ def test_a_comment_folds_agents_and_draws_the_graph(nine, capsys) -> None:
     text = nine("markdown", capsys)
     told = "<code>main</code>: granted 2 in 1 group, ask -&gt; allow 4 in 2 groups</summary>"
     assert f"<details open><summary>{told}" in text
-    assert "<details open><summary><code>researcher</code>: granted 4</summary>" in text
+    assert "<details open><summary><code>researcher</code>: granted 4 in 3 groups</summary>" in text
     assert "==>|new|" in text
     assert text.count("<details") == text.count("</details>")
     assert "`opencode.json` (configuration of another runtime)" in text
@@ -288,13 +288,26 @@ def test_tools_that_come_and_go_by_no_rule_are_told_together(tmp_path, capsys) -
     main([*arguments, "--all"])
     text = capsys.readouterr().out
     told = text[text.index("tools that `a` did not have") :].split("\n\n")[0]
-    assert "before   `a` does not have this tool" in told
     assert re.search(r"^    after    allow  .*Glob\(\.\)", told, re.MULTILINE)
     assert re.search(r"^             ask    .*Write\(notes\.txt\)", told, re.MULTILINE | re.DOTALL)
     main([*arguments, "--format", "markdown"])
     assert "| tools that `a` did not have |" in capsys.readouterr().out
     main(["diff", arguments[2], arguments[1]])
     assert "tools that `a` no longer has" in capsys.readouterr().out
+
+
+def test_a_tool_that_agents_get_in_unlike_chains_is_told_once_with_their_names(
+    tmp_path, capsys
+) -> None:
+    for side, keys in (("a", "tools: Read\n"), ("b", "")):
+        for name in ("one", "two"):
+            file = tmp_path / side / f".claude/agents/{name}.md"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(AGENT.format(keys).replace("name: a", f"name: {name}"))
+    main(["diff", str(tmp_path / "a"), str(tmp_path / "b")])
+    out = capsys.readouterr().out
+    (told,) = (part for part in out.split("\n\n") if "Skill" in part)
+    assert told.lstrip().startswith("tools that `one` and `two` did not have")
 
 
 def test_results_end_where_their_rule_ends(nine, capsys) -> None:

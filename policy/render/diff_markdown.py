@@ -142,7 +142,7 @@ class _Writer:
             sides = ["", may] if change.widened else [may, ""]
             return [word, prose(self._cut(headline(group, self.room.calls))), chain, *sides]
         agent = change.chain[-1]
-        if len(group.by_effect) > 1:
+        if group.by_effect:
             open_ = "<br>".join(
                 f"{effect}: {self._calls(list(calls))}"
                 for effect, calls in sorted(group.by_effect.items(), reverse=True)

@@ -99,7 +99,7 @@ def _change(what: str, group: Told, elsewhere: Place | None, spans: Spans) -> Re
     if decisions is None:
         return Result(what, _LEVELS[what], headline(group), chains + readings, place, end)
     before, after = decisions
-    if len(group.by_effect) > 1:
+    if group.by_effect:
         message = f"{pool_headline(group)}: {quoted(list(group.calls))}, in {chains}"
         by_effect = sorted(group.by_effect.items(), reverse=True)
         said = "; ".join(f"{effect} {quoted(list(calls))}" for effect, calls in by_effect)

@@ -89,7 +89,7 @@ def _alike(groups: Sequence[Told]) -> list[list[Told]]:
 def _silent(group: Told) -> int | None:
     """Return which side of a change has no rule, 0 or 1, where the other side has rules."""
     decisions = verdict(group.lead)
-    if decisions is None or len(group.by_effect) > 1 or not group.lead.exact:
+    if decisions is None or group.by_effect or not group.lead.exact:
         return None
     has = [bool(decision.because) for decision in decisions]
     return has.index(False) if sorted(has) == [False, True] else None
@@ -126,14 +126,14 @@ def _group(
     lines = _head(group, page, everything=everything)
     lines += _chains(group, page, everything=everything)
     decisions = verdict(change)
-    if decisions is not None:
+    if group.by_effect:
+        there = "after" if change.widened else "before"
+        lines += _pool(there, group, page, everything=everything)
+    elif decisions is not None:
         agent = change.chain[-1]
         sides = zip(("before", "after"), decisions, report.spans, strict=True)
         for title, decision, spans in sides:
-            if len(group.by_effect) > 1 and (title == "after") is change.widened:
-                lines += _pool(title, group, page, everything=everything)
-            else:
-                lines += _why(title, decision, agent, spans, page)
+            lines += _why(title, decision, agent, spans, page)
     elif group.grants is not None and not group.renamed:
         lines += _grants(group.grants, "it may" if change.widened else "it could", page)
     if len(group.readings) == 1:
@@ -183,7 +183,7 @@ def _head(group: Told, page: Page, *, everything: bool) -> list[str]:
     if change.what != "rule":
         most = len(group.calls) if everything else _MOST_CALLS
         return page.prose(headline(group, most), "  ", indent=4, style="bold")
-    if len(group.by_effect) > 1:
+    if group.by_effect:
         return page.prose(pool_headline(group), "  ", indent=4, style="bold")
     before, after = change.difference.before.effect, change.difference.after.effect
     arrow = f"{page.effect(before)} -> {page.effect(after)}"
@@ -200,7 +200,10 @@ def _chains(group: Told, page: Page, *, everything: bool) -> list[str]:
     if not rest:
         return page.prose(shown, _label("chain"))
     if not everything:
-        return page.flow([shown, f"and {count(len(rest), 'more chain')}"], _label("chain"))
+        more = f"and {count(len(rest), 'more chain')}"
+        if len(rest) > 1 and len(group.agents) > 1:
+            more += f" ({count(len(group.agents), 'agent')})"
+        return page.flow([shown, more], _label("chain"))
     return page.flow([shown, *map(chain_text, rest)], _label("chain"))
 
 

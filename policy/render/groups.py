@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
 from policy.chain import SPAWN_TOOL
 from policy.changes.diff import Change
-from policy.decision import Decision, Reason
+from policy.decision import EVERY_TOOL, Because, Decision, Reason
 from policy.effect import Effect
 from policy.render.changes import Report, meaning
 from policy.render.privileges import Summary
-from policy.render.words import call_text, count
+from policy.render.words import call_text, count, quoted
 from policy.source import visible
 
 __all__ = ["Told", "amount", "headline", "pool_headline", "told"]
@@ -31,7 +31,7 @@ class Told:
         grants: what the agent may do that comes or goes.
         renamed: the other name of an agent that has the same rules, or "".
         by_effect: the calls by what they get where the tool is available, of changes that
-            say no more than that an agent has, or had, more tools; else nothing.
+            say no more than that agents have, or had, more tools; else nothing.
 
     """
 
@@ -58,6 +58,11 @@ class Told:
         """The chains, the shortest first."""
         return sorted(self.chains, key=lambda chain: (len(chain), chain))
 
+    @property
+    def agents(self) -> list[str]:
+        """The agents whose calls these are, those first that the shortest chains lead to."""
+        return list(dict.fromkeys(chain[-1] for chain in self.in_order))
+
 
 def told(report: Report, what: str) -> list[Told]:
     """Return the changes of one meaning by agent, those together that have one cause."""
@@ -68,6 +73,7 @@ def told(report: Report, what: str) -> list[Told]:
         if change.what != "rule"
     }
     implied = Counter(_spawn(change) for _, change in changes if _spawn(change) in spawned)
+    whom = _whom(changes)
     groups: dict[object, Told] = {}
     for number, change in changes:
         if meaning(change) != what or _spawn(change) in spawned:
@@ -76,7 +82,7 @@ def told(report: Report, what: str) -> list[Told]:
         one = _alone(report, change, grants)
         if change.what != "rule":
             one.members += implied.pop((change.project, change.direction, change.chain[-1]), 0)
-        key = (one.renamed, _cause(change, grants))
+        key = (one.renamed, _cause(change, grants, whom))
         if key in groups:
             groups[key].take(one)
         else:
@@ -139,7 +145,24 @@ def _subject(change: Change) -> str:
     return f"`{visible(change.chain[-1])}`"
 
 
-def _cause(change: Change, grants: Summary | None) -> object:
+# Calls of tools that come or go, and the agents that have, or had, these tools.
+_Pools = Mapping[tuple[str, bool, str], set[str]]
+
+
+def _whom(changes: Iterable[tuple[int, Change]]) -> _Pools:
+    found: dict[tuple[str, bool, str], set[str]] = {}
+    for _, change in changes:
+        if _is_of_pool(change):
+            agents = {chain[-1] for chain in (change.chain, *change.also)}
+            found.setdefault(_pool_call(change), set()).update(agents)
+    return found
+
+
+def _pool_call(change: Change) -> tuple[str, bool, str]:
+    return change.project, change.widened, _subject(change)
+
+
+def _cause(change: Change, grants: Summary | None, whom: _Pools) -> object:
     """Return what changes have in common that are told together."""
     if change.what != "rule":
         return change.what, change.project, str(grants), len(change.chain) > 1
@@ -147,10 +170,10 @@ def _cause(change: Change, grants: Summary | None) -> object:
     sides = [_side(decision) for decision in (difference.before, difference.after)]
     effects = (difference.before.effect, difference.after.effect)
     if _is_of_pool(change):
-        return change.project, change.chain, change.also, change.readings
+        return change.project, change.widened, frozenset(whom[_pool_call(change)])
     # Where no rule of a file is behind it, what it concerns is what there is to tell.
-    whom = None if any(rules for rules, _ in sides) else (change.chain, change.also)
-    return change.project, effects, tuple(sides), whom, whom and change.readings
+    alone = None if any(rules for rules, _ in sides) else (change.chain, change.also)
+    return change.project, effects, tuple(sides), alone, alone and change.readings
 
 
 def _is_of_pool(change: Change) -> bool:
@@ -159,10 +182,15 @@ def _is_of_pool(change: Change) -> bool:
     Agents that list tools, and no longer do, differ in every tool of their host.
     """
     decisions = (change.difference.before, change.difference.after)
-    if change.what != "rule" or any(one.place for d in decisions for one in d.because):
+    because = (rule for decision in decisions for rule in decision.because)
+    if change.what != "rule" or any(map(_is_written, because)):
         return False
     gone = decisions[0] if change.widened else decisions[1]
     return gone.reason is Reason.UNAVAILABLE
+
+
+def _is_written(because: Because) -> bool:
+    return because.place is not None and because.rule != EVERY_TOOL
 
 
 def _side(decision: Decision) -> tuple[tuple[object, ...], object]:
@@ -184,6 +212,7 @@ def headline(group: Told, most: int = 8) -> str:
 
 
 def pool_headline(group: Told) -> str:
-    """Return what happens to the tools of an agent, of a group that is told by effects."""
-    agent = visible(group.lead.chain[-1])
-    return f"tools that `{agent}` {'did not have' if group.lead.widened else 'no longer has'}"
+    """Return what happens to the tools of agents, of a group that is told by effects."""
+    has = "has" if len(group.agents) == 1 else "have"
+    said = "did not have" if group.lead.widened else f"no longer {has}"
+    return f"tools that {quoted(group.agents, 8)} {said}"

@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from policy.decision import Reason
+from policy.decision import EVERY_TOOL, Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.hosts.claude.agents import Definition
@@ -171,8 +171,8 @@ def _listed(definition: Definition, session: Session) -> Iterator[_Tool]:
     tools = definition.tools
     if tools.presence is Presence.ABSENT or _everything(tools):
         for name in sorted(known.NAMES):
-            yield name, "every tool", definition.place
-        yield _SERVERS, "every tool", definition.place
+            yield name, EVERY_TOOL, definition.place
+        yield _SERVERS, EVERY_TOOL, definition.place
         return
     for matcher in tools.matchers:
         name = _name(matcher)
