@@ -8,9 +8,9 @@ tool is a *row*: the entries whose tool pattern matches the name, in order.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property, lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -21,7 +21,6 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import Gap, Run, Token
 from policy.rows.entry import RowEntry
 from policy.rows.row import Row
 from policy.source import Place
@@ -70,11 +69,14 @@ class RuleSet:
     default_reason: Reason = Reason.DEFAULT
 
     @cached_property
+    def tools(self) -> frozenset[str]:
+        """The tool names and globs of the entries, as they are written there."""
+        return frozenset(entry.tool for entry in self.entries)
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """The tool names that entries give literally, canonical."""
-        return frozenset(
-            self.dialect.key(entry.tool) for entry in self.entries if not is_glob(entry.tool)
-        )
+        return frozenset(self.dialect.key(tool) for tool in self.tools if not is_glob(tool))
 
     @cached_property
     def globs(self) -> tuple[str, ...]:
@@ -89,6 +91,19 @@ class RuleSet:
             for entry in self.entries
             if entry.field and not is_glob(entry.tool)
         )
+
+    def looking(self, but: Container[str]) -> list[Entry]:
+        """Return the entries that look at an argument, of all tools *but* these, in order."""
+        found = (numbers for tool, numbers in self._looking.items() if tool not in but)
+        return [self.entries[number] for number in sorted(chain.from_iterable(found))]
+
+    @cached_property
+    def _looking(self) -> dict[str, list[int]]:
+        by_tool: dict[str, list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            if entry.pattern is not None:
+                by_tool.setdefault(entry.tool, []).append(number)
+        return by_tool
 
     @cached_property
     def _by_name(self) -> dict[str, list[tuple[int, Entry]]]:
@@ -241,8 +256,7 @@ class RuleSet:
 # Of one entry: tool, field and pattern.
 _Said = tuple[str, str, Pattern | None]
 
-# A text, a number or None as JSON.
-_json: Final = json.JSONEncoder().encode
+_json: Final = json.encoder.encode_basestring_ascii
 
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
@@ -267,20 +281,7 @@ def _is_said(field: attrs.Attribute[Any], value: object) -> bool:
 def _text(said: _Said) -> str:
     """Return what is said of one entry, as JSON text."""
     tool, field, pattern = said
-    tokens = "" if pattern is None else ",".join(map(_token_text, pattern.tokens))
-    kind = "" if pattern is None else _json(pattern.kind.value) + ("," if tokens else "")
-    return f"[{_json(tool)},{_json(field)},[{kind}{tokens}]]"
-
-
-def _token_text(token: Token) -> str:
-    if isinstance(token, str):
-        return _json(token)
-    if isinstance(token, Gap):
-        return f"[{_json(token.value)}]"
-    if isinstance(token, Run):
-        return f'["but",{_json("".join(sorted(token.excluded)))}]'
-    what = "not" if token.negated else "one of"
-    return f'["{what}",{_json("".join(sorted(token.characters)))}]'
+    return f"[{_json(tool)},{_json(field)},{'[]' if pattern is None else pattern.as_json}]"
 
 
 def _plain_value(_: type, __: object, value: object) -> object:

@@ -43,16 +43,20 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
     internal = internal_tools(dialects)
     checked = bool(dialects) and all(dialect.checks for dialect in dialects)
     once: dict[tuple[object, ...], Difference] = {}
+    # Under the name that all have for the tool, where they have one.
+    common: dict[str, str] = {}
     for difference in differences:
         if difference.tool in internal or is_idle(difference):
             continue
         if checked and Reason.MALFORMED in (difference.before.reason, difference.after.reason):
             continue
-        # Under the name that all have for the tool, where they have one.
-        names = {dialect.canonical(difference.tool) for dialect in dialects}
-        name = names.pop() if len(names) == 1 else difference.tool
+        tool = difference.tool
+        if tool not in common:
+            names = {dialect.canonical(tool) for dialect in dialects}
+            common[tool] = names.pop() if len(names) == 1 else tool
+        name = common[tool]
         key = (name, str(difference.call), difference.before, difference.after)
-        if key not in once or difference.tool == name:
+        if key not in once or tool == name:
             once[key] = difference
     outcomes = {(name, d.before, d.after) for (name, *_), d in once.items()}
     plain = {key: (key[0], _plain(d.before), _plain(d.after)) for key, d in once.items()}
@@ -66,6 +70,8 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
 def _plain(decision: Decision) -> Decision:
     """Return what a call gets as if no line spoke of it that a host asks by all the same."""
     is_asked = decision.effect is Effect.ASK and decision.reason is Reason.DEFAULT
-    if not is_asked or any(rule.place is not None for rule in decision.because):
+    if not is_asked or not decision.because:
+        return decision
+    if any(rule.place is not None for rule in decision.because):
         return decision
     return attrs.evolve(decision, because=())

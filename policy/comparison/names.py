@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Final
+from weakref import WeakValueDictionary
 
 import attrs
 
@@ -71,8 +72,7 @@ def compare_others(
     speaking = [rules for sets in sides for rules in sets if rules.entries]
     if speaking and all(rules.dialect.fold_names for rules in speaking):
         return _by_class(speaking, tools, look_up, known)
-    entries = [entry for rules in speaking for entry in rules.entries]
-    looking = [e for e in entries if e.pattern is not None and e.tool not in tools.special]
+    looking = [e for rules in speaking for e in rules.looking(tools.special)]
     cases = parameter_cases([looking], whole=True)
     others = list(dict.fromkeys(rules.dialect.other for rules in speaking)) or [_ANY]
     why: dict[str, None] = {}
@@ -92,7 +92,7 @@ def compare_others(
             looking=bool(looking),
             sole=shape.sole,
         )
-        domain, wider = _domain(shape, entries, loose=True in loose, looking=bool(looking))
+        domain, wider = _domain(shape, speaking, loose=True in loose, looking=bool(looking))
         ask = _Asked(look_up, shape, spell)
         seen = [tuple(_view(rules, lines) for rules in sets) for sets in sides]
         if all(any(map(_denies_all, views)) for views in seen):
@@ -210,7 +210,13 @@ class _Lines:
 
 @lru_cache(maxsize=256)  # links of a chain share most of their sets
 def _view(rules: RuleSet, lines: _Lines) -> View:
-    return View(Kind.TEXT, tuple(lines.of(rules)), rules.default, shared=len(lines.special))
+    # Agents that are given other special tools say the same of the others.
+    view = View(Kind.TEXT, tuple(lines.of(rules)), rules.default, shared=len(lines.special))
+    said = tuple((e.pattern, e.effect, e.reason, e.place is None) for e in view.entries)
+    return _VIEWS.setdefault((said, view.default, view.shared, rules.dialect), view)
+
+
+_VIEWS: WeakValueDictionary[object, View] = WeakValueDictionary()
 
 
 def _allows_all(view: View) -> bool:
@@ -252,13 +258,13 @@ def _either_case(letter: str) -> Token:
 
 
 def _domain(
-    shape: Shape, entries: Iterable[Entry], *, loose: bool, looking: bool
+    shape: Shape, speaking: Iterable[RuleSet], *, loose: bool, looking: bool
 ) -> tuple[Domain, Domain | None]:
     """Return the texts to look for, and all that are possible where these are more."""
     start, inside, blank = {"": "name"}, {"": "name"}, {"": "name"}
     if loose:
         # What is left of a name: no blanks around it, no parenthesis, no capital.
-        letters = {letter for entry in entries for letter in entry.tool}
+        letters = {letter for rules in speaking for tool in rules.tools for letter in tool}
         odd = {"(", *(letter for letter in letters if letter.lower() != letter)}
         for state in (start, inside, blank):
             state.update(dict.fromkeys(odd, DEAD))

@@ -85,7 +85,7 @@ def _hides_deeper(name: str, dialect: Dialect) -> bool:
 def behind(view: View, text: str) -> View:
     """Return what a list says of the texts that follow *text*."""
     entries = tuple(
-        attrs.evolve(entry, pattern=rest) for entry in view.entries for rest in _left(entry, text)
+        entry._replace(pattern=rest) for entry in view.entries for rest in _left(entry, text)
     )
     return attrs.evolve(view, entries=entries, row=None)
 

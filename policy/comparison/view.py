@@ -22,6 +22,9 @@ from policy.rows.row import Row
 
 __all__ = ["View", "is_stricter"]
 
+# Of a line: what it matches, whether nobody wrote it, and what it says.
+_Said = tuple[Pattern, bool, Effect]
+
 
 @attrs.frozen(slots=False, eq=False)
 class View:
@@ -107,6 +110,14 @@ class View:
         """The index of the last line that does not allow; -1 where all do."""
         strict = (n for n, e in enumerate(self.entries) if e.effect is not Effect.ALLOW)
         return max(strict, default=-1)
+
+    @cached_property
+    def halves(self) -> tuple[list[_Said], set[_Said]]:
+        """The lines down to the last that does not allow, and those that follow."""
+        effects = (entry.effect for entry in self.entries)
+        lines = [*zip(self.patterns, self.nobody_said[1:], effects, strict=True)]
+        end = self.last_strict + 1
+        return lines[:end], set(lines[end:])
 
     @cached_property
     def _least_behind(self) -> list[Effect]:
@@ -237,7 +248,7 @@ def is_stricter(one: View, other: View) -> bool:
         return False  # what runs in the background is told of where somebody wrote what holds
     if one.default > other.default or one.unasked > other.unasked or one.deferred > other.deferred:
         return False
-    (own, allows), (others, allowed) = (_halves(view) for view in (one, other))
+    (own, allows), (others, allowed) = one.halves, other.halves
     if not allows <= allowed:
         return False
     wanted = iter(others)
@@ -251,17 +262,6 @@ def is_stricter(one: View, other: View) -> bool:
         elif by_nobody or effect is not Effect.DENY:
             return False
     return line is None
-
-
-_Said = tuple[Pattern, bool, Effect]
-
-
-def _halves(view: View) -> tuple[list[_Said], set[_Said]]:
-    """Return the lines down to the last that does not allow, and those that follow."""
-    effects = (entry.effect for entry in view.entries)
-    lines = [*zip(view.patterns, view.nobody_said[1:], effects, strict=True)]
-    end = view.last_strict + 1
-    return lines[:end], set(lines[end:])
 
 
 def _holds(entry: RowEntry, parameters: Mapping[str, str]) -> bool:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Edges = dict[str, "Edges | State"]
 
 
-def _needed(nodes: Collection[Node]) -> tuple[Node, ...]:
+def _needed(nodes: Sequence[Node]) -> Sequence[Node]:
     # What can still follow an earlier node of a line can also follow a later one
     # that loops: the loop takes whatever would have led there. A loop within a
     # part does so for the nodes of its part only.
@@ -46,13 +46,14 @@ def _needed(nodes: Collection[Node]) -> tuple[Node, ...]:
         if node.loop is Gap.ANY or node.loop is Gap.PART:
             stretch = node.line if node.loop is Gap.ANY else -node.part
             loops[stretch] = max(loops.get(stretch, 0), node.depth)
-    if not loops or len(nodes) == 1:
-        return tuple(nodes)
-    return tuple(
+    if not loops:
+        return nodes
+    deepest = loops.get
+    return [
         node
         for node in nodes
-        if node.depth >= loops.get(node.line, 0) and node.depth >= loops.get(-node.part, 0)
-    )
+        if node.depth >= deepest(node.line, 0) and node.depth >= deepest(-node.part, 0)
+    ]
 
 
 class State:
@@ -100,22 +101,20 @@ class State:
         first = below = forever = NO_MATCH
         flagged = hoping = False
         for node in nodes:
-            first = min(first, node.accept)
-            if node.loop is Gap.ANY and node.accept < forever:
-                forever = node.accept  # a match inside an ANY loop survives every character
-            below = min(below, node.first)
+            accept = node.accept
+            if accept < first:  # noqa: PLR1730  # `min` takes three times as long, here too often
+                first = accept
+            if accept < forever and node.loop is Gap.ANY:
+                forever = accept  # a match inside an ANY loop survives every character
+            if node.first < below:  # noqa: PLR1730
+                below = node.first
             flagged = flagged or node.flag
             hoping = hoping or node.hopes
         self.first = first
         self.flagged = flagged
         self.plain = None if flagged else first
         self.forever = forever
-        # A match inside an ANY loop survives every further character.
-        self.final = not nodes or (
-            below >= first
-            and not hoping
-            and any(node.loop is Gap.ANY and node.accept == first for node in nodes)
-        )
+        self.final = not nodes or (forever == first <= below and not hoping)
 
     @property
     def possible(self) -> frozenset[int]:
@@ -259,6 +258,7 @@ class Automaton:
     def _state(self, entered: list[Node]) -> State:
         # Entering a node enters what its open gaps lead to: they may be empty.
         nodes: dict[int, Node] = {}
+        forever = NO_MATCH
         while entered:
             node = entered.pop()
             if node.number in nodes:
@@ -268,7 +268,13 @@ class Automaton:
                 self.trie.build(node)
             if node.gaps:
                 entered.extend(child for gap, child in node.gaps.items() if gap is not Gap.ONE)
-        needed = self._undecided(_needed(nodes.values()))
+            if node.loop is Gap.ANY and node.accept < forever:
+                forever = node.accept
+        needed: Sequence[Node] = [*nodes.values()]
+        if len(needed) > 1:
+            needed = _needed(needed)
+        if forever != NO_MATCH:
+            needed = self._undecided(needed)
         key = frozenset(nodes if len(needed) == len(nodes) else [node.number for node in needed])
         state = self._states.get(key)
         if state is None:
@@ -276,7 +282,7 @@ class Automaton:
             self._remembered += len(needed) // _NODES_PER_ENTRY
         return state
 
-    def _undecided(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    def _undecided(self, nodes: Sequence[Node]) -> Sequence[Node]:
         """Return *nodes* without those that change nothing, since a pattern before theirs matches.
 
         A match inside an ANY loop survives every character. Of those that nothing below
@@ -289,7 +295,7 @@ class Automaton:
         if not any(node.accept == forever and node.loop is Gap.ANY for node in kept):
             settled = next(n for n in nodes if n.accept == forever and n.loop is Gap.ANY)
             kept.append(self._settled.setdefault(forever, settled))
-        return tuple(kept)
+        return kept
 
     def step(self, nodes: Sequence[Node], character: str) -> State:
         """Return the state that *character* leads to from *nodes*."""
@@ -300,7 +306,7 @@ class Automaton:
             if child is not None:
                 entered.append(child)
             loop = node.loop
-            if (
+            if loop is not None and (
                 loop is Gap.ANY
                 or (loop is Gap.PART and not between)
                 or (isinstance(loop, Run) and character not in loop.excluded)

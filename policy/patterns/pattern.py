@@ -20,6 +20,7 @@ from functools import cached_property
 import attrs
 
 from policy import limits
+from policy.patterns.as_json import as_json
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, HOSTS, PATHS, Domain
 from policy.patterns.search import Found, fresh_character, search
@@ -88,6 +89,11 @@ class Pattern:
         """The automaton of this pattern alone."""
         return Automaton([self.tokens], self.kind.separator)
 
+    @cached_property
+    def as_json(self) -> str:
+        """What content hashes cover of it, as JSON text."""
+        return as_json(self.kind.value, self.tokens)
+
     def matches(self, text: str) -> bool:
         """Return whether *text* is in the set; linear in its length."""
         return self.automaton.first(text) == 0
@@ -131,12 +137,9 @@ def _shown(token: Token) -> str:
 
 def named(patterns: Iterable[Pattern]) -> set[str]:
     """Return every character that some pattern names."""
-    letters: set[str] = set()
-    for pattern in patterns:
-        for token in pattern.tokens:
-            if not isinstance(token, Gap):
-                letters.update(token if isinstance(token, str) else token.characters)
-    return letters
+    tokens = {token for pattern in patterns for token in pattern.tokens}
+    letters = set("".join(token for token in tokens if isinstance(token, str)))
+    return letters.union(*(t.characters for t in tokens if isinstance(t, (OneOf, Run))))
 
 
 def freeze(pattern: Pattern, fresh: str) -> str:

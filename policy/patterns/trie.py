@@ -22,8 +22,6 @@ __all__ = ["NONE", "NO_MATCH", "Node", "Trie"]
 # The index of a match that is not there: larger than any.
 NO_MATCH: Final = 1 << 60
 
-_LOOPING: Final = (Gap.ANY, Gap.PART)
-
 # Of all tries, since building is rare and brief: who holds it builds a node.
 _BUILDING: Final = allocate_lock()
 
@@ -145,28 +143,30 @@ class Trie:
         letters: dict[str, Node] = {}
         gaps: dict[Gap | Run, Node] = {}
         sets: dict[OneOf, Node] = {}
+        at, offset = node.position
         for index in node.indices:
             tokens = self.patterns[index]
-            at, offset = node.position
-            if at < len(tokens) and offset and offset == len(tokens[at]):  # type: ignore[arg-type]
-                at, offset = at + 1, 0  # an offset is one into a literal, and that one is over
-            if at == len(tokens):
+            token = tokens[at] if at < len(tokens) else None
+            following = (at, offset + 1)
+            if offset and offset == len(token):  # type: ignore[arg-type]  # a literal, which is over
+                token = tokens[at + 1] if at + 1 < len(tokens) else None
+                following = (at + 1, 1)
+            if token is None:
                 self._end(node, index)
                 continue
-            token = tokens[at]
             children: dict[Any, Node]
             edge: Any
             if isinstance(token, str):
-                children, edge, following = letters, token[offset], (at, offset + 1)
+                children, edge = letters, token[following[1] - 1]
             else:
                 children = gaps if isinstance(token, (Gap, Run)) else sets
-                edge, following = token, (at + 1, 0)
+                edge, following = token, (following[0] + 1, 0)
             child = children.get(edge)
             if child is None:
                 child = children[edge] = self._node(edge if _loops(edge) else None)
                 child.position = following
             child.indices.append(index)
-        return letters, gaps, sets
+        return letters, gaps or NONE, sets or NONE
 
     def _end(self, node: Node, index: int) -> None:
         if index < self.flags:
@@ -176,20 +176,19 @@ class Trie:
 
     def _place(self, parent: Node, child: Node) -> None:
         child.depth = parent.depth + 2
-        first = next((index for index in child.indices if index >= self.flags), None)
-        child.first = NO_MATCH if first is None else self._rank(first - self.flags)
-        child.hopes = child.indices[0] < self.flags
+        first = child.indices[0]
+        if first < self.flags:
+            child.hopes = True
+            first = next((index for index in child.indices if index >= self.flags), NO_MATCH)
+        child.first = NO_MATCH if first == NO_MATCH else self._rank(first - self.flags)
         if len(child.indices) == len(parent.indices):
             child.line = parent.line
 
     def _stays(self, node: Node, edge: object) -> bool:
         """Return whether *edge* leads from *node* to no other part of the text."""
-        opens = node.loop is Gap.ANY or node.deepened is not None
-        return not (opens or isinstance(edge, Run)) and edge not in (
-            self.separator,
-            Gap.ANY,
-            Gap.DEEP,
-        )
+        if node.loop is Gap.ANY or node.deepened is not None or isinstance(edge, Run):
+            return False
+        return edge is not Gap.ANY and edge is not Gap.DEEP and edge != self.separator
 
     def _rank(self, index: int) -> int:
         return self._ranks[index] if self._ranks else index
@@ -200,4 +199,4 @@ class Trie:
 
 
 def _loops(edge: object) -> bool:
-    return edge in _LOOPING or isinstance(edge, Run)
+    return edge is Gap.ANY or edge is Gap.PART or isinstance(edge, Run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import attrs
 
@@ -15,8 +15,7 @@ from policy.source import Place
 __all__ = ["KINDS", "Lines", "RowEntry", "Said"]
 
 
-@attrs.frozen
-class RowEntry:
+class RowEntry(NamedTuple):
     """One line of a row; without a pattern it decides every call that reaches it."""
 
     pattern: Pattern | None

@@ -1,0 +1,31 @@
+"""A pattern as JSON text: what content hashes cover of it."""
+
+from __future__ import annotations
+
+from json.encoder import encode_basestring_ascii
+from typing import TYPE_CHECKING
+
+from policy.patterns.tokens import Gap, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from policy.patterns.tokens import Token
+
+__all__ = ["as_json"]
+
+
+def as_json(kind: str, tokens: Iterable[Token]) -> str:
+    """Return the text of a list: the kind of a pattern, and its tokens."""
+    return f"[{','.join([encode_basestring_ascii(kind), *map(_token, tokens)])}]"
+
+
+def _token(token: Token) -> str:
+    if isinstance(token, str):
+        return encode_basestring_ascii(token)
+    if isinstance(token, Gap):
+        return f'["{token.value}"]'
+    if isinstance(token, Run):
+        return f'["but",{encode_basestring_ascii("".join(sorted(token.excluded)))}]'
+    what = "not" if token.negated else "one of"
+    return f'["{what}",{encode_basestring_ascii("".join(sorted(token.characters)))}]'
