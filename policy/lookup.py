@@ -42,6 +42,7 @@ class Lookup:
     """
 
     __slots__ = (
+        "__weakref__",
         "_constant",
         "_decisions",
         "_plain",

@@ -230,10 +230,11 @@ class RuleSet:
     def interned(self) -> RuleSet:
         """The one set with these rules at these places.
 
-        Many projects and agents say the same; its rows are built once.
+        Many projects and agents say the same; its rows are built once. It is kept as long as
+        somebody has it: what it is known by must not be itself.
         """
         places = tuple((entry.rule, entry.place) for entry in self.entries)
-        return _INTERNED.setdefault((self, places, self.default_reason), self)
+        return _INTERNED.setdefault((self._meaning, self.dialect, places), self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RuleSet):

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import ClassVar, Final
+from weakref import ReferenceType
 
 import attrs
 
@@ -32,6 +33,7 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.ruleset import RuleSet
+from policy.weakly import alive, weakly
 
 __all__ = ["NOTHING", "TRUST", "UNRESTRICTED", "Bounds", "Ceiling", "Part", "Table"]
 
@@ -239,22 +241,23 @@ class Table:
     @cached_property
     def hash(self) -> str:
         """Content hash of the rules and bounds, without their places: ``sha256:…``."""
-        delegate = self.delegate.sets if self.delegate is not None else None
-        return _content_hash(self.use.sets, delegate, self.bounds)
+        delegate = weakly(self.delegate.sets) if self.delegate is not None else None
+        return _content_hash(weakly(self.use.sets), delegate, self.bounds)
+
+
+_Sets = frozenset[ReferenceType[RuleSet]]
 
 
 @lru_cache(maxsize=256)  # chains of one project differ in their links, and seldom in their sets
-def _content_hash(
-    use: frozenset[RuleSet], delegate: frozenset[RuleSet] | None, bounds: Bounds
-) -> str:
+def _content_hash(use: _Sets, delegate: _Sets | None, bounds: Bounds) -> str:
     handed_on = "null" if delegate is None else _hashed_text(delegate)
     content = f"[{_hashed_text(use)}, {handed_on}, {json.dumps(attrs.astuple(bounds))}]"
     return "sha256:" + hashlib.sha256(content.encode()).hexdigest()
 
 
-def _hashed_text(sets: Iterable[RuleSet]) -> str:
+def _hashed_text(sets: _Sets) -> str:
     """Return the JSON text of a list of texts, as JSON text itself."""
-    ordered = sorted(sets, key=attrgetter("canonical_text"))
+    ordered = sorted(map(alive, sets), key=attrgetter("canonical_text"))
     return '"[' + ", ".join(rules.hashed_text for rules in ordered) + ']"'
 
 

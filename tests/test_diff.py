@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from policy.comparison import compare
 from policy.comparison.compare import Comparison, Known
 from policy.effect import Effect
 from policy.files.tree import Memory
+from policy.reach.audit import audit
 from policy.ruleset import Entry, RuleSet
 from policy.table import Ceiling, Part, Table
 from policy.workspace import Workspace, load_tree
@@ -44,6 +47,34 @@ def test_a_change_names_the_links_of_the_chain_that_it_shows() -> None:
     for change in diff.changes:
         for decision in (change.difference.before, change.difference.after):
             assert {because.link for because in decision.because} <= {*change.chain}
+
+
+# --- what is kept ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("told", ["changes", "privileges"])
+def test_rules_are_kept_no_longer_than_somebody_has_them(told: str) -> None:
+    # What is remembered of rules must not be known by these rules themselves.
+    before = settings(allow=["Bash(kept *)", "mcp__kept"], deny=["Read(kept/**)"])
+    after = settings(allow=["Bash(kept *)", "Edit(kept/**)"])
+    if told == "changes":
+        assert diff_workspaces(before, after).changes
+    else:
+        assert audit(before).projects
+    rules = [ref(part.rules) for workspace in (before, after) for part in parts(workspace)]
+    assert all(one() is not None for one in rules)
+    del before, after
+    gc.collect()
+    assert [one() for one in rules] == [None] * len(rules)
+
+
+def parts(workspace: Workspace) -> list[Part]:
+    return [
+        part
+        for entry in workspace.projects[0].agents.values()
+        for part in entry.declared.use.parts
+        if any(e.place for e in part.rules.entries)
+    ]
 
 
 # --- what was compared before -----------------------------------------------------------

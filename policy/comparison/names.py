@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Final
-from weakref import WeakValueDictionary
+from weakref import ReferenceType, WeakValueDictionary, ref
 
 import attrs
 
@@ -39,6 +39,7 @@ from policy.patterns.tokens import Gap, OneOf, Token
 from policy.rows.entry import RowEntry
 from policy.rows.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.ruleset import Entry, RuleSet
+from policy.weakly import alive
 
 __all__ = ["MANY_NAMES", "compare_others"]
 
@@ -94,7 +95,7 @@ def compare_others(
         )
         domain, wider = _domain(shape, speaking, loose=True in loose, looking=bool(looking))
         ask = _Asked(look_up, shape, spell)
-        seen = [tuple(_view(rules, lines) for rules in sets) for sets in sides]
+        seen = [tuple(_view(ref(rules), lines) for rules in sets) for sets in sides]
         if all(any(map(_denies_all, views)) for views in seen):
             continue
         views = tuple(tuple(view for view in each if not _allows_all(view)) for each in seen)
@@ -209,11 +210,12 @@ class _Lines:
 
 
 @lru_cache(maxsize=256)  # links of a chain share most of their sets
-def _view(rules: RuleSet, lines: _Lines) -> View:
+def _view(rules: ReferenceType[RuleSet], lines: _Lines) -> View:
     # Agents that are given other special tools say the same of the others.
-    view = View(Kind.TEXT, tuple(lines.of(rules)), rules.default, shared=len(lines.special))
+    seen = alive(rules)
+    view = View(Kind.TEXT, tuple(lines.of(seen)), seen.default, shared=len(lines.special))
     said = tuple((e.pattern, e.effect, e.reason, e.place is None) for e in view.entries)
-    return _VIEWS.setdefault((said, view.default, view.shared, rules.dialect), view)
+    return _VIEWS.setdefault((said, view.default, view.shared, seen.dialect), view)
 
 
 _VIEWS: WeakValueDictionary[object, View] = WeakValueDictionary()

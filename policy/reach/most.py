@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
+from weakref import ReferenceType, ref
 
 import attrs
 
@@ -28,6 +29,7 @@ from policy.patterns.tokens import Gap, OneOf, Token
 from policy.reach.privileges import privileges
 from policy.rows.row import Row
 from policy.table import Table
+from policy.weakly import alive
 
 __all__ = ["MANY_PATTERNS", "OTHER_ARGUMENTS", "OVERLAPPING", "AtMost", "Grant", "at_most"]
 
@@ -87,10 +89,11 @@ def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
     for table in positions:
         for privilege in privileges(table):
             tools.setdefault(privilege.tool, privilege.glob)
-    return tuple(
-        _told(_Asked.of(tool, glob, [table.lookup(tool) for table in positions]))
-        for tool, glob in tools.items()
-    )
+    told = []
+    for tool, glob in tools.items():
+        lookups = [table.lookup(tool) for table in positions]
+        told.append(_told(_Asked.of(tool, glob, lookups)))
+    return tuple(told)
 
 
 @attrs.frozen
@@ -100,7 +103,7 @@ class _Asked:
     tool: str
     glob: str
     said: object
-    lookups: tuple[Lookup, ...] = attrs.field(eq=False)
+    lookups: tuple[ReferenceType[Lookup], ...] = attrs.field(eq=False)
 
     @classmethod
     def of(cls, tool: str, glob: str, lookups: Sequence[Lookup]) -> _Asked:
@@ -119,12 +122,12 @@ class _Asked:
             )
             for lookup in lookups
         )
-        return cls(tool, glob, said, tuple(lookups))
+        return cls(tool, glob, said, tuple(map(ref, lookups)))
 
 
 @lru_cache(maxsize=1024)
 def _told(asked: _Asked) -> AtMost:
-    return _Tool(asked.tool, asked.lookups).told(asked.glob)
+    return _Tool(asked.tool, list(map(alive, asked.lookups))).told(asked.glob)
 
 
 @lru_cache(maxsize=1 << 16)
