@@ -12,9 +12,10 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
+from policy.comparison.tools import glob_pattern
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
-from policy.patterns.notations import names
+from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Pattern, freeze
 from policy.ruleset import Entry, RuleSet
 from policy.shell.readings import KEYWORDS
@@ -193,7 +194,7 @@ def _ends(entry: Entry) -> tuple[str, str]:
 
 def contains(wide: Entry, narrow: Entry) -> bool:
     """Return whether a line matches all that another one matches."""
-    if wide.tool != narrow.tool and not names(narrow.tool) <= names(wide.tool):
+    if wide.tool != narrow.tool and not _names_all(wide.tool, narrow.tool):
         return False
     if wide.pattern is None:
         return True
@@ -203,6 +204,13 @@ def contains(wide: Entry, narrow: Entry) -> bool:
     ):
         return False
     return _is_inside(narrow.pattern, wide.pattern)
+
+
+def _names_all(wide: str, narrow: str) -> bool:
+    """Return whether every tool that *narrow* stands for is one of those of *wide*."""
+    if not is_glob(wide) and not narrow.startswith("="):
+        return wide == narrow  # what is no glob is a single name, and spelled in one way
+    return _is_inside(glob_pattern(narrow), glob_pattern(wide))
 
 
 @lru_cache(maxsize=65_536)  # a host has several tools of which it says the same

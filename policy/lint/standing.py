@@ -52,7 +52,8 @@ def standing_findings(
         if _is_told(positions, standings) and not _is_kept(mark, left):
             yield _finding(positions, standings)
     written = {m: why for m, why in trials.open.items() if _is_written(positions, m[0])}
-    yield from _undecided({mark: why for mark, why in written.items() if mark not in trials.live})
+    live = trials.live
+    yield from _undecided({mark: why for mark, why in written.items() if mark not in live})
 
 
 @attrs.define

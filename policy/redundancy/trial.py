@@ -246,14 +246,19 @@ class Trials:
         else:
             others = [entry for entry in part.rules.entries if key_of(entry) not in gone]
         covered: dict[object, set[Entry]] = {}
-        known: dict[object, Because] = {}
         for other in others:
-            key = key_of(other)
-            if key != key_of(entries[0]):
-                covered.setdefault(key, set()).update(e for e in entries if contains(other, e))
-                known.setdefault(key, because_of(other, part))
+            inside = [entry for entry in entries if contains(other, entry)]
+            if inside:
+                covered.setdefault(key_of(other), set()).update(inside)
         wanted = set(entries)
-        return {key: known[key] for key, some in covered.items() if some == wanted}
+        whole = {key for key, some in covered.items() if some == wanted} - {key_of(entries[0])}
+        known: dict[object, Because] = {}  # in the order of their first lines
+        for other in others if whole else ():
+            if (key := key_of(other)) in whole:
+                known.setdefault(key, because_of(other, part))
+                if len(known) == len(whole):
+                    break
+        return known
 
 
 def _is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
