@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENT_BYTES",
+    "ALTERNATIVES",
     "CACHE_ENTRIES",
     "CALL_CHARACTERS",
     "CLASS_CHARACTERS",
@@ -70,6 +71,9 @@ CLASS_CHARACTERS: Final = 256
 # Words, quotes and operators of a command that are taken apart. What has more
 # no rule can grant.
 COMMAND_PIECES: Final = 100_000
+
+# Choices there are of the alternatives of one pattern in a compiled table.
+ALTERNATIVES: Final = 4096
 
 # Transitions and decisions a table remembers before it forgets them all.
 CACHE_ENTRIES: Final = 100_000

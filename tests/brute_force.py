@@ -16,7 +16,7 @@ from functools import cache
 import attrs
 
 from policy.patterns.pattern import Kind
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import Either, Gap, OneOf, Token
 
 __all__ = [
     "Universe",
@@ -24,6 +24,7 @@ __all__ = [
     "matches",
     "parts",
     "paths",
+    "raw_either",
     "raw_host",
     "raw_path",
     "raw_text",
@@ -35,6 +36,10 @@ Raw = tuple[Token, ...]
 
 @cache
 def _expression(raw: Raw, separator: str) -> re.Pattern[str]:
+    return re.compile(_written(raw, separator), re.DOTALL)
+
+
+def _written(raw: Raw, separator: str) -> str:
     part = f"[^{separator}]" if separator else "."
     gaps = {
         Gap.ANY: ".*",
@@ -48,11 +53,15 @@ def _expression(raw: Raw, separator: str) -> re.Pattern[str]:
             expression += re.escape(token)
         elif isinstance(token, Gap):
             expression += gaps[token]
+        elif isinstance(token, Either):
+            expression += (
+                f"(?:{'|'.join(_written(each, separator) for each in token.alternatives)})"
+            )
         else:
             # One character that is no separator, and in the set or not.
             members = "|".join(map(re.escape, sorted(token.characters))) or "(?!)"
             expression += f"(?!{members}){part}" if token.negated else f"(?={members}){part}"
-    return re.compile(expression, re.DOTALL)
+    return expression
 
 
 def matches(raw: Raw, text: str, separator: str = "") -> bool:
@@ -133,6 +142,17 @@ def raw_path(dice: random.Random, segments: int, size: int, letters: str, deep: 
     if dice.random() < deep:
         raw.append(Gap.DEEP)
     return tuple(raw)
+
+
+def raw_either(dice: random.Random, segments: int, size: int, letters: str) -> Raw:
+    """Return a path with alternatives in it, some of which have alternatives in them."""
+    some = [raw_path(dice, segments, size, letters) for _ in range(dice.randint(1, 3))]
+    last = Either(
+        (_within(dice, letters),), (_within(dice, letters),) if dice.random() < 0.5 else ()
+    )
+    each = [(*one[:-1], last) if dice.random() < 0.3 else one for one in some]
+    before, behind = raw_path(dice, 1, size, letters), raw_path(dice, 1, size, letters)
+    return (*before, Either(*each), *behind) if dice.random() < 0.5 else (Either(*each), *behind)
 
 
 def _within(dice: random.Random, letters: str) -> Token:

@@ -128,6 +128,15 @@ HOSTILE = {
     "pattern-with-unknown-gap": changed(lambda v: entry(v)["pattern"].update(tokens=[{"gap": "x"}])),
     "pattern-not-canonical": changed(lambda v: entry(v)["pattern"].update(tokens=["a", "b"])),
     "pattern-with-empty-text": changed(lambda v: entry(v)["pattern"].update(tokens=[""])),
+    "pattern-without-alternatives": changed(
+        lambda v: entry(v)["pattern"].update(tokens=[{"either": []}])
+    ),
+    "pattern-with-too-many-alternatives": changed(
+        lambda v: entry(v)["pattern"].update(tokens=[{"either": [["a"], ["b"]]}] * 40)
+    ),
+    "alternatives-not-canonical": changed(
+        lambda v: entry(v)["pattern"].update(tokens=[{"either": [["a", "b"], []]}])
+    ),
     "entries-that-are-text": changed(put(["rules", 0, "entries"], "allow")),
     "default-missing": changed(lambda v: v["rules"][0].pop("default")),
     "default-changed": changed(put(["rules", 0, "default"], "ask")),

@@ -94,6 +94,11 @@ FAMILIES = [
         lambda dice: brute_force.raw_path(dice, 1, 3, "ab.", 0),
     ),
     Family(
+        "alternatives",
+        brute_force.paths(parts("abz", 2), 3),
+        lambda dice: brute_force.raw_either(dice, 1, 1, "ab"),
+    ),
+    Family(
         "hosts",
         brute_force.hosts(parts("abz", 2), 3),
         lambda dice: brute_force.raw_host(dice, 2, 2),

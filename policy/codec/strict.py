@@ -9,15 +9,16 @@ from __future__ import annotations
 import enum
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import attrs
 
+from policy import limits
 from policy.dialect import Shell
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import GAPS, OneOf, Run, Token
+from policy.patterns.tokens import GAPS, Either, OneOf, Run, Token
 from policy.programs import Named, Program, Wrapper
 from policy.source import visible
 from policy.table import TRUST, Bounds
@@ -201,6 +202,9 @@ def _pattern(value: object) -> Pattern:
         msg = f"expected `kind` and `tokens`, found {cited(value)}"
         raise Wrong(msg)
     tokens = tuple(map(_token, _list(values["tokens"])))
+    if _ways(tokens) > limits.ALTERNATIVES:
+        msg = f"a pattern has at most {limits.ALTERNATIVES:,} choices of alternatives"
+        raise Wrong(msg)
     pattern = Pattern.of(_reader(Kind)(values["kind"]), tokens)
     if pattern.tokens != tokens:
         msg = f"expected a pattern in canonical form, found {cited(values['tokens'])}"
@@ -222,8 +226,19 @@ def _token(value: object) -> Token:
             return OneOf(frozenset(text), negated=key == "none of")
         if key == "run without" and type(text) is str:
             return Run(frozenset(text))
+        if key == "either" and type(text) is list and text:
+            return Either(*(map(_token, _list(each)) for each in text))
     msg = f"expected a part of a pattern, found {cited(value)}"
     raise Wrong(msg)
+
+
+def _ways(tokens: Iterable[Token]) -> int:
+    """Return how many choices there are of the alternatives of a pattern, or too many."""
+    ways = 1
+    for token in tokens:
+        if isinstance(token, Either):
+            ways = min(ways * sum(map(_ways, token.alternatives)), limits.ALTERNATIVES + 1)
+    return ways
 
 
 def _compiled(*expressions: str) -> None:

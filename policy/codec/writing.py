@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 
 from policy.codec.shape import VERSION, Line, Origin, Rules
 from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import Gap, Run, Token
+from policy.patterns.tokens import Either, Gap, Run, Token
 from policy.programs import Program
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
@@ -118,4 +118,6 @@ def _token(token: Token) -> object:
         return {"gap": token.value}
     if isinstance(token, Run):
         return {"run without": "".join(sorted(token.excluded))}
+    if isinstance(token, Either):
+        return {"either": [[_token(part) for part in each] for each in token.alternatives]}
     return {"none of" if token.negated else "one of": "".join(sorted(token.characters))}

@@ -20,7 +20,7 @@ from policy.dialect import Dialect
 from policy.lookup import Lookup
 from policy.patterns.folding import folded
 from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import Gap, OneOf, Run, Token
+from policy.patterns.tokens import Either, Gap, OneOf, Run, Token
 from policy.rows.entry import RowEntry
 
 __all__ = ["NESTED", "Strange", "behind", "left_behind", "strange_folders"]
@@ -117,6 +117,10 @@ def _after(
     if isinstance(token, str):
         if token[0] == character:
             yield (token[1:], *rest) if len(token) > 1 else rest
+        return
+    if isinstance(token, Either):
+        for each in token.alternatives:
+            yield from _after((*each, *rest), character, separates=separates)
         return
     if token is Gap.ANY or (token is Gap.PART and not separates):
         yield tokens

@@ -90,11 +90,18 @@ def _said(lookup: Lookup) -> Said:
     if len(rows) == 1:
         lines = [
             Line(entry.effect & floor, entry.pattern, entry.field, entry.place is not None)
-            for entry in rows[0].entries
+            for entry in _entries(rows[0])
             if entry.pattern is not None
         ]
         return Said(rows[0].default.effect & floor, tuple(lines), kind)
     return Said(min(row.default.effect for row in rows) & floor, tuple(_met(rows, floor)), kind)
+
+
+def _entries(row: Row) -> Iterator[RowEntry]:
+    """Yield the lines of a row, one for each choice of alternatives: few languages have these."""
+    for entry in row.entries:
+        for pattern in entry.pattern.spelled_out if entry.pattern is not None else (None,):
+            yield entry if pattern is entry.pattern else entry._replace(pattern=pattern)
 
 
 def _met(rows: list[Row], floor: Effect) -> Iterator[Line]:
@@ -105,12 +112,12 @@ def _met(rows: list[Row], floor: Effect) -> Iterator[Line]:
     within the others.
     """
     for row in rows:
-        for entry in row.entries:
+        for entry in _entries(row):
             if entry.effect is Effect.DENY and entry.pattern is not None:
                 yield Line(Effect.DENY, entry.pattern, entry.field)
     for row in rows:
         others = [other for other in rows if other is not row]
-        for entry in row.entries:
+        for entry in _entries(row):
             if entry.effect is Effect.ASK and entry.pattern is not None:
                 granted = all(_grants(other, entry.pattern, entry.field) for other in others)
                 effect = Effect.ASK if granted else Effect.DENY
@@ -131,7 +138,7 @@ def _met(rows: list[Row], floor: Effect) -> Iterator[Line]:
 
 
 def _granting(row: Row) -> Iterator[_Granting]:
-    for entry in row.entries:
+    for entry in _entries(row):
         if entry.effect is Effect.ALLOW and not entry.field:
             yield entry, entry.effect
     if row.default.effect is not Effect.DENY:

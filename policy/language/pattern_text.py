@@ -11,7 +11,7 @@ from typing import Final
 from policy.effect import Effect
 from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap, OneOf, Run, Token
+from policy.patterns.tokens import Either, Gap, OneOf, Run, Token
 
 __all__ = ["host", "path", "stars"]
 
@@ -80,6 +80,8 @@ def _glob(token: Token, effect: Effect) -> str | None:
         return None if effect is Effect.ALLOW else "**"
     if isinstance(token, Run):
         return "*" if "/" in token.excluded else "**"
+    if isinstance(token, Either):
+        return None  # who can say several globs is given each by itself
     if token.characters <= _SLASHES:
         return "?" if token.negated else "/"
     return None if effect is Effect.ALLOW else "?"

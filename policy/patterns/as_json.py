@@ -5,7 +5,7 @@ from __future__ import annotations
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING
 
-from policy.patterns.tokens import Gap, Run
+from policy.patterns.tokens import Either, Gap, Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,5 +27,8 @@ def _token(token: Token) -> str:
         return f'["{token.value}"]'
     if isinstance(token, Run):
         return f'["but",{encode_basestring_ascii("".join(sorted(token.excluded)))}]'
+    if isinstance(token, Either):
+        each = (f"[{','.join(map(_token, one))}]" for one in token.alternatives)
+        return f'["either",{",".join(each)}]'
     what = "not" if token.negated else "one of"
     return f'["{what}",{encode_basestring_ascii("".join(sorted(token.characters)))}]'

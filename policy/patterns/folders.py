@@ -22,11 +22,15 @@ def within(pattern: Pattern, names: Sequence[str]) -> tuple[Pattern, ...]:
         names: segments that follow one another, of literal text.
 
     """
+    return tuple(part for each in pattern.spelled_out for part in _within(each, names))
+
+
+def _within(pattern: Pattern, names: Sequence[str]) -> Iterator[Pattern]:
     parts = _parts(pattern.tokens)
     # Behind folders of other names all is as it is at the root.
     start = next((n for n, part in enumerate(parts) if not _is_other(part, names[0])), len(parts))
     inside = ((*parts[:start], *way) for way in _inside(parts[start:], tuple(names)))
-    return tuple(Pattern.of(Kind.PATH, tokens) for tokens in _tokens(inside))
+    yield from (Pattern.of(Kind.PATH, tokens) for tokens in _tokens(inside))
 
 
 def _is_other(part: Part, name: str) -> bool:
@@ -63,7 +67,7 @@ def moved(pattern: Pattern, folder: str, target: str) -> tuple[Pattern, ...]:
 
     """
     names = tuple(folder.split("/")[1:])
-    ways = _behind((), _parts(pattern.tokens), names)
+    ways = (way for each in pattern.spelled_out for way in _behind((), _parts(each.tokens), names))
     inside = (tuple(way[len(names) :]) for way in ways)
     return tuple(Pattern.of(Kind.PATH, [target, *tokens]) for tokens in _tokens(inside))
 

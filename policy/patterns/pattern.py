@@ -24,7 +24,17 @@ from policy.patterns.as_json import as_json
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, HOSTS, PATHS, Domain
 from policy.patterns.search import Found, fresh_character, search
-from policy.patterns.tokens import Gap, OneOf, Run, Token, canonical, plainness
+from policy.patterns.tokens import (
+    Either,
+    Gap,
+    OneOf,
+    Run,
+    Token,
+    canonical,
+    pieces,
+    plainness,
+    spelled_out,
+)
 
 __all__ = ["Kind", "Meet", "Pattern", "freeze", "is_stars", "maximal", "named"]
 
@@ -85,6 +95,13 @@ class Pattern:
         return all(isinstance(token, str) for token in self.tokens)
 
     @cached_property
+    def spelled_out(self) -> tuple[Pattern, ...]:
+        """The patterns without alternatives that together match the same."""
+        if not any(isinstance(token, Either) for token in self.tokens):
+            return (self,)
+        return tuple(Pattern.of(self.kind, each) for each in spelled_out(self.tokens))
+
+    @cached_property
     def automaton(self) -> Automaton:
         """The automaton of this pattern alone."""
         return Automaton([self.tokens], self.kind.separator)
@@ -132,18 +149,25 @@ def _shown(token: Token) -> str:
         return _GAPS[token]
     if isinstance(token, Run):
         return "**" if token.excluded <= {"\n"} else "*"
+    if isinstance(token, Either):
+        return f"{{{','.join(''.join(map(_shown, each)) for each in token.alternatives)}}}"
     return f"[{'!' if token.negated else ''}{''.join(sorted(token.characters))}]"
 
 
 def named(patterns: Iterable[Pattern]) -> set[str]:
     """Return every character that some pattern names."""
     tokens = {token for pattern in patterns for token in pattern.tokens}
-    letters = set("".join(token for token in tokens if isinstance(token, str)))
-    return letters.union(*(t.characters for t in tokens if isinstance(t, (OneOf, Run))))
+    leaves = {*pieces(tokens)}
+    letters = set("".join(token for token in leaves if isinstance(token, str)))
+    return letters.union(*(t.characters for t in leaves if isinstance(t, (OneOf, Run))))
 
 
 def freeze(pattern: Pattern, fresh: str) -> str:
     """Return a text of the pattern with *fresh* for every gap that takes one character."""
+    return _frozen(pattern.tokens, fresh)
+
+
+def _frozen(tokens: Iterable[Token], fresh: str) -> str:
     return "".join(
         token
         if isinstance(token, str)
@@ -151,14 +175,19 @@ def freeze(pattern: Pattern, fresh: str) -> str:
         if isinstance(token, Gap)
         else min(token.characters, key=plainness)
         if isinstance(token, OneOf) and not token.negated
+        else _frozen(token.alternatives[0], fresh)
+        if isinstance(token, Either)
         else fresh
-        for token in pattern.tokens
+        for token in tokens
     )
 
 
 def _has_empty_set(pattern: Pattern) -> bool:
     """Whether some character of a text would have to be one of none, as `[/]` is in a path."""
-    return any(isinstance(t, OneOf) and not t.negated and not t.characters for t in pattern.tokens)
+    return any(
+        isinstance(token, OneOf) and not token.negated and not token.characters
+        for token in pieces(pattern.tokens)
+    )
 
 
 def is_stars(pattern: Pattern) -> bool:
@@ -289,7 +318,7 @@ def excluded_characters(patterns: Iterable[Pattern]) -> frozenset[str]:
         *(
             token.characters
             for pattern in patterns
-            for token in pattern.tokens
+            for token in pieces(pattern.tokens)
             if isinstance(token, Run) or (isinstance(token, OneOf) and token.negated)
         )
     )
@@ -342,6 +371,10 @@ def maximal(patterns: Iterable[Pattern]) -> tuple[Pattern, ...]:
 
 def breadth(pattern: Pattern) -> tuple[int, int, str]:
     """Return a key that sorts a pattern behind every one that contains it."""
-    literal = sum(len(token) if isinstance(token, str) else 0 for token in pattern.tokens)
+    literal = min(map(_literals, pattern.spelled_out))
     gaps = sum(not isinstance(token, str) for token in pattern.tokens)
     return literal, -gaps, str(pattern)
+
+
+def _literals(pattern: Pattern) -> int:
+    return sum(len(token) for token in pattern.tokens if isinstance(token, str))

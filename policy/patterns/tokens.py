@@ -1,4 +1,4 @@
-"""What patterns are made of: literal text, four kinds of gap, sets, and runs."""
+"""What patterns are made of: literal text, four kinds of gap, sets, runs and alternatives."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ from itertools import groupby
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["BLANKS", "GAPS", "Gap", "OneOf", "Run", "Token", "canonical", "plainness"]
+__all__ = [
+    "BLANKS",
+    "GAPS",
+    "Either",
+    "Gap",
+    "OneOf",
+    "Run",
+    "Token",
+    "canonical",
+    "pieces",
+    "plainness",
+    "spelled_out",
+]
 
 
 # A hook that starts for one call reads tokens, and has no time to import `enum` and `attrs`.
@@ -88,7 +100,34 @@ class Run:
         return self.excluded
 
 
-Token = str | Gap | OneOf | Run
+class Either:
+    """One of several pieces of a pattern, ``{a,b*}``: as many names as there are in one.
+
+    Which comes first changes nothing of what is matched; it is what people are shown.
+    """
+
+    __slots__ = ("_hash", "alternatives")
+
+    def __init__(self, *alternatives: Iterable[Token]) -> None:
+        self.alternatives: tuple[tuple[Token, ...], ...] = tuple(map(tuple, alternatives))
+        self._hash = hash(self.alternatives)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Either:
+            return NotImplemented
+        return self.alternatives == other.alternatives
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Either, self.alternatives  # texts have other hashes in another process
+
+    def __repr__(self) -> str:
+        return f"Either{self.alternatives}"
+
+
+Token = str | Gap | OneOf | Run | Either
 
 # White space as ECMAScript has it: hosts that run on it drop it from both ends of texts.
 BLANKS = (
@@ -108,7 +147,7 @@ def canonical(tokens: Iterable[Token], separator: str) -> tuple[Token, ...]:
     Neighbouring literals are one literal and neighbouring gaps are one gap.
     """
     result: list[Token] = []
-    for token in _joined(tokens):
+    for token in _joined(_chosen(tokens, separator)):
         last = result[-1] if result else None
         if (token is last and token in _IDEMPOTENT) or (isinstance(token, Run) and token == last):
             continue
@@ -123,6 +162,40 @@ def canonical(tokens: Iterable[Token], separator: str) -> tuple[Token, ...]:
 
 
 _IDEMPOTENT = frozenset({Gap.ANY, Gap.PART, Gap.DEEP})
+
+
+def _chosen(tokens: Iterable[Token], separator: str) -> Iterator[Token]:
+    """Yield *tokens* with alternatives in their one form, and what is none by itself."""
+    for token in tokens:
+        if not isinstance(token, Either):
+            yield token
+            continue
+        forms = dict.fromkeys(canonical(each, separator) for each in token.alternatives)
+        if len(forms) == 1:
+            yield from next(iter(forms))
+        else:
+            yield Either(*forms)
+
+
+def spelled_out(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
+    """Yield *tokens* once for each choice of alternatives, with no `Either` left in them."""
+    at = next((n for n, token in enumerate(tokens) if isinstance(token, Either)), None)
+    if at is None:
+        yield tuple(tokens)
+        return
+    for each in tokens[at].alternatives:  # type: ignore[union-attr]  # that one is an `Either`
+        for rest in spelled_out((*each, *tokens[at + 1 :])):
+            yield (*tokens[:at], *rest)
+
+
+def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
+    """Yield *tokens*, and in place of an `Either` those of every alternative."""
+    for token in tokens:
+        if isinstance(token, Either):
+            for each in token.alternatives:
+                yield from pieces(each)
+        else:
+            yield token
 
 
 def _joined(tokens: Iterable[Token]) -> Iterator[Token]:

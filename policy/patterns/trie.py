@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from policy.patterns.tokens import Gap, OneOf, Run
+from policy.patterns.tokens import Either, Gap, OneOf, Run
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Final
 
     from policy.patterns.tokens import Token
@@ -86,7 +86,16 @@ class Trie:
 
     """
 
-    __slots__ = ("_count", "_ranks", "flags", "patterns", "root", "separator")
+    __slots__ = (
+        "_count",
+        "_origins",
+        "_ranks",
+        "_tokens",
+        "flags",
+        "patterns",
+        "root",
+        "separator",
+    )
 
     def __init__(
         self,
@@ -99,6 +108,9 @@ class Trie:
         self.patterns = [*flags, *patterns]
         self.flags = len(flags)
         self._ranks = ranks
+        # The patterns, and behind them choices of alternatives, each with the pattern it is of.
+        self._tokens: list[Sequence[Token]] = self.patterns
+        self._origins: dict[int, int] = {}
         self._count = 0
         self.root = self._node()
         self.root.indices = list(range(len(self.patterns)))
@@ -114,7 +126,7 @@ class Trie:
     def ranks(self, node: Node) -> frozenset[int]:
         """Return what the patterns that end at or below *node* are told by."""
         if node.ranks is None:
-            numbers = (index - self.flags for index in node.indices)
+            numbers = (self._origins.get(index, index) - self.flags for index in node.indices)
             node.ranks = frozenset(self._rank(number) for number in numbers if number >= 0)
         return node.ranks
 
@@ -145,15 +157,18 @@ class Trie:
         sets: dict[OneOf, Node] = {}
         at, offset = node.position
         for index in node.indices:
-            tokens = self.patterns[index]
+            tokens = self._tokens[index]
             token = tokens[at] if at < len(tokens) else None
             following = (at, offset + 1)
             if offset and offset == len(token):  # type: ignore[arg-type]  # a literal, which is over
                 token = tokens[at + 1] if at + 1 < len(tokens) else None
                 following = (at + 1, 1)
             if token is None:
-                self._end(node, index)
+                self._end(node, self._origins.get(index, index))
                 continue
+            if isinstance(token, Either):
+                node.indices[:] = self._choices(node)
+                return self._children(node)
             children: dict[Any, Node]
             edge: Any
             if isinstance(token, str):
@@ -168,6 +183,23 @@ class Trie:
             child.indices.append(index)
         return letters, gaps or NONE, sets or NONE
 
+    def _choices(self, node: Node) -> Iterator[int]:
+        """Yield the patterns of *node*, one for each alternative of those where some come next."""
+        at, offset = node.position
+        if self._tokens is self.patterns:
+            self._tokens = [*self.patterns]
+        for index in node.indices:
+            tokens = self._tokens[index]
+            next_ = at + 1 if offset and offset == len(tokens[at]) else at  # type: ignore[arg-type]
+            token = tokens[next_] if next_ < len(tokens) else None
+            if not isinstance(token, Either):
+                yield index
+                continue
+            for each in token.alternatives:
+                self._origins[len(self._tokens)] = self._origins.get(index, index)
+                yield len(self._tokens)
+                self._tokens.append(_spliced(tokens[:next_], each, tokens[next_ + 1 :]))
+
     def _end(self, node: Node, index: int) -> None:
         if index < self.flags:
             node.flag = True
@@ -176,10 +208,11 @@ class Trie:
 
     def _place(self, parent: Node, child: Node) -> None:
         child.depth = parent.depth + 2
-        first = child.indices[0]
+        first = self._origins.get(child.indices[0], child.indices[0])
         if first < self.flags:
             child.hopes = True
-            first = next((index for index in child.indices if index >= self.flags), NO_MATCH)
+            numbers = (self._origins.get(index, index) for index in child.indices)
+            first = next((number for number in numbers if number >= self.flags), NO_MATCH)
         child.first = NO_MATCH if first == NO_MATCH else self._rank(first - self.flags)
         if len(child.indices) == len(parent.indices):
             child.line = parent.line
@@ -196,6 +229,18 @@ class Trie:
     def _node(self, loop: Gap | Run | None = None) -> Node:
         self._count += 1
         return Node(self._count, loop)
+
+
+def _spliced(tokens: Sequence[Token], *others: Sequence[Token]) -> Sequence[Token]:
+    """Return *tokens* and *others*, with literals joined: where one ends is a place within it."""
+    spliced = [*tokens]
+    for each in others:
+        if spliced and each and isinstance(spliced[-1], str) and isinstance(each[0], str):
+            spliced[-1] += each[0]
+            spliced += each[1:]
+        else:
+            spliced += each
+    return spliced
 
 
 def _loops(edge: object) -> bool:

@@ -209,14 +209,17 @@ def _folders(pattern: Pattern, *, deep: bool) -> tuple[str, ...]:
 
     One that is *deep* speaks of what is in the last of them.
     """
-    text = ""
-    for token in pattern.tokens:
-        if isinstance(token, str):
-            text += token
-        elif isinstance(token, OneOf):
-            text += "q" if token.negated else min(token.characters)
-        elif token is not Gap.DEEP:
-            text += "q7z"
-    text += "/" * deep
-    names = text.split("/")
-    return tuple("/".join(names[:number]) for number in range(1, len(names)))
+    found: list[str] = []
+    for each in pattern.spelled_out:
+        text = ""
+        for token in each.tokens:
+            if isinstance(token, str):
+                text += token
+            elif isinstance(token, OneOf):
+                text += "q" if token.negated else min(token.characters)
+            elif token is not Gap.DEEP:
+                text += "q7z"
+        text += "/" * deep
+        names = text.split("/")
+        found += ("/".join(names[:number]) for number in range(1, len(names)))
+    return tuple(found)

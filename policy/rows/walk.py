@@ -7,7 +7,7 @@ walk can be written as plain values, and be loaded where there is no time to loa
 from __future__ import annotations
 
 from policy.patterns.automaton import Automaton
-from policy.patterns.tokens import GAPS, Gap, OneOf, Run
+from policy.patterns.tokens import GAPS, Either, Gap, OneOf, Run
 from policy.rows.given_paths import GivenPaths
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
@@ -98,17 +98,22 @@ def _plain(token: Token) -> object:
         return (token.value,)
     if isinstance(token, OneOf):
         return ("one of", "".join(sorted(token.characters)), token.negated)
+    if isinstance(token, Either):
+        return ("either", tuple(map(_packed, token.alternatives)))
     assert isinstance(token, Run)  # noqa: S101  # no other token is left
     return ("run", "".join(sorted(token.excluded)))
 
 
 def _unpacked(pattern: tuple[Any, ...]) -> tuple[Token, ...]:
-    return tuple([token if type(token) is str else _token(*token) for token in pattern])
+    return tuple([token if type(token) is str else _token(token) for token in pattern])
 
 
-def _token(kind: str, characters: str = "", negated: bool = False) -> Token:  # noqa: FBT001, FBT002  # as they were packed
-    if kind == "run":
-        return Run(frozenset(characters))
+def _token(packed: tuple[Any, ...]) -> Token:
+    kind, *what = packed
     if kind == "one of":
-        return OneOf(frozenset(characters), negated)
+        return OneOf(frozenset(what[0]), what[1])
+    if kind == "either":
+        return Either(*map(_unpacked, what[0]))
+    if kind == "run":
+        return Run(frozenset(what[0]))
     return GAPS[kind]
