@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from policy.calls import Unreadable, argument_text, canonical_path, parameter_text
+from policy.comparison.witness import Shape
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.patterns.domains import PATHS
@@ -53,6 +54,20 @@ def test_a_path_is_absolute_and_canonical(path: str, canonical: str) -> None:
     assert found == canonical
     assert canonical_path(found or "/", PLAIN) == found
     assert PATHS.holds(found)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\ufeff"])
+@pytest.mark.parametrize("path", ["/a", "/a/b", "/.x", "/ a", "/a /b", "/..a", "/a /", "/", "/.."])
+def test_a_path_of_a_witness_is_read_as_it_stands(path: str, blank: str) -> None:
+    trimming = Argument(ArgumentKind.PATH, ("file",), trimmed=True)
+    for argument in (trimming, attrs.evolve(trimming, trimmed=False)):
+        domain = Shape(PLAIN, argument).domain
+        for text in (path, path + blank):
+            try:
+                stands = argument_text(argument, PLAIN, {"file": text}) == text
+            except Unreadable:
+                stands = False
+            assert domain.holds(text) == stands, text
 
 
 @pytest.mark.parametrize("path", ["", "\0", "a\0b", "a/\0"])

@@ -14,7 +14,15 @@ from typing import Final
 import attrs
 
 from policy.dialect import Argument, ArgumentKind, Dialect
-from policy.patterns.domains import ANY_TEXT, COMMANDS, DEAD, OBJECTS, Domain, joined
+from policy.patterns.domains import (
+    ANY_TEXT,
+    COMMANDS,
+    DEAD,
+    OBJECTS,
+    TRIMMED_PATHS,
+    Domain,
+    joined,
+)
 from policy.patterns.folding import folded
 from policy.patterns.pattern import readable
 from policy.patterns.tokens import BLANKS
@@ -82,6 +90,8 @@ class Shape:
                 return COMMANDS, None
             case ArgumentKind.JSON:
                 return OBJECTS, ANY_TEXT
+            case ArgumentKind.PATH if self.argument.trimmed:
+                return TRIMMED_PATHS, None
             case ArgumentKind.JOINED:
                 return joined(len(self.argument.fields)), None
             case kind if self._is_whole:

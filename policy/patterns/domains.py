@@ -10,8 +10,19 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from policy.patterns.automaton import NO_MATCH, State
+from policy.patterns.tokens import BLANKS
 
-__all__ = ["ANY_TEXT", "COMMANDS", "DEAD", "HOSTS", "OBJECTS", "PATHS", "Domain", "joined"]
+__all__ = [
+    "ANY_TEXT",
+    "COMMANDS",
+    "DEAD",
+    "HOSTS",
+    "OBJECTS",
+    "PATHS",
+    "TRIMMED_PATHS",
+    "Domain",
+    "joined",
+]
 
 # The state behind which nothing follows.
 DEAD: Final = "dead"
@@ -106,6 +117,21 @@ PATHS: Final = Domain(
         "dot": {"/": DEAD, ".": "dots", "": "part"},
         "dots": {"/": DEAD, "": "part"},
         "part": {"/": "part?", "": "part"},
+    },
+    frozenset({"root", "part"}),
+    separator="/",
+)
+
+# The same where blanks around a path are no part of it: none stands at the end.
+_AT_BLANK = dict.fromkeys(BLANKS, "blank")
+TRIMMED_PATHS: Final = Domain(
+    {
+        "root": {"/": "part?", "": DEAD},
+        "part?": {**_AT_BLANK, "/": DEAD, ".": "dot", "": "part"},
+        "dot": {**_AT_BLANK, "/": DEAD, ".": "dots", "": "part"},
+        "dots": {**_AT_BLANK, "/": DEAD, "": "part"},
+        "part": {**_AT_BLANK, "/": "part?", "": "part"},
+        "blank": {**_AT_BLANK, "/": "part?", "": "part"},
     },
     frozenset({"root", "part"}),
     separator="/",
