@@ -11,6 +11,7 @@ from policy.chain import Chain
 from policy.decision import Decision, Reason
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
+from policy.hosts.claude.data.guarded import GUARDED, GUARDED_FILES
 from policy.source import Source
 
 EDITS = {"allow": ["Edit(//**)"]}
@@ -99,6 +100,24 @@ def test_files_of_settings_are_asked_for_wherever_they_lie(path, os) -> None:
     assert str(decided("Read", path, EDITS, **given).effect) == "ask"
     assert decided("Write", path, EDITS, **given, mode="auto").reason is Reason.CLASSIFIER
     assert str(decided("Write", path, mode="bypassPermissions", **given).effect) == "allow"
+
+
+def _lines(tool: str, *folders: str, **given: Any) -> int:
+    rules = {"allow": ["Edit(src/**)"], "additionalDirectories": list(folders)}
+    settings = {".claude/settings.json": json.dumps({"permissions": rules})}
+    (project,) = load(Memory(settings), Options(cwd="/srv/app", home="/home/alice", **given))
+    table = Chain.start("main", project.enforced).table
+    return sum(len(rules.lines(tool)) for rules in table.use.sets)
+
+
+@pytest.mark.parametrize("links", [{}, {"/srv/app/link": "/opt"}])
+@pytest.mark.parametrize("tool", ["Read", "Edit"])
+def test_guarded_names_are_no_lines_each_neither_by_spelling_nor_by_folder(tool, links) -> None:
+    names = len(GUARDED) + len(GUARDED_FILES)
+    one, three = _lines(tool, links=links), _lines(tool, "/srv/b", "/srv/c", links=links)
+
+    assert one < names / 2
+    assert (three - one) / 2 < names / 4
 
 
 def test_other_files_beside_those_of_settings_are_as_any() -> None:

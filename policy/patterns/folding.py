@@ -8,16 +8,40 @@ text changes its length.
 
     >>> folded("/A/STRAßE/É")
     '/a/straße/é'
+
+Who guards a name asks for the other letters of its kind as well: `with_others`.
 """
 
 from __future__ import annotations
 
-__all__ = ["folded"]
+from policy.patterns.tokens import OneOf
+
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from policy.patterns.tokens import Token
+
+__all__ = ["folded", "with_others"]
+
+# The letters whose capital is one of ASCII, or whose small letter is, though they are not: an
+# `i` without its dot, the long `s` and the sign for kelvin.
+_OTHERS = {each[0]: OneOf(frozenset(each)) for each in ("i\u0131", "s\u017f", "k\u212a")}
 
 
 def folded(text: str) -> str:
     """Return *text* with the one letter that stands for each that ignores its case."""
     return text.lower() if text.isascii() else "".join(map(_folded, text))
+
+
+def with_others(text: str) -> Iterator[Token]:
+    """Yield *text*, folded, with a set for each letter that others are taken for too.
+
+    Who turns a name into capitals and back, or compares it by all of Unicode, takes them for
+    the letter; `folded` keeps them apart.
+    """
+    for letter in folded(text):
+        yield _OTHERS.get(letter, letter)
 
 
 def _folded(letter: str) -> str:

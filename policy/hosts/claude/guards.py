@@ -13,16 +13,19 @@ from policy.effect import Effect
 from policy.hosts.claude.built_in import (
     below,
     built_in,
-    files_of_settings,
-    guarded_files,
-    guarded_last,
     is_judged,
     led_out_names,
-    misread_files,
 )
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import LEFT_OPEN
 from policy.hosts.claude.data.links import LINKED
+from policy.hosts.claude.file_names import (
+    disguised_files,
+    files_of_settings,
+    guarded_files,
+    guarded_last,
+    misread_files,
+)
 from policy.hosts.claude.modes import EDITING_MODES, is_plan, is_silent
 from policy.hosts.claude.session import Session
 from policy.patterns import notations
@@ -69,10 +72,12 @@ def guards_before(asked: Entry, session: Session, mode: str) -> Iterator[Entry]:
 def _guards(
     session: Session, effect: Effect, reason: Reason, opened: Iterable[Entry]
 ) -> Iterator[Entry]:
-    files = (*misread_files(), *files_of_settings(session.options), *guarded_files())
+    # Names with letters that nobody sees behind those that people know.
+    settings = files_of_settings(session.options)
+    files = (*misread_files(), *settings, guarded_files(), disguised_files())
     yield from _guarded(files, effect, reason)
     yield from opened
-    yield from _guarded(guarded_last(), effect, reason)
+    yield from _guarded((guarded_last(),), effect, reason)
 
 
 @lru_cache(maxsize=64)

@@ -18,13 +18,16 @@ from policy.hosts.claude.built_in import (
     below,
     built_in,
     by_default,
-    files_of_settings,
-    guarded_files,
-    guarded_last,
     inside,
     is_judged,
 )
 from policy.hosts.claude.data.tools import FILE_TOOLS
+from policy.hosts.claude.file_names import (
+    disguised_files,
+    files_of_settings,
+    guarded_files,
+    guarded_last,
+)
 from policy.hosts.claude.session import Session
 from policy.patterns.folding import folded
 from policy.patterns.pattern import Pattern
@@ -64,7 +67,7 @@ def lent(session: Session, mode: str) -> Iterator[Entry]:
 
 
 def _guarded(folder: str = "") -> tuple[Pattern, ...]:
-    return (*guarded_files(folder), *guarded_last(folder))
+    return guarded_files(folder), disguised_files(folder), guarded_last(folder)
 
 
 def _kept(session: Session) -> Iterator[Pattern]:

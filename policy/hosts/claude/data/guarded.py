@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.patterns.tokens import BLANKS, OneOf
+from policy.patterns.tokens import BLANKS
 
 __all__ = [
-    "ALIKE",
     "GUARDED",
     "GUARDED_FILES",
     "GUARDED_LAST",
@@ -34,12 +33,9 @@ GUARDED_FILES: Final = tuple(
     " pyrightconfig.json .mcp.json .claude.json".split()
 )
 
-# What else a name of these may be followed by: what Windows reads as a stream of that file.
-STREAM: Final = ":*"
-
-# Letters of these names that others count as: an `i` without its dot, the long `s` and the
-# sign for kelvin, which rules tell apart.
-ALIKE: Final = {each[0]: OneOf(frozenset(each)) for each in ("i\u0131", "s\u017f", "k\u212a")}
+# What else a name of these may be followed by, with any text behind it: what Windows reads as
+# a stream of that file.
+STREAM: Final = ":"
 
 # Characters that macOS passes over in a name. The program takes the name for what it is without
 # them; here a name with one of them is asked for, whatever it is.
@@ -59,9 +55,14 @@ MANAGED_FILES: Final = ("managed-settings.json", "managed-settings.d/*.json")
 
 # Parts of names, and ends of them, that Windows reads as those of other files: the program asks
 # for such a name on every system, and takes a backslash for the end of one on each. The path
-# of a file tool has no blank at its very end.
-_ENDS: Final = (r"*[!.\].", r"*[!\]..", f"*[{BLANKS}]")
-MISREAD: Final = ("*~[0-9]*", *_ENDS, *(rf"{end}\\*" for end in _ENDS))
+# of a file tool has no blank at its very end. Of each kind, those first that people see.
+_DOTS: Final = (r"*[!.\].", r"*[!\]..")
+_BLANK: Final = f"*[{BLANKS}]"
+MISREAD: Final = (
+    ("*~[0-9]*",),
+    (*_DOTS, *(rf"{end}\\*" for end in _DOTS)),
+    (_BLANK, rf"{_BLANK}\\*"),
+)
 MISREAD_ENDS: Final = tuple(f"*.{name}" for name in "con prn aux nul com[1-9] lpt[1-9]".split())
 
 # Names that lead out of any folder where a backslash ends one: what has one is in none.
