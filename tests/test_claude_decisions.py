@@ -532,6 +532,16 @@ def test_a_file_that_may_be_edited_may_be_read_unless_a_rule_keeps_it_from_that(
         ({"allow": ["Edit"]}, "Edit", "link/x", ASK),
         ({"allow": ["Edit"]}, "Edit", "/opt/x", ALLOW),
         ({"allow": ["Edit"]}, "Edit", "in/x", ALLOW),
+        # What is kept is kept by its own name and where the link leads; no more is.
+        ({"allow": ["Edit(//**)"]}, "Read", ".git/x", ALLOW),
+        ({"allow": ["Edit(//**)"]}, "Read", "link/.git/x", ASK),
+        ({"allow": ["Edit(//**)"]}, "Read", "link/.npmrc", ASK),
+        ({"allow": ["Edit(//**)"]}, "Read", ".git/link/x", ASK),
+        ({"allow": ["Edit(//**)"]}, "Read", "in/.npmrc", ALLOW),
+        ({"allow": ["Edit(//**)"], "deny": ["Edit(//srv/**/sub/**)"]}, "Read", "link/x", ALLOW),
+        ({"allow": ["Edit(//**)"], "deny": ["Edit(//srv/**/sub/**)"]}, "Read", "sub/x", ALLOW),
+        ({"allow": ["Edit(//**)"], "deny": ["Edit(//srv/**/sub/**)"]}, "Read", "sub/link/x", ASK),
+        ({"allow": ["Edit(link/**)"]}, "Read", "link/x", ASK),
         ({"allow": ["Edit(link/**)", "Edit(//opt/**)", "Edit"]}, "Edit", "link/x", ALLOW),
     ],
 )
@@ -542,6 +552,7 @@ def test_a_rule_for_every_edit_is_none_for_links_that_lead_out(
     links = {
         "/srv/app/link": "/opt",
         "/srv/app/sub/link": "/srv/tree",
+        "/srv/app/.git/link": "/srv/tree",
         "/srv/app/in": "/srv/app/src",
     }
     options = Options(cwd="/srv/app", links=links)

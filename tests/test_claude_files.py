@@ -102,6 +102,12 @@ def test_files_of_settings_are_asked_for_wherever_they_lie(path, os) -> None:
     assert str(decided("Write", path, mode="bypassPermissions", **given).effect) == "allow"
 
 
+def test_a_file_of_settings_in_a_working_folder_may_be_read_there() -> None:
+    flag = Source("/srv/app/s.json", "{}")
+    for links in ({}, {"/srv/app/link": "/opt"}):
+        assert str(decided("Read", "s.json", EDITS, flag=flag, links=links).effect) == "allow"
+
+
 def _lines(tool: str, *folders: str, **given: Any) -> int:
     rules = {"allow": ["Edit(src/**)"], "additionalDirectories": list(folders)}
     settings = {".claude/settings.json": json.dumps({"permissions": rules})}

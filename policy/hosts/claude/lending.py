@@ -7,7 +7,7 @@ nothing back, and allows no edit through a link that leads out (2.1.329, observe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import attrs
@@ -18,7 +18,6 @@ from policy.hosts.claude.built_in import (
     below,
     built_in,
     by_default,
-    inside,
     is_judged,
 )
 from policy.hosts.claude.data.tools import FILE_TOOLS
@@ -29,6 +28,7 @@ from policy.hosts.claude.file_names import (
     guarded_last,
 )
 from policy.hosts.claude.session import Session
+from policy.patterns.folders import moved
 from policy.patterns.folding import folded
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap
@@ -44,12 +44,12 @@ def lent(session: Session, mode: str) -> Iterator[Entry]:
     lending = [line.entry for line in session.lines if line.borrowed]
     if not lending or is_judged(session, mode):
         return  # where a model judges, every file may be read
-    kept = list(_kept(session))
-    # A folder does not speak of what links in it lead to: there it is named what is kept.
-    linked = any(_is_in(below(n), f) for n in session.options.links for f in session.folders)
-    here = [pattern for pattern in kept if any(_is_in(pattern, f) for f in session.folders)]
-    here += (p for folder in session.folders for p in _guarded(folder) if linked)
-    outside = [pattern for pattern in kept if pattern not in here]
+    kept = [*_kept(session), *files_of_settings(session.options)]
+    # Of what lies in a folder it is named what is kept, not all of it: what links in it lead to
+    # is lent where both names are.
+    here = [p for folder in session.folders for p in (*_in(kept, folder), *_guarded(folder))]
+    named = frozenset(here)
+    outside = [pattern for pattern in kept if pattern not in named]
     reason = by_default(session, mode)
     # What is kept where a link leads to is kept under the name of the link.
     for link, target in session.options.links.items():
@@ -59,9 +59,7 @@ def lent(session: Session, mode: str) -> Iterator[Entry]:
     for tool in _READS:
         for pattern in here:
             yield built_in(tool, Effect.ALLOW, pattern, why="working folder")
-        if not linked or any(_may_be_in(p, f) for p in outside for f in session.folders):
-            yield from inside(session, tool, Effect.ASK, reason)
-        for pattern in (*outside, *_guarded(), *files_of_settings(session.options)):
+        for pattern in (*outside, *_guarded()):
             yield built_in(tool, Effect.ASK, pattern, reason, "is not edited")
     yield from lending
 
@@ -79,6 +77,15 @@ def _kept(session: Session) -> Iterator[Pattern]:
         # What may not be read at all is decided before.
         if is_kept and entry.pattern is not None and not entry.rule.startswith("Read"):
             yield entry.pattern
+
+
+def _in(patterns: Iterable[Pattern], folder: str) -> Iterator[Pattern]:
+    """Yield what *patterns* match in a folder."""
+    for pattern in patterns:
+        if _is_in(pattern, folder):
+            yield pattern
+        elif _may_be_in(pattern, folder):
+            yield from moved(pattern, folded(folder), folded(folder))
 
 
 def _beginning(pattern: Pattern) -> str:
