@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from policy.shell.programs import is_home_of_other
+from policy.shell.opened import is_home_of_other
 from policy.shell.readings import is_assignment, is_fragment, stages
 from policy.shell.words import Word
 from policy.shell.wrappers import basename

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policy.shell.doubts import is_evaluated
-from policy.shell.programs import is_home_of_other
+from policy.shell.opened import is_home_of_other
 from policy.shell.readings import as_granted, is_assignment
 from policy.shell.wrappers import is_quiet
 

@@ -12,8 +12,9 @@ from policy.dialect import Shell
 from policy.shell import doubts, tracing
 from policy.shell.folders import Folders, below
 from policy.shell.harmless import is_harmless, is_quoted
+from policy.shell.opened import is_indirect
 from policy.shell.parts import Command, Part, Redirection
-from policy.shell.programs import Examined, examine, is_indirect
+from policy.shell.programs import Examined, examine
 from policy.shell.readings import (
     KEYWORDS,
     as_granted,

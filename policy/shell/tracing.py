@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from policy.programs import Files
-from policy.shell.programs import is_indirect
+from policy.shell.opened import is_indirect
 from policy.shell.readings import is_assignment, is_safe_assignment
 
 if TYPE_CHECKING:

@@ -1,0 +1,92 @@
+"""The arguments of a program: what begins like an option, values of options, and the rest."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import attrs
+
+from policy.programs import Program
+from policy.shell.words import Word
+
+__all__ = ["Given", "has", "matches", "split"]
+
+
+@attrs.frozen
+class Given:
+    """The arguments of a program: what begins like an option, and the rest.
+
+    Attributes:
+        options: without the values that are words of their own.
+        operands: all others.
+        files: values of options that are files it reads.
+        known: whether the program is harmless with each of the options.
+    """
+
+    options: list[Word]
+    operands: list[Word]
+    files: list[Word]
+    known: bool
+
+
+def split(program: Program, rest: list[Word]) -> Given:
+    """Return which of the words behind a program are options, and which are operands."""
+    options: list[Word] = []
+    operands: list[Word] = []
+    files: list[Word] = []
+    index, known = 0, True
+    while index < len(rest):
+        word = rest[index]
+        index += 1
+        if word.plain == "--" and program.ends:
+            operands += rest[index:]
+            break
+        if (
+            word.plain.startswith(("-", "+"))
+            and len(word.plain) > 1
+            and not (program.runs and operands)
+        ):
+            options.append(word)
+            if program.files and "=" in word.plain:
+                name, _, joined = word.plain.partition("=")
+                if matches(program.files, name):
+                    files.append(attrs.evolve(word, plain=joined))
+            known &= not (program.leading and operands)
+            value = rest[index] if index < len(rest) else None
+            if value is not None and _takes(program, word.plain, value.plain):
+                index += 1
+                if matches(program.files, word.plain):
+                    files.append(value)
+            elif program.flags is not None:
+                known &= matches(program.flags, word.plain)
+        else:
+            operands.append(word)
+            if program.runs:
+                operands += rest[index:]
+                break
+    return Given(options, operands, files, known)
+
+
+def _takes(program: Program, option: str, value: str) -> bool:
+    """Whether *value*, the word behind *option*, belongs to it."""
+    if program.pairs and matches(program.pairs, f"{option} {value}"):
+        return True
+    return not value.startswith("-") and (
+        matches(program.values, option) or matches(program.files, option)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _expression(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+def matches(expression: str, text: str) -> bool:
+    """Return whether a text is what an expression describes; one that is empty describes none."""
+    return bool(expression) and _expression(expression).fullmatch(text) is not None
+
+
+def has(options: list[Word], wanted: str) -> bool:
+    """Return whether one of the options is *wanted*."""
+    return any(matches(wanted, option.plain) for option in options)

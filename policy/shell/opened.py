@@ -1,0 +1,151 @@
+"""The files that a program opens, by what its host knows of its operands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import dropwhile, takewhile
+from typing import Final
+
+import attrs
+
+from policy.dialect import Shell
+from policy.programs import Files, Program
+from policy.shell.given import Given, has
+from policy.shell.removals import GLOB, emptied, is_unresolved
+from policy.shell.words import Word, is_pattern
+
+__all__ = ["Opened", "files_of", "is_home_of_other", "is_indirect", "lists"]
+
+
+@attrs.frozen
+class Opened:
+    """A file a program opens.
+
+    Attributes:
+        name: its name; None when it is not a literal.
+        tool: the tool that this is a call of.
+        guarded: whether no rule may allow it.
+        relative: whether no rule may allow it behind a change of folder.
+    """
+
+    name: str | None
+    tool: str
+    guarded: bool = False
+    relative: bool = False
+
+
+def lists(program: Program, given: Given) -> bool:
+    """Whether it reads the folder it runs in where it names no file."""
+    return program.lists and (not program.lists_if or has(given.options, program.lists_if))
+
+
+def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
+    match files:
+        case Files.NONE:
+            return []
+        case Files.ALL:
+            return operands
+        case Files.FIRST:
+            return operands[:1]
+        case Files.REST:
+            is_given = program.given and has(rest, program.given)
+            return operands if is_given else operands[1:]
+        case Files.SETS:
+            deletes = any(re.match("-[a-zA-Z]*d|--delete", word.plain) for word in rest)
+            return operands[1 if deletes else 2 :]
+        case Files.BUT_LAST:
+            return operands[:-1] if len(operands) > 1 else operands
+        case Files.LAST:  # behind options nobody knows which is
+            return operands[-1:] if len(operands) == len(rest) else operands
+        case Files.SLASHED:
+            return [word for word in operands if "/" in word.plain or word.plain == ".."]
+        case Files.LEADING:
+            given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
+            leading = takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given)
+            ended = dropwhile(lambda word: word.plain != "--", rest)
+            return [*leading, *ended]
+
+
+# What may stand before the folders that a program is to search, and what ends these.
+_AHEAD: Final = re.compile(r"--|-[a-zA-Z]|-O\d*")
+_EXPRESSION: Final = ("-", "(", "!", "\\")
+
+_EXPANDABLE: Final = frozenset("$`")
+_INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")
+
+
+def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
+    if read and word.vetted and not word.known:
+        return "<<" in word.raw
+    if word.literal and (word.plain[:1] == "=" or not _EXPANDABLE.isdisjoint(word.plain)):
+        return True  # a name with this in it is not believed
+    if (not read or program.writes is not Files.NONE) and is_pattern(word.plain):
+        return True  # nor is any where one of them is written
+    if not read and "\n" in word.plain:
+        return True
+    return not word.known or (program.confined and is_indirect(word.plain))
+
+
+def is_indirect(name: str) -> bool:
+    """Whether *name* goes down into a folder, which may be a link, and up again."""
+    return ".." in name and _INDIRECT.search(name) is not None
+
+
+def files_of(
+    program: Program, rest: list[Word], given: Given, shell: Shell, *, spared: bool
+) -> tuple[Opened, ...]:
+    """Return the files that a program opens; it writes none where it is *spared*."""
+    opened: list[Opened] = []
+    for files, tool in ((program.reads, shell.reads), (program.writes, shell.writes)):
+        if not tool or (files is Files.NONE and not given.files):
+            continue
+        if spared and tool == shell.writes:
+            continue
+        read = tool == shell.reads
+        operands = given.operands if read else [word for word in given.operands if _is_name(word)]
+        chosen = _chosen(program, files, rest, operands) + (given.files if read else [])
+        chosen = [word for word in chosen if word.plain]
+        others = [word for word in chosen if is_home_of_other(word)]
+        chosen = [word for word in chosen if word not in others]
+        opened += (Opened(None, tool) for _ in others)
+        if read and any(is_indirect(word.plain) for word in given.options):
+            opened.append(Opened(None, tool))  # behind a file an option is another
+        if read and not chosen and lists(program, given):
+            opened.append(Opened(".", tool))
+        opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
+        opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
+    if program.removes and shell.removes:
+        for word in given.operands:
+            opened += _removed(word, given, shell)
+    return tuple(opened)
+
+
+def is_home_of_other(word: Word) -> bool:
+    """Whether a word begins like the home folder of somebody else, quoted or not: `~bob`."""
+    return word.plain[:1] == "~" and word.plain[1:2] not in ("", "/")
+
+
+def _is_name(word: Word) -> bool:
+    """Whether a word names a file: an empty one does not, nor one whose quote is not closed."""
+    return bool(word.plain) and not word.raw[:1] == "'" == word.plain[:1]
+
+
+def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
+    """Yield what the removal of one operand counts as, and the folder that it empties."""
+    tool = shell.removes
+    parents = has(given.options, "-[a-z]*p[a-z]*|--p.*")
+    if is_unresolved(word, parents=parents, astray=False):
+        yield Opened(None, tool, guarded=True)
+    elif is_unresolved(word, parents=parents, astray=True):
+        yield Opened(None, tool, relative=True)
+    if not word.known:
+        yield Opened(None, tool)
+        return
+    # Without a name it is the folder itself; a quote that is not closed leaves none.
+    name = word.plain if _is_name(word) else "."
+    folder = emptied(name)
+    if folder is None or not GLOB.search(folder):
+        yield Opened(name if folder is None else folder, tool)
+    if word.glob:
+        yield Opened(None, tool)
