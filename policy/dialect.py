@@ -121,6 +121,8 @@ class Shell:
         setting: whether a command that does nothing but set variables does no harm, whichever
             they are, but for those that are *guarded*.
         spanning: whether a star of a rule that allows takes other commands too.
+        kept: files of the host's own, absolute, which are spoken of wherever a folder that
+            holds them is moved or removed.
     """
 
     wrappers: frozenset[str] = frozenset()
@@ -154,6 +156,7 @@ class Shell:
     movers: frozenset[str] = frozenset()
     setting: bool = False
     spanning: bool = False
+    kept: tuple[str, ...] = ()
 
     @property
     def opening(self) -> tuple[str, ...]:

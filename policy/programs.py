@@ -57,6 +57,12 @@ class Program:
         reads: the operands that it reads as files.
         writes: the operands that it writes as files.
         removes: whether what it writes is removed.
+        copies: the operands that are copied, where it has no option: those it opens as if it
+            wrote them, but no rule denies them as such.
+        uproots: the operands that it takes away, with all that is below them.
+        into: whether what it writes may be a folder that it puts files into: the last, or one
+            that an option names, so that behind any option nobody knows which it writes.
+        anywhere: whether the files that it opens count wherever it lies: `/bin/rm`.
         lists: whether it reads the folder it runs in where it names no file.
         lists_if: options of which one must be there for that, likewise.
         moves: whether its operand becomes the folder of what follows.
@@ -95,6 +101,10 @@ class Program:
     reads: Files = Files.NONE
     writes: Files = Files.NONE
     removes: bool = False
+    copies: Files = Files.NONE
+    uproots: Files = Files.NONE
+    into: bool = False
+    anywhere: bool = False
     lists: bool = False
     lists_if: str = ""
     moves: bool = False
@@ -125,8 +135,8 @@ class Program:
 
 # What tells which files a program opens, and what stands beside it, whether it runs or not.
 _OPENING = (
-    "values pairs files given ends reads writes removes lists lists_if moves confined"
-    " runs stays unchecked settled unexpanded"
+    "values pairs files given ends reads writes removes copies uproots into anywhere lists"
+    " lists_if moves confined runs stays unchecked settled unexpanded"
 ).split()
 
 

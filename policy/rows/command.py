@@ -164,11 +164,39 @@ def _redirection(row: Row, redirection: Redirection) -> Outcome:
         return constant if constant and constant.effect is Effect.DENY else unsure(rules)
     if files.constant is not None:
         return files.constant
+    if redirection.deep:
+        return _kept_below(files, redirection.target)
     try:
         path = canonical_path(redirection.target, rules.dialect)
-        return file_outcome(files, path, stranger_path(redirection.target, rules.dialect))
+        found = file_outcome(files, path, stranger_path(redirection.target, rules.dialect))
     except Unreadable:
         return unsure(rules)
+    return _undenied(files, path, found) if redirection.copied else found
+
+
+def _undenied(files: Row, path: str, found: Outcome) -> Outcome:
+    """Return what is said of a file where no rule that denies counts."""
+    if found.effect is not Effect.DENY or found.reason is not Reason.RULE:
+        return found
+    for index, entry in enumerate(files.entries):
+        denies = entry.effect is Effect.DENY and entry.reason is Reason.RULE
+        if entry.pattern is not None and not denies and entry.pattern.matches(path):
+            return files.at(index)
+    return files.default
+
+
+def _kept_below(files: Row, name: str) -> Outcome:
+    """Return what is said of the host's own files in a folder that is moved or removed."""
+    dialect = files.ruleset.dialect
+    try:
+        path = canonical_path(name, dialect)
+        kept = [(canonical_path(f, dialect), stranger_path(f, dialect)) for f in dialect.shell.kept]
+    except Unreadable:
+        return unsure(files.ruleset)
+    found = [
+        file_outcome(files, *paths) for paths in kept if (paths[0] + "/").startswith(path + "/")
+    ]
+    return min(found, key=strictness, default=HARMLESS)
 
 
 def _denies_files(row: Row, tool: str) -> bool:

@@ -22,7 +22,7 @@ from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
-from policy.shell.words import Script
+from policy.shell.words import Script, Simple
 from policy.shell.wrappers import SHELLS
 
 __all__ = ["Command", "Part", "Redirection", "compound", "read_command"]
@@ -107,7 +107,7 @@ def read_command(text: str, shell: Shell) -> Command:
             command.swallowed or ("\n" in text and doubts.hides(command.words))
             for command in script.commands
         )
-    opaque = script.opaque
+    opaque = script.opaque or any(map(_is_unknown, script.commands))
     script.opaque |= script.background
     read = Reading(text, script, shell, read_command)
     read.run()
@@ -118,6 +118,11 @@ def read_command(text: str, shell: Shell) -> Command:
         script.unread,
         opaque,
     )
+
+
+def _is_unknown(command: Simple) -> bool:
+    """Return whether the host cannot tell a word, and so asks no rule before one that denies."""
+    return any(not (word.literal or word.vetted) for word in command.words)
 
 
 def _read_at_length(text: str, shell: Shell) -> Script:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from typing import Final
 
 import attrs
@@ -27,12 +27,16 @@ class Opened:
         tool: the tool that this is a call of.
         guarded: whether no rule may allow it.
         relative: whether no rule may allow it behind a change of folder.
+        deep: whether it stands for what it may hold of the host's own.
+        copied: whether no rule that denies what is written denies it.
     """
 
     name: str | None
     tool: str
     guarded: bool = False
     relative: bool = False
+    deep: bool = False
+    copied: bool = False
 
 
 def lists(program: Program, given: Given) -> bool:
@@ -115,10 +119,37 @@ def files_of(
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
+    plain = len(given.operands) == len(rest)  # or an option may name the last
+    if shell.writes and program.copies is not Files.NONE and plain:
+        copied = [w for w in _chosen(program, program.copies, rest, given.operands) if w.plain]
+        opened += (Opened(w.plain, shell.writes, copied=True) for w in copied if w.known)
+    if shell.kept and program.uproots is not Files.NONE:
+        taken = _chosen(program, program.uproots if plain else Files.ALL, rest, given.operands)
+        opened += (Opened(w.plain, shell.writes, deep=True) for w in taken if w.known and w.plain)
+    if program.into and shell.writes:
+        opened += _put_into_folders(rest, given.operands, shell.writes)
     if program.removes and shell.removes:
         for word in given.operands:
             opened += _removed(word, given, shell)
     return tuple(opened)
+
+
+# An option that names the folder which files are put into.
+_INTO: Final = re.compile(r"-[a-zA-Z]*t|--t[a-z-]*")
+
+
+def _put_into_folders(rest: list[Word], operands: list[Word], tool: str) -> Iterator[Opened]:
+    """Yield what is written where the last operand, or the one of an option, is a folder."""
+    if len(operands) < len(rest):
+        yield Opened(None, tool)
+    if not operands:
+        return
+    folder = next((to for name, to in pairwise(rest) if _INTO.fullmatch(name.plain)), operands[-1])
+    for word in operands:
+        name = word.plain.rstrip("/").rpartition("/")[2]
+        known = word.known and folder.known and not word.glob
+        if known and word is not folder and name not in ("", ".", ".."):
+            yield Opened(f"{folder.plain.rstrip('/')}/{name}", tool)
 
 
 def is_home_of_other(word: Word) -> bool:

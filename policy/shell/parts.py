@@ -60,6 +60,8 @@ class Redirection:
     guarded: bool = False
     shadowed: bool = False
     adrift: bool = False
+    deep: bool = False
+    copied: bool = False
 
 
 @attrs.frozen

@@ -18,6 +18,7 @@ from policy.programs import Files, Program
 from policy.shell.given import Given, has, matches, split
 from policy.shell.opened import Opened, files_of, lists
 from policy.shell.words import Word
+from policy.shell.wrappers import basename
 
 __all__ = ["Examined", "examine"]
 
@@ -52,9 +53,10 @@ class Examined:
 
 def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
     """Return what is known of the command that *words* are; None if nothing is."""
-    program = shell.programs.known.get(words[0].plain)
+    name = words[0].plain
+    program = shell.programs.known.get(name)
     if program is None:
-        return None
+        return _examined_elsewhere(words, shell) if basename(name) != name else None
     rest, stays = list(words[1:]), program.stays
     while rest and rest[0].plain in program.subcommands:
         program = program.subcommands[rest[0].plain]
@@ -63,6 +65,14 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
     if program.subcommands and rest and not rest[0].plain.startswith("-"):
         known = attrs.evolve(known, harmless=False)  # a subcommand that is not known
     return attrs.evolve(known, stays=True) if stays and not known.stays else known
+
+
+def _examined_elsewhere(words: Sequence[Word], shell: Shell) -> Examined | None:
+    """Return what is known of a program by the folder that it lies in: no more than its files."""
+    program = shell.programs.known.get(basename(words[0].plain))
+    if program is None or not program.anywhere:
+        return None
+    return attrs.evolve(_known(program, list(words[1:]), shell), harmless=False)
 
 
 def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:

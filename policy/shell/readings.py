@@ -253,11 +253,11 @@ _QUOTE: Final = re.compile(r"['\"\\]")
 
 # A word that a shell may leave out: nothing, or what an expansion comes to.
 _VANISHING: Final = re.compile(
-    r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))|`.*`|<\(.*\)|''|\"\"", re.DOTALL
+    r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))?|`.*`|[<>]\(.*\)|''|\"\"", re.DOTALL
 )
 
 
-_MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|<\(")
+_MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|[<>]\(")
 
 
 def may_vanish(text: str) -> bool:

@@ -273,7 +273,9 @@ class Reading:
                 continue
             writes = file.tool == shell.writes
             self._edits |= file.tool in (shell.writes, shell.removes)
-            self.files.append(Redirection(file.name, writes, file.tool, file.guarded))
+            copied = file.copied and program is words
+            found = Redirection(file.name, writes, file.tool, file.guarded)
+            self.files.append(attrs.evolve(found, deep=file.deep, copied=copied))
             if known.moves < _SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
         harmless = self._is_harmless(known, words, program)

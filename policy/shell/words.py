@@ -74,7 +74,8 @@ def targets_of(word: Word, *, writes: bool) -> list[Target]:
     if word.literal and not re.search(r"[*?\[~]|\A=", word.plain):
         patterned = writes and is_pattern(word.plain)
         return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
-    if word.literal and not word.plain.startswith("~"):
+    if word.literal and (word.plain[:1] != "~" or word.plain[1:2] in ("", "/")):
+        # What denies a file of this name counts; that it is the one that is opened nobody believes.
         return [Target(word.plain, writes), Target(None, writes)]
     return [Target(None, writes)]
 

@@ -102,6 +102,8 @@ class Generator:
             permissions["disableBypassPermissionsMode"] = "disable"
         if self.chance.random() < 0.04:
             permissions["blockReadsOutsideWorkingDirectories"] = True
+        if scope == "flag" and self.chance.random() < 0.06:
+            permissions["blockFileToolReadsOutsideWorkingDirectories"] = True
         settings = {"permissions": permissions}
         if scope == "managed" and self.chance.random() < 0.15:
             settings["allowManagedPermissionRulesOnly"] = self.pick((True, True, False, None))
@@ -254,11 +256,8 @@ class Generator:
             return f"git {self.pick(words.GIT)}"
         if kind < 0.92:
             return self.invocation()
-        tool = self.pick(
-            ("cat", "ls", "head", "rm", "touch", "mkdir", "cp a", "mv a", "tee", "grep x")
-        )
         path = self.pick(words.PATHS).replace("a b", "a\\ b")
-        return f"{tool} {path}"
+        return self.pick(words.OPENERS).format(path)
 
     def named_call(self) -> str:
         """Return a call of a program that rules name, or of one that only begins alike."""

@@ -92,6 +92,24 @@ ASSIGNMENTS = (
     *("DEBUG=1", "PAGER=less", "HOME=/tmp", "NODE_OPTIONS=--x", "RUST_BACKTRACE=full", 'CI="1"'),
 )
 
+# Commands that open a file.
+OPENERS = (
+    *(
+        "cat {}",
+        "ls {}",
+        "head {}",
+        "rm {}",
+        "touch {}",
+        "mkdir {}",
+        "cp a {}",
+        "mv a {}",
+        "tee {}",
+    ),
+    *("grep x {}", "cp {} b", "cp -r {} b", "mv {} b", "mv -f {} src", "cp {} src", "rmdir {}"),
+    *("/bin/rm {}", "/usr/bin/cp {} b", "/bin/cat {}", "bash -c 'rm {}'", "ln -s {} b"),
+    *("sed -i s/a/b/ {}", "cp -t src {}", "wc -l {}"),
+)
+
 REDIRECTIONS = (
     *("> out", ">> out", "2>&1", "2>/dev/null", "> /dev/null", "&> out", "&>> out", ">| out"),
     *("< a", "< /opt/data/x", "> /opt/data/x", "> ../out", "> src/out", "> .git/config"),
@@ -99,6 +117,7 @@ REDIRECTIONS = (
     *("> .env", "< .env", '> "a b"', "> 'out'", "> src/../out", "> *.txt", "2>&1 > out", ">&out"),
     *("> x~1", "> x.", "> y.con", "> '.../x'"),
     *("> .claude/settings.json", "> .bashrc", "3> out", "{fd}> out", "> /tmp/x", "< ~/x", "2>&-"),
+    *("> ~/x", ">> ~/.bashrc", "> ~/notes/n.md", '> "$HOME/x"', '< "$HOME/x"'),
 )
 
 HEREDOCS = (

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Final
+
+import attrs
 
 from policy.decision import Reason
 from policy.effect import Effect
@@ -100,6 +103,10 @@ def removals(session: Session, mode: str) -> Iterator[Entry]:
         critical.append(Pattern.exactly(folded(folder) + "/*", Kind.PATH))
     for pattern in dict.fromkeys(critical):
         yield built_in(known.OPERAND_REMOVE, effect, pattern, reason, "critical path")
+    # What a script removes that stands in an argument is asked for where a rule denies it.
+    for entry in (*(line.entry for line in session.lines), *chain(*session.reopened)):
+        if (entry.tool, entry.effect) == (known.OPERAND_WRITE, Effect.DENY):
+            yield attrs.evolve(entry, tool=known.OPERAND_REMOVE, effect=effect, reason=reason)
     yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")
 
 

@@ -24,6 +24,7 @@ from policy.hosts.claude.built_in import (
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import MODELS
+from policy.hosts.claude.data.guarded import OWN
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED, UNEXPANDED
@@ -116,7 +117,11 @@ def dialect(session: Session, mode: str) -> Dialect:
         arguments=known.ENTERING if session.enters else known.ARGUMENTS,
         aliases=known.ALIASES,
         aliased=False,
-        shell=attrs.evolve(_shell(mode in EDITING_MODES, session.options.behaves), cwd=session.cwd),
+        shell=attrs.evolve(
+            _shell(mode in EDITING_MODES, session.options.behaves),
+            cwd=session.cwd,
+            kept=tuple(f"{session.home}/{name}" for name in OWN),
+        ),
         cwd=session.cwd,
         home=session.home,
         fold=True,

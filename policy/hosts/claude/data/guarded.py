@@ -17,6 +17,7 @@ __all__ = [
     "MANAGED_FILES",
     "MISREAD",
     "MISREAD_ENDS",
+    "OWN",
     "STREAM",
 ]
 
@@ -36,6 +37,10 @@ GUARDED_FILES: Final = tuple(
 # What else a name of these may be followed by, with any text behind it: what Windows reads as
 # a stream of that file.
 STREAM: Final = ":"
+
+# Files below a home folder with its own keys: who moves or removes a folder above them, reaches
+# them.
+OWN: Final = (".claude/.credentials.json", ".claude/.device-keys.json")
 
 # Characters that macOS passes over in a name. The program takes the name for what it is without
 # them; here a name with one of them is asked for, whatever it is.

@@ -279,7 +279,16 @@ _KNOWN: Final = {
 
 # --- programs that change files --------------------------------------------------
 
-_REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True)
+_REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True, anywhere=True)
+_UPROOT: Final = attrs.evolve(_REMOVE, uproots=Files.ALL)
+_COPY: Final = Program(
+    harmless=False, reads=Files.BUT_LAST, writes=Files.LAST, copies=Files.BUT_LAST, into=True,
+    anywhere=True,
+)  # fmt: skip
+_MOVE: Final = Program(
+    harmless=False, reads=Files.BUT_LAST, writes=Files.ALL, uproots=Files.BUT_LAST, into=True,
+    anywhere=True,
+)  # fmt: skip
 
 _CHANGING: Final = {
     **dict.fromkeys(
@@ -292,13 +301,14 @@ _CHANGING: Final = {
     ),
     "cd": Program(reads=Files.ALL, moves=True, flags="", most=1, texts=True),
     **dict.fromkeys(("chdir", "pushd", "popd"), Program(harmless=False, moves=True)),
-    "tee": Program(harmless=False, writes=Files.ALL),
+    "tee": Program(harmless=False, writes=Files.ALL, anywhere=True),
     "touch": Program(harmless=False, writes=Files.ALL),
     "mkdir": Program(harmless=False, writes=Files.ALL),
-    "rm": _REMOVE,
+    "rm": _UPROOT,
     "rmdir": _REMOVE,
-    "mv": Program(harmless=False, reads=Files.BUT_LAST, writes=Files.ALL),
-    "cp": Program(harmless=False, reads=Files.BUT_LAST, writes=Files.LAST),
+    "mv": _MOVE,
+    "cp": _COPY,
+    **dict.fromkeys(("ln", "link"), Program(harmless=False, uproots=Files.ALL, anywhere=True)),
 }  # fmt: skip
 
 _UNKNOWN: Final = Program(harmless=False)
@@ -323,16 +333,14 @@ EDITING_PROGRAMS: Final = Programs(
         **READ_ONLY_PROGRAMS,
         "touch": Program(direct=True, flags="", operands="[^'-].*|'.+", writes=Files.ALL),
         "mkdir": Program(writes=Files.ALL),
-        "rm": Program(direct=True, writes=Files.ALL, removes=True),
-        "rmdir": Program(direct=True, writes=Files.ALL, removes=True),
-        "mv": Program(
-            direct=True, flags="", operands=_NO_DASH, globs=False,
-            reads=Files.BUT_LAST, writes=Files.ALL,
-        ),
-        "cp": Program(
-            direct=True, flags="", operands=_NO_DASH, globs=False,
-            reads=Files.BUT_LAST, writes=Files.LAST,
-        ),
+        "rm": attrs.evolve(_UPROOT, harmless=True, direct=True),
+        "rmdir": attrs.evolve(_REMOVE, harmless=True, direct=True),
+        **{
+            name: attrs.evolve(
+                known, harmless=True, direct=True, flags="", operands=_NO_DASH, globs=False
+            )
+            for name, known in (("mv", _MOVE), ("cp", _COPY))
+        },
         "sed": Program(
             direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED, operands=_NO_DASH,
             reads=Files.REST, files=_SED.files, given=_SED.given,

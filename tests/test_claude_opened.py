@@ -1,0 +1,152 @@
+"""Which files the programs of a command open, as Claude Code 2.1.329 was seen to look at them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+
+pytest.importorskip("tree_sitter_bash")
+
+
+def told(command: str, mode: str = "default", **lists: list[str]) -> str:
+    settings = json.dumps({"permissions": lists})
+    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    main = Chain.start("main", project.enforced)
+    return str(main.decide("Bash", {"command": command}).effect)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cp a docs", "cp ./a docs/", "cp src/a b docs", "cp -t docs a", "mv a /srv/app/docs"),
+        *("mv --target-directory docs a", "cp ~/a docs", "cp -r a docs"),
+    ],
+)
+def test_what_is_copied_or_moved_into_a_folder_is_written_there(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Edit(docs/a)"]) == "deny"
+    assert told(command, allow=["Bash"], deny=["Edit(docs/z)"]) != "deny"
+
+
+@pytest.mark.parametrize("command", ["cp -r a b", "mv -f a b", "cp -- a b", "cp --help"])
+@pytest.mark.parametrize("mode", ["default", "acceptEdits"])
+def test_a_copy_or_a_move_with_an_option_is_asked_for_but_where_all_commands_are_allowed(
+    command: str, mode: str
+) -> None:
+    rules = ["Bash(cp *)", "Bash(mv *)", "Edit(/**)", "Edit(**)"]
+
+    assert told(command, mode, allow=rules) == "ask"
+    assert told(command, mode, allow=["Bash"]) == "allow"
+    assert told("cp a b", mode, allow=rules) == "allow"
+
+
+@pytest.mark.parametrize("command", ["cp .bashrc x", "cp src/.npmrc docs", "cp .git x"])
+def test_a_guarded_file_is_asked_for_where_it_is_copied_too(command: str) -> None:
+    assert told(command, allow=["Bash"]) == "ask"
+    assert told(command, "acceptEdits") == "ask"
+
+
+def test_what_may_be_read_outside_is_not_copied_for_that() -> None:
+    rules = ["Bash(cp *)", "Read(//opt/**)"]
+
+    assert told("cp /opt/x b", "acceptEdits", allow=rules) == "ask"
+    assert told("cp /opt/x b", "acceptEdits", allow=[*rules, "Edit(//opt/**)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["mv ~ b", "mv /home b", "mv / b", "timeout 5 mv ~ b", "ln -s ~ x", "mv -t b ~"]
+)
+def test_a_folder_above_the_keys_of_the_program_is_moved_by_nobody_unasked(command: str) -> None:
+    assert told(command, allow=["Bash"]) == "ask"
+    assert told(command, "bypassPermissions") == "allow"
+
+
+def test_a_rule_about_the_keys_of_the_program_is_one_about_folders_above_them() -> None:
+    assert told("rm -rf ~", deny=["Edit(~/*)"]) == "deny"
+    assert told("rm -rf /", deny=["Edit(~/**)"]) == "deny"
+    assert told("rm -rf /opt", deny=["Edit(~/**)"]) == "ask"
+    assert told("mv a ~", allow=["Bash"], deny=["Edit(~/.claude/**)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("/bin/rm b", "'/bin/rm' b", "../rm b", "A=1 /bin/rm b", "/bin/rmdir b", "/bin/cp a b"),
+        *("/bin/mv a b", "/bin/tee b", "tee.exe b", "(/bin/rm b)"),
+    ],
+)
+def test_programs_that_change_files_are_known_by_where_they_lie_too(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Edit(b)"]) == "deny"
+    assert told(command.replace(" b", " c"), "acceptEdits") == "ask"
+
+
+def test_programs_that_read_files_are_not_known_by_where_they_lie() -> None:
+    assert told("/bin/cat a", allow=["Bash"], deny=["Read(a)"]) == "allow"
+    assert told("/bin/touch b", allow=["Bash"], deny=["Edit(b)"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["/bin/rm -rf /", "/bin/rm -rf ~", "/bin/rmdir /"])
+def test_critical_folders_are_guarded_from_programs_wherever_they_lie(command: str) -> None:
+    assert told(command, allow=["Bash"]) == "ask"
+    assert told(command, allow=["Bash(/bin/rm *)", "Bash(/bin/rmdir *)"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("bash -c 'rm b'", "ask"),
+        ("sudo sh -c 'ls; /bin/rm -f b'", "ask"),
+        ("bash -c 'rmdir b'", "ask"),
+        ("bash -c 'rm c'", "allow"),
+        ("bash -c 'touch b'", "allow"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+def test_what_a_script_removes_is_asked_for_where_a_rule_denies_it(
+    command: str, effect: str, mode: str
+) -> None:
+    assert told(command, mode, allow=["Bash"], deny=["Edit(b)"]) == effect
+
+
+@pytest.mark.parametrize("target", ["~/x", '"~/x"', '"$HOME/x"', '~/"x"', "~/y/../x"])
+def test_a_rule_knows_what_is_redirected_to_a_file_at_home(target: str) -> None:
+    assert told(f"echo > {target}", allow=["Bash"], deny=["Edit(~/x)"]) == "deny"
+    assert told(f"cat < {target}", allow=["Bash"], deny=["Read(~/x)"]) == "deny"
+    assert told(f"echo > {target}", allow=["Bash"], deny=["Edit(~/z)"]) == "allow"
+    assert told(f"echo > {target}", allow=["Bash(echo *)"]) == "ask"
+
+
+@pytest.mark.parametrize("target", ["~/.bashrc", '"$HOME/.bashrc"', "~/.claude/settings.json"])
+def test_guarded_files_at_home_are_asked_for_where_all_commands_are_allowed(target: str) -> None:
+    assert told(f"echo > {target}", allow=["Bash"]) == "ask"
+    assert told(f"echo > {target}", "bypassPermissions") == "allow"
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("kubectl get pods", "ask"),
+        ("ls; kubectl get pods", "ask"),
+        ('node x "ab $(kubectl get pods)"', "ask"),
+        ("ls $(kubectl get pods)", "deny"),
+        ("kubectl get pods; node $X", "deny"),
+        ('node "$(kubectl get pods)"', "deny"),
+    ],
+)
+def test_a_rule_without_a_star_weakens_none_where_a_word_cannot_be_told(
+    command: str, effect: str
+) -> None:
+    rules = {"ask": ["Bash(kubectl get pods)"], "deny": ["Bash(k*)"]}
+
+    assert told(command, allow=["Bash(node *)"], **rules) == effect
+
+
+@pytest.mark.parametrize("word", ["$", ">(rm -f a)", "<(ls)", "$X", "`ls`"])
+def test_a_word_that_a_shell_may_leave_out_hides_no_command_from_a_rule(word: str) -> None:
+    assert told(f"uv run a.py {word}", deny=["Bash(uv run a.py)"]) == "deny"
+    assert told(f"uv run a.py '{word}'", deny=["Bash(uv run a.py)"]) == "ask"
