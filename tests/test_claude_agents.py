@@ -70,10 +70,15 @@ def test_a_plan_holds_for_all_below_it_and_only_that_of_a_session_is_judged(
     assert (_told(chain, *_MAKE), _told(chain, *_EDIT_A)) == (command, edit)
 
 
-def test_what_a_rule_asks_in_a_plan_that_is_judged_is_asked_though_an_agent_does_not_ask() -> None:
+def test_what_a_rule_asks_is_denied_below_an_agent_that_does_not_ask_though_a_model_judges() -> (
+    None
+):
     settings = '{"permissions": {"ask": ["Bash(make)"]}}'
     options = Options(mode="plan", cwd="/srv/app")
-    assert _told(_chained(("dontAsk",), options, settings), *_MAKE) == "ask"
+    assert _told(_chained(("default",), options, settings), *_MAKE) == "ask"
+    for modes in (("dontAsk",), ("dontAsk", "default"), ("default", "dontAsk")):
+        assert _told(_chained(modes, options, settings), *_MAKE) == "deny"
+        assert _told(_chained(modes, options, settings), "Bash", {"command": "npm x"}) == "judged"
     silent = attrs.evolve(options, user=_NO_MODEL)
     assert _told(_chained(("dontAsk",), silent, settings), *_MAKE) == "deny"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -15,8 +16,11 @@ from policy.hosts.claude import Options, load
 pytest.importorskip("tree_sitter_bash")
 
 
-def decide(command: str, mode: str = "default", *, inside: bool = True) -> Effect:
-    permissions = {"blockReadsOutsideWorkingDirectories": inside, "allow": ["Bash"]}
+def decide(
+    command: str, mode: str = "default", *, inside: bool = True, deny: Sequence[str] = ()
+) -> Effect:
+    lists = {"allow": ["Bash"], "deny": [*deny]}
+    permissions = {"blockReadsOutsideWorkingDirectories": inside, **lists}
     settings = json.dumps({"permissions": permissions})
     options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
     (project,) = load(Memory({".claude/settings.json": settings}), options)
@@ -121,3 +125,14 @@ def test_an_interpreter_that_is_named_no_script_may_be_given_one_by_a_pipe(comma
 )
 def test_one_that_is_named_a_script_or_is_given_nothing_is_followed(command: str) -> None:
     assert decide(command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["foo a", "foo --x=a", "make -f a", "timeout 5 foo ./a", "foo b; foo a", "yarn x a"]
+)
+def test_any_word_may_name_a_file_that_a_rule_denies_where_reads_are_kept_inside(
+    command: str,
+) -> None:
+    assert decide(command, deny=["Read(a)"]) is Effect.ASK
+    assert decide(command, deny=["Read(z)"]) is Effect.ALLOW
+    assert decide(command, inside=False, deny=["Read(a)"]) is Effect.ALLOW

@@ -295,7 +295,7 @@ def test_the_value_of_an_option_is_not_taken_for_the_program(text: str) -> None:
         ('ls >"f"', [("f", True)]),
         ("ls >$f", [(None, True)]),
         ("ls >f*", [("f*", True), (None, True)]),
-        ("ls >~/f", [(None, True)]),
+        ("ls >~/f", [("~/f", True), (None, True)]),
         ("ls >$(f)", [(None, True)]),
         ("ls >\u00b2", [("\u00b2", True)]),
         ("ls >&\u00b2", [("\u00b2", True)]),

@@ -79,11 +79,10 @@ def _named_for_windows() -> Iterator[tuple[Token, ...]]:
 
 def _traced(shell: Shell) -> Iterator[tuple[Token, ...]]:
     """Yield patterns of plain commands that are read all the same, for the files they may name."""
+    yield (Gap.ANY, " ", Gap.ANY)
     yield (Gap.ANY, OneOf(frozenset("/~")), Gap.ANY)
-    yield (Gap.ANY, "..", Gap.ANY)
     for program in sorted(shell.interpreters | shell.movers):
         yield (program,)
-        yield (program + " ", Gap.ANY)
 
 
 @cache

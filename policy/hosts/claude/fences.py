@@ -56,6 +56,10 @@ def _denied(session: Session, tools: Iterable[str], why: str) -> Iterator[Entry]
 
 
 def _reads(session: Session) -> Iterator[Entry]:
+    # Any word of a command may be the name of a file that a rule denies, if there is such a file.
+    for line in session.lines:
+        if (line.entry.tool, line.entry.effect) == (known.OPERAND_READ, Effect.DENY):
+            yield attrs.evolve(line.entry, effect=Effect.ASK, reason=Reason.PROTECTED)
     for tool in known.READING:
         # What a tool may not read, a command asks for.
         effect = Effect.DENY if tool in _READING else Effect.ASK

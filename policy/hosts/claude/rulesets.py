@@ -79,7 +79,7 @@ _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
 
 def _is_silent(session: Session, mode: str) -> bool:
-    """Return whether what would be asked is denied; where a model judges, a rule still asks."""
+    """Return whether what no rule speaks of is denied, as nobody is asked and no model judges."""
     return is_silent(mode) and not is_judged(session, mode)
 
 
@@ -153,15 +153,15 @@ def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
 
 def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
     reading = dialect(session, mode)
-    silent = _is_silent(session, mode)
     opened = (
-        RuleSet(tuple(_answered(entries, silent=silent)), Effect.ALLOW, reading)
+        RuleSet(tuple(_answered(entries, mode)), Effect.ALLOW, reading)
         for entries in session.reopened
     )
-    traced = attrs.evolve(reading, shell=attrs.evolve(reading.shell, traced=True))
+    shell = attrs.evolve(reading.shell, traced=True)
+    traced = attrs.evolve(reading, shell=shell, asks=not is_silent(mode))
     yield from _models(session, reading)
     for fence in fences(session):
-        said = tuple(_answered(fence.entries, silent=silent))
+        said = tuple(_answered(fence.entries, mode))
         yield RuleSet(said, Effect.ALLOW, traced if fence.traces else reading)
     yield _rule_set(session, mode)
     # What these ask for is asked of somebody, also where a model judges the rest.
@@ -180,12 +180,12 @@ def _models(session: Session, reading: Dialect) -> Iterator[RuleSet]:
         yield RuleSet((*entries, refused), Effect.ALLOW, reading)
 
 
-def _answered(entries: Iterable[Entry], *, silent: bool) -> Iterator[Entry]:
+def _answered(entries: Iterable[Entry], mode: str) -> Iterator[Entry]:
+    """Yield what entries come to where nobody is asked; what a model judges it judges still."""
+    kept = (_HOOK_ASKS.rule, Reason.CLASSIFIER)
     for entry in entries:
-        if silent and entry.effect is Effect.ASK and entry.rule != _HOOK_ASKS.rule:
-            yield attrs.evolve(entry, effect=Effect.DENY)
-        else:
-            yield entry
+        asks = entry.effect is Effect.ASK and entry.rule != kept[0] and entry.reason is not kept[1]
+        yield attrs.evolve(entry, effect=Effect.DENY) if asks and is_silent(mode) else entry
 
 
 def _rule_set(session: Session, mode: str) -> RuleSet:
@@ -227,9 +227,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     silent = _is_silent(session, mode)
     if silent and default is Effect.ASK:
         default = Effect.DENY
-    return RuleSet(
-        tuple(_answered(entries, silent=silent)), default, dialect(session, mode), reason
-    )
+    return RuleSet(tuple(_answered(entries, mode)), default, dialect(session, mode), reason)
 
 
 # What a hook asks is asked in every mode.
