@@ -90,6 +90,13 @@ def test_programs_that_read_files_are_not_known_by_where_they_lie() -> None:
     assert told("/bin/touch b", allow=["Bash"], deny=["Edit(b)"]) == "allow"
 
 
+@pytest.mark.parametrize("name", ["${HOME}", '"${HOME}"', "${HOME:?}", "${HOME%/}"])
+def test_a_home_folder_in_braces_is_one_to_whoever_removes_it(name: str) -> None:
+    assert told(f"rm -rf {name}", allow=["Bash"]) == "ask"
+    assert told(f"rmdir {name}", allow=["Bash"]) == "ask"
+    assert told("rm -rf ${HOMES}", allow=["Bash"]) == "allow"
+
+
 @pytest.mark.parametrize("command", ["/bin/rm -rf /", "/bin/rm -rf ~", "/bin/rmdir /"])
 def test_critical_folders_are_guarded_from_programs_wherever_they_lie(command: str) -> None:
     assert told(command, allow=["Bash"]) == "ask"

@@ -12,7 +12,7 @@ import attrs
 from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.given import Given, has
-from policy.shell.removals import GLOB, emptied, is_unresolved
+from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
 from policy.shell.words import Word, is_pattern
 
 __all__ = ["Opened", "files_of", "is_home_of_other", "is_indirect", "lists"]
@@ -171,7 +171,7 @@ def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
     elif is_unresolved(word, parents=parents, astray=True):
         yield Opened(None, tool, relative=True)
     if not word.known:
-        yield Opened(None, tool)
+        yield Opened("~" if is_home(word) else None, tool)
         return
     # Without a name it is the folder itself; a quote that is not closed leaves none.
     name = word.plain if _is_name(word) else "."

@@ -10,7 +10,7 @@ from typing import Final
 
 from policy.shell.words import Word
 
-__all__ = ["GLOB", "emptied", "is_unresolved"]
+__all__ = ["GLOB", "emptied", "is_home", "is_unresolved"]
 
 # Stars that are all that stands in the last segments of a name.
 _STARS: Final = re.compile(r"(?:(?:^|/)\*+)+/*\Z")
@@ -30,6 +30,15 @@ def emptied(name: str) -> str | None:
     if folder == name:
         return None
     return folder or ("/" if name.startswith("/") else ".")
+
+
+# `${HOME}`, and what it comes to without some end, or where it has a value.
+_HOME: Final = re.compile(r'("?)\$\{HOME(?:\W[^{}]*)?\}\1')
+
+
+def is_home(word: Word) -> bool:
+    """Return whether a host takes what is not known for the home folder all the same."""
+    return not word.known and _HOME.fullmatch(word.raw) is not None
 
 
 def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
