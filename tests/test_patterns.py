@@ -21,7 +21,7 @@ from policy import limits
 from policy.patterns import automaton as automata
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
-from policy.patterns.pattern import Kind, Meet, Pattern, excluded_characters, freeze, maximal, named
+from policy.patterns.pattern import Kind, Meet, Pattern, excluded_characters, freeze, named
 from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import Gap, OneOf, Token
 from tests import brute_force
@@ -315,31 +315,12 @@ def test_patterns_of_different_kinds_are_never_mixed() -> None:
     for claim in (
         lambda: text & host,
         lambda: text <= host,
-        lambda: maximal([text, host]),
     ):
         with pytest.raises(TypeError, match="different kinds"):
             claim()
 
 
-# The shortest list of a union.
-
-
-@families
-def test_the_maximal_patterns_are_the_unique_shortest_list_of_the_union(family: Family) -> None:
-    dice = random.Random(5)
-    for raws in family.samples(350, 8):
-        patterns = {family.pattern(raw): family.members(raw) for raw in raws}
-        kept = maximal(patterns)
-        assert set(kept) <= set(patterns)
-        assert _union(patterns[pattern] for pattern in kept) == _union(patterns.values()), raws
-        for dropped in set(patterns) - set(kept):
-            assert any(dropped <= pattern for pattern in kept)
-        for a, b in itertools.permutations(kept, 2):
-            assert not a <= b, (a, b)
-        shuffled = list(patterns) * 2
-        dice.shuffle(shuffled)
-        assert maximal(shuffled) == kept
-        assert maximal(kept) == kept
+# The union of several.
 
 
 def _union(members: Iterable[int]) -> int:
@@ -359,16 +340,14 @@ def test_a_star_pattern_within_a_union_is_within_one_member_of_it() -> None:
         assert within == (not family.members(small) & ~union), (small, large)
 
 
-def test_maximal_of_nothing_is_nothing() -> None:
-    assert maximal([]) == ()
-
-
-def test_a_longer_path_pattern_may_contain_a_shorter_one() -> None:
-    # More literal text and more gaps, yet the larger set: every name has a first letter.
-    small, large = path("/", ONE), path("/", OneOf(frozenset("a"), negated=True))
-    assert maximal([small, large]) == (small,)
+def test_which_of_two_paths_is_within_the_other_is_not_told_by_their_length() -> None:
+    every, but_one = path("/", ONE), path("/", OneOf(frozenset("a"), negated=True))
+    assert but_one <= every
+    assert not every <= but_one
     deep, wide = path("/a", DEEP, "/b"), path("/a", PART, "/b")
-    assert set(maximal([deep, wide, path("/a/x/b")])) == {deep, wide}
+    assert not deep <= wide
+    assert not wide <= deep
+    assert path("/a/x/b") <= deep
 
 
 # One form.
@@ -443,8 +422,6 @@ def test_these_paths_mean_the_same_and_are_not_equal_yet_each_contains_the_other
     assert a != b
     assert a <= b
     assert b <= a
-    assert maximal([a, b]) == maximal([b, a])
-    assert len(maximal([a, b])) == 1
 
 
 def test_neighbouring_gaps_of_any_kind_keep_their_meaning() -> None:
@@ -771,7 +748,6 @@ def test_inclusion_speaks_of_texts_that_a_call_can_hold() -> None:
     assert not path(ANY) <= path("/", ANY)
     nothing = path("/a/../b")
     assert nothing <= path("/c")
-    assert maximal([nothing, path("/c")]) == (path("/c"),)
 
 
 # A frozen pattern.
@@ -898,9 +874,6 @@ def test_ten_thousand_patterns_are_one_walk(work: dict[str, int]) -> None:
         assert automaton.first(f"tool{index} run it") == index
     assert automaton.first("tool run it") == NO_MATCH
     assert work["largest"] <= 2
-    patterns = [Pattern.text(f"a{index}*") for index in range(count)]
-    kept = maximal(patterns)
-    assert {str(pattern) for pattern in kept} == {f"a{index}*" for index in range(10)}
 
 
 def test_a_pattern_as_long_as_allowed_is_a_value_like_any_other(work: dict[str, int]) -> None:

@@ -36,7 +36,7 @@ from policy.patterns.tokens import (
     spelled_out,
 )
 
-__all__ = ["Kind", "Meet", "Pattern", "freeze", "is_stars", "maximal", "named"]
+__all__ = ["Kind", "Meet", "Pattern", "freeze", "is_stars", "named"]
 
 
 class Kind(enum.Enum):
@@ -336,45 +336,3 @@ def readable(text: str) -> Iterable[str]:
         for character in fresh:
             candidate = candidate.replace(character, word)
         yield candidate
-
-
-def maximal(patterns: Iterable[Pattern]) -> tuple[Pattern, ...]:
-    """Return the patterns that no other contains: the unique shortest list.
-
-    Star patterns cost one match each, whatever their number.
-    """
-    # A pattern has at least the literal text of one that contains it, and of
-    # two with the same literal text the one with more gaps is the larger: in
-    # this order, what contains a pattern stands before it.
-    ordered = sorted(set(patterns), key=breadth)
-    kinds = {pattern.kind for pattern in ordered}
-    if len(kinds) > 1:
-        msg = "patterns of different kinds cannot be compared"
-        raise TypeError(msg)
-    fresh = fresh_character(named(ordered))
-    frozen = [freeze(pattern, fresh) for pattern in ordered if is_stars(pattern)]
-    possible = all(kind.domain.holds(text) for kind in kinds for text in frozen)
-    if len(frozen) < len(ordered) or not possible:
-        kept: list[Pattern] = []
-        for pattern in ordered:
-            if not any(pattern <= larger for larger in kept):
-                kept = [smaller for smaller in kept if not smaller <= pattern]
-                kept.append(pattern)
-        return tuple(kept)
-    automaton = Automaton([pattern.tokens for pattern in ordered])
-    return tuple(
-        pattern
-        for index, (pattern, text) in enumerate(zip(ordered, frozen, strict=True))
-        if automaton.first(text) >= index
-    )
-
-
-def breadth(pattern: Pattern) -> tuple[int, int, str]:
-    """Return a key that sorts a pattern behind every one that contains it."""
-    literal = min(map(_literals, pattern.spelled_out))
-    gaps = sum(not isinstance(token, str) for token in pattern.tokens)
-    return literal, -gaps, str(pattern)
-
-
-def _literals(pattern: Pattern) -> int:
-    return sum(len(token) for token in pattern.tokens if isinstance(token, str))
