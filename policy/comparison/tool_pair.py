@@ -16,7 +16,7 @@ from itertools import product
 import attrs
 
 from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
-from policy.comparison.harmless import is_unchecked
+from policy.comparison.forms import is_unchecked
 from policy.comparison.opening import Openings, opened_by
 from policy.comparison.pair import OVERLAPS, Difference, Pair
 from policy.comparison.prefixes import in_quotes, is_led, loud, runs_another

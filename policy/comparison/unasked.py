@@ -16,7 +16,8 @@ from typing import Final
 
 import attrs
 
-from policy.comparison.harmless import BLANK, NEVER_FIRST, SIGNS, Between, Form, Word
+from policy.comparison.forms import Form
+from policy.comparison.harmless import BLANK, NEVER_FIRST, SIGNS, Between, Word
 from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, State
 from policy.patterns.domains import Domain

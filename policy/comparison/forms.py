@@ -1,0 +1,149 @@
+"""Programs that do no harm as comparisons read them: each way to call one, its expressions read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property, lru_cache, reduce
+from itertools import pairwise
+from typing import Final
+
+import attrs
+
+from policy.comparison.overlap import ODD
+from policy.dialect import Shell
+from policy.patterns.expression_text import expression
+from policy.patterns.expressions import (
+    ALL,
+    ANY_LETTER,
+    NOTHING,
+    Expression,
+    letter_of,
+    literal,
+    mask_of,
+)
+from policy.patterns.pattern import Pattern
+from policy.programs import Files, Program
+
+__all__ = ["EXPRESSIONS", "OF_OPERANDS", "OF_OPTIONS", "Form", "is_unchecked"]
+
+# What no plain word holds.
+_NEVER: Final = mask_of(" ;&|<>()`$\\{}\"'")
+_GLOBS: Final = mask_of("*?[")
+
+# What is said of a word of a program that is an option, and of one that is an operand.
+OF_OPTIONS: Final = ("flags", "values", "pairs", "files", "unsafe", "needs")
+OF_OPERANDS: Final = ("first", "operands")
+EXPRESSIONS: Final = (*OF_OPTIONS, *OF_OPERANDS)
+
+
+@attrs.frozen(eq=False, slots=False)
+class Form:
+    """One way to call a program that does no harm, its expressions read.
+
+    Attributes:
+        program: what is known of it.
+        reads: expressions, by what they are about.
+        closed: whether calls that open files are left out.
+        unchecked: the arguments, with a blank between each two, that nobody vouches for.
+    """
+
+    program: Program
+    reads: dict[str, Expression]
+    closed: bool
+    unchecked: Expression = NOTHING
+
+    @classmethod
+    def each(cls, program: Program, shell: Shell, *, closed: bool) -> Iterator[Form]:
+        """Yield the forms of a program."""
+        for form in (program, *program.forms):
+            if form.harmless or form.runs:
+                reads = {name: expression(getattr(form, name) or "") for name in EXPRESSIONS}
+                if form.runs:
+                    piped = (name for name, each in shell.programs.known.items() if each.piped)
+                    reads["first"] = literal(piped)
+                yield cls(form, reads, closed, _unchecked(program))
+
+    @property
+    def letters(self) -> int:
+        """What a word may hold."""
+        return ANY_LETTER & ~_NEVER & ~(0 if self.program.globs else _GLOBS)
+
+    @cached_property
+    def counted(self) -> int:
+        """How many operands are told apart: what is the same for all texts is searched once."""
+        known = self.program
+        if known.most is not None:
+            return max(2, known.most)
+        opening = self.closed and not (known.reads is known.writes is Files.NONE)
+        return 1 if known.first or known.runs or known.leading or opening else 0
+
+    @property
+    def lenient(self) -> bool:
+        """Whether any word may be an operand, wherever it stands."""
+        known = self.program
+        return not (self.counted or known.operands or (self.closed and known.removes))
+
+    def opens(self, operands: int) -> bool:
+        """Whether the operand behind so many may be a file that it opens."""
+        known = self.program
+        if Files.NONE is known.reads is known.writes:
+            return known.removes
+        return operands > 0 or known.reads is not Files.REST or known.writes is not Files.NONE
+
+
+def _unchecked(program: Program) -> Expression:
+    # No word that is read here has a blank.
+    return _understood((program.unchecked or "").replace(r"\0", " "))
+
+
+def _understood(text: str) -> Expression:
+    try:
+        return expression(text) if text else NOTHING
+    except ValueError:  # more is searched then, and what is found is harmful is shown by no command
+        return NOTHING
+
+
+def _alternatives(text: str) -> Iterator[str]:
+    """Yield an expression for each alternative of the first group that has some: `a(?:b|c)d`."""
+    opened: list[list[int]] = []  # where each open group begins, and its alternatives
+    pieces = list(re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?:|.", text, re.DOTALL))
+    for piece in pieces:
+        match piece.group():
+            case "(" | "(?:":
+                opened.append([piece.end()])
+            case "|" if opened:
+                opened[-1].append(piece.end())
+            case ")" if opened:
+                ends = opened.pop()
+                outer = not opened and text[: ends[0]].endswith("(?:")
+                if outer and len(ends) > 1 and text[piece.end() : piece.end() + 1] not in _COUNTS:
+                    before, behind = text[: ends[0]], text[piece.start() :]
+                    for start, end in pairwise((*ends, piece.end())):
+                        yield before + text[start : end - 1] + behind
+                    return
+
+
+_COUNTS: Final = frozenset("*+?{")
+
+
+@lru_cache(maxsize=4096)  # tools and agents share their rules
+def is_unchecked(pattern: Pattern, shell: Shell) -> bool:
+    """Whether nobody vouches for any command that a pattern with stars matches.
+
+    That is plain where all that may follow its first words leaves them unchecked. No rule
+    with a star allows such a command (`policy.shell.doubts`).
+    """
+    start = pattern.tokens[0] if pattern.tokens else ""
+    if pattern.exact or not isinstance(start, str) or not ODD.isdisjoint(start) or "  " in start:
+        return False
+    name, _, arguments = start.partition(" ")
+    program = shell.programs.known.get(name)
+    if program is None:
+        return False
+    text = (program.unchecked or "").replace(r"\0", " ")
+    # Of several expressions one may be read where all of them together are not.
+    return any(
+        reduce(Expression.after, map(letter_of, arguments), _understood(each)) is ALL
+        for each in (text, *_alternatives(text))
+    )
