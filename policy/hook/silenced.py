@@ -15,7 +15,7 @@ from policy.documents.node import Mapping as Object
 from policy.documents.node import Node, Scalar
 from policy.errors import PolicyError
 from policy.finding import Severity
-from policy.hosts.claude.settings import read_settings
+from policy.hosts.claude.settings_files import read_settings
 from policy.source import Source
 
 __all__ = ["silencing"]

@@ -24,7 +24,8 @@ from policy.hosts.claude.reading import MAIN, TURN, Enforced, attenuated, main_d
 from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.scopes import managed_roles, user_roles
 from policy.hosts.claude.session import Session, session
-from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings
+from policy.hosts.claude.settings import Settings
+from policy.hosts.claude.settings_files import UNKNOWN, read_settings
 from policy.hosts.claude.skill_lint import skill_findings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.claude.writer import WRITER

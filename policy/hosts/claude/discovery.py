@@ -23,7 +23,7 @@ from policy.errors import PolicyError
 from policy.files.opening import Tree
 from policy.hosts.claude.agents import looks_like_agent
 from policy.hosts.claude.plugins import command_name, plugin_files
-from policy.hosts.claude.settings import looks_like_settings
+from policy.hosts.claude.settings_files import looks_like_settings
 from policy.hosts.claude.skills import looks_like_skill
 from policy.source import Source
 
