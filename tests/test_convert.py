@@ -541,6 +541,22 @@ def test_a_name_that_stands_for_a_server_is_made_to_say_less_where_a_tool_of_it_
     check_files(files, "a3s", "claude-code")
 
 
+@pytest.mark.parametrize(
+    "session",
+    [
+        # A server is no tool, so that no rule of Claude Code has to deny its name.
+        "deny: [mcp__a]\n  ask: ['*']\n  default_decision: deny",
+        "ask: [mcp__a]\n  default_decision: deny",
+        # Nobody is asked about a command that is empty, unless a rule speaks of all.
+        "deny: ['Bash(a:*)']\n  ask: ['*']\n  default_decision: ask",
+        "deny: ['Bash(a:*)']\n  allow: ['Bash(a:*)']\n  default_decision: deny",
+    ],
+)
+def test_names_of_servers_and_empty_commands_get_no_more_in_claude_code(session: str) -> None:
+    files = {"a3s.session.yaml": f'version: "9.0"\npermissions:\n  {session}\n'}
+    check_files(files, "a3s", "claude-code")
+
+
 def test_projects_below_folders_go_to_these_folders() -> None:
     rules = json.dumps({"permissions": {"deny": ["Edit"]}})
     tree = Memory({".claude/settings.json": rules, "sub/dir/.claude/settings.json": rules})

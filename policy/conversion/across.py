@@ -91,6 +91,8 @@ class Known:
     def _compare(self, before: Table, after: Table, fixed: frozenset[str]) -> TwoTables:
         sets = [[part.rules for part in table.use.parts] for table in (before, after)]
         tools = Tools.of(chained(*sets))
+        # One by one, since a name that is left out must not stand for others.
+        tools = attrs.evolve(tools, special=tools.special | fixed)
         left_out = internal_tools(rules.dialect for rules in chained(*sets)) | {SPAWN_TOOL} | fixed
         found: list[Difference] = []
         unproven: list[Unproven] = []

@@ -76,7 +76,13 @@ class _Writer:
             files[f".claude/agents/{names[agent.name]}.md"] = text
         starts = (other for other in portable.starts if other != first.name)
         dropped = tuple(Dropped("starting a chain", name) for name in starts)
-        return Written(files, names, dropped=dropped, fixed=frozenset({known.LAST}))
+        servers = (tool for agent in portable.agents for tool in agent.tools if _is_server(tool))
+        return Written(files, names, dropped=dropped, fixed=frozenset({known.LAST, *servers}))
+
+
+def _is_server(name: str) -> bool:
+    """Return whether it is the name of a server: what rules say by it they say of its tools."""
+    return name.startswith(_GLOB_OF_SERVER) and "__" not in name.removeprefix(_GLOB_OF_SERVER)
 
 
 @attrs.define
@@ -239,6 +245,13 @@ class _Settings:
         monitor = self.agent.about("Monitor")
         if not no_more("Bash", self.granted["Bash"], Said(monitor.default, monitor.lines)):
             self.add(_DENY, "Monitor")
+        elif (
+            "Bash" not in {**self.rules[_DENY], **self.rules[_ASK]}
+            and monitor.constant is not None
+            and monitor.constant is not _ALLOW
+        ):
+            # Rules of some commands leave out the one that is empty, which nobody is asked about.
+            self.add(monitor.constant, "Monitor")
         self.granted["Monitor"] = Said(_DENY) if "Monitor" in self.rules[_DENY] else monitor
 
     def _hosts(self) -> None:
