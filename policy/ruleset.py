@@ -198,11 +198,14 @@ class RuleSet:
             said = {(key_of[e.tool], e.field, e.pattern) for e in entries}
             keys = said - seen
             seen |= keys
-            kept = {key for key in keys if key[0] not in whole and "*" not in whole}
+            kept = keys
+            if whole:
+                kept = {key for key in keys if key[0] not in whole and "*" not in whole}
             wholly = {key[0] for key in kept if key[2] is None}
-            whole |= wholly
-            # Beside an entry for every call of a tool its neighbours add nothing.
-            kept = {key for key in kept if key[2] is None or key[0] not in wholly}
+            if wholly:
+                whole |= wholly
+                # Beside an entry for every call of a tool its neighbours add nothing.
+                kept = {key for key in kept if key[2] is None or key[0] not in wholly}
             if "*" in wholly:
                 kept = {key for key in kept if key[0] == "*" and key[2] is None}
             if kept and runs and runs[-1][:2] == (effect, reason):

@@ -16,7 +16,7 @@ from policy.comparison.tools import glob_pattern
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.patterns.notations import is_glob
-from policy.patterns.pattern import Pattern, freeze
+from policy.patterns.pattern import Kind, Pattern, freeze, is_stars
 from policy.ruleset import Entry, RuleSet
 from policy.shell.readings import KEYWORDS
 
@@ -123,7 +123,7 @@ class Lines:
         """
         at = self._numbers[id(entry)]
         others = [n for n in self.near([entry]) if all(self.entries[n] is not one for one in rule)]
-        if any(number < at and contains(self.entries[number], entry) for number in others):
+        if any(number < at and self._contains(number, entry) for number in others):
             return "shadowed"
         if self._is_open(entry):
             return ""
@@ -138,7 +138,7 @@ class Lines:
             # Of commands, the files they open, and links, what nobody wrote counts otherwise.
             if other.effect is not entry.effect or (other.reason is not entry.reason and odd):
                 return ""
-            if contains(other, entry):
+            if self._contains(number, entry):
                 return "redundant"
         if odd or self.rules.default is not entry.effect:
             return ""
@@ -146,6 +146,16 @@ class Lines:
         own = {self._numbers[id(one)] for one in rule if id(one) in self._numbers}
         looked_at = entry.effect is not Effect.ALLOW or self._looking_elsewhere(own)
         return "redundant" if looked_at else ""
+
+    def _contains(self, number: int, entry: Entry) -> bool:
+        """Return whether a line matches all that *entry* does."""
+        pattern = entry.pattern
+        if pattern is not None and pattern.kind is Kind.TEXT and not entry.field:
+            (start, end), (prefix, suffix) = self._ends[number], _ends(entry)
+            # What a gap takes starts and ends with anything.
+            if not (prefix.startswith(start) and suffix.endswith(end)) and is_stars(pattern):
+                return False
+        return contains(self.entries[number], entry)
 
     def decides(self, text: str, rule: Sequence[Entry]) -> bool:
         """Return whether a line of *rule* decides a call whose argument is *text*."""

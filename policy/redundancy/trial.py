@@ -284,6 +284,8 @@ def _said(entries: Sequence[Entry]) -> tuple[object, ...]:
 
 
 def _with(rules: RuleSet, entries: Sequence[Entry]) -> RuleSet:
+    if entries is rules.entries:
+        return rules  # which knows its rows already
     return RuleSet(tuple(entries), rules.default, rules.dialect, rules.default_reason)
 
 
