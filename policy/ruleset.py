@@ -21,7 +21,7 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern
-from policy.rows.entry import RowEntry
+from policy.rows.entry import Key, RowEntry
 from policy.rows.row import Row
 from policy.source import Place
 
@@ -177,6 +177,13 @@ class RuleSet:
             RowEntry(e.pattern, e.field, e.effect, e.reason, e.rule, e.place)
             for e in self.lines(name)
         )
+
+    @cached_property
+    def worded(self) -> Key:
+        """What sets have in common that say the same in the same words, wherever it stands."""
+        words = tuple((entry.rule, entry.place is None) for entry in self.entries)
+        said = self.entries, words, self.default, self.default_reason
+        return Key((*said, id(self.dialect)))
 
     @property
     def is_constant(self) -> bool:

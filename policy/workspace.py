@@ -8,6 +8,7 @@ from pathlib import Path
 
 import attrs
 
+from policy.collecting import seldom_collecting
 from policy.files.opening import Tree, open_tree
 from policy.files.unread import kind_of_unread
 from policy.finding import Finding, Severity
@@ -71,6 +72,7 @@ def load(path: str | Path = ".", *, front_ends: Iterable[FrontEnd] | None = None
     return load_tree(open_tree(str(path)), front_ends=front_ends)
 
 
+@seldom_collecting
 def load_tree(tree: Tree, *, front_ends: Iterable[FrontEnd] | None = None) -> Workspace:
     """Return what is found in *tree* (see `load`)."""
     chosen = FRONT_ENDS if front_ends is None else tuple(front_ends)

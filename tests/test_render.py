@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import attrs
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 import policy
 from policy.files.opening import Memory
 from policy.reach.audit import Audit, audit
+from policy.render.as_json import dumps
 from policy.render.audit_json import audit_json
 from policy.render.audit_markdown import audit_markdown
 from policy.render.audit_text import audit_text
@@ -102,6 +105,21 @@ def test_four_hundred_agents_fit_on_a_page(text) -> None:
 def test_all_of_them_can_be_asked_for() -> None:
     shown = audit_text(many(400), Page(80), everything=True)
     assert all(f"worker-{number}" in shown for number in range(400))
+
+
+_TEXTS = st.text() | st.sampled_from(["\u2028", '"\\', "\x00", "\ud800"])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _TEXTS | st.binary(),
+    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(_TEXTS, inner),
+)
+
+
+@given(_VALUES, st.sampled_from([None, 1, 2]))
+def test_json_is_written_as_the_standard_library_writes_it(
+    value: object, indent: int | None
+) -> None:
+    written = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+    assert dumps(value, indent=indent) == written
 
 
 def test_an_audit_says_the_same_as_json() -> None:

@@ -13,6 +13,7 @@ import attrs
 from policy.chain import READINGS
 from policy.changes.chains import Alike, ChainChanges
 from policy.changes.changed_files import FileChange
+from policy.collecting import seldom_collecting
 from policy.comparison.compare import Difference, Known
 from policy.project import Project
 from policy.workspace import Workspace
@@ -93,6 +94,7 @@ class Diff:
         return len(self.changes) - self.widened
 
 
+@seldom_collecting
 def diff_workspaces(
     old: Workspace,
     new: Workspace,

@@ -7,7 +7,6 @@ module of its own, loaded when it runs, and one of its options (`policy.cli.opti
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
@@ -72,14 +71,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["hook"]:
         return _hook(given[1:])
-    # One command makes many values and ends: looking for cycles among them
-    # every few hundred took an eighth of the time of a large audit.
-    gc.set_threshold(100_000, 50, 50)
+    from policy.collecting import seldom_collecting  # noqa: PLC0415  # a hook has no time for it
+
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = _run(given)
+        with seldom_collecting:
+            status = _run(given)
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody reads on. Keep Python from saying so when it closes the stream.

@@ -16,7 +16,7 @@ from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, Token
-from policy.rows.entry import RowEntry
+from policy.rows.entry import Key, RowEntry
 from policy.rows.outcome import BY_DEFAULT
 from policy.rows.row import Row
 
@@ -73,10 +73,10 @@ class View:
         return cls(row.kind, tuple(entries), row.default.effect, **said)
 
     @cached_property
-    def key(self) -> tuple[object, ...]:
+    def key(self) -> Key:
         """What two views that decide alike line by line have in common."""
         lines = tuple((entry.pattern, entry.effect) for entry in self.entries)
-        return self.kind, lines, self.default
+        return Key((self.kind, lines, self.default))
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from policy import catalogue
+from policy.collecting import seldom_collecting
 from policy.comparison.compare import Known
 from policy.decision import Because
 from policy.edits import Edit
@@ -45,6 +46,7 @@ class Linted:
     suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
 
 
+@seldom_collecting
 def lint(
     tree: Tree,
     workspace: Workspace,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from policy.chain import Chain
+from policy.collecting import seldom_collecting
 from policy.comparison.compare import Known
 from policy.finding import Finding
 from policy.project import Project
@@ -112,6 +113,7 @@ class Audit:
     suppressed: int = 0
 
 
+@seldom_collecting
 def audit(
     workspace: Workspace,
     *,

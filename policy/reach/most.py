@@ -26,7 +26,7 @@ from policy.patterns.members import members
 from policy.patterns.pattern import Kind, Meet, Pattern, freeze, is_stars, named
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Gap, OneOf, Token
-from policy.reach.privileges import privileges
+from policy.reach.privileges import told_apart
 from policy.rows.row import Row
 from policy.table import Table
 from policy.weakly import alive
@@ -87,8 +87,8 @@ def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
     """Return what an agent at one of *positions* may do at most, by tool."""
     tools: dict[str, str] = {}
     for table in positions:
-        for privilege in privileges(table):
-            tools.setdefault(privilege.tool, privilege.glob)
+        for tool, glob in told_apart(table):
+            tools.setdefault(tool, glob)
     told = []
     for tool, glob in tools.items():
         lookups = [table.lookup(tool) for table in positions]
@@ -111,14 +111,7 @@ class _Asked:
             (
                 lookup.floor,
                 None if lookup.constant is None else lookup.constant.reason,
-                tuple(
-                    (
-                        tuple((e.pattern, e.field, e.effect, e.rule) for e in row.entries),
-                        row.default.effect,
-                        row.default.reason,
-                    )
-                    for row, _ in lookup.rows
-                ),
+                tuple(row.worded for row, _ in lookup.rows),
             )
             for lookup in lookups
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 
 from policy.comparison.tools import OTHER_TOOL, glob_pattern, representatives
@@ -14,7 +16,7 @@ from policy.ruleset import Entry
 from policy.table import Part, Table
 from policy.telling import internal_tools
 
-__all__ = ["Layer", "Privilege", "Privileges", "lines", "privileges"]
+__all__ = ["Layer", "Privilege", "Privileges", "lines", "privileges", "told_apart"]
 
 
 @attrs.frozen
@@ -78,19 +80,7 @@ class Privileges:
 
 def lines(table: Table) -> object:
     """Return what tables have in common that are told in the same words."""
-    return tuple(map(_lines, table.use.parts))
-
-
-def _lines(part: Part) -> object:
-    rules = part.rules
-    return (
-        rules.entries,
-        tuple(entry.rule for entry in rules.entries),
-        tuple(entry.place is None for entry in rules.entries),
-        rules.default,
-        rules.default_reason,
-        id(rules.dialect),
-    )
+    return tuple(part.rules.worded for part in table.use.parts)
 
 
 @attrs.frozen
@@ -138,19 +128,22 @@ def _because(entry: Entry, part: Part) -> Because:
 
 def privileges(table: Table) -> tuple[Privilege, ...]:
     """Return what *table* says of each tool that it can tell apart."""
+    return tuple(_privilege(tool, table.lookup(tool), glob) for tool, glob in told_apart(table))
+
+
+def told_apart(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield each tool that *table* can tell apart, or a made-up name and the glob it stands for."""
     sets = [part.rules for part in table.use.parts]
     tools, _ = representatives(sets)
     named = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
     aliases = set[str]().union(*(rules.dialect.aliases for rules in sets))
     internal = internal_tools(rules.dialect for rules in sets)
     globs = {glob: glob_pattern(glob) for rules in sets for glob in rules.globs}
-    return tuple(
-        _privilege(tool, table.lookup(tool), "" if tool in named else _glob(tool, globs))
-        for tool in tools
-        if tool not in internal
+    for tool in tools:
         # An alias is told under its real name, unless it has none that all links share.
-        and (tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets))
-    )
+        real = tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets)
+        if tool not in internal and real:
+            yield tool, "" if tool in named else _glob(tool, globs)
 
 
 def _glob(tool: str, globs: dict[str, Pattern]) -> str:

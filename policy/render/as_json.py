@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from json.encoder import encode_basestring
 
 from policy.comparison.compare import Difference
 from policy.decision import Because, Decision
@@ -25,7 +26,34 @@ Object = dict[str, object]
 
 def dumps(value: object, *, indent: int | None = 2) -> str:
     """Return *value* as JSON text of one line, or indented."""
-    return json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+    if indent is None:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return _indented(value, "\n", " " * indent)
+
+
+def _indented(value: object, line: str, indent: str) -> str:
+    """Return the same text as `json.dumps`, whose indenting takes three times as long.
+
+    Args:
+        value: with texts for the keys of its mappings.
+        line: the end of a line, and what the next one begins with.
+        indent: what lines within it begin with besides.
+
+    """
+    if value is None:
+        return "null"
+    if type(value) is str:
+        return encode_basestring(value)
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, dict) and value:
+        inner = line + indent
+        items = [f"{encode_basestring(k)}: {_indented(v, inner, indent)}" for k, v in value.items()]
+        return f"{{{inner}{f',{inner}'.join(items)}{line}}}"
+    if isinstance(value, (list, tuple)) and value:
+        inner = line + indent
+        return f"[{inner}{f',{inner}'.join([_indented(v, inner, indent) for v in value])}{line}]"
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def place_json(place: Place | None) -> Object:

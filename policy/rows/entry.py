@@ -12,7 +12,7 @@ from policy.effect import Effect
 from policy.patterns.pattern import Kind, Pattern
 from policy.source import Place
 
-__all__ = ["KINDS", "Lines", "RowEntry", "Said"]
+__all__ = ["KINDS", "Key", "Lines", "RowEntry", "Said"]
 
 
 class RowEntry(NamedTuple):
@@ -38,6 +38,13 @@ KINDS: Final = {
     ArgumentKind.JOINED: Kind.TEXT,
     ArgumentKind.JSON: Kind.TEXT,
 }
+
+
+@attrs.frozen(cache_hash=True)
+class Key:
+    """What things have in common, however much that is: hashed once."""
+
+    value: object
 
 
 @attrs.frozen(cache_hash=True)

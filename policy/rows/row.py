@@ -18,7 +18,7 @@ from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.tokens import Token
 from policy.rows.address import KnownAddresses
 from policy.rows.command import command_outcome
-from policy.rows.entry import KINDS, Lines, RowEntry, Said
+from policy.rows.entry import KINDS, Key, Lines, RowEntry, Said
 from policy.rows.file import file_outcome
 from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
 from policy.rows.shared import given_paths, shared_automaton
@@ -64,6 +64,7 @@ class Row:
         "_lines",
         "_outcomes",
         "_parameters",
+        "_worded",
         "alias",
         "argument",
         "automaton",
@@ -136,6 +137,7 @@ class Row:
         self.alias = named[1] if simple and len(named) > 1 else NO_FIELD
         self.walk = self._walk()
         self._lines: Lines | None = None
+        self._worded: Key | None = None
         self._addresses: KnownAddresses | None = None
 
     def _walk(self) -> Walk:
@@ -163,6 +165,14 @@ class Row:
             default = self.default.effect, self.default.reason
             self._lines = Lines(Said(tuple(entries), default, beside), self.argument)
         return self._lines
+
+    @property
+    def worded(self) -> Key:
+        """What rows have in common that say the same of their arguments in the same words."""
+        if self._worded is None:
+            said = tuple((e.pattern, e.field, e.effect, e.rule) for e in self.entries)
+            self._worded = Key((said, self.default.effect, self.default.reason))
+        return self._worded
 
     @property
     def _opening(self) -> tuple[bool, bool]:
