@@ -121,6 +121,7 @@ class Shell:
         setting: whether a command that does nothing but set variables does no harm, whichever
             they are, but for those that are *guarded*.
         spanning: whether a star of a rule that allows takes other commands too.
+        folding: whether more blanks between words are one to a rule that allows.
         kept: files of the host's own, absolute, which are spoken of wherever a folder that
             holds them is moved or removed.
     """
@@ -156,6 +157,7 @@ class Shell:
     movers: frozenset[str] = frozenset()
     setting: bool = False
     spanning: bool = False
+    folding: bool = True
     kept: tuple[str, ...] = ()
 
     @property

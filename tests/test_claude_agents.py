@@ -185,6 +185,14 @@ _SKILL: Final = "---\nname: s\ndescription: d\n{}\n---\n"
         ("2.1.71", "", {}, (), ("Bash", {"command": "seq 3"}), "ask allow"),
         ("2.1.72", "", {}, (), ("Bash", {"command": "lsof -i"}), "ask allow"),
         (
+            "2.1.98",
+            "",
+            {"user": Source("<user>", '{"permissions": {"allow": ["Bash(make *)"]}}')},
+            (),
+            ("Bash", {"command": "ls; make  -j4"}),
+            "ask allow",
+        ),
+        (
             "2.1.126",
             "",
             {"mode": "bypassPermissions"},

@@ -169,6 +169,7 @@ class Reading:
             and not doubts.is_evaluated(program)
             and not any(is_expanded(word) for word in words[: around + 1])
             and (len(words) == 1 or not all(map(is_assignment, words)))
+            and (shell.folding or as_written(words) in self.text)
         )  # nobody vouches for what is not known, the name of the program least of all
         text, known, written = self._texts(words, program, granted)
         if anew:

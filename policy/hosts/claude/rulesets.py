@@ -95,7 +95,10 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
     if behaves.unguarded_programs:
         shell = attrs.evolve(shell, odd=shell.odd - behaves.unguarded_programs)
     shell = attrs.evolve(
-        shell, setting=not behaves.assignments_asked, spanning=not behaves.stars_end
+        shell,
+        setting=not behaves.assignments_asked,
+        spanning=not behaves.stars_end,
+        folding=behaves.blanks_folded,
     )
     if not behaves.input_is_read:
         shell = attrs.evolve(shell, input="")

@@ -80,6 +80,7 @@ class Behaviour:
         links_ruled: whether rules for the name of a folder of the system that is a link hold
             where it leads.
         stars_end: whether a star of a rule that allows ends where another command begins.
+        blanks_folded: whether a rule that allows takes more blanks between words for one.
     """
 
     depth: int = 3
@@ -137,6 +138,7 @@ class Behaviour:
     managed_asks_first: bool = True
     links_ruled: bool = True
     stars_end: bool = True
+    blanks_folded: bool = True
 
 
 @attrs.frozen
@@ -208,6 +210,7 @@ CHANGES: Final = (
     Change("2.1.113", "unseen_wrappers", before=_SINCE_113),
     Change("2.1.113", "unguarded_programs", before=_STARTING_SINCE_113),
     Change("2.1.101", "deny_before_hook", before=False),
+    Change("2.1.98", "blanks_folded", before=False),
     Change("2.1.89", "links_checked", before=False),
     Change("2.1.78", "bypass_of_guarded", before=True),
     Change("2.1.77", "rules_bind_hooks", before=False),
@@ -264,8 +267,8 @@ UNTOLD: Final = (
     ),
     (
         "2.1.98",
-        "more blanks between words are one; `/dev/tcp` in a redirection is asked for",
-        "commands are known by their words; `a  b` may not have been allowed where `a b` was",
+        "`/dev/tcp` in a redirection is asked for",
+        "what it was before is not said; asking is the stricter",
     ),
 )
 
