@@ -230,7 +230,7 @@ def test_a_condition_does_not_hold_for_plain_values(command: str) -> None:
             "echo {1..3}",
             "echo a$",
         ),
-        *("echo ${X:-y}", 'echo "${X}"', "IFS=, ls", "ls {fd}> out"),
+        *("echo ${X:-y}", 'echo "${X}"', "IFS=, ls", "ls {fd}> out", "(ls; ls)", "(ls\nls)"),
     ],
 )
 def test_a_condition_holds_for_what_is_not_taken_apart(command: str) -> None:
@@ -243,6 +243,7 @@ def test_a_condition_holds_for_what_is_not_taken_apart(command: str) -> None:
         *("(ls)", "echo $X", "x=$(ls)", "ls | wc", "ls *.py", "[[ -f a ]]", "x=1; ls", "! ls"),
         *("time ls", "echo `ls`", "make 'x", "coproc ls", "echo a\\;b", "echo {}", "FOO=1 ls"),
         *('echo "$HOME/x"', "echo $((1+2))", "echo a?", "(ls) | wc", "ls > *.txt", "eval ls"),
+        *("(ls && ls)", "(ls || ls)"),
     ],
 )
 def test_a_condition_does_not_hold_for_other_commands(command: str) -> None:

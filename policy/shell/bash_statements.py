@@ -74,6 +74,7 @@ class StatementReader(WordReader):
             self.script.unclosed |= text.startswith("((") and not has_sum(text)
             # `{a` is a program to a shell, so that its `}` ends what it stands in.
             self.script.unclosed |= self.inside > 0 and _GLUED.match(text) is not None
+        self.script.grouped |= kind == "subshell" and node.named_child_count > 1
         if kind in INSIDE and not self.inside:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
         self.inside += kind in INSIDE

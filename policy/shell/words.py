@@ -127,6 +127,7 @@ class Script:
         statements: its statements that hold others.
         unclosed: whether readers differ on where something ends that holds others.
         background: whether nobody waits for one of its commands.
+        grouped: whether several statements stand between two parentheses.
     """
 
     commands: list[Simple] = attrs.field(factory=list)
@@ -136,3 +137,4 @@ class Script:
     statements: list[Statement] = attrs.field(factory=list)
     unclosed: bool = False
     background: bool = False
+    grouped: bool = False

@@ -170,6 +170,7 @@ def _is_unclear(command: str, shell: Shell | None, content: str) -> bool:
         script is None
         or script.opaque
         or script.background
+        or script.grouped
         or any(command.swallowed for command in script.commands)
         or is_doubtful(command)
     ):
