@@ -163,6 +163,8 @@ class Wrapper:
             it does not know are passed over, one operand and assignments may stand
             anywhere among them, and what is known counts by the name of its program.
         scripts: options whose value is a command as one text, as an expression.
+        unruled: whether it is looked through for the files that are opened behind it, and by
+            no rule.
     """
 
     flags: str = ""
@@ -181,6 +183,7 @@ class Wrapper:
     runs: str = ""
     loose: bool = False
     scripts: str = ""
+    unruled: bool = False
 
 
 _Known = TypeVar("_Known", Program, Wrapper)

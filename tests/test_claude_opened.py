@@ -157,3 +157,12 @@ def test_a_rule_without_a_star_weakens_none_where_a_word_cannot_be_told(
 def test_a_word_that_a_shell_may_leave_out_hides_no_command_from_a_rule(word: str) -> None:
     assert told(f"uv run a.py {word}", deny=["Bash(uv run a.py)"]) == "deny"
     assert told(f"uv run a.py '{word}'", deny=["Bash(uv run a.py)"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    "around", ["nice --", "/bin/nice", "stdbuf -o L", "stdbuf --output=L", "/usr/bin/stdbuf -oL"]
+)
+def test_files_are_looked_for_behind_more_than_rules_look_through(around: str) -> None:
+    assert told(f"{around} rm b", allow=["Bash"], deny=["Edit(b)"]) == "deny"
+    assert told(f"{around} rm -rf /", allow=["Bash"]) == "ask"
+    assert told("stdbuf -o L rm c", allow=["Bash"], deny=["Bash(rm *)"]) == "allow"

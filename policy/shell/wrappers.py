@@ -187,7 +187,7 @@ def unwrapped(words: Sequence[Word], shell: Shell, *, wide: bool) -> Sequence[Wo
         while words and _NAME.match(words[0].plain):
             words = words[1:]
         wrapper = shell.wrapping.known.get(basename(words[0].plain)) if words else None
-        if wrapper is None:
+        if wrapper is None or wrapper.unruled:
             return words
         if not wrapper.loose:
             behind = behind_options(words, 0, wrapper, quoted=True)

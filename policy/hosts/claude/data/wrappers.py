@@ -78,7 +78,10 @@ WRAPPING: Final = Wrappers(
         "timeout": attrs.evolve(_TIMEOUT, ends=True),
         "time": Wrapper(flags="-p", ends=True),
         "nohup": Wrapper(ends=True),
-        "nice": Wrapper(values="-n", value=r"-?[0-9]+", needs=True, ends=True),
+        "nice": Wrapper(flags=r"-[0-9]+", values="-n", value=r"-?[0-9]+", ends=True),
+        "stdbuf": Wrapper(
+            flags=r"-[ioe].+|--(input|output|error)=.+", values="-[ioe]", needs=True, unruled=True
+        ),
         "command": _loose(idle="-p*[vV]"),
         "builtin": _loose(),
         "noglob": _loose(),
