@@ -166,3 +166,38 @@ def test_files_are_looked_for_behind_more_than_rules_look_through(around: str) -
     assert told(f"{around} rm b", allow=["Bash"], deny=["Edit(b)"]) == "deny"
     assert told(f"{around} rm -rf /", allow=["Bash"]) == "ask"
     assert told("stdbuf -o L rm c", allow=["Bash"], deny=["Bash(rm *)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *('echo "${x:-`rm x`}"', "x=${y:-`rm x`}", 'echo "${x+a `rm x` b}"', "echo ${x#`rm x`}"),
+        *('cat <<< "${x:-`rm x`}"', 'echo > "${y:=`rm x`}"', '[ "${y:?`rm x`}" ]'),
+    ],
+)
+def test_what_stands_between_backticks_in_an_expansion_is_a_command(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Bash(rm *)"]) == "deny"
+    assert told(command, allow=["Bash(echo *)", "Bash(cat *)"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ('echo "${x:-`ls`}"', "allow"),
+        ('echo "${x#`ls`}"', "ask"),
+        ('echo "${x/`ls`/b}"', "ask"),
+        ("echo \"${x:-'`'}\"", "ask"),
+    ],
+)
+def test_backticks_where_readers_of_shell_differ_are_asked_for(command: str, effect: str) -> None:
+    assert told(command, allow=["Bash"]) == effect
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [("make x; ls", "ask"), ("make x; exec ls", "deny"), ("IFS=x make x", "deny")],
+)
+def test_a_rule_without_a_star_weakens_none_beside_what_nobody_vouches_for(
+    command: str, effect: str
+) -> None:
+    assert told(command, ask=["Bash(make x)"], deny=["Bash(m*)"]) == effect

@@ -160,6 +160,13 @@ class WordReader(ABC):
                     self.script.unclosed |= node.children[0].type == "$("
             self.inside -= 1
         else:
+            if node.type in _TEXTS and "`" in (text := self.text_of(node)):
+                # In an expansion the grammar takes one for a text: `${x:-`ls`}`.
+                self.script.commands += Scanner(text).run().commands
+                self.script.opaque = True
+                # Between double quotes a single one is none.
+                quoted = node.type == "raw_string"
+                self.script.unclosed |= quoted or not _is_in_default(node)
             for child in node.named_children:
                 self.substitutions(child, depth + 1)
 
@@ -242,6 +249,19 @@ def _spelled(node: Node) -> Iterator[str]:
             yield from _spelled(child)
         else:
             yield (child.text or b"").decode("utf-8", "surrogatepass")
+
+
+# What a grammar takes for a text in an expansion.
+_TEXTS: Final = frozenset("word raw_string regex extglob_pattern number".split())
+_DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
+
+
+def _is_in_default(node: Node) -> bool:
+    """Whether it is part of what an expansion comes to where its variable has no value."""
+    above = node.parent
+    while above is not None and above.type == "concatenation":
+        above = above.parent
+    return above is not None and any(child.type in _DEFAULTS for child in above.children)
 
 
 def _has_stray(node: Node) -> bool:

@@ -115,7 +115,7 @@ def read_command(text: str, shell: Shell) -> Command:
         tuple(read.files),
         _whole(text, script) if shell.control and not read.astray else (),
         script.unread,
-        opaque,
+        opaque or read.unchecked,
     )
 
 

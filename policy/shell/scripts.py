@@ -54,6 +54,7 @@ class Reading:
         parts: its simple commands.
         files: what they open.
         astray: whether one of them is told to go to several folders.
+        unchecked: whether one of them is such that nobody vouches for any.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Reading:
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._relative = self._blind = self._untraced = False
         # Nobody vouches for a command that opens a file with a line break in its name.
-        self._unchecked = shell.control and any(
+        self.unchecked = shell.control and any(
             "\n" in name or doubts.is_environment(name)
             for name in (target.name or "" for target in script.targets)
         )
@@ -107,7 +108,7 @@ class Reading:
             self.files += [*self._elsewhere(self.files[:redirected])]
             self.files += [_somewhere(file) for file in self.files[:redirected]]
             self.files += [_somewhere(file) for file in self.files[redirected:] if file.writes]
-        if self._unchecked or self._moves > 1 or (self._moves and self._stays):
+        if self.unchecked or self._moves > 1 or (self._moves and self._stays):
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
@@ -147,7 +148,7 @@ class Reading:
         script = self.script
         vouched = all(part.grantable for part in self.parts)
         ends = not self.text.endswith("\\")
-        return self._untraced or self._unchecked or script.opaque or not (vouched and ends)
+        return self._untraced or self.unchecked or script.opaque or not (vouched and ends)
 
     def _part(self, command: Simple) -> Part:
         shell, words = self.shell, command.words
@@ -188,9 +189,9 @@ class Reading:
                 or name.plain[:1] == "-"
                 or is_assignment(name)
             ):
-                self._unchecked |= doubts.is_unchecked(words, shell)
+                self.unchecked |= doubts.is_unchecked(words, shell)
             if self._equals:
-                self._unchecked |= doubts.has_half_assignment(words)
+                self.unchecked |= doubts.has_half_assignment(words)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
             grantable = False  # no program, or a quoted or escaped one
         inexact = shell.control and self._is_inexact(words, granted)
