@@ -65,6 +65,14 @@ def test_a_rule_about_an_argument_speaks_of_the_program_of_that_name_too(
     assert told(saying(scope, deny=["Bash(timeout:*)"]), "Bash", call) == effect
 
 
+def test_a_rule_about_an_argument_says_nothing_of_commands_that_nobody_vouches_for() -> None:
+    options = saying("user", deny=["Bash(timeout:*)"], ask=["Bash(gh pr *)"])
+
+    for command in ("gh pr view 1; ls $X", "gh pr view 1; exec ls"):
+        assert told(options, "Bash", {"command": command}) == "ask"
+        assert told(options, "Bash", {"command": command, "timeout": 5}) == "deny"
+
+
 def test_a_rule_that_allows_speaks_of_the_program_and_of_no_argument() -> None:
     options = saying("user", allow=["Bash(timeout:*)"])
 

@@ -64,9 +64,13 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
         if outcome.effect is not Effect.ASK or outcome.reason is not Reason.RULE:
             continue
         for index, entry in enumerate(row.entries):
-            if entry.effect is Effect.DENY and any(
-                entry.pattern is None or entry.pattern.matches(text)
-                for text in (part.text, *part.readings)
+            if (
+                entry.effect is Effect.DENY
+                and not entry.field
+                and any(
+                    entry.pattern is None or entry.pattern.matches(text)
+                    for text in (part.text, *part.readings)
+                )
             ):
                 yield row.at(index)
                 break
