@@ -201,3 +201,11 @@ def test_a_rule_without_a_star_weakens_none_beside_what_nobody_vouches_for(
     command: str, effect: str
 ) -> None:
     assert told(command, ask=["Bash(make x)"], deny=["Bash(m*)"]) == effect
+
+
+def test_the_folder_of_a_change_is_looked_for_where_the_command_was_before() -> None:
+    rules = {"allow": ["Bash(make)"], "deny": ["Read(src/*)"]}
+
+    assert told("cd src", **rules) == "allow"
+    assert told("cd src; make", **rules) == "allow"
+    assert told("cd src; cat x", **rules) == "deny"

@@ -252,8 +252,7 @@ class Reading:
             if outer is not None and outer.runs:
                 program = words
         known = examine(exposed(program) if anew else program, shell)
-        if program[0].plain.rsplit("/", 1)[-1] in shell.movers:
-            self._folders.move(program)
+        moves = program[0].plain.rsplit("/", 1)[-1] in shell.movers
         if shell.traced:
             self._untraced |= tracing.is_untraced(self.text, words, program, known, shell)
             self.files += (
@@ -261,6 +260,8 @@ class Reading:
                 for name in tracing.named(words, program, shell)
             )
         if known is None:
+            if moves:
+                self._folders.move(program)
             harmless = len(words) == 1 and self._is_set(words[0])
             self._quiet &= harmless
             return harmless, doubtful
@@ -280,6 +281,8 @@ class Reading:
             self.files.append(attrs.evolve(found, deep=file.deep, copied=copied))
             if known.moves < _SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
+        if moves:  # its own folder is looked for where it was before
+            self._folders.move(program)
         harmless = self._is_harmless(known, words, program)
         self._quiet &= harmless
         return harmless and not self.script.opaque, doubtful
