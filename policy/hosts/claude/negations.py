@@ -17,8 +17,9 @@ import attrs
 
 from policy.decision import Reason
 from policy.effect import Effect
+from policy.hosts.claude.globs import relative_glob
 from policy.hosts.claude.lines import Lines
-from policy.hosts.claude.paths import Anchors, relative_glob
+from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.settings import Written
 from policy.patterns import notations
 from policy.patterns.folding import folded

@@ -1,24 +1,23 @@
 """Path rules: what they are relative to, and which files they match.
 
-As Claude Code 2.1.329 was observed to read them, on Linux: the globs of
-``.gitignore`` without regard to case, anchored by how they begin.
+As Claude Code 2.1.329 was observed to read them, on Linux: globs
+(`policy.hosts.claude.globs`) without regard to case, anchored by how they begin.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Final
 
 import attrs
 
 from policy.effect import Effect
+from policy.hosts.claude.globs import Place, read_glob
 from policy.patterns import notations
 from policy.patterns.folders import moved
 from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import BLANKS, Gap
+from policy.patterns.tokens import Gap
 
-__all__ = ["Anchors", "Negation", "path_patterns", "relative_glob"]
+__all__ = ["Anchors", "path_patterns"]
 
 
 @attrs.frozen
@@ -44,46 +43,6 @@ class Anchors:
     others: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     named: tuple[tuple[str, str], ...] = ()
-
-
-class Negation(notations.Unusable):
-    """A pattern that begins with ``!``."""
-
-
-# `[!a]` is one of `!` and `a`, and so is `[^a]`: no set is negated (2.1.329, observed).
-_SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
-
-
-# A backslash takes the meaning from the character behind it (2.1.329, observed).
-_ESCAPED: Final = re.compile(r"(?:[^\\]|\\[^\\/])*", re.DOTALL)
-
-
-# What a backslash makes of some letters: one character of a set (2.1.329, observed of `d`, `s`
-# and `w`). Of other letters and numbers it makes something else, for which any one stands here.
-_CLASSES: Final = {
-    "d": "[0-9]",
-    "D": "[!0-9]",
-    "s": f"[{BLANKS}]",
-    "S": f"[!{BLANKS}]",
-    "w": "[a-z0-9_]",
-    "W": "[!a-z0-9_]",
-}
-_CLASS: Final = re.compile(r"\\([dDsSwW])")
-_ODD: Final = re.compile(r"\\[0-9bBcfknrtuvx]")
-
-# Of two pairs of stars in front the second stands for one folder.
-_TWICE: Final = re.compile(r"(/?\*\*/)\*\*/")
-
-# What alone names nothing.
-_ANCHORS: Final = ("~", "~/", ".", "./")
-
-
-def _literal_set(found: re.Match[str]) -> str:
-    return f"[{found[2]}{found[1]}]"
-
-
-# `src/**`, whose depth depends on the list it stands in.
-_FOLDER: Final = re.compile(r"[^/]+/\*\*\Z")
 
 
 def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, ...]:
@@ -119,76 +78,17 @@ def _led_to(pattern: Pattern, links: tuple[tuple[str, str], ...]) -> Iterator[Pa
 
 
 def _as_written(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, ...]:
-    glob = _SET.sub(_literal_set, text.rstrip(" \t"))
-    if "[]" in glob:
-        msg = "`[]` stands for no character"
-        raise notations.Unusable(msg)
-    if "\\" in glob and (glob.endswith("/**") or not _ESCAPED.fullmatch(glob)):
-        msg = "a backslash is no separator here, and escapes neither itself nor a folder"
-        raise notations.Unusable(msg)
-    if effect is Effect.ALLOW and _ODD.search(glob):
-        msg = "a backslash before this letter or number makes an expression of it"
-        raise notations.Unusable(msg)
-    glob = _ODD.sub("?", _CLASS.sub(lambda found: _CLASSES[found[1]], glob))
-    if glob and not glob.strip("/"):
-        msg = f"`{glob}` alone matches nothing; all below it is `{glob}**`"
-        raise notations.Unusable(msg)
-    if glob.startswith("!"):
-        msg = "it opens what rules before it shut"
-        raise Negation(msg)
-    if glob.startswith("//"):
-        return _paths("/" + glob.lstrip("/"), "")
-    if glob in _ANCHORS:
-        msg = f"`{glob}` alone matches nothing; name what is below it"
-        raise notations.Unusable(msg)
-    if glob.startswith("~/"):
-        return _paths(glob[1:], anchors.home)
-    if glob.startswith("/"):
-        return _paths(glob, anchors.source)
-    relative = _at_depth(glob.removeprefix("./"), effect)
-    others = () if effect is Effect.ALLOW else anchors.others
-    return tuple(
-        pattern for folder in (anchors.cwd, *others) for pattern in _paths(relative, folder)
-    )
-
-
-def _at_depth(glob: str, effect: Effect) -> str:
-    if _FOLDER.match(glob):
-        return ("/" if effect is Effect.ALLOW else "**/") + glob.removesuffix("/**").rstrip(" \t")
-    return glob
-
-
-def relative_glob(text: str, effect: Effect, *, negated: bool = False) -> str | None:
-    """Return the ``.gitignore`` glob of a rule that is relative to the working folder.
-
-    Args:
-        text: the specifier.
-        effect: of its list.
-        negated: whether *text* stood behind a ``!``, where a prefix means nothing.
-
-    Returns:
-        None for a rule that is relative to another folder, or matches nothing.
-
-    """
-    glob = _SET.sub(_literal_set, text.rstrip(" \t"))
-    if not glob.strip("/") or "\\" in glob or glob.startswith("!"):
-        return None
-    if not negated:
-        if glob.startswith(("/", "~/")) or glob in _ANCHORS:
-            return None
-        glob = glob.removeprefix("./")
-    return _above(_at_depth(glob, effect))
-
-
-def _above(glob: str) -> str:
-    # `src/**` is `src` and all below it; `**` alone names nothing by itself.
-    if _TWICE.match(glob):
-        glob = _TWICE.sub(r"\1*/", glob)
-    above = glob.removesuffix("/**").rstrip(" \t")
-    if glob.endswith("/**") and above.strip("/*"):
-        return above if "/" in above else "/" + above
-    return glob
-
-
-def _paths(glob: str, anchor: str) -> tuple[Pattern, ...]:
-    return notations.paths(_above(glob), anchor, fold=True)
+    glob = read_glob(text, effect)
+    folders: tuple[str, ...] = (anchors.cwd,)
+    match glob.place:
+        case Place.ROOT:
+            folders = ("",)
+        case Place.HOME:
+            folders = (anchors.home,)
+        case Place.SOURCE:
+            folders = (anchors.source,)
+        case Place.HERE if effect is not Effect.ALLOW:
+            folders = (anchors.cwd, *anchors.others)
+        case Place.HERE:
+            pass
+    return tuple(p for folder in folders for p in notations.paths(glob.text, folder, fold=True))

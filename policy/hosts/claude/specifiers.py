@@ -18,8 +18,9 @@ from policy.finding import Severity
 from policy.hosts.absolute import looks_absolute
 from policy.hosts.claude.command_rules import command_lines, power_shell_lines
 from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.globs import Negation
 from policy.hosts.claude.lines import Line, Lines, RuleText
-from policy.hosts.claude.paths import Negation, path_patterns
+from policy.hosts.claude.paths import path_patterns
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Token
