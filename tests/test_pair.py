@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from policy.comparison.edited import Side
 from policy.comparison.pair import Difference, Pair
-from policy.comparison.sides import Side
 from policy.comparison.view import View
 from policy.decision import Decision, Reason
 from policy.effect import Effect

@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policy.comparison.alignment import counterparts
-from policy.comparison.sides import Side, Sides
+from policy.comparison.edited import Side
+from policy.comparison.sides import Sides
 from policy.comparison.together import Runs, search_together
 from policy.comparison.view import View
 from policy.decision import Reason

@@ -23,8 +23,8 @@ from policy.comparison.compare import (
     Known,
     compare,
 )
+from policy.comparison.edited import Side
 from policy.comparison.pair import Difference, Pair
-from policy.comparison.sides import Side
 from policy.comparison.tools import OTHER_TOOL, Tools, further_tools, glob_pattern, loosely
 from policy.comparison.view import View
 from policy.comparison.witness import Call, Shape

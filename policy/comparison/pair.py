@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import attrs
 
 from policy import limits
-from policy.comparison.sides import Side, Sides
+from policy.comparison.edited import Side
+from policy.comparison.sides import Sides
 from policy.comparison.together import HIDING, hidden_by, search_together
 from policy.comparison.witness import Call
 from policy.decision import Decision, Reason

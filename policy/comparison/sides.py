@@ -2,9 +2,8 @@
 
 Two lists A and B decide some text differently just when there are a line of A
 and a line of B with different effects, and a text that both lines match and
-both lists decide by those lines (`policy.comparison.pair`). Only lines without a
-counterpart on the other side can be among the deciding ones, so the cost is that of
-the edit, not of the lists.
+both lists decide by those lines (`policy.comparison.pair`). One of them is an edit
+(`policy.comparison.edited`).
 
 Where a side is a meet of several lists, a line is chosen for each of them.
 """
@@ -15,33 +14,16 @@ from bisect import bisect_left
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
-import attrs
-
-from policy.comparison.alignment import counterparts
-from policy.comparison.view import View
+from policy.comparison.edited import Edited, Side
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, excluded_characters, freeze, is_stars, named
 from policy.patterns.search import fresh_character
 
-__all__ = ["Side", "Sides", "is_inside"]
+__all__ = ["Sides", "is_inside"]
 
 
-@attrs.frozen
-class Side:
-    """A meet of lists over one text.
-
-    Attributes:
-        views: the lists.
-        floor: what holds whatever the text is.
-
-    """
-
-    views: tuple[View, ...]
-    floor: Effect = Effect.ALLOW
-
-
-class Sides:
+class Sides(Edited):
     """The lists of two sides, and the lines that may decide a text together.
 
     Args:
@@ -51,36 +33,14 @@ class Sides:
             hold no others.
 
     Attributes:
-        views: the lists, each once.
-        sides: the numbers of those that are on each side.
-        floors: what each side grants at most.
         by_default: whether only texts count that no line decides on one of the sides.
 
     """
 
     def __init__(self, before: Side, after: Side, *, letters: str = "") -> None:
+        super().__init__(before, after)
         self._letters = letters
         self.by_default = False
-        by_key: dict[object, int] = {}
-        self.views: list[View] = []
-        self.sides: list[set[int]] = []
-        for side in (before, after):
-            numbers = set()
-            for view in side.views:
-                number = by_key.setdefault(view.key, len(self.views))
-                if number == len(self.views):
-                    self.views.append(view)
-                numbers.add(number)
-            self.sides.append(numbers)
-        self.floors = [before.floor, after.floor]
-        # view -> line -> the same line in the view it is compared with
-        self._kept: dict[int, dict[int, int]] = {}
-        self._kept_lines: dict[int, list[int]] = {}
-        self._own: dict[int, list[int]] = {}
-        # A line that says something else of the same texts, and that line of the other view.
-        self._partners: dict[tuple[int, int], tuple[int, int]] = {}
-        # The same by the entries of two views: other defaults change nothing of it.
-        self.aligned: dict[tuple[int, int, bool], dict[int, int]] = {}
         # pattern, view -> the line that matches all that the pattern does
         self._containing: dict[tuple[Pattern, int], int] = {}
 
@@ -105,100 +65,6 @@ class Sides:
     def plain(self) -> bool:
         """Whether all patterns are star patterns."""
         return all(map(is_stars, self.patterns))
-
-    @cached_property
-    def edits(self) -> list[tuple[int, int]]:
-        """The lines, as view and index, one of which decides any difference."""
-        return list(self._edits())
-
-    def _edits(self) -> Iterator[tuple[int, int]]:
-        only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
-        if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
-            (before,), (after,) = only
-            yield from self._edits_of_two(before, after)
-            return
-        if self.floors[0] is not self.floors[1]:
-            only = [set(), set(range(len(self.views)))]
-        same: dict[int, set[int]] = {}
-        alike: dict[int, bool] = {}
-        for one, other in self._pairs(*only):
-            aligned = self._aligned(self.views[one], self.views[other])
-            default = self.views[one].default is self.views[other].default
-            for number, alone in ((one, {*aligned}), (other, {*aligned.values()})):
-                same[number] = same.get(number, alone) & alone
-                alike[number] = alike.get(number, True) and default
-        for number in sorted(
-            {*only[0], *only[1], *same}, key=lambda n: (n not in self.sides[1], n)
-        ):
-            list_ = self.views[number]
-            for line in range(list_.shared, len(list_.entries)):
-                if line not in same.get(number, ()):
-                    yield number, line
-            if not alike.get(number):
-                yield number, NO_MATCH
-
-    def _edits_of_two(self, before: int, after: int) -> Iterator[tuple[int, int]]:
-        """Yield the same of two lists: lines that only one has, or that say something else."""
-        kept = self._aligned(self.views[before], self.views[after], alike=False)
-        self._kept = {before: kept, after: {new: old for old, new in kept.items()}}
-        says: dict[int, list[int]] = {}
-        for view, other in ((after, before), (before, after)):
-            counterpart = self._kept[view]
-            lines = range(len(self.views[view].entries))
-            self._own[view] = [line for line in lines if line not in counterpart]
-            self._kept_lines[view] = sorted(counterpart)
-            effect, otherwise = self.views[view].effect, self.views[other].effect
-            changed = {n: at for n, at in counterpart.items() if effect(n) is not otherwise(at)}
-            self._partners |= {(view, line): (other, at) for line, at in changed.items()}
-            says[view] = sorted((*self._own[view], *changed))
-        for view, lines_of in says.items():
-            yield from ((view, line) for line in lines_of)
-        if self.views[before].default is not self.views[after].default:
-            yield after, NO_MATCH
-
-    def instead(self, view: int, line: int) -> Effect | None:
-        """Return what the other side says of the same texts in the same place, if it does.
-
-        And nobody wrote either, or somebody both.
-        """
-        other, place = self._partners.get((view, line), (view, line))
-        views = self.views[view], self.views[other]
-        alike = views[0].nobody_said[line + 1] is views[1].nobody_said[place + 1]
-        return views[1].effect(place) if alike and other != view else None
-
-    def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
-        """Yield lists of both sides two by two, those with most lines in common first.
-
-        However they are paired: where the sides differ, what grants less on one of them decides
-        otherwise than any list of the other. One that is left over is paired with one that both
-        sides have, or that is paired already, where few lines tell these two apart.
-        """
-        common = [
-            (len(self._aligned(self.views[one], self.views[other])), one, other)
-            for one in sorted(before)
-            for other in sorted(after)
-        ]
-        left = before | after
-        for _, one, other in sorted(common, key=lambda each: -each[0]):
-            if {one, other} <= left:
-                left -= {one, other}
-                yield one, other
-        for one in sorted(left) if self.floors[0] is self.floors[1] else ():
-            others = sorted(self.sides[one in before])
-            other = max(others, key=lambda each: self._saved(one, each), default=one)
-            if self._saved(one, other) > 0 and other != one:
-                yield one, other
-
-    def _saved(self, one: int, other: int) -> int:
-        """Return how many lines fewer are to be looked at where a list is paired with another."""
-        lists = self.views[one], self.views[other]
-        return 2 * len(self._aligned(*lists)) - len(lists[1].entries)
-
-    def _aligned(self, before: View, after: View, *, alike: bool = True) -> dict[int, int]:
-        key = id(before.entries), id(after.entries), alike
-        if key not in self.aligned:
-            self.aligned[key] = counterparts(before.entries, after.entries, alike=alike)
-        return self.aligned[key]
 
     def pattern(self, view: int, line: int) -> Pattern | None:
         """Return the pattern of a line; None for the default."""
@@ -225,7 +91,7 @@ class Sides:
             return  # whatever the other views say
         if len(chosen) == 1:
             (decides,) = chosen.items()
-            other, line = self._partners.get(decides, decides)
+            other, line = self.partners.get(decides, decides)
             if other not in chosen:
                 # Lines that stand before either are edits of their own.
                 yield from self.combinations({**chosen, other: line}, firsts, seen)
@@ -238,7 +104,7 @@ class Sides:
         last = firsts[number] if patterns else NO_MATCH
         # Only the effect of the last view tells whether there is something new.
         is_last = len(rest) == 1
-        earliest = max((line for other, line in chosen.items() if other in self._kept), default=-1)
+        earliest = max((line for other, line in chosen.items() if other in self.kept), default=-1)
         # What lines decide on both sides is the same whoever runs it.
         open_ = not (is_last and self.by_default and NO_MATCH not in chosen.values())
         only = next((pattern for pattern in patterns if pattern.exact), None)
@@ -266,13 +132,13 @@ class Sides:
         """Yield the lines of a view that can decide beside those chosen so far."""
         view = self.views[number]
         first = view.shared
-        kept = self._kept.get(number)
+        kept = self.kept.get(number)
         if kept is not None:
             if earliest == NO_MATCH:
                 return  # what no line matches there is matched by no kept one here
             # Those that are kept are in the same order on both sides.
             first = max(first, self._first_kept(number, earliest))
-            for line in self._own[number]:
+            for line in self.own[number]:
                 if (
                     line < first
                     and line <= last
@@ -289,8 +155,8 @@ class Sides:
 
     def _first_kept(self, number: int, earliest: int) -> int:
         """Return the first line whose counterpart is not before *earliest*."""
-        kept = self._kept_lines[number]
-        at = bisect_left(kept, earliest, key=self._kept[number].__getitem__)
+        kept = self.kept_lines[number]
+        at = bisect_left(kept, earliest, key=self.kept[number].__getitem__)
         return kept[at] if at < len(kept) else len(self.views[number].entries)
 
     def _tells(

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import attrs
 
+from policy.comparison.edited import Side
 from policy.comparison.pair import Difference
-from policy.comparison.sides import Side
 from policy.comparison.strangers import NESTED, Strange, behind, strange_folders
 from policy.comparison.tool_pair import ToolPair
 from policy.effect import Effect

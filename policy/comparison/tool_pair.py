@@ -16,13 +16,13 @@ from itertools import product
 import attrs
 
 from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
+from policy.comparison.edited import Side
 from policy.comparison.forms import is_unchecked
 from policy.comparison.opening import Openings, opened_by
 from policy.comparison.pair import OVERLAPS, Difference, Pair
 from policy.comparison.prefixes import in_quotes, is_led, loud, runs_another
 from policy.comparison.reads import read_alike
 from policy.comparison.rows import denies_all
-from policy.comparison.sides import Side
 from policy.comparison.unasked import Unasked
 from policy.comparison.view import View, is_stricter
 from policy.comparison.witness import Call, Shape

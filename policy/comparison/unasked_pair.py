@@ -11,10 +11,10 @@ from itertools import combinations
 
 import attrs
 
+from policy.comparison.edited import Side
 from policy.comparison.opening import unasked
 from policy.comparison.pair import Difference
 from policy.comparison.prefixes import harmless
-from policy.comparison.sides import Side
 from policy.comparison.tool_pair import ToolPair
 from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.view import View
