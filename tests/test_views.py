@@ -73,24 +73,6 @@ def test_the_first_line_for_all_of_a_folder_covers_what_is_below_it(patterns, fo
     assert number <= scanned
 
 
-@given(st.lists(_globs, min_size=2, max_size=6), _globs)
-@example([*notations.paths("b", "/a"), *notations.paths("b")], notations.paths("ab/**", "/a/b")[0])
-@example([*notations.paths("a/b", "/a"), *notations.paths("**/a/b")], notations.paths("b", "/a")[0])
-def test_a_line_that_is_hidden_below_a_folder_decides_nothing_there(patterns, pattern) -> None:
-    view = _view(patterns)
-    for number in range(len(patterns)):
-        if view.is_hidden(number, pattern):
-            assert all(view.automaton.first(p) != number for p in _PATHS if pattern.matches(p))
-
-
-def test_the_same_at_any_depth_is_hidden_behind_what_is_in_a_folder() -> None:
-    inside, anywhere = notations.paths(".git", "/p")[0], notations.paths(".git")[0]
-    view = _view([inside, anywhere])
-    assert view.is_hidden(1, notations.paths("src/**", "/p")[0])
-    assert not view.is_hidden(1, notations.paths("src/**", "/q")[0])
-    assert not view.is_hidden(0, notations.paths("src/**", "/p")[0])
-
-
 _lists = st.lists(st.tuples(_globs, st.sampled_from(list(Effect))), min_size=1, max_size=6)
 
 

@@ -206,25 +206,6 @@ class View:
                 found = min(found, below.get(text, NO_MATCH))
         return found
 
-    def is_hidden(self, number: int, pattern: Pattern) -> bool:
-        """Return whether a line before another is known to match all that both it and *pattern* do.
-
-        Below a folder, what is at any depth is what is at any depth of the folder.
-        """
-        tokens = self.patterns[number].tokens
-        separator = pattern.kind.separator
-        if len(tokens) < 2 or tokens[0] is not Gap.DEEP or not isinstance(tokens[1], str):
-            return False
-        prefix = _prefix(pattern)
-        end = prefix.find(separator, 1)
-        while end > 0:
-            folder = prefix[:end]
-            before = self._numbers.get((folder, *tokens), NO_MATCH)
-            if before < number and not _begins_in(tokens[1], folder, separator):
-                return True
-            end = prefix.find(separator, end + 1)
-        return False
-
     def meets(self, number: int, pattern: Pattern) -> bool:
         """Return whether a line may share a text with *pattern*, by how both start and end."""
         (one, behind), (other, tail) = self._ends[number], (_prefix(pattern), _suffix(pattern))
@@ -277,13 +258,6 @@ def _prefix(pattern: Pattern) -> str:
 def _suffix(pattern: Pattern) -> str:
     last = pattern.tokens[-1] if pattern.tokens else ""
     return last if isinstance(last, str) else ""
-
-
-def _begins_in(text: str, folder: str, separator: str) -> bool:
-    """Return whether *text* may begin at a separator of what starts with *folder*."""
-    whole = folder + separator
-    ends = (whole[at:] for at, letter in enumerate(folder) if letter == separator)
-    return any(end.startswith(text) or text.startswith(end) for end in ends)
 
 
 def _parts(pattern: Pattern) -> bool:
