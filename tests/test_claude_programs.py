@@ -713,3 +713,9 @@ def test_the_mode_that_accepts_edits_asks_for_a_dash(command):
 )
 def test_what_is_looked_up_in_a_manual_is_a_file_where_it_can_be_no_name(command, effect):
     assert decide(command, deny=["Read(a)"]) is effect
+
+
+@pytest.mark.parametrize("command", ["hostname", "hostname -I", "git remote", "git remote -v"])
+def test_two_dashes_are_no_option_of_some_programs(command):
+    assert decide(command) is Effect.ALLOW
+    assert decide(f"{command} --") is Effect.ASK

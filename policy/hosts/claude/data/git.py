@@ -164,7 +164,7 @@ _SUBCOMMANDS: Final = {
     "branch": _listing(_BRANCHES),
     "tag": _listing(_TAGS),
     "remote": _git(
-        also="-v|--verbose", most=0, numbered=False,
+        also="-v|--verbose", most=0, numbered=False, ends=False,
         subcommands=dict.fromkeys(("show", "get-url"), Program(harmless=False)),
     ),
     "stash": Program(

@@ -247,7 +247,7 @@ _KNOWN: Final = {
     "hostname": options(
         "adfhisvAIV",
         "version help alias all-fqdns domain fqdn long ip-address all-ip-addresses short",
-        most=0, direct=True, spelled=True,
+        most=0, direct=True, spelled=True, ends=False,
     ),
     "history": Program(flags="", most=1, operands=r"\d+", direct=True),
     "ifconfig": Program(flags="", most=1, globs=False, operands="[a-zA-Z][a-zA-Z0-9._:/ -]*"),
