@@ -181,14 +181,23 @@ _HOSTS = ["a.b", "z.b", "a.a.b", "z.a.b", "z.z.a.b", "a.z", "z.z"]
 _AGENTS = ("ann", "bob", "cy")
 
 # What a call says beside the agent that it starts.
-_SAID: tuple[dict[str, object], ...] = tuple(
-    {key: value for key, value in (("model", model), ("isolation", isolation)) if value}
-    for model, isolation in product(("", "ma", "mz"), ("", "ia"))
-)
+_Said = tuple[dict[str, object], ...]
 
 
-def _starts(tool: str, agents: str) -> list[Call]:
-    return [(tool, {"subagent_type": agent, **said}) for agent in agents.split() for said in _SAID]
+def _said(*models: str) -> _Said:
+    return tuple(
+        {key: value for key, value in (("model", model), ("isolation", isolation)) if value}
+        for model, isolation in product(("", *models), ("", "ia"))
+    )
+
+
+_SAID = _said("ma", "mz")
+# Claude Code refuses a call with a model that it does not know, whatever rules say.
+_SAID_OF_CLAUDE = _said("haiku", "opus")
+
+
+def _starts(tool: str, agents: str, beside: _Said) -> list[Call]:
+    return [(tool, {"subagent_type": agent, **said}) for agent in agents.split() for said in beside]
 
 
 # --- our own notation ----------------------------------------------------------------
@@ -239,7 +248,7 @@ _POLICY = Universe(
         *_calls("WebFetch", "url", [f"https://{host}/" for host in _HOSTS]),
         *_calls("m__a", "argument", "a b z ab ba zb az"),
         *_calls("m__z", "argument", "a z"),
-        *_starts("Task", "ann bob cy zed"),
+        *_starts("Task", "ann bob cy zed", _SAID),
         ("Other", {"argument": "a"}),
     ),
     matchers={
@@ -266,7 +275,7 @@ _RULES = (
     "Bash", "Bash(a)", "Bash(a *)", "Bash(a:*)", "Bash(* b)", "Bash(a* b)", "Bash(z b)",
     "Read", "Read(a)", "Read(a/*)", "Read(a/**)", "Read(**/b)", "Edit", "Edit(a/**)",
     "WebFetch", "WebFetch(domain:a.b)", "WebFetch(domain:*.b)", "mcp__a", "mcp__a__*", "mcp__a__b",
-    "Agent(ann)", "Agent(bob)", "Agent(model:ma)", "Agent(model:m*)", "Agent(isolation:ia)",
+    "Agent(ann)", "Agent(bob)", "Agent(model:haiku)", "Agent(model:*u*)", "Agent(isolation:ia)",
 )  # fmt: skip
 _TOOLS = ("Bash", "Read", "Edit", "WebFetch", "mcp__a__b", "Agent", "Agent(bob)", "Write")
 # Those that are built in: most models do without, for there to be fewer chains.
@@ -310,7 +319,7 @@ _CLAUDE = Universe(
         *_calls("mcp__a__b", "argument", "a"),
         *_calls("mcp__a__z", "argument", "a"),
         *_calls("mcp__z__b", "argument", "a"),
-        *_starts("Agent", "ann bob zed"),
+        *_starts("Agent", "ann bob zed", _SAID_OF_CLAUDE),
     ),
     matchers={
         "Bash(z b)": r"Bash (.*; |sudo )?z b( > .*)?(;.*)?",
@@ -322,7 +331,7 @@ _CLAUDE = Universe(
         "Edit": r"Edit .*",
         "Agent(bob)": r"Agent bob( .*)?",
     },
-    said=_SAID,
+    said=_SAID_OF_CLAUDE,
 )  # fmt: skip
 
 
