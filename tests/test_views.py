@@ -18,7 +18,7 @@ from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import PATHS
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap
+from policy.patterns.tokens import Either, Gap
 from policy.rows.entry import RowEntry
 
 _SEGMENTS = ("a", "b", "ab", "a*", "*", "**")
@@ -71,6 +71,50 @@ def test_the_first_line_for_all_of_a_folder_covers_what_is_below_it(patterns, fo
     number = _view(patterns).covering(below)
     scanned = next((n for n, pattern in enumerate(patterns) if pattern in wide), NO_MATCH)
     assert number <= scanned
+
+
+def _any_of(anchor: str, names: list[str]) -> Pattern:
+    """Return the pattern of what has one of *names* at any depth below *anchor*."""
+    ways = ([f"/{name}", Gap.DEEP] for name in names)
+    return Pattern.of(Kind.PATH, [anchor, Gap.DEEP, Either(*ways)])
+
+
+_choices = st.builds(
+    _any_of,
+    st.sampled_from(["", "/a", "/a/b"]),
+    st.lists(st.sampled_from(["a", "b", "ab", "a/b", "b/a"]), min_size=2, max_size=3, unique=True),
+)
+
+
+@given(st.lists(_globs | _choices, min_size=2, max_size=6), _globs)
+@example([_any_of("/a", ["b", "ab"]), _any_of("", ["b", "ab"])], notations.paths("b", "/a")[0])
+@example(
+    [_any_of("/a", ["a/b", "b/a"]), _any_of("", ["a/b", "b/a"])],
+    notations.paths("ab/**", "/a/b")[0],
+)
+@example([*notations.paths("b", "/a"), *notations.paths("b")], notations.paths("ab/**", "/a/b")[0])
+@example([*notations.paths("a/b", "/a"), *notations.paths("**/a/b")], notations.paths("b", "/a")[0])
+def test_a_line_that_is_hidden_below_a_folder_decides_nothing_there(patterns, pattern) -> None:
+    view = _view(patterns)
+    for number in range(len(patterns)):
+        if view.is_hidden(number, pattern):
+            assert all(view.automaton.first(p) != number for p in _PATHS if pattern.matches(p))
+
+
+def test_the_same_at_any_depth_is_hidden_behind_what_is_in_a_folder() -> None:
+    inside, anywhere = notations.paths(".git", "/p")[0], notations.paths(".git")[0]
+    view = _view([inside, anywhere])
+    assert view.is_hidden(1, notations.paths("src/**", "/p")[0])
+    assert not view.is_hidden(1, notations.paths("src/**", "/q")[0])
+    assert not view.is_hidden(0, notations.paths("src/**", "/p")[0])
+
+
+def test_names_at_any_depth_are_hidden_behind_the_same_names_in_a_folder() -> None:
+    view = _view([_any_of("/p", [".git", ".claude"]), _any_of("", [".git", ".claude"])])
+    assert view.is_hidden(1, notations.paths("src/**", "/p")[0])
+    assert not view.is_hidden(1, notations.paths("src/**", "/q")[0])
+    some = _view([_any_of("/p", [".git", "p"]), _any_of("", [".git", "p"])])
+    assert not some.is_hidden(1, notations.paths("src/**", "/p")[0])
 
 
 _lists = st.lists(st.tuples(_globs, st.sampled_from(list(Effect))), min_size=1, max_size=6)

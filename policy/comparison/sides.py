@@ -118,6 +118,8 @@ class Sides(Edited):
             return
         for effect in Effect if open_ else ():
             for line in self._lines(number, nearest, effect, earliest, last):
+                if nearest is not None and view.is_hidden(line, nearest):
+                    continue
                 if is_last and not self._tells(number, effect, chosen, seen):
                     break
                 yield from self.combinations({**chosen, number: line}, firsts, seen)

@@ -15,7 +15,7 @@ from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap, Token
+from policy.patterns.tokens import Either, Gap, Token
 from policy.rows.entry import Key, RowEntry
 from policy.rows.outcome import BY_DEFAULT
 from policy.rows.row import Row
@@ -206,6 +206,28 @@ class View:
                 found = min(found, below.get(text, NO_MATCH))
         return found
 
+    def is_hidden(self, number: int, pattern: Pattern) -> bool:
+        """Return whether a line before another is known to match all that both it and *pattern* do.
+
+        Below a folder, what is at any depth is what is at any depth of the folder.
+        """
+        tokens = self.patterns[number].tokens
+        separator = pattern.kind.separator
+        starts = _starts(tokens[1]) if len(tokens) > 1 and tokens[0] is Gap.DEEP else ()
+        if not starts:
+            return False
+        prefix = _prefix(pattern)
+        end = prefix.find(separator, 1)
+        while end > 0:
+            folder = prefix[:end]
+            before = self._numbers.get((folder, *tokens), NO_MATCH)
+            if before < number and not any(
+                _begins_in(start, folder, separator) for start in starts
+            ):
+                return True
+            end = prefix.find(separator, end + 1)
+        return False
+
     def meets(self, number: int, pattern: Pattern) -> bool:
         """Return whether a line may share a text with *pattern*, by how both start and end."""
         (one, behind), (other, tail) = self._ends[number], (_prefix(pattern), _suffix(pattern))
@@ -258,6 +280,20 @@ def _prefix(pattern: Pattern) -> str:
 def _suffix(pattern: Pattern) -> str:
     last = pattern.tokens[-1] if pattern.tokens else ""
     return last if isinstance(last, str) else ""
+
+
+def _starts(token: Token) -> tuple[str, ...]:
+    """Return the texts that what *token* matches starts with; none where these are not known."""
+    firsts = [each[:1] for each in token.alternatives] if isinstance(token, Either) else [(token,)]
+    texts = tuple(text for first in firsts for text in first if isinstance(text, str))
+    return texts if len(texts) == len(firsts) else ()
+
+
+def _begins_in(text: str, folder: str, separator: str) -> bool:
+    """Return whether *text* may begin at a separator of what starts with *folder*."""
+    whole = folder + separator
+    ends = (whole[at:] for at, letter in enumerate(folder) if letter == separator)
+    return any(end.startswith(text) or text.startswith(end) for end in ends)
 
 
 def _parts(pattern: Pattern) -> bool:
