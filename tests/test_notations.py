@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import shutil
+import string
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from policy.patterns.folding import folded, with_others
 from policy.patterns.notations import Unusable, commands, hosts, paths, single
-from policy.patterns.pattern import Pattern
+from policy.patterns.pattern import Kind, Pattern
 
 
 def _matches(patterns: tuple[Pattern, ...], text: str) -> bool:
@@ -160,3 +163,16 @@ def test_globs_with_their_deliberate_differences(
     patterns = paths(glob)
     assert [path for path in matching if not _matches(patterns, path)] == []
     assert [path for path in others if _matches(patterns, path)] == []
+
+
+def test_letters_taken_for_a_plain_one_are_those_of_which_it_is_the_small_one() -> None:
+    names = {each: Pattern.of(Kind.PATH, with_others(each)) for each in string.ascii_letters}
+    for letter in map(chr, range(sys.maxunicode + 1)):
+        smaller = {letter.lower(), letter.upper().lower()}
+        for name in smaller.intersection(string.ascii_letters):
+            assert names[name].matches(folded(letter)), letter
+    for name, pattern in names.items():
+        taken = {
+            letter for token in pattern.tokens for letter in getattr(token, "characters", token)
+        }
+        assert {letter.upper().lower() for letter in taken} == {name.lower()}
