@@ -166,13 +166,13 @@ class Trie:
             if token is None:
                 self._end(node, self._origins.get(index, index))
                 continue
-            if isinstance(token, Either):
-                node.indices[:] = self._choices(node)
-                return self._children(node)
             children: dict[Any, Node]
             edge: Any
             if isinstance(token, str):
                 children, edge = letters, token[following[1] - 1]
+            elif isinstance(token, Either):
+                node.indices[:] = self._choices(node)
+                return self._children(node)
             else:
                 children = gaps if isinstance(token, (Gap, Run)) else sets
                 edge, following = token, (following[0] + 1, 0)
