@@ -71,14 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["hook"]:
         return _hook(given[1:])
-    from policy.collecting import seldom_collecting  # noqa: PLC0415  # a hook has no time for it
-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with seldom_collecting:
-            status = _run(given)
+        status = _run(given)
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody reads on. Keep Python from saying so when it closes the stream.
@@ -105,7 +102,10 @@ def _run(given: list[str]) -> int:
         return 0
     if verb not in _VERBS:
         return _unknown(verb)
-    status: int = import_module("policy.cli.running").run(_VERBS[verb][0], verb, given[1:])
+    from policy.collecting import seldom_collecting  # noqa: PLC0415  # what help has no need of
+
+    with seldom_collecting:
+        status: int = import_module("policy.cli.running").run(_VERBS[verb][0], verb, given[1:])
     return status
 
 
