@@ -314,11 +314,11 @@ def excluded_characters(patterns: Iterable[Pattern]) -> frozenset[str]:
 
     Any other character that a pattern names is worse for it than none at all.
     """
+    tokens = {t for pattern in patterns for t in pattern.tokens if not isinstance(t, str)}
     return frozenset[str]().union(
         *(
             token.characters
-            for pattern in patterns
-            for token in pieces(pattern.tokens)
+            for token in pieces(tokens)
             if isinstance(token, Run) or (isinstance(token, OneOf) and token.negated)
         )
     )
