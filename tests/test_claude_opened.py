@@ -209,3 +209,12 @@ def test_the_folder_of_a_change_is_looked_for_where_the_command_was_before() -> 
     assert told("cd src", **rules) == "allow"
     assert told("cd src; make", **rules) == "allow"
     assert told("cd src; cat x", **rules) == "deny"
+
+
+@pytest.mark.parametrize("command", ["bash -c 'rm x' &&", "bash -c 'rm x' > y &&"])
+def test_a_script_that_removes_is_asked_for_where_the_text_around_it_is_not_understood(
+    command: str,
+) -> None:
+    assert told(command, allow=["Bash"]) == "ask"
+    assert told(command, "bypassPermissions") == "ask"
+    assert told(command.replace("rm", "ls"), allow=["Bash"]) == "allow"

@@ -78,6 +78,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
         # What stands in a wrong tree may stand nowhere in it.
         script.commands += Scanner(text).run().commands
         script.unclosed |= _is_unfinished(root)
+        script.broken = True
     return script
 
 

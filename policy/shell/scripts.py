@@ -246,7 +246,9 @@ class Reading:
                 for reading in (each.text, *each.readings, *each.doubtful)
                 if reading.split(" ", 1)[0].rsplit("/", 1)[-1] in shell.scripted
             )
-            self.files += (file for file in inside.redirections if file.tool == shell.removes)
+            removed = [file for file in inside.redirections if file.tool == shell.removes]
+            # Where the text around it is not understood, nobody checks what is removed in it.
+            self.files += [*removed, *[_GUARDED] * bool(removed and self.script.broken)]
         if program is not words:
             outer = shell.programs.known.get(words[0].plain)
             if outer is not None and outer.runs:

@@ -128,6 +128,7 @@ class Script:
         unclosed: whether readers differ on where something ends that holds others.
         background: whether nobody waits for one of its commands.
         grouped: whether several statements stand between two parentheses.
+        broken: whether it is no command to a grammar.
     """
 
     commands: list[Simple] = attrs.field(factory=list)
@@ -138,3 +139,4 @@ class Script:
     unclosed: bool = False
     background: bool = False
     grouped: bool = False
+    broken: bool = False
