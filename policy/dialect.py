@@ -117,6 +117,7 @@ class Shell:
             read, whatever allows it (`policy.shell.tracing`).
         interpreters: programs that it is given scripts for.
         speechless: programs whose operands are no files that they read.
+        idle: programs that do nothing beyond the shell where they are given nothing.
         movers: programs that change the folder of what follows.
         setting: whether a command that does nothing but set variables does no harm, whichever
             they are, but for those that are *guarded*.
@@ -154,6 +155,7 @@ class Shell:
     traced: bool = False
     interpreters: frozenset[str] = frozenset()
     speechless: frozenset[str] = frozenset()
+    idle: frozenset[str] = frozenset()
     movers: frozenset[str] = frozenset()
     setting: bool = False
     spanning: bool = False

@@ -719,3 +719,16 @@ def test_what_is_looked_up_in_a_manual_is_a_file_where_it_can_be_no_name(command
 def test_two_dashes_are_no_option_of_some_programs(command):
     assert decide(command) is Effect.ALLOW
     assert decide(f"{command} --") is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["alias &", "ls; alias &", "x=1 &", "x=1; ls &", "X=$(ls) &"])
+def test_what_does_nothing_beyond_the_shell_is_asked_for_in_the_background(command) -> None:
+    """2.1.329: its `&` defers it beyond what was checked; `make &` is what bare `Bash` allows."""
+    assert decide(command, allow=["Bash"]) is Effect.ASK
+    assert decide(f"{command} make &", allow=["Bash"]) is Effect.ALLOW
+
+
+def test_a_rule_that_spells_out_a_command_in_the_background_denies_it_and_allows_it_not() -> None:
+    """2.1.329."""
+    assert decide("make &", allow=["Bash(make &)", "Bash(make *)"]) is Effect.ASK
+    assert decide("make &", allow=["Bash"], deny=["Bash(make &)"]) is Effect.DENY

@@ -40,7 +40,7 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
     outcomes = [_part(row, part, limit) for part in command.parts]
     if command.opaque:
         outcomes = [*outcomes, *_denied(row, command, tuple(outcomes))]
-    outcomes = _spelled_out(row, command.whole, outcomes)
+    outcomes = _spelled_out(row, command, outcomes)
     shell = row.ruleset.dialect.shell
     passed = BY_DEFAULT if shell.whole else _SILENT
     whole = (row.default.effect is Effect.ALLOW if shell.whole else not row.entries) and all(
@@ -76,9 +76,9 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
                 break
 
 
-def _spelled_out(row: Row, texts: tuple[str, ...], outcomes: list[Outcome]) -> list[Outcome]:
+def _spelled_out(row: Row, command: Command, outcomes: list[Outcome]) -> list[Outcome]:
     """Return *outcomes* with what rules say that spell out the command as a whole."""
-    for number, text in enumerate(texts):
+    for number, text in enumerate(command.whole):
         index = row.first(text)
         if index == NO_MATCH:
             continue
@@ -86,9 +86,14 @@ def _spelled_out(row: Row, texts: tuple[str, ...], outcomes: list[Outcome]) -> l
         exact = pattern is not None and pattern.exact
         if outcome.effect is Effect.ALLOW:
             spans = row.ruleset.dialect.shell.spanning
-            if (exact or spans) and all(
-                one.reason in BY_DEFAULT or (spans and one.effect is Effect.ALLOW)
-                for one in outcomes
+            waits = spans or not command.background
+            if (
+                (exact or spans)
+                and waits
+                and all(
+                    one.reason in BY_DEFAULT or (spans and one.effect is Effect.ALLOW)
+                    for one in outcomes
+                )
             ):
                 return [outcome]
         elif exact or number:

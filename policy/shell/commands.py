@@ -116,6 +116,7 @@ def read_command(text: str, shell: Shell) -> Command:
         _whole(text, script) if shell.control and not read.astray else (),
         script.unread,
         opaque or read.unchecked,
+        script.background,
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from policy.shell.programs import Examined
     from policy.shell.words import Word
 
-__all__ = ["is_harmless", "is_quoted"]
+__all__ = ["is_harmless", "is_idle", "is_quoted"]
 
 
 def is_quoted(word: Word) -> bool:
@@ -54,3 +54,8 @@ def is_harmless(
     if known.listed and any(is_quoted(word) for word in around if not is_assignment(word)):
         return False
     return not any(map(is_home_of_other, words))
+
+
+def is_idle(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether a command of one word does nothing beyond the shell that runs it."""
+    return len(words) == 1 and (words[0].plain in shell.idle or is_assignment(words[0]))

@@ -74,6 +74,8 @@ class Command:
         whole: its text as a whole, and as one pipeline where it is one.
         unread: whether it may hold commands that were not found.
         opaque: whether nobody vouches for how it was taken apart.
+        background: whether nobody waits for one of its commands, so that no rule allows it
+            that spells it out.
     """
 
     parts: tuple[Part, ...]
@@ -81,3 +83,4 @@ class Command:
     whole: tuple[str, ...] = ()
     unread: bool = False
     opaque: bool = False
+    background: bool = False

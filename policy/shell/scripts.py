@@ -11,7 +11,7 @@ from policy import limits
 from policy.dialect import Shell
 from policy.shell import doubts, tracing
 from policy.shell.folders import Folders, below
-from policy.shell.harmless import is_harmless, is_quoted
+from policy.shell.harmless import is_harmless, is_idle, is_quoted
 from policy.shell.opened import is_indirect
 from policy.shell.parts import Command, Part, Redirection
 from policy.shell.programs import Examined, examine
@@ -265,7 +265,7 @@ class Reading:
             if moves:
                 self._folders.move(program)
             harmless = len(words) == 1 and self._is_set(words[0])
-            self._quiet &= harmless
+            self._quiet &= harmless or is_idle(words, shell)
             return harmless, doubtful
         self._moves += known.moves
         self.astray |= known.moves > 1
@@ -286,7 +286,7 @@ class Reading:
         if moves:  # its own folder is looked for where it was before
             self._folders.move(program)
         harmless = self._is_harmless(known, words, program)
-        self._quiet &= harmless
+        self._quiet &= harmless or is_idle(words, shell)
         return harmless and not self.script.opaque, doubtful
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:

@@ -73,6 +73,7 @@ _SHELL: Final = Shell(
     counted=commands.COUNTED,
     interpreters=commands.INTERPRETERS,
     speechless=commands.SPEECHLESS,
+    idle=commands.IDLE,
     movers=commands.MOVERS,
 )
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)

@@ -6,6 +6,7 @@ from typing import Final
 
 __all__ = [
     "COUNTED",
+    "IDLE",
     "INTERPRETERS",
     "LOCALES",
     "MOVERS",
@@ -62,4 +63,6 @@ INTERPRETERS: Final = frozenset(
 SPEECHLESS: Final = frozenset(
     "[ [[ basename df dirname echo mkdir printf rm rmdir tee test touch type which".split()
 )
+# The program asks for it all the same, and in the background whatever allows commands.
+IDLE: Final = frozenset({"alias"})
 MOVERS: Final = frozenset("cd chdir popd pushd".split())
