@@ -53,6 +53,14 @@ def test_an_exact_ask_decides_before_a_deny_with_a_star() -> None:
     assert decide("aws s3 ls", deny=["Bash(aws *)"], ask=["Bash(aws s3 ls)"]).effect is ASK
 
 
+@pytest.mark.parametrize("nothing", ["", "   ", "# rm x"])
+def test_a_command_in_which_nothing_runs_is_run_unasked_like_one_that_only_reads(nothing) -> None:
+    assert decide(nothing, allow=["Bash(npm test *)"]).reason is Reason.DEFAULT
+    assert decide(nothing, "dontAsk", deny=["Bash(rm *)"]).effect is ALLOW
+    assert decide(nothing, ask=["Bash"]).effect is ASK
+    assert decide(nothing, deny=["Bash"]).effect is DENY
+
+
 def test_a_bare_deny_takes_the_tool_away() -> None:
     for rule in ("Bash", "Bash(*)", "B*"):
         assert decide("ls", deny=[rule]).reason is Reason.UNAVAILABLE

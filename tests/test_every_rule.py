@@ -95,6 +95,14 @@ def test_a_rule_is_told_to_do_nothing_just_when_no_call_needs_it(host: str, data
     draw_standings(host, data)
 
 
+def test_a_list_that_takes_tools_away_says_nothing_of_commands() -> None:
+    # Of two lists one took `Read` away: `((cat $x` and a call without a command depended on it.
+    universe = UNIVERSES["claude-code"]
+    options = {name: some[0] for name, some in universe.options.items()}
+    lists = {"ann tools": ("Bash",), "ann disallowedTools": ("Read",)}
+    check_standings(universe, Model(lists, options))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("host", UNIVERSES)
 @given(data=st.data())

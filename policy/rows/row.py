@@ -110,10 +110,12 @@ class Row:
         """Whether rules about files decide calls that no rule of this row looks at."""
         if self.argument.kind is not ArgumentKind.COMMAND or self.default.effect is Effect.DENY:
             return False
-        shell = self.ruleset.dialect.shell
-        if shell.whole:
-            return self.ruleset.default_reason in BY_DEFAULT
-        rows = [self.ruleset.row(tool) for tool in (shell.output, shell.input) if tool]
+        rules, shell = self.ruleset, self.ruleset.dialect.shell
+        if shell.whole and rules.default_reason not in BY_DEFAULT:
+            return False
+        if shell.whole and (shell.traced or rules.default is not Effect.ALLOW):
+            return True
+        rows = [rules.row(tool) for tool in shell.opening]
         said = [entry for row in rows for entry in (*row.entries, *row.default.entries)]
         return any(entry.effect < self.default.effect for entry in said)
 
