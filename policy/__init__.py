@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from policy.compiled import Compiled as Compiled
     from policy.conversion.converting import convert as convert
     from policy.decision import Because as Because
+    from policy.decision import Clause as Clause
     from policy.decision import Decision as Decision
+    from policy.decision import Does as Does
     from policy.decision import Reason as Reason
     from policy.effect import Effect as Effect
     from policy.errors import PolicyError as PolicyError
@@ -47,8 +49,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "Because": "policy.decision",
     "Chain": "policy.chain",
+    "Clause": "policy.decision",
     "Compiled": "policy.compiled",
     "Decision": "policy.decision",
+    "Does": "policy.decision",
     "Effect": "policy.effect",
     "NOTHING": "policy.table",
     "Pattern": "policy.patterns.pattern",

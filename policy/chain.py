@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import attrs
 
-from policy.decision import Because, Decision, Reason
+from policy.decision import Because, Clause, Decision, Reason
 from policy.effect import Effect
 from policy.rows.parameters import outcomes_beside
 from policy.table import Bounds, Table
@@ -241,6 +241,10 @@ class Chain:
     def decide(self, tool: str, call: dict[str, object]) -> Decision:
         """Return what a call of the last agent gets (see `Table.decide`)."""
         return self.table.decide(tool, call)
+
+    def account(self, tool: str, call: dict[str, object]) -> tuple[Clause, ...]:
+        """Return what a shell command does, and what each of that gets (see `Table.account`)."""
+        return self.table.account(tool, call)
 
     def start_call(
         self, agent: str, said: Mapping[str, object] = NOTHING_SAID

@@ -10,7 +10,7 @@ import attrs
 from policy.effect import Effect
 from policy.source import Place
 
-__all__ = ["EVERY_TOOL", "Because", "Decision", "Reason"]
+__all__ = ["EVERY_TOOL", "Because", "Clause", "Decision", "Does", "Reason"]
 
 # What stands for a rule where an agent has a tool since it lists none.
 EVERY_TOOL: Final = "every tool"
@@ -75,3 +75,31 @@ class Decision:
     def __str__(self) -> str:
         reasons = "; ".join(map(str, self.because)) or self.reason.value
         return f"{self.effect}: {reasons}"
+
+
+class Does(enum.Enum):
+    """What a clause of a command does. The values are a contract: add, never rename."""
+
+    RUNS = "runs"  # a simple command
+    READS = "reads"  # a file
+    WRITES = "writes"
+    REMOVES = "removes"
+    HIDES = "hides"  # what nobody can tell, or vouches for
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class Clause:
+    """One thing that a command does, and what it would get alone.
+
+    Attributes:
+        does: which kind of thing.
+        text: the simple command as rules that allow know it, or the name of the file; "" where
+            that is not known.
+        decision: what the link that decides the command says of it.
+    """
+
+    does: Does
+    text: str
+    decision: Decision

@@ -12,7 +12,7 @@ from typing import Any
 
 from policy import limits
 from policy.calls import NO_FIELD
-from policy.decision import Because, Decision, Reason
+from policy.decision import Because, Clause, Decision, Reason
 from policy.effect import Effect
 from policy.patterns.automaton import State
 from policy.rows.outcome import Outcome
@@ -133,6 +133,22 @@ class Lookup:
             if state.plain is not None:
                 self._plain[state.plain] = decision
         return decision
+
+    def account(self, call: Mapping[str, object]) -> tuple[Clause, ...]:
+        """Return what the command of *call* does, and what the first row that decides says of each.
+
+        Nothing of a call that is no command, or that is decided whatever it runs.
+        """
+        from policy.rows.account import account  # noqa: PLC0415  # what no decision needs
+
+        decision = self.decide_anew(call)
+        for row, links in self.rows:
+            if row.outcome(call).effect is decision.effect:
+                return tuple(
+                    Clause(does, text, self._combine([(outcome, links)]))
+                    for does, text, outcome in account(row, call)
+                )
+        return ()
 
     def _met(self, call: Mapping[str, object], read: ReadCommand) -> Decision:
         """Return the decision by every row."""

@@ -28,7 +28,7 @@ import attrs
 from policy.comparison.compare import Comparison, Difference, Known
 from policy.comparison.meets import Linked, compare_meets
 from policy.comparison.tool_pair import remembered
-from policy.decision import Decision
+from policy.decision import Clause, Decision
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
@@ -180,6 +180,20 @@ class Table:
             if decision is not None:
                 return decision
         return lookup.decide(call)
+
+    def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
+        """Return what a shell command does, and what each of that gets. Never raises.
+
+        It is told of the first link that decides the call. Nothing of a call that is no
+        command, or that is decided whatever it runs; files that every policy lets pass are left
+        out. No clause is stricter than the call, unless a rule spells the command out as a whole.
+
+        Args:
+            tool: the name, or an alias the host knows it by.
+            call: the arguments, e.g. ``{"command": "git add . && git push"}``.
+
+        """
+        return self.lookup(tool).account(call)
 
     def decide_anew(self, tool: str, call: Mapping[str, object]) -> Decision:
         """Return the same, and keep no decision by the text of the call."""

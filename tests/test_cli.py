@@ -53,6 +53,9 @@ def git(*arguments, cwd):
 PRINTED = {
     "check-ask": ["check", "team", "Bash(git push origin)"],
     "check-allow-and-deny": ["check", "team", "Read(a)", "Bash(git push --force x)", "Bash"],
+    "check-parts": ["check", "team", "Bash(git diff a | tee b; git push origin $(make x))"],
+    "check-parts-nobody-can-tell": ["check", "claude", "Bash(for i in a; do ls $i; done)"],
+    "check-parts-markdown": ["check", "team", "Bash(git diff a > b)", "--format", "markdown"],
     "check-deep-chain": ["check", "team", "--chain", "main>worker>worker", "Edit(src/app.py)"],
     "check-spawn-denied": ["check", "team", "--chain", "main>explore>worker", "Read(a)"],
     "check-markdown": ["check", "team", "Bash(git push x)", "--format", "markdown"],

@@ -94,6 +94,7 @@ class Asking:
             message=str(denied) if denied else "",
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
             instead=instead if differs else None,
+            clauses=() if denied else chain.account(tool, call),
         )
 
     def _otherwise(

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import attrs
 
 from policy.credentials import masked
-from policy.decision import Because, Decision
+from policy.decision import Because, Clause, Decision
 from policy.effect import Effect
 from policy.render.as_json import Object, because_json, decision_json
+from policy.render.clauses import clause_json, clauses_markdown, clauses_text, says_more
 from policy.render.excerpt import excerpt
 from policy.render.layout import Ink, Page
 from policy.render.markdown import code, prose
@@ -36,6 +37,7 @@ class Answer:
         instead: what the other reading decides, where that differs.
         problem: why there is no such call, or "".
         message: why, in a sentence, where the decision does not say it.
+        clauses: what a shell command does, one by one.
 
     """
 
@@ -51,6 +53,7 @@ class Answer:
     instead: Decision | None = None
     problem: str = ""
     message: str = ""
+    clauses: tuple[Clause, ...] = ()
 
     @property
     def why(self) -> str:
@@ -69,6 +72,8 @@ def answer_json(answer: Answer) -> Object:
         "project": answer.project,
         "profile": answer.profile,
     }
+    if answer.clauses:
+        shape["clauses"] = [clause_json(clause) for clause in answer.clauses]
     if answer.denied:
         shape["denied_agent"] = answer.denied
     if answer.confirm:
@@ -94,6 +99,8 @@ def answer_text(answer: Answer, spans: Mapping[Because, Span], page: Page) -> li
     who = f"{chain_text(answer.chain)} in {visible(answer.project)}, {answer.reading}"
     lines += page.prose(who, _label("chain"))
     lines += page.prose(visible(answer.why), _label("why"))
+    if says_more(answer.clauses, answer.call, answer.decision):
+        lines += clauses_text(answer.clauses, page, _label("parts"))
     for because in decision.because:
         lines += _rule(because, spans.get(because), page)
     if len(decision.links) > 1 and decision.effect is Effect.ASK:
@@ -152,4 +159,6 @@ def answer_markdown(answer: Answer) -> list[str]:
     for because in answer.decision.because:
         place = f" at {code(str(because.place))}" if because.place else ""
         lines.append(f"  - {because.effect} {code(visible(because.rule))}{place}")
+    if says_more(answer.clauses, answer.call, answer.decision):
+        lines += clauses_markdown(answer.clauses)
     return lines

@@ -18,11 +18,11 @@ from policy.rows.unfinished import is_completed
 from policy.shell.parts import Command, Part, Redirection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from policy.rows.row import Row
 
-__all__ = ["command_outcome"]
+__all__ = ["command_outcome", "opened", "part_outcome"]
 
 _SILENT: Final = frozenset({Reason.DEFAULT})
 
@@ -37,25 +37,40 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
             decide before.
 
     """
-    outcomes = [_part(row, part, limit) for part in command.parts]
+    outcomes = [part_outcome(row, part, limit) for part in command.parts]
     if command.opaque:
         outcomes = [*outcomes, *_denied(row, command, tuple(outcomes))]
     outcomes = _spelled_out(row, command, outcomes)
+    if command.redirections:
+        outcomes = [*outcomes, *[outcome for _, outcome in opened(row, command, outcomes)]]
+    if command.unread and row.entries:
+        outcomes.append(unsure(row.ruleset))  # a rule that might speak of it cannot be asked
+    if not command.parts:
+        # No parts is never allowed: there is nothing that a rule granted.
+        outcomes.append(part_outcome(row, Part("", grantable=False), limit))
+    return min(outcomes, key=strictness)
+
+
+def opened(
+    row: Row, command: Command, outcomes: Sequence[Outcome]
+) -> Iterator[tuple[Redirection, Outcome]]:
+    """Yield the files that a command opens, and what counts of what *row* says of each.
+
+    Args:
+        row: the row of the tool that runs it.
+        command: its redirections.
+        outcomes: what the row says of the rest of it.
+
+    """
     shell = row.ruleset.dialect.shell
     passed = BY_DEFAULT if shell.whole else _SILENT
     whole = (row.default.effect is Effect.ALLOW if shell.whole else not row.entries) and all(
         outcome is row.default for outcome in outcomes
     )
-    if command.unread and row.entries:
-        outcomes.append(unsure(row.ruleset))  # a rule that might speak of it cannot be asked
     for redirection in command.redirections:
         outcome = _redirection(row, redirection)
         if not (whole and outcome.reason in passed):
-            outcomes.append(outcome)
-    if not command.parts:
-        # No parts is never allowed: there is nothing that a rule granted.
-        outcomes.append(_part(row, Part("", grantable=False), limit))
-    return min(outcomes, key=strictness)
+            yield redirection, outcome
 
 
 def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterator[Outcome]:
@@ -101,7 +116,8 @@ def _spelled_out(row: Row, command: Command, outcomes: list[Outcome]) -> list[Ou
     return outcomes
 
 
-def _part(row: Row, part: Part, limit: int) -> Outcome:
+def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
+    """Return what *row* says of one simple command; for *limit* see `command_outcome`."""
     first = min(_granting(row, part), limit)
     # A rule that knows the command under any of its readings holds. Of several it
     # is the strictest, wherever each stands, but where a host ranks its rules.

@@ -217,7 +217,7 @@ class Row:
         if self.constant is not None:
             return self.constant
         try:
-            limit = self._first_parameter(call) if self._parameters else NO_MATCH
+            limit = self.first_parameter(call) if self._parameters else NO_MATCH
             if not self._indices and not self._files:
                 return self.at(limit)
             text = argument_text(self.argument, self.ruleset.dialect, call)
@@ -260,7 +260,8 @@ class Row:
             found = self._outcomes[index] = Outcome(entry.effect, entry.reason, (entry,))
         return found
 
-    def _first_parameter(self, call: Mapping[str, object]) -> int:
+    def first_parameter(self, call: Mapping[str, object]) -> int:
+        """Return the index of the first entry that matches another argument, or NO_MATCH."""
         first = NO_MATCH
         for field, automaton, indices in self._parameters:
             text = parameter_text(call[field]) if field in call else None

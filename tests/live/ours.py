@@ -33,21 +33,21 @@ _WORDS = {
 
 
 class Ours:
-    """One scenario, loaded once."""
+    """One scenario, loaded once: as a project."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._project = _load(scenario)
+        self.project = _load(scenario)
         self._guards = scenario.guards
         if scenario.skill:
-            main = Chain.start("main", self._project.enforced)
+            main = Chain.start("main", self.project.enforced)
             invoked = main.decide("Skill", {"skill": scenario.skill})
             if invoked.effect is not Effect.DENY and not self._is_seen("Skill", {}):
-                self._project = _load(scenario, scenario.skill)
+                self.project = _load(scenario, scenario.skill)
 
     def decide(self, call: Call) -> str:
         """Return ``allow``, ``ask``, ``classifier``, ``deny``, ``unavailable`` or ``unspawned``."""
         try:
-            chain = Chain.start("main", self._project.enforced)
+            chain = Chain.start("main", self.project.enforced)
             for agent in call.chain:
                 chain = chain.spawn(agent)
         except SpawnDenied:

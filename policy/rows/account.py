@@ -1,0 +1,77 @@
+"""What a row says of a command piece by piece: why the whole of it got what it got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from policy.calls import Unreadable, argument_text
+from policy.decision import Does
+from policy.dialect import ArgumentKind
+from policy.rows.command import opened, part_outcome
+from policy.rows.outcome import HARMLESS, Outcome, strictness, unsure
+from policy.shell.commands import read_command
+from policy.shell.parts import Command, Part, Redirection
+from policy.shell.powershell import read_powershell
+
+if TYPE_CHECKING:
+    from policy.rows.row import Row
+
+__all__ = ["Piece", "account"]
+
+# What a command does, of which simple command or file, and what a row says of that.
+Piece = tuple[Does, str, Outcome]
+
+
+def account(row: Row, call: Mapping[str, object]) -> tuple[Piece, ...]:
+    """Return the pieces of the command that *call* runs, in their order, each once.
+
+    Nothing of a call that is no command, or that all of *row* decides alike; pieces that
+    every policy lets pass are left out. The strictest of them is what the row says of the
+    call, unless a rule spells out the command as a whole.
+    """
+    command = _command(row, call)
+    if command is None or row.constant is not None:
+        return ()
+    return tuple({piece[:2]: piece for piece in _pieces(row, command, call)}.values())
+
+
+def _command(row: Row, call: Mapping[str, object]) -> Command | None:
+    dialect, kind = row.ruleset.dialect, row.argument.kind
+    if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL):
+        return None
+    try:
+        text = argument_text(row.argument, dialect, call)
+    except Unreadable:
+        return None
+    if kind is ArgumentKind.POWERSHELL:
+        return read_powershell(text, dialect.commands)
+    return read_command(text, dialect.shell)
+
+
+def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[Piece]:
+    limit = row.first_parameter(call)
+    said = [(part, part_outcome(row, part, limit)) for part in command.parts]
+    for part, outcome in said:
+        if part.text:
+            yield Does.RUNS, part.text, outcome
+    hidden = [outcome for part, outcome in said if not part.text]
+    for file, outcome in opened(row, command, [outcome for _, outcome in said]):
+        if file.guarded:
+            hidden.append(outcome)
+        elif outcome is not HARMLESS:
+            yield _does(row, file), file.target or "", outcome
+    if command.unread and row.entries:
+        hidden.append(unsure(row.ruleset))
+    if not command.parts:
+        hidden.append(part_outcome(row, Part("", grantable=False), limit))
+    strictest = min(hidden, key=strictness, default=HARMLESS)
+    if strictest is not HARMLESS:
+        yield Does.HIDES, "", strictest
+
+
+def _does(row: Row, file: Redirection) -> Does:
+    shell = row.ruleset.dialect.shell
+    if file.tool and file.tool == shell.removes:
+        return Does.REMOVES
+    return Does.WRITES if file.writes else Does.READS
