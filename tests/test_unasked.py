@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.comparison import opening
+from policy.comparison.forms import is_unchecked
 from policy.comparison.reads import read_alike
 from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.vouched import runs_no_more
@@ -148,6 +149,31 @@ def test_a_mode_that_edits_files_runs_all_that_others_run_and_more() -> None:
 def test_no_command_that_runs_another_one_runs_unasked() -> None:
     assert runs_none(_SHELL, Pattern.text("find * -exec *"))
     assert not runs_none(_SHELL, Pattern.text("find * -name *"))
+
+
+_ARGUMENTS = ["x", "-f", "y", "-F,", "system(1)", "-name", "-exec", "import", "A=1"]
+
+
+@settings(max_examples=200)
+@given(st.sampled_from(["awk", "jq", "find", "env", "eval", "fc"]), st.data())
+def test_what_nobody_vouches_for_whatever_fills_a_pattern_no_rule_with_a_star_grants(name, data):
+    pieces = data.draw(st.lists(st.sampled_from([*_ARGUMENTS, "*"]), min_size=1, max_size=4))
+    pattern = Pattern.text(" ".join([name, *pieces]))
+    if is_unchecked(pattern, _SHELL):
+        fills = st.lists(st.sampled_from(_ARGUMENTS), min_size=1, max_size=3).map(" ".join)
+        words = [data.draw(fills) if piece == "*" else piece for piece in pieces]
+        command = read_command(" ".join([name, *words]), _SHELL)
+        assert not any(part.grantable for part in command.parts), words
+
+
+@pytest.mark.parametrize("text", ["awk * -f y", "awk -f y *", "jq * -f x *", "eval * x"])
+def test_what_follows_a_star_may_leave_a_command_unchecked(text) -> None:
+    assert is_unchecked(Pattern.text(text), _SHELL)
+
+
+@pytest.mark.parametrize("text", ["awk * x", "awk *f y", "find * -name x", "eval*", "echo * -f y"])
+def test_a_pattern_that_matches_some_command_that_is_vouched_for_is_not_unchecked(text) -> None:
+    assert not is_unchecked(Pattern.text(text), _SHELL)
 
 
 @pytest.mark.parametrize("name", _SHELLS)

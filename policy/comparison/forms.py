@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 from typing import Final
@@ -16,13 +16,17 @@ from policy.patterns.expression_text import expression
 from policy.patterns.expressions import (
     ALL,
     ANY_LETTER,
+    EMPTY,
     NOTHING,
     Expression,
-    letter_of,
+    both,
     literal,
     mask_of,
+    then,
+    without,
 )
 from policy.patterns.pattern import Pattern
+from policy.patterns.tokens import Gap, Token
 from policy.programs import Files, Program
 
 __all__ = ["EXPRESSIONS", "OF_OPERANDS", "OF_OPTIONS", "Form", "is_unchecked"]
@@ -131,19 +135,35 @@ _COUNTS: Final = frozenset("*+?{")
 def is_unchecked(pattern: Pattern, shell: Shell) -> bool:
     """Whether nobody vouches for any command that a pattern with stars matches.
 
-    That is plain where all that may follow its first words leaves them unchecked. No rule
-    with a star allows such a command (`policy.shell.doubts`).
+    No rule with a star allows such a command (`policy.shell.doubts`). What is not settled within
+    a bound is vouched for.
     """
     start = pattern.tokens[0] if pattern.tokens else ""
     if pattern.exact or not isinstance(start, str) or not ODD.isdisjoint(start) or "  " in start:
         return False
-    name, _, arguments = start.partition(" ")
+    name, blank, arguments = start.partition(" ")
     program = shell.programs.known.get(name)
-    if program is None:
+    if program is None or not blank or not all(_is_plain(token) for token in pattern.tokens):
         return False
+    asked = _texts((arguments, *pattern.tokens[1:]))
     text = (program.unchecked or "").replace(r"\0", " ")
     # Of several expressions one may be read where all of them together are not.
     return any(
-        reduce(Expression.after, map(letter_of, arguments), _understood(each)) is ALL
+        both((asked, without(_understood(each)))).is_empty(_STATES)
         for each in (text, *_alternatives(text))
     )
+
+
+# What is left of expressions that is looked at to see whether one of them is inside the other.
+_STATES: Final = 500
+
+
+def _is_plain(token: Token) -> bool:
+    """Whether a token of a pattern without separators is text, or any text."""
+    return isinstance(token, str) or token in (Gap.ANY, Gap.PART)
+
+
+def _texts(tokens: Iterable[Token]) -> Expression:
+    """Return the texts of a pattern of plain tokens."""
+    parts = (literal((token,)) if isinstance(token, str) else ALL for token in tokens)
+    return reduce(then, parts, EMPTY)

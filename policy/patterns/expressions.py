@@ -146,6 +146,22 @@ class Expression:
                     queue.append((text + chr(letter + FIRST), behind))
         return None
 
+    def is_empty(self, most: int) -> bool | None:
+        """Return whether no text is in the set; None where more than *most* others tell it."""
+        queue, seen = deque([self]), {self}
+        while queue:
+            here = queue.popleft()
+            if here.nullable:
+                return False
+            if len(seen) > most:
+                return None
+            # One letter stands for all that the same masks hold.
+            letters = {tuple(m >> n & 1 for m in here.masks): n for n in range(OTHER + 1)}
+            behind = {here.after(letter) for letter in letters.values()} - seen
+            seen |= behind
+            queue += behind
+        return True
+
 
 _KNOWN: Final[dict[object, Expression]] = {}
 
