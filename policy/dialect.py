@@ -107,6 +107,7 @@ class Shell:
         structures: what of the language the host looks through, by the names of the
             grammar (tree-sitter-bash); empty where it looks at plain commands only.
         redirected: of these, whose redirections it looks at.
+        abandoned: what else it gives up a whole text for, so that it looks for no file in it.
         cwd: the folder a change to which is none; "" is not known.
         scripted: programs that a rule which denies makes doubtful in ``bash -c SCRIPT``.
         texts: variables that it takes within quoted text, though not what they hold.
@@ -146,6 +147,7 @@ class Shell:
     longest: int = 0
     structures: frozenset[str] = frozenset()
     redirected: frozenset[str] = frozenset()
+    abandoned: frozenset[str] = frozenset()
     cwd: str = ""
     scripted: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from policy.shell.abandoned import gives_up
 from policy.shell.bash_statements import StatementReader
 from policy.shell.doubts import has_sum
 from policy.shell.scanner import Scanner
@@ -74,6 +75,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
     reader = StatementReader(source, shell, closed=closed)
     script = reader.read(root)
     script.opaque |= bool(swallowed) or not is_well_formed(root, source, shell)
+    script.abandoned = gives_up(root, text, script, shell)
     if root.has_error:
         # What stands in a wrong tree may stand nowhere in it.
         script.commands += Scanner(text).run().commands

@@ -9,6 +9,7 @@ from policy import limits
 from policy.shell.bash_tests import TESTS, is_plain_test
 from policy.shell.bash_words import WordReader
 from policy.shell.doubts import has_sum
+from policy.shell.readings import is_assignment
 from policy.shell.rewording import is_reworded
 from policy.shell.scanner import Scanner
 from policy.shell.shapes import INSIDE, WORDS
@@ -141,6 +142,8 @@ class StatementReader(WordReader):
 
         for child in node.children:
             walk(child, depth + 1)
+        if node.type == "declaration_command" and all(map(is_assignment, words[1:])):
+            self._remember(words[1:])
         if words[0].raw in TESTS:
             # `[[a` is a program to a shell.
             begun = self.text_of(node)[len(words[0].raw) :][:1]
@@ -153,13 +156,17 @@ class StatementReader(WordReader):
     def _assignments(self, node: Node, depth: int) -> None:
         nodes = [node] if node.type == "variable_assignment" else node.named_children
         words = [self._assignment(each, depth + 1) for each in nodes]
+        self._remember(words)
+        self._add(Simple(words))
+
+    def _remember(self, words: list[Word]) -> None:
+        """Note the values of variables that are set for what follows."""
         for word in words:
             name, _, value = word.plain.partition("=")
             if word.known and not word.glob:
                 self.variables[name] = value
             else:
                 self.variables.pop(name, None)
-        self._add(Simple(words))
 
     def _assignment(self, node: Node, depth: int) -> Word:
         value = node.child_by_field_name("value")
@@ -207,7 +214,9 @@ class StatementReader(WordReader):
             elif child.type != "file_descriptor":
                 targets.append(self.word(child, depth + 1))
         if operator == "<<<":
-            self.script.opaque |= not all(word.literal or word.vetted for word in targets)
+            given = [word for word in targets if not (word.literal or word.vetted)]
+            self.script.opaque |= bool(given)
+            self.script.given += given
             return []
         if operator not in (">", ">>", ">|", "<", "&>", "&>>", ">&", "<&") or not targets:
             self.script.opaque = True
@@ -217,6 +226,7 @@ class StatementReader(WordReader):
             target.plain not in HARMLESS_TARGETS
         ):
             self.script.opaque |= not target.literal
+            self.script.given += [target] * (not target.literal)
             self.script.targets += targets_of(target, writes=operator[0] in ">&")
         return targets[1:]
 

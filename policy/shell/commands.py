@@ -17,6 +17,7 @@ from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.shell import bash, doubts
+from policy.shell.abandoned import is_abandoned
 from policy.shell.parts import Command, Part, Redirection
 from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS
@@ -98,6 +99,7 @@ def read_command(text: str, shell: Shell) -> Command:
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
     if shell.control:
         script.unread |= doubts.has_control(text)
+        script.unclosed |= doubts.is_misread(text)
         if "#" in text and doubts.is_doubtful(text):
             # What looks like a comment may be none to whoever cannot read the rest.
             script.commands += Scanner(text.replace("#", " ")).run().commands
@@ -110,9 +112,12 @@ def read_command(text: str, shell: Shell) -> Command:
     script.opaque |= script.background
     read = Reading(text, script, shell, read_command)
     read.run()
+    files = read.files
+    if is_abandoned(text, script, shell):
+        files = [file for file in files if file.guarded or file.tool == shell.removes]
     return Command(
         tuple(read.parts),
-        tuple(read.files),
+        tuple(files),
         _whole(text, script) if shell.control and not read.astray else (),
         script.unread,
         opaque or read.unchecked,

@@ -26,8 +26,11 @@ __all__ = [
     "is_doubtful",
     "is_environment",
     "is_evaluated",
+    "is_misread",
+    "is_refused",
     "is_unchecked",
     "is_worked_out",
+    "without_quoted",
 ]
 
 # What looks like a blank and is none to a shell.
@@ -82,6 +85,33 @@ def is_doubtful(text: str) -> bool:
         or (("<" in text or "~[" in text) and bool(_OF_ZSH.search(text)))
         or ("{" in text and _has_quote_in_braces(text))
     )
+
+
+# What of it makes a host give up before it takes anything apart.
+_REFUSED = re.compile(
+    r"\\[ \t]|(?:^|[^ \t])\\\n(?!\s*\|)|(?:^|[\s;&|(])=[A-Za-z_]"
+    r"|[<>]&?[ \t]*[^\s;|&<>'\"]+[ \t]+#|(?:&&|\|\|)\s*#|\\\Z"
+)
+
+
+def is_refused(text: str) -> bool:
+    """Whether a host gives up *text* for how it looks."""
+    return (
+        _REFUSED.search(text) is not None
+        or ("}" in text and bool(_NAMED_DESCRIPTOR.search(text)))
+        or (("<" in text or "~[" in text) and bool(_OF_ZSH.search(text)))
+        or ("{" in text and _has_quote_in_braces(text))
+    )
+
+
+def is_misread(text: str) -> bool:
+    """Whether readers differ on where a substitution begins that follows an escaped dollar."""
+    return "\\$$(" in text
+
+
+def without_quoted(text: str) -> str:
+    """Return *text* without what is quoted or escaped in it."""
+    return _SPELLED.sub("", text)
 
 
 _HIDDEN = re.compile(r"\n[ \t]*#")

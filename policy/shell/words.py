@@ -129,6 +129,8 @@ class Script:
         background: whether nobody waits for one of its commands.
         grouped: whether several statements stand between two parentheses.
         broken: whether it is no command to a grammar.
+        given: words behind the signs of redirections of which nobody knows what they come to.
+        abandoned: whether a host that looks into it gives it up (`policy.shell.abandoned`).
     """
 
     commands: list[Simple] = attrs.field(factory=list)
@@ -140,3 +142,5 @@ class Script:
     background: bool = False
     grouped: bool = False
     broken: bool = False
+    given: list[Word] = attrs.field(factory=list)
+    abandoned: bool = False

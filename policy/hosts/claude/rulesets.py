@@ -66,6 +66,7 @@ _SHELL: Final = Shell(
     longest=10_000,
     structures=commands.STRUCTURES,
     redirected=commands.REDIRECTED,
+    abandoned=commands.ABANDONED,
     texts=commands.TEXTS,
     scripted=frozenset({"rm", "rmdir"}),
     odd=frozenset(UNCHECKED) | UNEXPANDED | frozenset(GRANTING),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "ABANDONED",
     "COUNTED",
     "IDLE",
     "INTERPRETERS",
@@ -46,6 +47,13 @@ STRUCTURES: Final = frozenset(
 REDIRECTED: Final = frozenset(
     "command list pipeline negated_command variable_assignment redirected_statement"
     " declaration_command".split()
+)
+
+# At these it stops, and looks for no file in all of the text. Beside them there are some forms of
+# nodes that it looks into otherwise (`policy.shell.abandoned`).
+ABANDONED: Final = frozenset(
+    "case_statement compound_statement function_definition c_style_for_statement array subscript"
+    " >&- <&-".split()
 )
 
 # Variables that it takes within quoted text of two characters or more.

@@ -1,0 +1,142 @@
+"""Text that a host gives up: it asks for all of it, and looks for no files in it.
+
+Such a host looks at the files of a command only once it has taken all of it apart. At the
+first thing that it does not look into it stops: rules about commands are looked for in the
+text then, and what is removed, but nobody looks which files it opens.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from policy.shell import doubts
+from policy.shell.readings import is_assignment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Node
+
+    from policy.dialect import Shell
+    from policy.shell.words import Script, Word
+
+__all__ = ["gives_up", "is_abandoned"]
+
+
+def is_abandoned(text: str, script: Script, shell: Shell) -> bool:
+    """Return whether a host gives up *text*, which was read as *script*."""
+    if not shell.abandoned:
+        return False
+    return (
+        script.abandoned
+        or doubts.has_control(text)
+        or doubts.is_refused(text)
+        or ("<<<" not in text and any(command.swallowed for command in script.commands))
+        or any(_is_worked_out(command.words, shell) for command in script.commands if command.words)
+    )
+
+
+def _is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether an assignment is none, or sets what a shell works out, or what parts its words."""
+    told = [word for word in words if "$" not in word.raw]
+    return (
+        doubts.has_half_assignment(words)
+        or doubts.is_worked_out(told, shell)
+        or any(_PARTING.match(word.raw) for word in words if is_assignment(word))
+    )
+
+
+_PARTING: Final = re.compile(r"IFS\+?=")
+
+
+def gives_up(root: Node, text: str, script: Script, shell: Shell) -> bool:
+    """Return whether a host gives up *text*, which has the tree *root* and was read as *script*."""
+    told = _QUOTING.sub("", text)
+    if any(_has_unknown(command.words, told, shell) for command in script.commands):
+        return True
+    if root.has_error:
+        return _has_loose_end(text)
+    return any(_is_unknown(word, told) for word in script.given) or _has_refused(root, shell)
+
+
+def _has_unknown(words: Sequence[Word], told: str, shell: Shell) -> bool:
+    """Whether nobody knows what a word of a command comes to, or an assignment in it."""
+    return any(
+        not (word.literal or word.vetted)
+        and not (is_assignment(word) and _is_followed(word, shell))
+        and _is_unknown(word, told)
+        for word in words
+    )
+
+
+def _is_followed(word: Word, shell: Shell) -> bool:
+    """Whether an assignment may be one that the host follows."""
+    value = word.raw.partition("=")[2]
+    if value[:1] == "`" or (value[:2] == "$(" and value[-1:] == ")"):
+        return True
+    return "$?" in value or not shell.texts.isdisjoint(_VARIABLE.findall(value))
+
+
+def _is_unknown(word: Word, told: str) -> bool:
+    """Whether a word names no variable that the text itself may set, which the host follows."""
+    return not any(
+        re.search(rf"(?<![\w$])(?<!\$[{{]){name}(?!\w)", told)
+        for name in dict.fromkeys(_VARIABLE.findall(word.raw))
+    )
+
+
+_QUOTING: Final = re.compile(r"['\"\\]")
+_VARIABLE: Final = re.compile(r"\$[{]?([A-Za-z_]\w*)")
+_QUOTES: Final = frozenset(b"'\"\\")
+_HEREDOC: Final = frozenset({"<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end"})
+
+
+def _has_refused(root: Node, shell: Shell) -> bool:
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if node.type in shell.abandoned or _is_refused(node):
+            return True
+        nodes += node.children
+    return False
+
+
+def _is_refused(node: Node) -> bool:
+    """Whether this is one of the forms of a node that no host looks into."""
+    children = node.children
+    match node.type:
+        case "for_statement":
+            return children[0].type == "select"
+        case "subshell" | "command_substitution":
+            return any(child.type in (";", "&") for child in children)
+        case "redirected_statement":
+            return children[0].type == "subshell"
+        case "heredoc_redirect":
+            start = next((c.text for c in children if c.type == "heredoc_start"), None) or b""
+            return _QUOTES.isdisjoint(start) or any(c.type not in _HEREDOC for c in children)
+        case _:
+            return False
+
+
+_LOOSE: Final = re.compile(
+    r"\A\s*(?:&&|\|\||[;|](?!;))|(?:&&|\|\|)\s*\Z|<>"
+    r"|(?<![;&|<>])(?>&&|\|\||\|&|[;&])[ \t]+(?:&&|\|\||[;&|])(?!;)|\|[ \t]+\|"
+)
+_OPEN: Final = re.compile(r"[({]\s*\Z")
+
+
+def _has_loose_end(text: str) -> bool:
+    """Whether a text that is no command lacks an end that every reader looks for."""
+    bare = doubts.without_quoted(text)
+    if not _UNQUOTED.isdisjoint(bare) or _OPEN.search(bare):
+        return False
+    return (
+        _LOOSE.search(bare) is not None
+        or bare.count("(") != bare.count(")")
+        or bare.count("{") != bare.count("}")
+    )
+
+
+# With these in what is left after quotes nobody tells what is text and what is not.
+_UNQUOTED: Final = frozenset("'\"`#")

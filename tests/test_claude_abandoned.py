@@ -1,0 +1,82 @@
+"""Which commands Claude Code 2.1.329 was seen to give up, so that it looks for no file in them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+
+pytest.importorskip("tree_sitter_bash")
+
+_FILES = ("Read(//**)", "Edit(//**)")
+
+
+def told(command: str, mode: str = "default", **lists: list[str]) -> str:
+    settings = json.dumps({"permissions": lists})
+    options = Options(
+        cwd="/srv/app",
+        home="/home/alice",
+        mode=mode,
+    )
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    main = Chain.start("main", project.enforced)
+    return str(main.decide("Bash", {"command": command}).effect)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cat a $X", 'cat "$X"', "cat a ${X}", "cat a $1", "cat a $(ls)", "cat a `ls`"),
+        *("cat a <(ls)", "cat {a,b}", "cat a $'b'", "cat a $((x + 2))", "cat a; ls $X"),
+        *("case x in a) cat a;; esac", "{ cat a; }", "f() { ls; }; cat a", "(cat a; ls)"),
+        *("select i in a; do cat a; done", "for ((i=0; i<3; i++)); do cat a; done"),
+        *("a=(1 2); cat a", "a[0]=1; cat a", "IFS=x cat a", "COLUMNS='a b' cat a"),
+        *("FOO=$BAR cat a", 'FOO="a$(ls)" cat a', 'x="$(cat a)"', "x=$(cat a; ls)", "FOO=~ cat a"),
+        *("cat a > $X", 'cat a > "$PWD/x"', "cat a <<< $X", "cat a 2>&-", "cat a > b c"),
+        *("cat a <<E\nx\nE", "cat a <<'E' | cat\nx\nE", "cat a <<'E' && cat b\nx\nE"),
+        *("cat a\\ b", "ca\\\nt a", "cat a; =b", "cat a ~[b]", "cat a {x}>b", "cat a > b #x"),
+        *("(cat a) > out", "cat a &&", "cat a ; ; ls", "cat a )", "(cat a", "{ cat a", "x=$(cat a"),
+        *("cat a | | ls", "&& cat a", "cat a <> b", "cat a = b", "cat a \\"),
+    ],
+)
+def test_no_rule_about_files_denies_what_the_host_gives_up(command: str) -> None:
+    assert told(command, deny=[*_FILES]) == "ask"
+    assert told(command, deny=["Bash(cat *)"]) == ("deny" if "ca\\" not in command else "ask")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cat a", "cat a | cat", "(cat a)", "cat a; ls 'x'", "cat a '$X'", "cat a \\$X"),
+        *("F=a; cat $F", 'F=a; cat "$F"', "export F=a; cat $F"),
+        *("if true; then cat a; fi", "for i in a b; do cat a; done", "while cat a; do ls; done"),
+        *("FOO=$(ls) cat a", "FOO=`ls` cat a", "x=$(cat a)", "x=$(cat a\nls)", "x=$(cat a && ls)"),
+        *("FOO=$PWD cat a", "x=$?; cat a", "FOO=x cat a", "PATH=x cat a", "LANG=C cat a"),
+        *("cat a <<'E'\nx\nE", "cat a <<'E'\nx\nE && cat b", "cat a <<< x", "cat a > '$X'"),
+        *("cat a && (", "cat a && {", 'cat a "', "cat a |", "cat a; ;; ls", "cat a \\\n| cat"),
+        *("cat a \\\n b", "[[ a == b* ]]; cat a", "cat a ;;", "cat a 10>b", "eval ls; cat a"),
+    ],
+)
+def test_rules_about_files_deny_what_the_host_takes_apart(command: str) -> None:
+    assert told(command, deny=[*_FILES]) == "deny"
+
+
+def test_where_all_commands_are_allowed_nothing_asks_for_the_files_of_what_is_given_up() -> None:
+    for mode, rules in (("default", ["Bash"]), ("bypassPermissions", [])):
+        for command in ("cat a $X > .git/config", "{ cat a; }", "case x in a) tac a;; esac"):
+            assert told(command, mode, allow=rules, deny=[*_FILES]) == "allow"
+
+
+def test_what_is_removed_is_looked_for_all_the_same() -> None:
+    for command in ("rm -rf / $X", "{ rm -rf /; }", "case x in a) rm -rf ~;; esac"):
+        assert told(command, allow=["Bash"]) == "ask"
+
+
+def test_a_substitution_behind_an_escaped_dollar_is_asked_for_whatever_allows_it() -> None:
+    assert told("echo \\$$(ls)", allow=["Bash"]) == "ask"
+    assert told("echo \\$(ls", "bypassPermissions") == "allow"
+    assert told("echo \\$$x", "bypassPermissions") == "allow"
