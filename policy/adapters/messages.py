@@ -6,11 +6,11 @@ else: no file, no place, no rule that does not concern the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from policy.adapters.remaining import granting_rules, named_tools, quoted
 from policy.chain import SpawnDenied
-from policy.decision import Decision, Reason
+from policy.decision import Clause, Decision, Does, Reason
 from policy.effect import Effect
 from policy.shown import shown
 from policy.source import visible
@@ -18,7 +18,6 @@ from policy.table import Table
 
 __all__ = [
     "FAILED",
-    "denial",
     "question",
     "question_around",
     "refusal",
@@ -38,14 +37,9 @@ _WHY = {
 }
 
 
-def denial(table: Table, tool: str, decision: Decision, runtime_name: Callable[[str], str]) -> str:
-    """Return what the model is told of a denied call of *tool*, as the policy calls it."""
-    return refusal(runtime_name(tool), decision) + remainder(table, tool, runtime_name)
-
-
-def refusal(tool: str, decision: Decision) -> str:
-    """Return why a call is denied."""
-    return f"This call of {quoted([tool])} is denied: {_why(decision)}."
+def refusal(tool: str, decision: Decision, clauses: Sequence[Clause] = ()) -> str:
+    """Return why a call is denied, and of a command by what of it (`Table.account`)."""
+    return f"This call of {quoted([tool])} is denied: {_why(decision)}{_where(decision, clauses)}."
 
 
 def remainder(table: Table, tool: str, runtime_name: Callable[[str], str]) -> str:
@@ -70,14 +64,43 @@ def spawn_denial(denied: SpawnDenied) -> str:
     return f"The agent `{visible(denied.agent)}` may not be started here."
 
 
-def question(tool: str, arguments: Mapping[str, object], decision: Decision) -> str:
+def question(
+    tool: str,
+    arguments: Mapping[str, object],
+    decision: Decision,
+    clauses: Sequence[Clause] = (),
+) -> str:
     """Return what a person is asked who may approve a call."""
-    return shown(arguments).join(question_around(tool, decision))
+    return shown(arguments).join(question_around(tool, decision, clauses))
 
 
-def question_around(tool: str, decision: Decision) -> tuple[str, str]:
+def question_around(
+    tool: str, decision: Decision, clauses: Sequence[Clause] = ()
+) -> tuple[str, str]:
     """Return what stands before and behind the arguments in what a person is asked."""
-    return f"Allow {quoted([tool])} with ", f"? It is asked for: {_why(decision)}."
+    why = f"{_why(decision)}{_where(decision, clauses)}"
+    return f"Allow {quoted([tool])} with ", f"? It is asked for: {why}."
+
+
+def _where(decision: Decision, clauses: Sequence[Clause]) -> str:
+    """Return which of several things that a command does are those that decide it."""
+    because = set(decision.because)
+    deciding = [
+        each
+        for each in clauses
+        if each.text
+        and (each.decision.effect, each.decision.reason) == (decision.effect, decision.reason)
+        and because.issuperset(each.decision.because)
+        and bool(because) == bool(each.decision.because)
+    ]
+    if len(clauses) < _SEVERAL or not deciding:
+        return ""
+    told = {does: [each.text for each in deciding if each.does is does] for does in Does}
+    what = [f"{does.value} {quoted(texts)}" for does, texts in told.items() if texts]
+    return f", since it {' and '.join(what)}"
+
+
+_SEVERAL = 2
 
 
 def _why(decision: Decision) -> str:

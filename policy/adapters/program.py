@@ -80,9 +80,11 @@ class Program:
             self._record(chain.names, named, call, decision)
         if decision.effect is Effect.ALLOW:
             return Verdict(Effect.ALLOW, "", decision, chain)
+        clauses = self.table(chain).account(named, call)
         if decision.effect is Effect.ASK:
-            return Verdict(Effect.ASK, question(tool, arguments, decision), decision, chain)
-        said = refusal(tool, decision) + self.remains(chain, named)
+            asked = question(tool, arguments, decision, clauses)
+            return Verdict(Effect.ASK, asked, decision, chain)
+        said = refusal(tool, decision, clauses) + self.remains(chain, named)
         return Verdict(Effect.DENY, said, decision, chain)
 
     def start(

@@ -178,13 +178,16 @@ class Asked:
     def said(self, standing: Standing, decision: Decision, call: dict[str, object]) -> Said:
         """Return what one project says where its table comes to *decision* of a call."""
         tool = self.event.tool
+        if decision.effect is Effect.ALLOW:
+            return Said(decision)
+        clauses = standing.table.account(tool, call)
         if decision.effect is Effect.DENY:
-            return Said(decision, (refusal(tool, decision), _remainder(standing.table, tool)))
-        if decision.effect is Effect.ASK:
-            before, behind = question_around(tool, decision)
-            given = call is self.event.call
-            return Said(decision, (before, None if given else shown(call), behind))
-        return Said(decision)
+            return Said(
+                decision, (refusal(tool, decision, clauses), _remainder(standing.table, tool))
+            )
+        before, behind = question_around(tool, decision, clauses)
+        given = call is self.event.call
+        return Said(decision, (before, None if given else shown(call), behind))
 
     def _spelled(self, table: Table) -> Iterator[dict[str, object]]:
         """Yield the call, and the same call of the files that its paths lead to."""

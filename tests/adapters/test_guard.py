@@ -39,6 +39,21 @@ def test_a_denied_call_does_not_run_and_its_message_names_the_rule_and_what_rema
     assert not ran
 
 
+def test_of_a_command_that_does_several_things_the_model_is_told_which_are_denied(
+    guard: Guard,
+) -> None:
+    verdict = guard.check("shell", {"command": "ls x && make all > y; rm x"})
+    assert verdict.message == (
+        "This call of `shell` is denied: rule `Bash(rm *)` of `main`, since it runs `rm x`."
+        " Of this tool, allowed `Bash(ls *)`."
+    )
+    verdict = guard.check("shell", {"command": "ls x && make all > y"})
+    assert verdict.message == (
+        "This call of `shell` is denied: no rule grants it, since it runs `make all` and writes"
+        " `y`. Of this tool, allowed `Bash(ls *)`."
+    )
+
+
 def test_a_denied_tool_is_answered_with_the_tools_that_remain_by_the_names_of_the_runtime(
     guard: Guard,
 ) -> None:
