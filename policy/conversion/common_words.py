@@ -6,7 +6,7 @@ those of the one vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import attrs
@@ -46,25 +46,35 @@ def in_common(table: Table, counterparts: Mapping[str, str], common: Dialect) ->
 def _renamed(rules: RuleSet, counterparts: Mapping[str, str], common: Dialect) -> RuleSet:
     dialect = rules.dialect
     by_key = {dialect.key(tool): name for tool, name in counterparts.items()}
-    entries: list[Entry] = []
-    for entry in (_moved(entry, dialect, common) for entry in rules.entries):
-        if not is_glob(entry.tool):
-            key = dialect.key(entry.tool)
-            entries.append(attrs.evolve(entry, tool=by_key.get(key, dialect.canonical(entry.tool))))
-            continue
-        matches = glob_pattern(entry.tool).matches
-        # A glob speaks of the host's names; what it matches by those keeps its place.
-        named = [(tool, name) for tool, name in counterparts.items() if tool != name]
-        entries += (
-            attrs.evolve(entry, tool=name)
-            for tool, name in named
-            if matches(tool) and not matches(name)
-        )
-        exact = glob_pattern(entry.tool)
-        if exact.exact:
-            entries.append(attrs.evolve(entry, tool=by_key.get(str(exact), str(exact))))
-        else:
-            entries.append(entry)
+    entries = tuple(
+        renamed
+        for entry in rules.entries
+        for renamed in _entries(_moved(entry, dialect, common), dialect, by_key, counterparts)
+    )
+    return RuleSet(entries, rules.default, _spoken(dialect, by_key, common), rules.default_reason)
+
+
+def _entries(
+    entry: Entry, dialect: Dialect, by_key: Mapping[str, str], counterparts: Mapping[str, str]
+) -> Iterator[Entry]:
+    """Yield what *entry* is by the names that all have in common."""
+    if not is_glob(entry.tool):
+        key = dialect.key(entry.tool)
+        yield attrs.evolve(entry, tool=by_key.get(key, dialect.canonical(entry.tool)))
+        return
+    pattern = glob_pattern(entry.tool)
+    # A glob speaks of the host's names; what it matches by those keeps its place.
+    for tool, name in counterparts.items():
+        if tool != name and pattern.matches(tool) and not pattern.matches(name):
+            yield attrs.evolve(entry, tool=name)
+    if pattern.exact:
+        yield attrs.evolve(entry, tool=by_key.get(str(pattern), str(pattern)))
+    else:
+        yield entry
+
+
+def _spoken(dialect: Dialect, by_key: Mapping[str, str], common: Dialect) -> Dialect:
+    """Return *dialect* with the names and folders that all have in common."""
     arguments = {
         by_key.get(key, key): _argument(argument, common.arguments.get(by_key.get(key, key)))
         for key, argument in dialect.arguments.items()
@@ -77,7 +87,7 @@ def _renamed(rules: RuleSet, counterparts: Mapping[str, str], common: Dialect) -
         output=by_key.get(dialect.shell.output, dialect.shell.output),
         input=by_key.get(dialect.shell.input, dialect.shell.input),
     )
-    spoken = attrs.evolve(
+    return attrs.evolve(
         dialect,
         arguments=arguments,
         aliases={},
@@ -87,7 +97,6 @@ def _renamed(rules: RuleSet, counterparts: Mapping[str, str], common: Dialect) -
         loose=False,
         fold_names=False,
     )
-    return RuleSet(tuple(entries), rules.default, spoken, rules.default_reason)
 
 
 def _moved(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:

@@ -88,28 +88,8 @@ def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_t
         msg = f"{len(items):,} rules are more than are tried one by one"
         raise PolicyError(msg, file=path, help=f"at most {_MOST:,} are")
     trial = Trial(source, _tables(before))
-    removed = trial.leave_out(items)
     proof = Proof(tree, path, source, before, load)
-    if removed and proof.objection(removed):
-        # What a host makes of the text is more than its lines: each rule by itself, then.
-        some: list[Span] = []
-        for item in removed:
-            why = proof.objection([*some, item])
-            if why:
-                trial.kept[item] = f"without it, {why}"
-            else:
-                some.append(item)
-        removed = some
-    for item in _repeated(source, items):
-        if item not in removed and not proof.objection([*removed, item]):
-            trial.kept.pop(item, None)
-            removed = [*removed, item]
-    for spans in stating(source):
-        left = [item for item in spans if item not in removed]
-        if left and not proof.objection([*removed, *left]):
-            removed = [*removed, *left]
-            for item in left:
-                trial.kept.pop(item, None)
+    removed = _left_out(items, trial, proof)
     why = proof.objection(removed)
     text = without(source, removed)
     if why or text is None:
@@ -124,6 +104,32 @@ def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_t
     if any(item in removed for item in _repeated(source, items)):
         return _again(found, source, minimal(proof.tree_without(removed), path, load=load))
     return found
+
+
+def _left_out(items: Sequence[Span], trial: Trial, proof: Proof) -> list[Span]:
+    """Return what the file may lose of its rules and lists; the trial tells why others stay."""
+    removed = trial.leave_out(items)
+    if removed and proof.objection(removed):
+        # What a host makes of the text is more than its lines: each rule by itself, then.
+        some: list[Span] = []
+        for item in removed:
+            why = proof.objection([*some, item])
+            if why:
+                trial.kept[item] = f"without it, {why}"
+            else:
+                some.append(item)
+        removed = some
+    for item in _repeated(proof.source, items):
+        if item not in removed and not proof.objection([*removed, item]):
+            trial.kept.pop(item, None)
+            removed = [*removed, item]
+    for spans in stating(proof.source):
+        left = [item for item in spans if item not in removed]
+        if left and not proof.objection([*removed, *left]):
+            removed = [*removed, *left]
+            for item in left:
+                trial.kept.pop(item, None)
+    return removed
 
 
 def _again(first: Minimal, source: Source, then: Minimal) -> Minimal:

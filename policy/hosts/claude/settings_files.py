@@ -125,54 +125,59 @@ class _Reader:
                 self._wrong(f"`{entry.name}`", wanted.value, entry.value)
 
     def _permissions(self, node: Mapping, settings: Settings) -> Settings:
-        for lost, _ in node.repeated():
-            self._warn(
-                "repeated-key", f"`{lost.name}` is given again below, which counts", lost.key.span
-            )
         keys = _KEYS if self.scope == "flag" else _KEYS - {FILE_READS_INSIDE}
-        for entry in node.entries:
-            if entry.name not in keys:
-                near = difflib.get_close_matches(entry.name, sorted(keys), 1)
-                self._warn(
-                    "unknown-key",
-                    f"`{entry.name}` means nothing in `permissions`",
-                    entry.key.span,
-                    help=f"did you mean `{near[0]}`?"
-                    if near
-                    else "the lists are allow, ask and deny",
-                )
-        rules: list[Written] = []
-        for name, effect in _LISTS.items():
-            listed = node.get(name)
-            if listed is not None:
-                rules += (
-                    Written(text, effect, span)
-                    for text, span in self._strings(listed, f"permissions.{name}")
-                )
-        unknown = len(rules) > limits.RULES
-        if unknown:
-            self.findings.append(
-                Finding(
-                    "too-many-rules",
-                    f"expected at most {limits.RULES:,} rules, found {len(rules):,}",
-                    Severity.ERROR,
-                    rules[limits.RULES].span,
-                    help=UNKNOWN,
-                )
-            )
+        self._check_keys(node, keys)
+        rules = self._rules(node)
         mode, span = self._mode(node)
         folders = node.get("additionalDirectories")
         return attrs.evolve(
             settings,
-            rules=() if unknown else tuple(rules),
+            rules=rules or (),
             mode=mode,
             mode_span=span,
             folders=self._folders(folders) if folders is not None else (),
             fences=frozenset(name for name in FENCES if self._is_true(node, name)) & keys,
             no_bypass=self._switch(node, "disableBypassPermissionsMode"),
             no_auto=self._switch(node, "disableAutoMode"),
-            unknown=unknown,
+            unknown=rules is None,
         )
+
+    def _check_keys(self, node: Mapping, keys: frozenset[str]) -> None:
+        for lost, _ in node.repeated():
+            self._warn(
+                "repeated-key", f"`{lost.name}` is given again below, which counts", lost.key.span
+            )
+        for entry in node.entries:
+            if entry.name not in keys:
+                near = difflib.get_close_matches(entry.name, sorted(keys), 1)
+                lists = "the lists are allow, ask and deny"
+                self._warn(
+                    "unknown-key",
+                    f"`{entry.name}` means nothing in `permissions`",
+                    entry.key.span,
+                    help=f"did you mean `{near[0]}`?" if near else lists,
+                )
+
+    def _rules(self, node: Mapping) -> tuple[Written, ...] | None:
+        """Return the rules of all lists; None of too many, which is an error."""
+        rules = tuple(
+            Written(text, effect, span)
+            for name, effect in _LISTS.items()
+            if (listed := node.get(name)) is not None
+            for text, span in self._strings(listed, f"permissions.{name}")
+        )
+        if len(rules) <= limits.RULES:
+            return rules
+        self.findings.append(
+            Finding(
+                "too-many-rules",
+                f"expected at most {limits.RULES:,} rules, found {len(rules):,}",
+                Severity.ERROR,
+                rules[limits.RULES].span,
+                help=UNKNOWN,
+            )
+        )
+        return None
 
     def _mode(self, node: Mapping) -> tuple[str | None, Span | None]:
         value = node.get("defaultMode")
