@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, cast
 from urllib.parse import urlsplit
 
@@ -249,15 +249,15 @@ _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _ADDRESS = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
 
 
-def real_path(path: str, dialect: Dialect) -> str:
-    """Return where a canonical *path* leads, by the links that the dialect knows.
+def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:
+    """Return where a canonical *path* leads, by these links.
 
     Raises:
         Unreadable: nowhere, since links lead in a circle.
 
     """
     for _ in range(limits.LINKS):
-        for link, target in dialect.links:
+        for link, target in links:
             if path == link or path.startswith(link + "/"):
                 path = target + path[len(link) :]
                 break

@@ -114,6 +114,7 @@ class Shell:
         odd: programs with arguments that are not vouched for, and wrappers.
         guarded: what the name of a variable matches whose value decides what follows.
         counted: variables that hold numbers, whose values a shell works out.
+        inherited: variables that an environment has, beside those that are *guarded*.
         traced: whether it asks for every command of which it cannot tell which files are
             read, whatever allows it (`policy.shell.tracing`).
         interpreters: programs that it is given scripts for.
@@ -154,6 +155,7 @@ class Shell:
     odd: frozenset[str] = frozenset()
     guarded: str = ""
     counted: frozenset[str] = frozenset()
+    inherited: frozenset[str] = frozenset()
     traced: bool = False
     interpreters: frozenset[str] = frozenset()
     speechless: frozenset[str] = frozenset()
@@ -188,6 +190,8 @@ class Dialect:
         drives: whether paths are those of Windows, which begin with a drive: ``/c/a``.
         commands: aliases of PowerShell commands, and what they stand for.
         links: names of files that are links, canonical, and what each leads to.
+        processes: whether a file below ``/proc/self/cwd`` or ``/proc/self/root`` is judged by
+            its own name too, and gets what is stricter.
         checks: whether the host refuses a call whose arguments it cannot read before it
             asks any rule.
         asks: whether there is anybody to ask; if not, what would ask denies.
@@ -210,6 +214,7 @@ class Dialect:
     cased: tuple[str, ...] = ()
     drives: bool = False
     links: tuple[tuple[str, str], ...] = ()
+    processes: bool = False
     commands: Mapping[str, str] = attrs.field(hash=False, factory=dict)
     checks: bool = False
     asks: bool = True

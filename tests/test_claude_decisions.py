@@ -301,10 +301,12 @@ def test_a_plan_is_agreed_to_by_nobody_but_the_user(hooks: tuple[str, ...]) -> N
 
 
 def test_a_setting_keeps_edits_in_working_folders_whatever_allows_them() -> None:
-    rules = {"allow": ["Edit(//**)", "Bash"], "additionalDirectories": ["/opt/data"]}
-    text = json.dumps({"permissions": {**rules, "blockWritesOutsideWorkingDirectories": True}})
+    rules = {"allow": ["Edit(//**)", "Bash"], "blockWritesOutsideWorkingDirectories": True}
+    text = json.dumps({"permissions": rules})
+    folders = json.dumps({"permissions": {"additionalDirectories": ["/opt/data"]}})
     for mode in ("default", "bypassPermissions"):
-        options = Options(mode=mode, cwd="/srv/app", home="/home/me")
+        user = Source("/home/me/.claude/settings.json", folders)
+        options = Options(mode=mode, cwd="/srv/app", home="/home/me", user=user)
         (found,) = load(Memory({".claude/settings.json": text}), options)
         main = Chain.start("main", found.enforced)
         for path, effect in (

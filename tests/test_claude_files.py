@@ -245,3 +245,45 @@ def test_a_backslash_takes_the_meaning_from_what_is_behind_it(rule, path) -> Non
 def test_a_rule_with_any_other_backslash_matches_nothing(rule) -> None:
     for path in ("a.py", "src/a.py", "src\\a.py"):
         assert str(decided("Read", path, {"deny": [f"Read({rule})"]}).effect) == "allow"
+
+
+@pytest.mark.parametrize("of", ["/proc/self/cwd", "/proc/thread-self/root/srv/app"])
+def test_a_file_is_judged_by_its_own_name_too_where_a_process_has_another_for_it(of) -> None:
+    """Linux has these for whoever asks."""
+    denied, twice = {"deny": ["Read(.env)"], "allow": ["Read(//**)"]}, f"/proc/self/root{of}/.env"
+
+    assert decided("Read", f"{of}/.env", denied).reason is Reason.RULE
+    assert decided("Read", twice, denied).reason is Reason.RULE
+    assert str(decided("Read", f"{of}/a", denied).effect) == "allow"
+    assert str(decided("Read", f"{of}/a").effect) == "ask"
+    assert str(decided("Read", f"{of}/.env", denied, os="darwin").effect) == "allow"
+    assert str(decided("Read", "/proc/self/x/.env", denied).effect) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("key", "scope", "tool", "named", "effect"),
+    [
+        (key, scope, tool, named, effect)
+        for key, scope, tool, open_to in (
+            ("blockReadsOutsideWorkingDirectories", "project", "Read", {"user", "flag"}),
+            ("blockWritesOutsideWorkingDirectories", "user", "Write", {"user", "flag"}),
+            ("blockFileToolReadsOutsideWorkingDirectories", "flag", "Read", {"flag"}),
+        )
+        for named in ("project", "user", "flag")
+        for effect in ("allow" if named in open_to else "deny",)
+    ],
+)
+def test_what_keeps_calls_inside_counts_no_folder_that_a_project_names(
+    key, scope, tool, named, effect
+) -> None:
+    settings: dict[str, Any] = {"project": {}, "user": {}, "flag": {}}
+    settings[scope][key] = True
+    settings[named]["additionalDirectories"] = ["/opt/data"]
+    user, flag = (
+        Source(f"/x/{name}.json", json.dumps({"permissions": settings[name]}))
+        for name in ("user", "flag")
+    )
+    given = {"user": user, "flag": flag, "mode": "acceptEdits"}
+
+    assert str(decided(tool, "/opt/data/a", settings["project"], **given).effect) == effect
+    assert str(decided(tool, "a", settings["project"], **given).effect) == "allow"

@@ -43,6 +43,19 @@ UNCHECKED = (
     ),
     *("declare -xX a", "timeout 5 jq --from-file=a b", "awk '{\"x\" | getline}'"),
     *("sed = a", "make a = b", "do x", "in x", "IFS=, make x", "time HOME=/tmp rm x"),
+    *("export -p A=1", "export -n A=1", "export A -p", "export -x A", "export -A a b", "local a=1"),
+    *("readonly -r a", "readonly a=1 a=2", "declare -r a=1 a=2", "declare -p a=1", "declare a -x"),
+    *("builtin noglob x", "command -p noglob x", "shift $((1))", "exit $((1))", "private a=1"),
+    *("test a -eq 1", "test 1 -gt a", "test -t a", "test -v 'a[1]'", "print -l 'a[$(ls)]'"),
+    *(
+        "LANG=C shift 1",
+        "LANG=C export a=1",
+        "command export PATH=x",
+        "'export' PATH=x",
+        "env '' x",
+    ),
+    *("readonly HOME=x", "declare USER=x", "local ''", "export ''", "unsetenv -x a"),
+    *("unset a -v", "unset -n a", "unset 'a'", "typeset -g a=1", "local -g", "readonly -p a=1"),
 )
 
 
@@ -70,6 +83,8 @@ def test_a_rule_for_any_command_allows_it(command):
     "command",
     [
         *("nice -n 5", "nohup x", "timeout -k 5 10", "command -v make", "fc -l", "jobs x"),
+        *("test 1 -eq 2", "test -t 1", "test -v a", "shift 1", "NODE_ENV=x export A=1", "exit 1"),
+        *("export -- A=1", "declare +x A=1", "export PATH=x", "readonly TERM=x", "unsetenv a"),
         *("export A=1 B", "export -p x", "declare -x A=1", "export A='a-b c.d'", "make a=b"),
         *("unset X", "unset -f x", "printf x y", "awk x y", "sudo -x", "awk -F'|' '{print $1}' a"),
         *(
@@ -327,3 +342,27 @@ def test_a_star_allows_the_files_of_the_working_folder_alone(tool):
     assert decide(tool, "/opt/data/x", allow=[f"{tool}(*)"]) is Effect.ASK
     assert decide(tool, "/srv/app/x", allow=[f"{tool}(*)"]) is Effect.ALLOW
     assert decide(tool, "/opt/data/x", allow=[tool]) is Effect.ALLOW
+
+
+def test_what_sets_a_variable_of_the_environment_runs_beside_what_rules_allow_alone():
+    rules = ["Bash(export *)", "Bash(make *)"]
+    assert decide("Bash", "export PATH=x && make x", allow=rules) is Effect.ALLOW
+    assert decide("Bash", "export FOO=x && ls", allow=rules) is Effect.ALLOW
+    assert decide("Bash", "export PATH=x && ls", allow=rules) is Effect.ASK
+    assert decide("Bash", "export USER=x | make x", allow=rules) is Effect.ASK
+
+
+@pytest.mark.parametrize("name", ["LANGUAGE", "LC_TIME", "lc_time", "Path"])
+def test_a_variable_by_which_a_shell_finds_what_follows_is_asked_for(name):
+    assert decide("Bash", f"{name}=C; ls") is Effect.ASK
+    assert decide("Bash", "TZ=UTC; ls") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["cd -x", "cd -L -P", "cd --", "cd src -d"])
+def test_without_a_folder_a_change_is_one_to_the_home_folder(command):
+    assert decide("Bash", command, allow=["Bash(cd *)"]) is Effect.ASK
+    assert decide("Bash", "cd -P src", allow=["Bash(cd *)"]) is Effect.ALLOW
+
+
+def test_a_text_ends_with_no_escape():
+    assert decide("Bash", "'make' a\\", allow=["Bash(make *)"]) is Effect.ASK

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from policy.calls import Unreadable, is_within, real_path
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
+from policy.patterns.folding import folded
 from policy.rows.outcome import (
     BY_DEFAULT,
     UNANALYSABLE,
@@ -19,6 +20,7 @@ from policy.rows.outcome import (
 )
 
 if TYPE_CHECKING:
+    from policy.dialect import Dialect
     from policy.rows.row import Row
 
 __all__ = ["file_outcome", "path_outcome"]
@@ -27,9 +29,27 @@ __all__ = ["file_outcome", "path_outcome"]
 def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> Outcome:
     """Return what *row* says of a path, and of the other as which it is judged too."""
     found = path_outcome(row, path, limit)
-    if stranger == path:
-        return found
-    return min(found, path_outcome(row, stranger, limit), key=strictness)
+    if stranger != path:
+        found = min(found, path_outcome(row, stranger, limit), key=strictness)
+    if path.startswith(_OF_PROCESSES) and row.ruleset.dialect.processes:
+        try:
+            own = real_path(path, _links_of_processes(row.ruleset.dialect))
+        except Unreadable as unreadable:
+            return UNREADABLE[unreadable.reason]
+        if own != path:
+            found = min(found, path_outcome(row, own, limit), key=strictness)
+    return found
+
+
+# By these names Linux has for whoever asks the folder that it is in, and the root.
+_OF_PROCESSES: Final = ("/proc/self/", "/proc/thread-self/")
+
+
+def _links_of_processes(dialect: Dialect) -> list[tuple[str, str]]:
+    cwd = folded(dialect.cwd) if dialect.fold else dialect.cwd
+    return [
+        (f"{of}{name}", to) for of in _OF_PROCESSES for name, to in (("cwd", cwd), ("root", ""))
+    ]
 
 
 def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
@@ -43,7 +63,7 @@ def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
     if not row.ruleset.dialect.links:
         return named
     try:
-        real = real_path(path, row.ruleset.dialect)
+        real = real_path(path, row.ruleset.dialect.links)
     except Unreadable as unreadable:
         return UNREADABLE[unreadable.reason]
     if real == path:

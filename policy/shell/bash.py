@@ -117,5 +117,5 @@ def _mended(source: bytes) -> Iterator[bytes]:
     for operator in (b"|&", b"|"):
         if source.rstrip().endswith(operator) and source.strip() != operator:
             yield source.rstrip().removesuffix(operator)
-    if b"'" in source:
+    if b"'" in source and not source.endswith(b"\\"):
         yield source + b"'"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from policy.shell.opened import is_home_of_other
-from policy.shell.readings import is_assignment, is_fragment, stages
+from policy.shell.readings import is_fragment, stages
+from policy.shell.variables import guards
 from policy.shell.words import Word
 from policy.shell.wrappers import basename
 
@@ -29,7 +29,6 @@ __all__ = [
     "is_misread",
     "is_refused",
     "is_unchecked",
-    "is_worked_out",
     "without_quoted",
 ]
 
@@ -124,9 +123,11 @@ def hides(words: Sequence[Word]) -> bool:
 
 # Builtins that run what stands in the subscript of a name: `printf -v 'a[$(ls)]'`.
 _EVALUATING = frozenset(
-    "printf test [ [[ read let declare typeset local export readonly unset mapfile wait".split()
+    "printf test [ [[ read let declare typeset local export readonly unset mapfile wait print"
+    " getopts set zparseopts zformat zstyle autoload shift exit return break continue bye logout"
+    " vared private getln zregexparse float integer".split()
 )
-_SUBSCRIPT = re.compile(r"\[.*(?:\$|`)", re.DOTALL)
+_SUBSCRIPT = re.compile(r"(?=.*\[).*[$`]", re.DOTALL)
 
 
 def is_evaluated(program: Sequence[Word]) -> bool:
@@ -149,7 +150,7 @@ def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     return any(
         is_fragment(stage, shell)
         or _has_unchecked_arguments(stage, shell)
-        or _guards(stage, shell, first=stage is words)
+        or guards(stage, shell, first=stage is words)
         for stage in stages(words, shell)
     )
 
@@ -182,38 +183,15 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
         return True
     if program.unchecked is None:
         return False
-    arguments = "\0".join([word.plain for word in words[1:]])
+    if program.spelled and any(word.raw != word.plain for word in words[1:]):
+        return True
+    arguments = "\0".join([word.plain for word in words[1:]]) or "\0" * len(words[1:])
     return _expression(program.unchecked).fullmatch(arguments) is not None
 
 
 def has_half_assignment(words: Sequence[Word]) -> bool:
     """Whether a word is a lone ``=``, which a grammar may take for half an assignment."""
     return any(word.raw == "=" for word in words) and words[0].plain not in ("[", "[[")
-
-
-# A number as every shell reads it, and a home folder that some put there, quoted or not.
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
-_AT_HOME = re.compile(r"(?:^|:)~")
-
-
-def is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether a variable is set to what a shell works out, quoted or not: a sum, a home folder."""
-    for word in takewhile(is_assignment, words):
-        name, _, value = word.plain.partition("=")
-        if _AT_HOME.search(value):
-            return True
-        if name.rstrip("+") in shell.counted and not _NUMBER.fullmatch(value):
-            return True
-    return False
-
-
-def _guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
-    """Whether a variable is set that changes how a shell reads what follows."""
-    for word in takewhile(is_assignment, words):
-        name = word.raw.partition("=")[0].rstrip("+")
-        if name == "IFS" or (not first and _expression(shell.guarded).fullmatch(name)):
-            return True
-    return is_worked_out(words, shell)
 
 
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")

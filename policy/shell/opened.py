@@ -119,6 +119,8 @@ def files_of(
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
+        unclosed = (w for w in given.operands if w not in operands and w.plain)
+        opened += (Opened(None, tool) for w in unclosed if _is_devious(w, program, read=read))
     plain = len(given.operands) == len(rest)  # or an option may name the last
     if shell.writes and program.copies is not Files.NONE and plain:
         copied = [w for w in _chosen(program, program.copies, rest, given.operands) if w.plain]

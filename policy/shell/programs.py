@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import dropwhile
 from typing import Final
 
 import attrs
@@ -88,9 +89,9 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     ways = [program] if _harmless(program, rest, given) else []
     ways += (form for form in program.forms if _harmless(form, rest, split(form, rest)))
     opened = files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
-    if program.moves and not rest and shell.reads:
+    if program.moves and not given.operands and shell.reads:
         opened = (Opened("~", shell.reads),)
-    moves = max(1, len(given.operands)) if program.moves and not _stays(rest, shell) else 0
+    moves = _folders(rest, given) if program.moves and not _stays(rest, shell) else 0
     return Examined(
         bool(ways),
         opened,
@@ -101,6 +102,12 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         listed=program.flags is not None,
         relative=not program.moves and _is_relative(program, opened, given, shell),
     )
+
+
+def _folders(rest: list[Word], given: Given) -> int:
+    """Return to how many folders it is told to go; behind one of them an option is another."""
+    named = [*dropwhile(lambda word: word in given.options or word.plain == "--", rest)]
+    return max(1, len(named))
 
 
 def _reads_more(inner: Program, rest: list[Word]) -> bool:

@@ -77,19 +77,20 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
 
 
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether a command is an option alone, or its wrapper has not such an option or program."""
-    if words[0].plain.startswith("-"):
+    """Whether it is an option alone, or nothing, or its wrapper has no such option or program."""
+    if words[0].plain.startswith("-") or not words[0].plain:
         return True
     wrapper = shell.granting.known.get(words[0].plain)
     if wrapper is None or wrapper.appends or len(words) == 1:
         return False
-    if wrapper.runs and not expression(wrapper.runs).fullmatch(words[1].plain):
-        return True
-    if not (words[1].plain.startswith("-") or wrapper.operands):
-        return False
     if wrapper.idle and expression(wrapper.idle).fullmatch(words[1].plain):
         return False
-    return behind_options(words, 0, wrapper, quoted=True) is None
+    behind = behind_options(words, 0, wrapper, quoted=True)
+    if wrapper.runs:
+        started = words[1 if behind is None or behind == len(words) else behind]
+        if not expression(wrapper.runs).fullmatch(started.plain):
+            return True
+    return behind is None and (words[1].plain.startswith("-") or bool(wrapper.operands))
 
 
 def _safe_assignments(words: Sequence[Word], shell: Shell, *, harmless: bool) -> int:

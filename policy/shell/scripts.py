@@ -9,7 +9,7 @@ import attrs
 
 from policy import limits
 from policy.dialect import Shell
-from policy.shell import doubts, tracing
+from policy.shell import doubts, tracing, variables
 from policy.shell.folders import Folders, below
 from policy.shell.harmless import is_harmless, is_idle, is_quoted
 from policy.shell.opened import is_indirect
@@ -82,6 +82,7 @@ class Reading:
             "\n" in name or doubts.is_environment(name)
             for name in (target.name or "" for target in script.targets)
         )
+        self._exports = False  # whether one changes the environment of those that follow
         self._harmless: list[bool] = []  # of every command, by its number
         self._reading: list[bool] = []  # and whether it changes no file either
         self._edits = False  # whether the command that is looked at changes files
@@ -108,6 +109,9 @@ class Reading:
             self.files += [*self._elsewhere(self.files[:redirected])]
             self.files += [_somewhere(file) for file in self.files[:redirected]]
             self.files += [_somewhere(file) for file in self.files[redirected:] if file.writes]
+        if self._exports:  # rules alone allow what runs beside that
+            self.unchecked |= "|" in self.text.replace("||", "")
+            self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
         if self.unchecked or self._moves > 1 or (self._moves and self._stays):
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
@@ -190,6 +194,7 @@ class Reading:
                 or is_assignment(name)
             ):
                 self.unchecked |= doubts.is_unchecked(words, shell)
+            self._exports |= variables.exports_inherited(program, shell)
             if self._equals:
                 self.unchecked |= doubts.has_half_assignment(words)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
@@ -305,13 +310,9 @@ class Reading:
         return (
             not self.script.opaque
             and is_assignment(word)
-            and (name in self.shell.variables or self._may_be_set(name))
-            and name not in self.shell.locales  # by which what follows is found
+            and variables.may_be_set(name, self.shell)
             and (word.literal or (word.vetted and all(self._harmless[slice(*word.inner)])))
         )
-
-    def _may_be_set(self, name: str) -> bool:
-        return self.shell.setting and re.fullmatch(self.shell.guarded, name) is None
 
     def _is_inexact(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
         """Whether blanks were folded, or a wrapper will add arguments."""

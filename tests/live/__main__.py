@@ -25,6 +25,9 @@ def main() -> int:
         "--beside-commands", action="store_true", help="of files, hosts, servers, skills and agents"
     )
     parser.add_argument(
+        "--allowed-only", action="store_true", help="what we allow, and some of what we ask for"
+    )
+    parser.add_argument(
         "--answers",
         type=Path,
         metavar="FILE",
@@ -37,7 +40,12 @@ def main() -> int:
     started = time.monotonic()
     total = Outcome()
     memory = Memory(options.answers)
-    given = batches(options.seed, options.calls, commands=not options.beside_commands)
+    given = batches(
+        options.seed,
+        options.calls,
+        commands=not options.beside_commands,
+        granted=options.allowed_only,
+    )
     for number, outcome in enumerate(compare(given, memory, options.jobs), 1):
         differ, seconds = len(outcome.disagreements), time.monotonic() - started
         print(f"session {number}: {differ} differ, {seconds:.0f} s", file=sys.stderr, flush=True)

@@ -71,12 +71,46 @@ class Outcome:
     disagreements: list[Disagreement] = attrs.field(factory=list)
 
 
-def batches(seed: int, calls: int, *, commands: bool = True) -> Iterator[Batch]:
-    """Yield batches of *calls* generated calls altogether; of *commands* too, or of others alone."""
+def batches(
+    seed: int, calls: int, *, commands: bool = True, granted: bool = False
+) -> Iterator[Batch]:
+    """Yield batches of *calls* generated calls altogether.
+
+    Args:
+        seed: where they come from.
+        calls: how many.
+        commands: whether some are commands.
+        granted: whether only those are kept on which we may turn out to be looser.
+
+    """
     for number, first in enumerate(range(0, calls, CALLS_A_SESSION)):
         generator = Generator(Random(f"{seed}.{number}"), commands)
         scenario = generator.scenario()
-        yield Batch(scenario, generator.calls(scenario, min(CALLS_A_SESSION, calls - first)))
+        count = min(CALLS_A_SESSION, calls - first)
+        drawn = generator.calls(scenario, count * (_DRAWS if granted else 1))
+        yield Batch(scenario, _granted(scenario, drawn, count) if granted else drawn)
+
+
+# Calls that are drawn for each that is kept.
+_DRAWS = 20
+# Of calls that we ask for where something is denied, one in so many is kept.
+_ASKED = 8
+
+
+def _granted(scenario: Scenario, drawn: Sequence[Call], count: int) -> Sequence[Call]:
+    """Return up to *count* of *drawn* that we allow, or ask for though a rule may deny them."""
+    ours = Ours(scenario)
+    denies = any("deny" in each.get("permissions", {}) for each in scenario.settings.values())
+    kept: list[Call] = []
+    asked = 0
+    for call in {str(call): call for call in drawn}.values():
+        word = ours.decide(call)
+        asked += word in ("ask", "classifier")
+        if word == "allow" or (denies and word in ("ask", "classifier") and asked % _ASKED == 1):
+            kept.append(call)
+        if len(kept) == count:
+            break
+    return kept
 
 
 def compare(given: Iterable[Batch], memory: Memory, jobs: int) -> Iterator[Outcome]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from policy.decision import Reason
 from policy.effect import Effect
@@ -41,26 +41,29 @@ def below(folder: str) -> Pattern:
 
 
 def inside(
-    session: Session, tool: str, effect: Effect, reason: Reason, why: str = "working folder"
+    folders: Iterable[str], tool: str, effect: Effect, reason: Reason, why: str = "working folder"
 ) -> Iterator[Entry]:
-    """Yield what lets *tool* do as it likes in working folders, and *effect* where a name is odd.
+    """Yield what lets *tool* do as it likes in *folders*, and *effect* where a name is odd.
 
     Args:
-        session: whose folders they are.
+        folders: canonical.
         tool: that is let.
         effect: for a file whose name leads out of its folder, as Windows reads it.
         reason: for that effect.
         why: it may.
 
     """
-    yield from led_out_names(session, tool, effect, reason)
-    for folder in session.folders:
+    folders = tuple(folders)
+    yield from led_out_names(folders, tool, effect, reason)
+    for folder in folders:
         yield built_in(tool, Effect.ALLOW, below(folder), why=why)
 
 
-def led_out_names(session: Session, tool: str, effect: Effect, reason: Reason) -> Iterator[Entry]:
-    """Yield *effect* for the names in working folders that lead out of them to Windows."""
-    for folder in session.folders:
+def led_out_names(
+    folders: Iterable[str], tool: str, effect: Effect, reason: Reason
+) -> Iterator[Entry]:
+    """Yield *effect* for the names in *folders* that lead out of them to Windows."""
+    for folder in folders:
         yield built_in(tool, effect, leading_out(folder), reason, "odd name")
 
 

@@ -33,10 +33,10 @@ from policy.shell.doubts import (
     has_half_assignment,
     is_doubtful,
     is_unchecked,
-    is_worked_out,
 )
 from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS, is_assignment
+from policy.shell.variables import is_worked_out
 from policy.shell.words import Script, Word
 from policy.source import Span
 from policy.table import Table

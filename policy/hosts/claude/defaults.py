@@ -33,10 +33,10 @@ def defaults(session: Session, mode: str) -> Iterator[Entry]:
         for tool in known.FILE_TOOLS["Read"]:
             yield built_in(tool, Effect.ALLOW, why=f"mode {mode}")
     for tool in (*known.READING, known.OPERAND_WRITE):
-        yield from inside(session, tool, Effect.ASK, reason)
+        yield from inside(session.folders, tool, Effect.ASK, reason)
     if mode in EDITING_MODES:
         for tool in (*known.FILE_TOOLS["Edit"], known.REDIRECT_OUT):
-            yield from inside(session, tool, Effect.ASK, reason, f"mode {mode}")
+            yield from inside(session.folders, tool, Effect.ASK, reason, f"mode {mode}")
     yield from known_hosts(session)
     yield from _skills(session, mode)
     yield from agents(session, mode)

@@ -41,21 +41,22 @@ class Fence:
 def fences(session: Session) -> Iterator[Fence]:
     """Yield what each setting that is on comes to."""
     if READS_INSIDE in session.fences:
-        yield Fence(tuple(_reads(session)), traces=True)
+        yield Fence(tuple(_reads(session, session.fences[READS_INSIDE])), traces=True)
     if EDITS_INSIDE in session.fences:
-        yield Fence(tuple(_edits(session)))
+        yield Fence(tuple(_edits(session.fences[EDITS_INSIDE])))
     if FILE_READS_INSIDE in session.fences:
         # Who edits a file reads it; of commands this says nothing.
-        yield Fence(tuple(_denied(session, (*_READING, *_EDITING), "outside reads are blocked")))
+        folders = session.fences[FILE_READS_INSIDE]
+        yield Fence(tuple(_denied(folders, (*_READING, *_EDITING), "outside reads are blocked")))
 
 
-def _denied(session: Session, tools: Iterable[str], why: str) -> Iterator[Entry]:
+def _denied(folders: Iterable[str], tools: Iterable[str], why: str) -> Iterator[Entry]:
     for tool in tools:
-        yield from inside(session, tool, Effect.DENY, Reason.PROTECTED)
+        yield from inside(folders, tool, Effect.DENY, Reason.PROTECTED)
         yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why=why)
 
 
-def _reads(session: Session) -> Iterator[Entry]:
+def _reads(session: Session, folders: Iterable[str]) -> Iterator[Entry]:
     # Any word of a command may be the name of a file that a rule denies, if there is such a file.
     for line in session.lines:
         if (line.entry.tool, line.entry.effect) == (known.OPERAND_READ, Effect.DENY):
@@ -63,13 +64,13 @@ def _reads(session: Session) -> Iterator[Entry]:
     for tool in known.READING:
         # What a tool may not read, a command asks for.
         effect = Effect.DENY if tool in _READING else Effect.ASK
-        yield from inside(session, tool, effect, Reason.PROTECTED)
+        yield from inside(folders, tool, effect, Reason.PROTECTED)
         yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
 
 
-def _edits(session: Session) -> Iterator[Entry]:
+def _edits(folders: Iterable[str]) -> Iterator[Entry]:
     """Yield what keeps edits inside; those of settings, which could lift that, are none."""
     for tool in _EDITING:
         for pattern in notations.paths("**/.claude/settings*.json", fold=True):
             yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "settings are kept")
-    yield from _denied(session, _EDITING, "outside edits are blocked")
+    yield from _denied(folders, _EDITING, "outside edits are blocked")

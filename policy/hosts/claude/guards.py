@@ -115,4 +115,4 @@ def misread(session: Session, mode: str) -> Iterator[Entry]:
             for pattern in misread_files():
                 yield built_in(tool, Effect.ASK, pattern, why="odd name")
         for tool in (*known.READING, *known.EDITING):
-            yield from led_out_names(session, tool, Effect.ASK, Reason.DEFAULT)
+            yield from led_out_names(session.folders, tool, Effect.ASK, Reason.DEFAULT)

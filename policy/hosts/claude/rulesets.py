@@ -72,6 +72,7 @@ _SHELL: Final = Shell(
     odd=frozenset(UNCHECKED) | UNEXPANDED | frozenset(GRANTING),
     guarded=GUARDED_VARIABLES,
     counted=commands.COUNTED,
+    inherited=commands.INHERITED,
     interpreters=commands.INTERPRETERS,
     speechless=commands.SPEECHLESS,
     idle=commands.IDLE,
@@ -138,6 +139,7 @@ def dialect(session: Session, mode: str) -> Dialect:
             for link, target in session.options.links.items()
             if session.options.behaves.links_checked
         ),
+        processes=session.options.os == "linux" and session.options.behaves.links_checked,
         checks=True,  # `InputValidationError`, 2.1.329
         asks=not _is_silent(session, mode),
     )

@@ -7,7 +7,7 @@ observed).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -20,7 +20,7 @@ from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.links import LINKED, OF_SYSTEMS
-from policy.hosts.claude.data.settings import READS_INSIDE
+from policy.hosts.claude.data.settings import FENCES, READS_INSIDE
 from policy.hosts.claude.lines import Line, Lines, Scope
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
@@ -59,7 +59,8 @@ class Session:
         no_bypass: whether no agent may go without permissions.
         no_auto: whether no agent may have its calls judged by a model.
         starts: whether the host starts at all, and all that it reads is known.
-        fences: what is kept in working folders, by the names that settings have for it.
+        fences: what is kept in working folders, by the names that settings have for it, and
+            the folders that it is kept in.
         findings: what is wrong with the rules.
     """
 
@@ -76,7 +77,7 @@ class Session:
     no_bypass: bool
     no_auto: bool
     starts: bool
-    fences: frozenset[str]
+    fences: Mapping[str, tuple[str, ...]]
     findings: tuple[Finding, ...]
 
     @property
@@ -169,7 +170,7 @@ def session(
         no_bypass=no_bypass,
         no_auto=no_auto,
         starts=not any(s.unknown or (s.unreadable and s.scope == "managed") for s in settings),
-        fences=_fences(settings, options),
+        fences=_fences(settings, options, cwd, home),
         findings=(
             *(finding for each in settings for finding in each.findings),
             *said.findings,
@@ -178,9 +179,14 @@ def session(
     )
 
 
-def _fences(settings: Iterable[Settings], options: Options) -> frozenset[str]:
-    found = frozenset(name for each in settings for name in each.fences)
-    return found if options.behaves.reads_kept_inside else found - {READS_INSIDE}
+def _fences(
+    settings: Sequence[Settings], options: Options, cwd: str, home: str
+) -> Mapping[str, tuple[str, ...]]:
+    on = {name for each in settings for name in each.fences}
+    if not options.behaves.reads_kept_inside:
+        on.discard(READS_INSIDE)
+    said = {name: [each for each in settings if each.scope in FENCES[name]] for name in sorted(on)}
+    return {name: _folders(counted, options, cwd, home) for name, counted in said.items()}
 
 
 _Links = tuple[tuple[str, str], ...]

@@ -11,6 +11,7 @@ from typing import Final
 
 import attrs
 
+from policy.hosts.claude.data.changing_programs import CHANGING, COPY, MOVE, REMOVE, UPROOT
 from policy.hosts.claude.data.git import GIT
 from policy.hosts.claude.data.program_options import options
 from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
@@ -277,42 +278,10 @@ _KNOWN: Final = {
     "git": GIT,
 }  # fmt: skip
 
-# --- programs that change files --------------------------------------------------
-
-_REMOVE: Final = Program(harmless=False, writes=Files.ALL, removes=True, anywhere=True)
-_UPROOT: Final = attrs.evolve(_REMOVE, uproots=Files.ALL)
-_COPY: Final = Program(
-    harmless=False, reads=Files.BUT_LAST, writes=Files.LAST, copies=Files.BUT_LAST, into=True,
-    anywhere=True,
-)  # fmt: skip
-_MOVE: Final = Program(
-    harmless=False, reads=Files.BUT_LAST, writes=Files.ALL, uproots=Files.BUT_LAST, into=True,
-    anywhere=True,
-)  # fmt: skip
-
-_CHANGING: Final = {
-    **dict.fromkeys(
-        "awk gawk mawk nawk".split(),
-        Program(
-            harmless=False, reads=Files.REST, files="-[fE]|--(file|exec)",
-            values="-[Fve]|--(field-separator|assign|source)",
-            given="-[feE]|--(source|file|exec)(=.*)?",
-        ),
-    ),
-    "cd": Program(reads=Files.ALL, moves=True, flags="", most=1, texts=True),
-    **dict.fromkeys(("chdir", "pushd", "popd"), Program(harmless=False, moves=True)),
-    "tee": Program(harmless=False, writes=Files.ALL, anywhere=True),
-    "touch": Program(harmless=False, writes=Files.ALL),
-    "mkdir": Program(harmless=False, writes=Files.ALL),
-    "rm": _UPROOT,
-    "rmdir": _REMOVE,
-    "mv": _MOVE,
-    "cp": _COPY,
-    **dict.fromkeys(("ln", "link"), Program(harmless=False, uproots=Files.ALL, anywhere=True)),
-}  # fmt: skip
+# --- all of them together -----------------------------------------------------------
 
 _UNKNOWN: Final = Program(harmless=False)
-_ALL: Final = {**_FREE, **_KNOWN, **_CHANGING}
+_ALL: Final = {**_FREE, **_KNOWN, **CHANGING}
 
 READ_ONLY_PROGRAMS: Final = Programs(
     _ALL
@@ -333,13 +302,13 @@ EDITING_PROGRAMS: Final = Programs(
         **READ_ONLY_PROGRAMS,
         "touch": Program(direct=True, flags="", operands="[^'-].*|'.+", writes=Files.ALL),
         "mkdir": Program(writes=Files.ALL),
-        "rm": attrs.evolve(_UPROOT, harmless=True, direct=True),
-        "rmdir": attrs.evolve(_REMOVE, harmless=True, direct=True),
+        "rm": attrs.evolve(UPROOT, harmless=True, direct=True),
+        "rmdir": attrs.evolve(REMOVE, harmless=True, direct=True),
         **{
             name: attrs.evolve(
                 known, harmless=True, direct=True, flags="", operands=_NO_DASH, globs=False
             )
-            for name, known in (("mv", _MOVE), ("cp", _COPY))
+            for name, known in (("mv", MOVE), ("cp", COPY))
         },
         "sed": Program(
             direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED, operands=_NO_DASH,

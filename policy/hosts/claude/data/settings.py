@@ -20,7 +20,13 @@ __all__ = ["EDITS_INSIDE", "FENCES", "FILE_READS_INSIDE", "READS_INSIDE", "VALUE
 READS_INSIDE: Final = "blockReadsOutsideWorkingDirectories"
 EDITS_INSIDE: Final = "blockWritesOutsideWorkingDirectories"
 FILE_READS_INSIDE: Final = "blockFileToolReadsOutsideWorkingDirectories"
-FENCES: Final = (READS_INSIDE, EDITS_INSIDE, FILE_READS_INSIDE)
+# Each with the scopes of settings whose additional folders count as inside: what comes with the
+# files of a project opens nothing, and what whoever starts the host says nobody else does.
+FENCES: Final = {
+    READS_INSIDE: frozenset({"managed", "flag", "local", "user"}),
+    EDITS_INSIDE: frozenset({"managed", "flag", "local", "user"}),
+    FILE_READS_INSIDE: frozenset({"flag"}),
+}
 
 
 class Kind(enum.Enum):

@@ -8,6 +8,7 @@ __all__ = [
     "ABANDONED",
     "COUNTED",
     "IDLE",
+    "INHERITED",
     "INTERPRETERS",
     "LOCALES",
     "MOVERS",
@@ -35,6 +36,12 @@ COUNTED: Final = frozenset(
     " LOGCHECK MAILCHECK MBEGIN MEND OPTIND PERIOD PPID RANDOM REPORTMEMORY REPORTTIME SAVEHIST"
     " SECONDS SHLVL SRANDOM TMOUT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE UID"
     " ZLE_RPROMPT_INDENT ZSH_SUBSHELL status".split()
+)
+
+# Variables that an environment has: whoever sets one changes it for all that follows.
+INHERITED: Final = frozenset(
+    "DISPLAY EDITOR HOSTNAME LOGNAME MAIL OLDPWD PAGER PWD SHLVL SSH_AUTH_SOCK TMPDIR USER VISUAL"
+    " XDG_RUNTIME_DIR".split()
 )
 
 # What of the language it looks through, by the names of tree-sitter-bash. A pipeline

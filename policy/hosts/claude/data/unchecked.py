@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from typing import Final
 
+from policy.hosts.claude.data.shell import COUNTED, INHERITED
+
 __all__ = ["EXACT_ONLY", "GUARDED", "SETTLED", "STARTING", "UNCHECKED", "UNEXPANDED"]
 
-# What sets one of these, or takes it away, changes how a shell reads what follows.
-GUARDED: Final = (
-    r"PATH|HOME|IFS|PS4|SHELL|LANG|LC_[A-Z]+|LD_[A-Z_]+|DYLD_[A-Z_]+|BASH_ENV|ENV|CDPATH"
-    r"|GLOBIGNORE|E?UID|E?GID|PPID|S?RANDOM|SECONDS|LINENO|OPTIND|HIST(?:FILE|SIZE|CMD)"
-    r"|BASHPID|MAILCHECK|COLUMNS|LINES|status|f?path|cdpath|manpath|DIRSTACK|EPOCHSECONDS"
-    r"|TMOUT|BASH_FUNC_\w*|ZDOTDIR|ERRNO"
+# Variables by which a shell finds what follows, however their letters are written.
+_LOOKED_UP: Final = (
+    "(?i:path|home|dirstack|tmpprefix|bash_env|env|cdpath|globignore|shell|fpath|bash_loadables_path"
+    "|module_path|manpath|mailpath|(?:read)?nullcmd|histfile|zdotdir|functions|commands|[gs]?aliases"
+    "|bash_cmds|bash_aliases|execignore|bash_source_path|lang|language"
+    "|lc_(?:all|ctype|collate|messages|numeric|time)|histchars|textdomain|textdomaindir"
+    r"|(?:ld|dyld|bash_func)_\w*)"
 )
+# What sets one of these, or takes it away, changes how a shell reads what follows.
+GUARDED: Final = rf"{_LOOKED_UP}|IFS|PS4|PROMPT4|{'|'.join(sorted(COUNTED))}"
 
 # Words that no program is called by, wherever a grammar finds one to be.
 _KEYWORDS: Final = "if then elif else fi while until do done case esac in }"
@@ -82,12 +87,45 @@ def _with(word: str) -> str:
 # What may stand between `env` and the program.
 _ENV: Final = r"(?:(?:[^-\0][^\0]*=[^\0]*|-[i0v]|-u\0[^\0]+)\0)"
 
+_END: Final = r"(?:\0|\Z)"
 # Of a variable: its name, and what is no home folder that a shell puts there.
-_DECLARED: Final = _with(
-    r"IFS\+?=[^\0]*|(?!-[a-zA-Z]+(?:\0|\Z)|[A-Za-z_]\w*(?:\+?=(?!~)|\0|\Z))[^\0]+"
+_VARIABLE: Final = r"[A-Za-z_]\w*"
+_SETTING: Final = rf"(?!IFS\+?=){_VARIABLE}(?:\+?=(?!~)[^\0]*)?"
+
+
+def _declares(
+    assigning: str, listing: str, empty: str = "(?!)", constant: str = "", *, told: bool = True
+) -> str:
+    """Return what arguments match that not every shell takes for a list of variables.
+
+    Args:
+        assigning: options with which every shell sets variables.
+        listing: those with which some only list them, so that none may be set.
+        empty: those with which some change them, so that none may be named.
+        constant: what arguments begin with by which each variable may be set only once.
+        told: whether it sets no variable that the environment has.
+
+    """
+    own = rf"(?!(?:{GUARDED}|{'|'.join(sorted(INHERITED))})\+?=)" if told else ""
+    options = rf"(?:{assigning}){_END}"
+    sets = rf"(?:{options})*(?:--{_END})?(?:{own}{_SETTING}{_END})*"
+    lists = rf"(?:{options}|(?:{listing}){_END})*(?:--{_END})?(?:{_VARIABLE}{_END})*"
+    shows = rf"(?:(?:{listing}|{empty}){_END})*"
+    twice = rf"{constant}(?:.*\0)?({_VARIABLE})(?:\+?=[^\0]*)?\0(?:.*\0)?\1\+?="
+    return rf"(?!{f'(?!{twice})' if constant else ''}(?:{sets}|{lists}|{shows})\Z).*"
+
+
+# A variable of a function is none where no function runs.
+_LOCAL: Final = rf"(?!(?:(?:[-+][rtx]+|-[fprtx]+){_END})*(?:--{_END})?(?:{_VARIABLE}{_END})*\Z).*"
+
+
+# Words that are no numbers, where a test compares or looks for a terminal, are worked out.
+_NUMBER: Final = rf"-?(?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[0-9]+){_END}"
+_COMPARES: Final = "-(?:eq|ne|lt|le|gt|ge)"
+_TEST: Final = (
+    rf"(?:.*\0)?(?!{_NUMBER})[^\0]*\0{_COMPARES}(?:\0.*)?|[^\0]*\0(?:.*\0)?{_COMPARES}\0(?!{_NUMBER}).*"
+    rf"|(?:.*\0)?-t\0(?!{_NUMBER}).*|(?:.*\0)?-[vRt]\0[^\0]*\[.*"
 )
-# Options that not every shell knows, or that make of a value something else.
-_CONVERTED: Final = _with("-(?![fgprtx]+(?:\\0|\\Z))[a-zA-Z]+")
 
 
 # Program -> what its arguments match, with a NUL between them.
@@ -101,24 +139,33 @@ UNCHECKED: Final = {
     "stat": _with(r"-[gnNolLtTrs]*[AH][^\0]*"),
     "printf": "-v.*",
     "read": ".+",
-    **dict.fromkeys("declare local readonly typeset".split(), f"{_DECLARED}|{_CONVERTED}"),
-    "export": _DECLARED,
-    **dict.fromkeys("float integer".split(), ".+"),
+    **dict.fromkeys(
+        ("declare", "typeset"),
+        _declares("[-+][rtx]+", r"-[fgprtxU]+|\+[grtx]+", constant=r"(?=(?:[^\0]*\0)*?-[tx]*r)"),
+    ),
+    "local": _LOCAL,
+    "export": _declares("(?!)", "-[fnp]+", "-[aAfnp]+", told=False),
+    "readonly": _declares("(?!)", "-[fpx]+", "-[aAfpx]+", constant="(?=)"),
+    **dict.fromkeys("float integer private".split(), ".+"),
+    **dict.fromkeys("test [ [[".split(), _TEST),
     **dict.fromkeys(_AWKS.split(), _with(_AWK)),
     "jq": _with(_JQ),
     "env": rf"{_ENV}*-(?![i0v](?:\0|\Z)|u\0).*",
     "set": rf"(?!(?:{_SET})*(?:[-+][euxfCvmbEThPn]*o|--(?:\0.*)?)?\Z).*",
-    "unset": _with(rf"{GUARDED}|[^\0]*\[[^\0]*"),
+    **dict.fromkeys(
+        ("unset", "unsetenv"),
+        rf"(?!(?:-[fv]{_END})*(?:(?!(?:{GUARDED}){_END}){_VARIABLE}{_END})*\Z).*",
+    ),
     "xargs": rf"{_with('find|jq')}|(?:.*\0)?[gmn]?awk(?:\0-(?:[FvW]\0[^\0]*|[^\0]*))*",
 }
 
 # Programs with arguments that must be known before, and not be expanded by a shell.
-SETTLED: Final = frozenset(f"find printf declare typeset local export readonly {_AWKS}".split())
-UNEXPANDED: Final = SETTLED | frozenset(
-    "declare typeset local export readonly print getopts set zparseopts zformat zstyle autoload"
-    " shift exit return break continue bye logout vared private getln zregexparse float integer"
-    " read wait jobs compgen fc test [ [[".split()
+SETTLED: Final = frozenset(
+    "find printf declare typeset local export readonly print getopts set zparseopts zformat zstyle"
+    " autoload shift exit return break continue bye logout vared private getln zregexparse float"
+    f" integer {_AWKS}".split()
 )
+UNEXPANDED: Final = SETTLED | frozenset("read wait jobs compgen fc test [ [[".split())
 
 # The same as patterns of commands, as far as the name of a program tells.
 EXACT_ONLY: Final = (

@@ -21,6 +21,8 @@ _TIMEOUT: Final = Wrapper(
     quiet=True,
     bare=True,
 )
+# No shell but one has this word, which is no program to it there.
+_SHARED: Final = r"(?!noglob$)[^\0]*"
 _STARTED: Final = "[A-Za-z0-9_./+~-]+"
 _NICE: Final = Wrapper(flags=r"-[0-9]+", values="-n", value=r"-?[0-9]+", single=True)
 _STDBUF: Final = Wrapper(flags=r"-[ioe][LN0-9]+", needs=True)
@@ -33,8 +35,8 @@ GRANTING: Final = Wrappers(
         "nice": _NICE,
         "nohup": Wrapper(runs=_STARTED),
         "stdbuf": _STDBUF,
-        "command": Wrapper(flags="-p+", ends=True, quiet=True, idle="-p?[vV]"),
-        "builtin": Wrapper(ends=True, quiet=True),
+        "command": Wrapper(flags="-p+", ends=True, quiet=True, idle="-p?[vV]", runs=_SHARED),
+        "builtin": Wrapper(ends=True, quiet=True, runs=_SHARED),
         "noglob": Wrapper(quiet=True),
         "xargs": Wrapper(appends=True),
     }
