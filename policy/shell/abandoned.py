@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from policy.shell import doubts
 from policy.shell.readings import is_assignment
+from policy.shell.variables import is_worked_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ def _is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
     told = [word for word in words if "$" not in word.raw]
     return (
         doubts.has_half_assignment(words)
-        or doubts.is_worked_out(told, shell)
+        or is_worked_out(told, shell)
         or any(_PARTING.match(word.raw) for word in words if is_assignment(word))
     )
 
