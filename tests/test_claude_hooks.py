@@ -231,6 +231,10 @@ def test_a_condition_does_not_hold_for_plain_values(command: str) -> None:
             "echo a$",
         ),
         *("echo ${X:-y}", 'echo "${X}"', "IFS=, ls", "ls {fd}> out", "(ls; ls)", "(ls\nls)"),
+        *("if ls & then make; fi", "while ls; do make & done", "make & jest $X", "make & { ls; }"),
+        *("make; jest $(ls)", "make & jest `ls`", "export A=$X", "export A=~", "export -n A=$(ls)"),
+        *('FOO="$(ls)" make', "FOO=$(ls)a make", "FOO=$(ls) export -p x", "FOO=$(ls $X) make"),
+        *("make <<E\n$(rm x)\nE", "make <<'E' | cat\n$(rm x)\nE", "make <<'E'\nx\nE\njest {a,b}"),
     ],
 )
 def test_a_condition_holds_for_what_is_not_taken_apart(command: str) -> None:
@@ -243,7 +247,10 @@ def test_a_condition_holds_for_what_is_not_taken_apart(command: str) -> None:
         *("(ls)", "echo $X", "x=$(ls)", "ls | wc", "ls *.py", "[[ -f a ]]", "x=1; ls", "! ls"),
         *("time ls", "echo `ls`", "make 'x", "coproc ls", "echo a\\;b", "echo {}", "FOO=1 ls"),
         *('echo "$HOME/x"', "echo $((1+2))", "echo a?", "(ls) | wc", "ls > *.txt", "eval ls"),
-        *("(ls && ls)", "(ls || ls)"),
+        *("(ls && ls)", "(ls || ls)", "make &", "make & ls", "ls; make > out &", "nohup make &"),
+        *("export A=$(ls)", "export A=$(ls a b)", "FOO=$(ls) make", "FOO=`ls` make x && jest"),
+        *("make <<'E'\n$(rm x)\nE", "if make <<'E'\n$(x)\nE\nthen ls; fi", 'a <<"E"\n`x`|y\nE'),
+        *("x=$(cat <<'E'\n$(rm x)\nE\n)", "make <<'E'\n{a,b}\nE\njest"),
     ],
 )
 def test_a_condition_does_not_hold_for_other_commands(command: str) -> None:

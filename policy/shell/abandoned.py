@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from policy.dialect import Shell
     from policy.shell.words import Script, Word
 
-__all__ = ["gives_up", "is_abandoned"]
+__all__ = ["gives_up", "is_abandoned", "is_substituted"]
 
 
 def is_abandoned(text: str, script: Script, shell: Shell) -> bool:
@@ -74,9 +74,17 @@ def _has_unknown(words: Sequence[Word], told: str, shell: Shell) -> bool:
 def _is_followed(word: Word, shell: Shell) -> bool:
     """Whether an assignment may be one that the host follows."""
     value = word.raw.partition("=")[2]
-    if value[:1] == "`" or (value[:2] == "$(" and value[-1:] == ")"):
+    if is_substituted(word) or value[:1] == "`" or "$?" in value:
         return True
-    return "$?" in value or not shell.texts.isdisjoint(_VARIABLE.findall(value))
+    return not shell.texts.isdisjoint(_VARIABLE.findall(value))
+
+
+def is_substituted(word: Word) -> bool:
+    """Whether an assignment sets what one substitution comes to, without quotes around it."""
+    value = word.raw.partition("=")[2]
+    return (value[:2] == "$(" and value[:3] != "$((" and value[-1:] == ")") or (
+        value[:1] == "`" == value[-1:]
+    )
 
 
 def _is_unknown(word: Word, told: str) -> bool:

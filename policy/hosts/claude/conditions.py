@@ -28,6 +28,7 @@ from policy.patterns import notations
 from policy.patterns.pattern import Pattern
 from policy.programs import Wrapper, Wrappers
 from policy.ruleset import Entry, RuleSet
+from policy.shell.abandoned import is_substituted
 from policy.shell.bash import read_script
 from policy.shell.doubts import (
     has_half_assignment,
@@ -150,6 +151,9 @@ _UNREAD: Final = re.compile(
     r"(?:^|[;&|({\n])\s*(?:!\s+)*[$`]|[<>]\(|\$['\"]|\\[ \t]|\$\{|\$(?=\s|$)|\bIFS=|\{\w+\}[<>]"
     r"|\{[^{}\s,.]*(?:,|\.\.)"
 )
+_QUOTED_DOCUMENT: Final = re.compile(
+    r"(<<-?[ \t]*(?:'([\w.]+)'|\"([\w.]+)\")[^\n]*\n)(?:[^\n]*\n)*?(\t*(?:\2|\3)(?!\w))"
+)
 _VALUE: Final = re.compile(r"\$\(|`")
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 
@@ -160,16 +164,17 @@ def _is_unclear(command: str, shell: Shell | None, content: str) -> bool:
     With values that nobody knows it still tells a plain program from one that *content*,
     a condition such as ``git *``, names.
     """
-    if shell is None or _UNREAD.search(command) or 0 < shell.longest < len(command):
+    if shell is None or 0 < shell.longest < len(command):
         return True
-    if _VALUE.search(command) and _PIPE.search(command):
+    around = _QUOTED_DOCUMENT.sub(r"\1\4", command) if "<<" in command else command
+    if _UNREAD.search(around) or (_VALUE.search(around) and _PIPE.search(around)):
         return True
     looked_into = attrs.evolve(shell, structures=shell.structures | {"subshell"})
     script = read_plain(command) or read_script(command, looked_into)
     if (
         script is None
         or script.opaque
-        or script.background
+        or (script.background and script.statements)
         or script.grouped
         or any(command.swallowed for command in script.commands)
         or is_doubtful(command)
@@ -194,7 +199,9 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, pla
     if program.raw in _OF_LANGUAGE:
         return True
     unknown = [word for word in words if not word.literal and not word.vetted]
-    if words[0].plain in _DECLARING and (unknown or is_unchecked(words, shell)):
+    several = sum(bool(command.words) for command in script.commands)
+    unknown = [word for word in unknown if not (is_assignment(word) and is_substituted(word))]
+    if program.plain in _DECLARING and _is_unclear_declaration(words, unknown, shell):
         return True
     alone = all(map(is_assignment, words))
     if alone and (len(words) > 1 or re.fullmatch(shell.guarded, words[0].raw.partition("=")[0])):
@@ -209,6 +216,7 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, pla
         or word.raw.startswith('"')
         or bool(script.targets)
         or _SPECIAL.search(word.raw) is not None
+        or (word.raw[0] in "$`" and 1 < several - (word.inner[1] - word.inner[0]) < several)
         or (not alone and any(len(script.commands[each].words) > 1 for each in range(*word.inner)))
         or (
             word.inner[0] == word.inner[1]
@@ -216,6 +224,16 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, pla
             and not (plain and _VARIABLE.fullmatch(word.raw))
         )
         for word in unknown
+    )
+
+
+def _is_unclear_declaration(words: Sequence[Word], unknown: Sequence[Word], shell: Shell) -> bool:
+    sets = all(map(is_assignment, words[1:]))
+    return (
+        bool(unknown)
+        or words[0].plain not in _DECLARING
+        or is_worked_out(words[1:], shell)
+        or (is_unchecked(words, shell) and not sets)
     )
 
 
