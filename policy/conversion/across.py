@@ -18,6 +18,7 @@ from policy.chain import SPAWN_TOOL
 from policy.comparison.compare import Comparison, Difference, compare
 from policy.comparison.compare import Known as Lines
 from policy.comparison.names import compare_others
+from policy.comparison.tool_pair import remembered
 from policy.comparison.tools import Tools
 from policy.comparison.witness import Call, witness_call
 from policy.conversion.common_words import in_common
@@ -258,7 +259,8 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
             calls.setdefault(str(call), call)
     told: set[object] = set()
     for call in calls.values():
-        found = Difference(tool, call, before.decide(call), after.decide(call))
+        decided = (lookup.decide_anew(call, remembered) for lookup in (before, after))
+        found = Difference(tool, call, *decided)
         # Each rule by which more is granted is told; that less is, once.
         because = found.after.because if found.widened else ()
         key = found.before.effect, found.after.effect, because
