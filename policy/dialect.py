@@ -125,6 +125,9 @@ class Shell:
             they are, but for those that are *guarded*.
         spanning: whether a star of a rule that allows takes other commands too.
         folding: whether more blanks between words are one to a rule that allows.
+        versioning: programs that run what a repository tells them to.
+        planting: those that write any file they name.
+        repository: what the name of a file in a folder matches by which that is a repository.
         kept: files of the host's own, absolute, which are spoken of wherever a folder that
             holds them is moved or removed.
     """
@@ -156,6 +159,9 @@ class Shell:
     guarded: str = ""
     counted: frozenset[str] = frozenset()
     inherited: frozenset[str] = frozenset()
+    versioning: frozenset[str] = frozenset()
+    planting: frozenset[str] = frozenset()
+    repository: str = ""
     traced: bool = False
     interpreters: frozenset[str] = frozenset()
     speechless: frozenset[str] = frozenset()

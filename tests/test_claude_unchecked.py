@@ -366,3 +366,42 @@ def test_without_a_folder_a_change_is_one_to_the_home_folder(command):
 
 def test_a_text_ends_with_no_escape():
     assert decide("Bash", "'make' a\\", allow=["Bash(make *)"]) is Effect.ASK
+
+
+PLANTED = (
+    *("mkdir hooks && git status", "git log; touch HEAD", "echo x > refs/x && git log"),
+    *("mkdir -p ./Hooks/a | git log", "mv a /srv/app/objects && git log", "git log > HEAD"),
+    *("cp hooks/a b && timeout 5 git log", "cp /srv/app/src/HEAD . && NODE_ENV=x git log"),
+)
+
+
+@pytest.mark.parametrize("command", PLANTED)
+def test_nobody_makes_a_repository_that_git_then_runs_in_unasked(command):
+    rules = [
+        "Bash(git *)",
+        "Bash(mkdir *)",
+        "Bash(touch *)",
+        "Bash(mv *)",
+        "Bash(cp *)",
+        "Edit(/**)",
+    ]
+    assert decide("Bash", command, "acceptEdits") is Effect.ASK
+    assert decide("Bash", command, "acceptEdits", allow=rules) is Effect.ASK
+    assert decide("Bash", command, "dontAsk", allow=rules) is Effect.DENY
+    assert decide("Bash", command, allow=["Bash"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("mkdir hooks && ls", "touch src/refs/x && git log", "touch HEAD.txt && git log"),
+        *("rm -r hooks && git log", "cat HEAD && git log", "cp a src && git log", "git log < HEAD"),
+    ],
+)
+def test_other_files_are_written_beside_git(command):
+    assert decide("Bash", command, "acceptEdits") is Effect.ALLOW
+
+
+def test_what_edits_is_substituted_in_no_text_unasked():
+    assert decide("Bash", "mkdir", "acceptEdits") is Effect.ALLOW
+    assert decide("Bash", 'echo "ab$(mkdir)"', "acceptEdits") is Effect.ASK

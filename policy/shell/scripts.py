@@ -26,6 +26,7 @@ from policy.shell.readings import (
     readings,
     without_vanishing,
 )
+from policy.shell.repositories import plants
 from policy.shell.rewording import exposed, reworded
 from policy.shell.words import Script, Simple, Word
 from policy.shell.wrappers import basename, script_of
@@ -82,6 +83,7 @@ class Reading:
             "\n" in name or doubts.is_environment(name)
             for name in (target.name or "" for target in script.targets)
         )
+        self._programs: list[Sequence[Word]] = []  # behind their wrappers
         self._exports = False  # whether one changes the environment of those that follow
         self._harmless: list[bool] = []  # of every command, by its number
         self._reading: list[bool] = []  # and whether it changes no file either
@@ -109,6 +111,7 @@ class Reading:
             self.files += [*self._elsewhere(self.files[:redirected])]
             self.files += [_somewhere(file) for file in self.files[:redirected]]
             self.files += [_somewhere(file) for file in self.files[redirected:] if file.writes]
+        self.unchecked |= plants(self._programs, self.script.targets, self.shell)
         if self._exports:  # rules alone allow what runs beside that
             self.unchecked |= "|" in self.text.replace("||", "")
             self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
@@ -158,6 +161,7 @@ class Reading:
         shell, words = self.shell, command.words
         anew = shell.control and command.reworded
         program = behind_all(words, shell)
+        self._programs.append(program)
         granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = False
@@ -277,6 +281,7 @@ class Reading:
         self._stays += known.stays
         self._relative |= known.relative
         self._blind = known.blind
+        self._edits |= program[0].plain in (shell.planting | shell.scripted)
         for file in known.opened:
             if file.relative:
                 self._empties = True

@@ -77,6 +77,9 @@ _SHELL: Final = Shell(
     speechless=commands.SPEECHLESS,
     idle=commands.IDLE,
     movers=commands.MOVERS,
+    versioning=commands.VERSIONING,
+    planting=commands.PLANTING,
+    repository=commands.REPOSITORY,
 )
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 

@@ -12,11 +12,14 @@ __all__ = [
     "INTERPRETERS",
     "LOCALES",
     "MOVERS",
+    "PLANTING",
     "REDIRECTED",
+    "REPOSITORY",
     "SPEECHLESS",
     "STRUCTURES",
     "TEXTS",
     "VARIABLES",
+    "VERSIONING",
 ]
 
 VARIABLES: Final = frozenset(
@@ -80,4 +83,8 @@ SPEECHLESS: Final = frozenset(
 )
 # The program asks for it all the same, and in the background whatever allows commands.
 IDLE: Final = frozenset({"alias"})
+# Who writes these in a folder makes it a repository, with hooks that the first runs.
+VERSIONING: Final = frozenset({"git"})
+PLANTING: Final = frozenset("cp mkdir mv tee touch".split())
+REPOSITORY: Final = r"(?:head|objects|refs|hooks)(?:/.*)?"
 MOVERS: Final = frozenset("cd chdir popd pushd".split())
