@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from policy.changes.diff import diff_workspaces
 from policy.comparison.strangers import left_behind
 from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.effect import Effect
+from policy.files.opening import Memory
 from policy.patterns import notations
 from policy.patterns.folding import folded
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
+from policy.workspace import load_tree
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
@@ -64,6 +68,16 @@ def test_what_differs_in_any_letters_is_found(before, after, old, new, default) 
         assert two.decide("Read", difference.call) == difference.after
     if comparison.exact:
         assert found >= _directions(one, two)
+
+
+def test_other_folders_beside_all_names_that_a_host_guards_are_compared_exactly() -> None:
+    settings = [
+        {"deny": ["Read(**/*.pem)"], "additionalDirectories": ["../b"], "defaultMode": "dontAsk"},
+        {"deny": ["Edit(src/**)"], "allow": ["Edit"], "defaultMode": "default"},
+    ]
+    texts = [json.dumps({"permissions": permissions}) for permissions in settings]
+    one, other = (load_tree(Memory({".claude/settings.json": text})) for text in texts)
+    assert diff_workspaces(one, other).exact
 
 
 @pytest.mark.parametrize("folder", ["/P", "/W/x", "/q"])

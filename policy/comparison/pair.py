@@ -114,7 +114,7 @@ class Pair(Sides):
         together: set[tuple[Effect, Effect]] = set()
         for view, line in sorted(self.edits, key=lambda edit: edit[1] != NO_MATCH):
             written = line != NO_MATCH and self.views[view].entries[line].place is not None
-            yield from self._by_line(view, line, set() if written else together)
+            yield from self.by_line(view, line, set() if written else together)
 
     def holds(self, text: str) -> bool:
         """Return whether a text is possible."""
@@ -122,7 +122,7 @@ class Pair(Sides):
             each.holds(text) for each in self.but
         )
 
-    def _by_line(
+    def by_line(
         self, view: int, line: int, seen: set[tuple[Effect, Effect]]
     ) -> Iterator[Difference]:
         """Yield differences decided by one line, one for each pair of effects not *seen*."""

@@ -15,9 +15,6 @@ from policy.patterns.folding import folded
 
 __all__ = ["stranger_differences"]
 
-# Lines that are searched for one by one, not all of them at once.
-_ALONE = 32
-
 
 def stranger_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> Iterator[Difference]:
     """Yield differences of paths that name folders in other letters than their own.
@@ -42,12 +39,9 @@ class _StrangerPair(ToolPair):
 
     def differences(self) -> Iterator[Difference]:
         """Yield a difference for each pair of effects that no other path shows."""
-        if len(self.edits) > _ALONE:
-            yield from self._all_at_once(self._shown_effects)
-            return
         # The widest first, of which there are short paths.
         for view, line in sorted(self.edits, key=lambda edit: len(str(self.pattern(*edit) or ""))):
-            yield from self._all_at_once(self._shown_effects, view, line)
+            yield from self.by_line(view, line, self._shown_effects)
 
     def seen_as(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
         before, after = (

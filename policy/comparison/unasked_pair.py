@@ -78,14 +78,14 @@ class _UnaskedPair(ToolPair):
     def shell(self) -> Shell:
         return self._running[0]
 
-    def _by_line(
+    def by_line(
         self, view: int, line: int, seen: set[tuple[Effect, Effect]]
     ) -> Iterator[Difference]:
         """Yield differences decided by one line, if anything that it matches runs unasked."""
         pattern = self.pattern(view, line)
         if pattern is not None and _is_closed(pattern) and self._runs_none(pattern):
             return iter(())
-        return super()._by_line(view, line, seen)
+        return super().by_line(view, line, seen)
 
     def _text(self, combination: Mapping[int, int]) -> str | None:
         """Return a command that runs unasked, and that the lines decide."""
