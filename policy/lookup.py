@@ -8,6 +8,7 @@ handed out again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from policy import limits
@@ -141,12 +142,13 @@ class Lookup:
         """
         from policy.rows.account import account  # noqa: PLC0415  # what no decision needs
 
-        decision = self.decide_anew(call)
+        read = cache(read_command)
+        decision = self.decide_anew(call, read)
         for row, links in self.rows:
-            if row.outcome(call).effect is decision.effect:
+            if row.outcome(call, read).effect is decision.effect:
                 return tuple(
                     Clause(does, text, self._combine([(outcome, links)]))
-                    for does, text, outcome in account(row, call)
+                    for does, text, outcome in account(row, call, read)
                 )
         return ()
 

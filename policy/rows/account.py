@@ -10,12 +10,11 @@ from policy.decision import Does
 from policy.dialect import ArgumentKind
 from policy.rows.command import opened, part_outcome
 from policy.rows.outcome import HARMLESS, Outcome, strictness, unsure
-from policy.shell.commands import read_command
 from policy.shell.parts import Command, Part, Redirection
 from policy.shell.powershell import read_powershell
 
 if TYPE_CHECKING:
-    from policy.rows.row import Row
+    from policy.rows.row import ReadCommand, Row
 
 __all__ = ["Piece", "account"]
 
@@ -23,20 +22,26 @@ __all__ = ["Piece", "account"]
 Piece = tuple[Does, str, Outcome]
 
 
-def account(row: Row, call: Mapping[str, object]) -> tuple[Piece, ...]:
+def account(row: Row, call: Mapping[str, object], read: ReadCommand) -> tuple[Piece, ...]:
     """Return the pieces of the command that *call* runs, in their order, each once.
 
     Nothing of a call that is no command, or that all of *row* decides alike; pieces that
     every policy lets pass are left out. The strictest of them is what the row says of the
     call, unless a rule spells out the command as a whole.
+
+    Args:
+        row: of the tool.
+        call: its arguments.
+        read: `read_command`, or what remembers its answers.
+
     """
-    command = _command(row, call)
+    command = _command(row, call, read)
     if command is None or row.constant is not None:
         return ()
     return tuple({piece[:2]: piece for piece in _pieces(row, command, call)}.values())
 
 
-def _command(row: Row, call: Mapping[str, object]) -> Command | None:
+def _command(row: Row, call: Mapping[str, object], read: ReadCommand) -> Command | None:
     dialect, kind = row.ruleset.dialect, row.argument.kind
     if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL):
         return None
@@ -46,7 +51,7 @@ def _command(row: Row, call: Mapping[str, object]) -> Command | None:
         return None
     if kind is ArgumentKind.POWERSHELL:
         return read_powershell(text, dialect.commands)
-    return read_command(text, dialect.shell)
+    return read(text, dialect.shell)
 
 
 def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[Piece]:
