@@ -89,6 +89,8 @@ class Shell:
         wrapping: what is known of the options of wrappers, where it is; without it
             rules that deny look behind anything like an option.
         granting: the same for rules that allow.
+        carrying: the same for files that the program behind them opens; without it the host looks
+            for them behind all that are known.
         variables: assignments before a command that change nothing of note.
         output: the tool that a redirection into a file is a call of, or "".
         input: the tool that a redirection from a file is a call of, or "".
@@ -136,6 +138,7 @@ class Shell:
     transparent: frozenset[str] = frozenset()
     wrapping: Wrappers = Wrappers()
     granting: Wrappers = Wrappers()
+    carrying: Wrappers = Wrappers()
     variables: frozenset[str] = frozenset()
     output: str = ""
     input: str = ""

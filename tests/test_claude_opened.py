@@ -218,3 +218,59 @@ def test_a_script_that_removes_is_asked_for_where_the_text_around_it_is_not_unde
     assert told(command, allow=["Bash"]) == "ask"
     assert told(command, "bypassPermissions") == "ask"
     assert told(command.replace("rm", "ls"), allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        *("sudo", "sudo -u bob", "ionice -c3", "setsid", "watch", "flock /tmp/l", "strace"),
+        *("nocorrect", "exec", "time -p", "doas", "taskset 1", "nohup sudo", "A=1 sudo"),
+        *("/usr/bin/sudo", "env sudo", "sudo env"),
+    ],
+)
+def test_files_are_not_looked_for_behind_programs_that_only_rules_for_commands_look_through(
+    around: str,
+) -> None:
+    assert told(f"{around} cat a", allow=["Bash"], deny=["Read(a)"]) == "allow"
+    assert told(f"{around} cat a > b", allow=["Bash"], deny=["Edit(b)"]) == "deny"
+    assert told(f"{around} rm -rf /", "bypassPermissions") == "allow"
+    assert told(f"{around} rm -rf $X/*", "bypassPermissions") == "ask"
+    assert told(f"{around} rm a", deny=["Bash(rm *)"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        *("nohup", "nice -n 5", "nice -5", "timeout 5", "timeout -k 5 10", "stdbuf -oL", "time"),
+        *("stdbuf --output=L", "command -p", "builtin", "noglob", "env -u X", "env A=1", "!"),
+        *("/usr/bin/time", "/usr/bin/env", "\\nohup", "'nohup'", "A=1 nohup", "nohup nice"),
+    ],
+)
+def test_files_are_looked_for_behind_these(around: str) -> None:
+    assert told(f"{around} cat a", allow=["Bash"], deny=["Read(a)"]) == "deny"
+    assert told(f"{around} rm -rf /", "bypassPermissions") == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cd a b", "cd a; cd b", "cd a b && make", "cd a && cd b && eval ls", "cd -P a b"),
+        *("cd a . && make", "if cd a b; then make; fi", "time cd a b", "cd a && cd"),
+    ],
+)
+def test_nobody_looks_where_several_changes_of_folder_go_to(command: str) -> None:
+    assert told(command, "bypassPermissions", deny=["Read(//**)"]) == "allow"
+    assert told(command) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cd a", "cd a && make", "cd a b && cat c", "cd a; cd b; cat c", "cd /srv/app a"),
+        *("cd a | cd b", "for i in x; do cd a; done", "cd ~ a", "cd a && make && ("),
+    ],
+)
+def test_where_one_change_goes_to_is_looked_at_and_what_is_read_behind_several(
+    command: str,
+) -> None:
+    assert told(command, "bypassPermissions", deny=["Read(//**)"]) == "deny"

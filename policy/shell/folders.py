@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import attrs
 
+from policy.shell.parts import Redirection
 from policy.shell.words import Word
 
-__all__ = ["Folders", "below"]
+__all__ = ["Folders", "below", "somewhere"]
 
 _OPTION: Final = re.compile(r"-[PLe@]+")
 _NUMBER: Final = re.compile(r"[+-][0-9]+")
@@ -69,6 +70,19 @@ class Folders:
             found.append(self._here)
         self.possible += (each for each in found if each not in self.possible)
 
+    def elsewhere(self, files: Sequence[Redirection], *, opaque: bool) -> Iterator[Redirection]:
+        """Yield *files* as what denies them knows them in other folders they may be in.
+
+        In a script that is *opaque* nobody looks for them by their names alone.
+        """
+        for file in files:
+            if file.target is None or file.target[:1] in ("/", "~", ""):
+                continue
+            for folder in self.possible:
+                yield attrs.evolve(file, target=below(folder, file.target))
+            if self.astray and not file.writes and not opaque:
+                yield attrs.evolve(file, adrift=True)
+
     def _back(self, name: str, operands: Sequence[Word]) -> tuple[str | None] | None:
         """Return the folder it goes back to, None where it does not or nobody knows."""
         if name == "popd":
@@ -76,6 +90,15 @@ class Folders:
         if self._went and [word.plain for word in operands] == ["-"]:
             return (self._before,) if self._before is not None else None
         return None
+
+
+def somewhere(file: Redirection) -> Redirection:
+    """Return *file* as what it is after a change of folder: nobody knows which.
+
+    One that is written is not believed to be where its name says it is, wherever that is.
+    """
+    relative = file.target is not None and file.target[:1] not in ("/", "~")
+    return attrs.evolve(file, target=None) if relative or file.writes else file
 
 
 def _folder(name: str, operands: Sequence[Word]) -> str | None:

@@ -10,7 +10,7 @@ import attrs
 from policy import limits
 from policy.dialect import Shell
 from policy.shell import doubts, tracing, variables
-from policy.shell.folders import Folders, below
+from policy.shell.folders import Folders, somewhere
 from policy.shell.harmless import is_harmless, is_idle, is_quoted
 from policy.shell.opened import is_indirect
 from policy.shell.parts import Command, Part, Redirection
@@ -29,7 +29,7 @@ from policy.shell.readings import (
 from policy.shell.repositories import plants
 from policy.shell.rewording import exposed, reworded
 from policy.shell.words import Script, Simple, Word
-from policy.shell.wrappers import basename, script_of
+from policy.shell.wrappers import basename, carries_files, script_of
 
 __all__ = ["Reading"]
 
@@ -76,6 +76,7 @@ class Reading:
         self.astray = False
         self._moves = self._stays = 0
         self._folders = Folders()  # that what follows may run in
+        self._entered: list[list[Redirection]] = []  # by each command that goes elsewhere
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._relative = self._blind = self._untraced = False
         # Nobody vouches for a command that opens a file with a line break in its name.
@@ -109,8 +110,8 @@ class Reading:
         self.parts += self._statements()
         if self._moves:
             self.files += [*self._elsewhere(self.files[:redirected])]
-            self.files += [_somewhere(file) for file in self.files[:redirected]]
-            self.files += [_somewhere(file) for file in self.files[redirected:] if file.writes]
+            self.files += [somewhere(file) for file in self.files[:redirected]]
+            self.files += [somewhere(file) for file in self.files[redirected:] if file.writes]
         self.unchecked |= plants(self._programs, self.script.targets, self.shell)
         if self._exports:  # rules alone allow what runs beside that
             self.unchecked |= "|" in self.text.replace("||", "")
@@ -119,6 +120,9 @@ class Reading:
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
+        if self._is_lost():
+            entered = {id(file) for files in self._entered for file in files}
+            self.files = [file for file in self.files if id(file) not in entered]
         if self._moves and self._relative:
             self.files.append(Redirection(None, writes=False, tool=self.shell.reads, shadowed=True))
         if self.shell.control:
@@ -128,6 +132,12 @@ class Reading:
                 self.parts.append(Part("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(_GUARDED)
+
+    def _is_lost(self) -> bool:
+        """Whether it is asked for before anybody looks where each change of folder goes to."""
+        if self._moves < _SEVERAL or self.script.broken:
+            return False
+        return len(self._entered) == 1 or not _APART.search(self.text)
 
     def _is_guarded(self) -> bool:
         """Whether nobody knows of a file that is opened, so that no rule may allow it."""
@@ -282,9 +292,12 @@ class Reading:
         self._relative |= known.relative
         self._blind = known.blind
         self._edits |= program[0].plain in (shell.planting | shell.scripted)
+        is_carried, before = carries_files(words, len(words) - len(program), shell), len(self.files)
         for file in known.opened:
             if file.relative:
                 self._empties = True
+                continue
+            if not (file.guarded or is_carried):
                 continue
             writes = file.tool == shell.writes
             self._edits |= file.tool in (shell.writes, shell.removes)
@@ -293,6 +306,9 @@ class Reading:
             self.files.append(attrs.evolve(found, deep=file.deep, copied=copied))
             if known.moves < _SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
+        if known.moves:
+            apart = known.moves == 1 or program[1].plain[:1] not in ("/", "~")
+            self._entered.append(self.files[before:] if apart else [])
         if moves:  # its own folder is looked for where it was before
             self._folders.move(program)
         harmless = self._is_harmless(known, words, program)
@@ -300,14 +316,7 @@ class Reading:
         return harmless and not self.script.opaque, doubtful
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
-        """Yield files as what denies them knows them in other folders they may be in."""
-        for file in files:
-            if file.target is None or file.target[:1] in ("/", "~", ""):
-                continue
-            for folder in self._folders.possible:
-                yield attrs.evolve(file, target=below(folder, file.target))
-            if self._folders.astray and not file.writes and not self.script.opaque:
-                yield attrs.evolve(file, adrift=True)
+        return self._folders.elsewhere(files, opaque=self.script.opaque)
 
     def _is_set(self, word: Word) -> bool:
         """Whether a variable is set, and to what the host can tell, that changes nothing."""
@@ -339,12 +348,5 @@ class Reading:
 
 
 _NAME = re.compile(r"[\w./+-]+")
-
-
-def _somewhere(file: Redirection) -> Redirection:
-    """Return *file* as what it is after a change of folder: nobody knows which.
-
-    One that is written is not believed to be where its name says it is, wherever that is.
-    """
-    relative = file.target is not None and file.target[:1] not in ("/", "~")
-    return attrs.evolve(file, target=None) if relative or file.writes else file
+# What stands in one of these is looked at for itself.
+_APART = re.compile(r"(?<!\|)\|(?!\|)|\(|`")

@@ -23,6 +23,7 @@ __all__ = [
     "basename",
     "behind_options",
     "behind_wrapper",
+    "carries_files",
     "expression",
     "is_quiet",
     "script_of",
@@ -97,6 +98,22 @@ def behind_options(
     while wrapper.assignments and index <= last and ASSIGNMENT.match(texts[index]):
         index += 1
     return index
+
+
+def carries_files(words: Sequence[Word], end: int, shell: Shell) -> bool:
+    """Return whether the host looks for the files of the program at *end*, behind wrappers."""
+    start = 0
+    while start < end and (ASSIGNMENT.match(words[start].raw) or words[start].raw == "!"):
+        start += 1
+    while start < end:
+        wrapper = shell.carrying.known.get(basename(words[start].plain))
+        if wrapper is None:
+            return not shell.carrying.known
+        behind = behind_wrapper(words, start, wrapper, ends=True)
+        if behind is None:
+            return False
+        start = behind
+    return True
 
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")

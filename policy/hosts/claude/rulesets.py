@@ -30,7 +30,7 @@ from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRA
 from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED, UNEXPANDED
 from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
 from policy.hosts.claude.data.versions import Behaviour
-from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
+from policy.hosts.claude.data.wrappers import CARRYING, GRANTING, WRAPPING
 from policy.hosts.claude.defaults import agents, defaults, folders_to_enter, known_hosts, removals
 from policy.hosts.claude.fences import fences
 from policy.hosts.claude.guards import guards, guards_before, held, misread
@@ -51,6 +51,7 @@ _SHELL: Final = Shell(
     wrappers=frozenset(WRAPPING) | frozenset(GRANTING),
     wrapping=WRAPPING,
     granting=GRANTING,
+    carrying=CARRYING,
     variables=commands.VARIABLES | commands.LOCALES,
     locales=commands.LOCALES,
     output=known.REDIRECT_OUT,

@@ -8,7 +8,7 @@ import attrs
 
 from policy.programs import Wrapper, Wrappers
 
-__all__ = ["GRANTING", "WRAPPING"]
+__all__ = ["CARRYING", "GRANTING", "WRAPPING"]
 
 _DURATION: Final = r"[0-9]+(\.[0-9]+)?[smhd]?"
 _NAMED: Final = "[A-Za-z0-9_.+-]+"
@@ -130,3 +130,15 @@ WRAPPING: Final = Wrappers(
         "sandbox-exec": _loose("fnpD"),
     }
 )  # fmt: skip
+
+# Behind these it looks for the files that a program opens, and behind no others, whatever rules
+# that deny look through.
+CARRYING: Final = Wrappers(
+    {
+        "time": Wrapper(ends=True),
+        **{name: WRAPPING[name] for name in ("timeout", "nohup", "nice", "stdbuf", "env")},
+        "command": Wrapper(flags="-p+", ends=True),
+        "builtin": Wrapper(ends=True),
+        "noglob": Wrapper(),
+    }
+)
