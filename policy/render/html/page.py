@@ -15,7 +15,7 @@ from policy.render.html.graph import graph_svg
 from policy.render.html.look import CONTENT_POLICY, SCRIPT, STYLE
 from policy.render.html.matrix import KINDS, Cell, Column, matrix
 from policy.render.html.places import file_blocks, finding_rows
-from policy.render.html.text import anchor, code, text
+from policy.render.html.text import anchor, code, prose, text
 
 __all__ = ["audit_html"]
 
@@ -27,7 +27,7 @@ def audit_html(audit: Audit) -> str:
     body = [
         f"<h1>Audit of {code(audit.label)}</h1>",
         _tiles(audit),
-        *(f'<p class="dim">{text(missing)}</p>' for missing in (elsewhere(audit),) if missing),
+        *(f'<p class="dim">{prose(missing)}</p>' for missing in (elsewhere(audit),) if missing),
         '<input type="search" id="search" placeholder="agents whose name holds …" hidden>',
     ]
     if audit.findings:
