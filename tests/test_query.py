@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 
 import attrs
@@ -131,6 +132,17 @@ def test_a_witness_of_a_query_matches_and_is_decided_as_it_says() -> None:
 
 def _policy(text: str) -> Policy:
     return read_maximum(Source("max.policy", text))
+
+
+@pytest.mark.parametrize("rule", ["Bash(timeout 5 npm test)", "Bash(sudo npm *)"])
+def test_what_is_allowed_behind_a_wrapper_is_told_where_the_program_alone_is_asked_for(
+    rule: str,
+) -> None:
+    permissions = json.dumps({"permissions": {"allow": [rule]}})
+    workspace = load_tree(Memory({".claude/settings.json": permissions}))
+    found = query(workspace, parse_matcher("Bash(npm test *)"), readings=["enforced"])
+    assert found.exact
+    assert {each.decision.effect for each in found.answers if each.agent == "main"} == {ALLOW}
 
 
 def test_a_maximum_is_what_one_agent_may_do() -> None:

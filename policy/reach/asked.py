@@ -59,14 +59,14 @@ def dialect_of(tables: Iterable[Table]) -> Dialect:
     return SEMANTICS.dialect
 
 
-def matching(matcher: Matcher, dialect: Dialect) -> Table:
-    """Return the table that denies what *matcher* matches, and nothing else.
+def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -> Table:
+    """Return the table that denies what *matcher* matches, or asks for it, and nothing else.
 
     Raises:
         PolicyError: it can match no call.
 
     """
-    return Table.of(RuleSet(lines(matcher, Effect.DENY, dialect), Effect.ALLOW, dialect))
+    return Table.of(RuleSet(lines(matcher, effect, dialect), Effect.ALLOW, dialect))
 
 
 def _read(dialect: Dialect, rule: Rule) -> tuple[Entry, ...]:

@@ -1,7 +1,8 @@
 """Who can make a call that a matcher matches, over all agents and chains.
 
 An agent can when denying those calls would take something away from it: that
-is one comparison, exact and with a witness (`Table.differences`).
+is one comparison, exact and with a witness (`Table.differences`). It can unasked when
+asking for them would, which is another one where all that the first shows is asked for.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
     why: dict[str, None] = {}
     for project in workspace.projects:
         denied = matching(matcher, _dialect(project))
+        asked = matching(matcher, _dialect(project), Effect.ASK)
         for reading in readings:
             found = reach(project, project.reading(reading), project.all_starts)
             known: dict[object, Comparison] = {}
@@ -96,7 +98,7 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
                 for chain in found.chains.get(agent, ()):
                     key = chain.table.use.sets
                     if key not in known:
-                        known[key] = taken(chain.table, denied)
+                        known[key] = _granted(chain.table, denied, asked)
                     why.update(dict.fromkeys(known[key].why))
                     granted += _answers(project, reading, chain, known[key])
                 # The first of the greatest effect: chains come shortest first.
@@ -118,17 +120,29 @@ def _dialect(project: Project) -> Dialect:
     return dialect_of(entry.declared for entry in project.agents.values())
 
 
-def taken(table: Table, denied: Table) -> Comparison:
-    """Return what *table* grants of the calls that *denied* denies."""
+def taken(table: Table, denied: Table, effect: Effect = Effect.DENY) -> Comparison:
+    """Return what *table* grants of the calls that *denied* denies, or asks for: its *effect*."""
     comparison = table.differences(table & denied)
     found = told(comparison.differences, table, denied)
     # What only cannot be read any more, or is asked for, is no call that was asked about.
-    denied_now = (
-        each
-        for each in found
-        if each.after.effect is Effect.DENY and each.after.reason is Reason.RULE
+    by_rule = (
+        each for each in found if each.after.effect is effect and each.after.reason is Reason.RULE
     )
-    return attrs.evolve(comparison, differences=tuple(denied_now))
+    return attrs.evolve(comparison, differences=tuple(by_rule))
+
+
+def _granted(table: Table, denied: Table, asked: Table) -> Comparison:
+    """Return what *table* grants of the calls that *denied* denies, some of the most among it.
+
+    A comparison shows that there is less, not of each effect what is less: the program behind a
+    wrapper may be allowed where it alone is asked for.
+    """
+    found = taken(table, denied)
+    if {each.before.effect for each in found.differences} != {Effect.ASK}:
+        return found
+    unasked = taken(table, asked, Effect.ASK)
+    why = tuple(dict.fromkeys((*found.why, *unasked.why)))
+    return Comparison((*found.differences, *unasked.differences), why)
 
 
 def _answers(project: Project, reading: str, chain: Chain, known: Comparison) -> Iterator[Answer]:
