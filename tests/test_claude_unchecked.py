@@ -405,3 +405,22 @@ def test_other_files_are_written_beside_git(command):
 def test_what_edits_is_substituted_in_no_text_unasked():
     assert decide("Bash", "mkdir", "acceptEdits") is Effect.ALLOW
     assert decide("Bash", 'echo "ab$(mkdir)"', "acceptEdits") is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        *('"$HOME:h"', '"ab$USER[1]"', '"$HOME[1]"', '"ab$USER:h x"', '"$=x"', '"a $^x"', '"$+x"'),
+        *("'x '=a", '"x;"=ls', "'~'[x]", "a'~'[x]"),
+    ],
+)
+def test_what_one_shell_reads_in_a_text_is_asked_for(argument):
+    assert decide("Bash", f"make {argument}", allow=["Bash(make *)"]) is Effect.ASK
+    assert decide("Bash", f"echo {argument}") is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "argument", ['"$HOME:/x"', '"$HOME x"', '"ab$USER"', "'x'=a", "'$x:h'"]
+)
+def test_what_every_shell_reads_alike_is_allowed(argument):
+    assert decide("Bash", f"make {argument}", allow=["Bash(make *)"]) is Effect.ALLOW

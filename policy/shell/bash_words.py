@@ -21,6 +21,10 @@ __all__ = ["WordReader"]
 
 _ESCAPE: Final = re.compile(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE: Final = re.compile(r'\\([$`"\\\n])')
+# What zsh reads beside a variable in a text: `"$x[1]"`, `"$x:h"`, `"$=x"`.
+_OF_ZSH: Final = re.compile(
+    r"(?<!\\)(?:\\\\)*\$(?:(?:\w+|[-?*@!#$](?:\w*|[-?*@!#]))(?:\[|:[A-Za-z&])|[+^=~\[])"
+)
 _UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
 _NUMBERS: Final = re.compile(
     r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
@@ -108,6 +112,7 @@ class WordReader(ABC):
 
     def _string(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
         position = node.start_byte + 1
+        self.script.opaque |= _OF_ZSH.search(self.text_of(node)) is not None
         for child in node.named_children:
             if child.type == "string_content":
                 continue

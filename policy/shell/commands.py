@@ -105,7 +105,9 @@ def read_command(text: str, shell: Shell) -> Command:
             script.commands += Scanner(text.replace("#", " ")).run().commands
         script.opaque |= script.unread or 0 < shell.longest < len(text) or doubts.is_doubtful(text)
         script.opaque |= any(
-            command.swallowed or ("\n" in text and doubts.hides(command.words))
+            command.swallowed
+            or ("\n" in text and doubts.hides(command.words))
+            or any(map(doubts.is_joined_oddly, command.words))
             for command in script.commands
         )
     opaque = script.opaque or any(map(_is_unknown, script.commands))

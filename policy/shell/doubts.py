@@ -26,6 +26,7 @@ __all__ = [
     "is_doubtful",
     "is_environment",
     "is_evaluated",
+    "is_joined_oddly",
     "is_misread",
     "is_refused",
     "is_unchecked",
@@ -111,6 +112,18 @@ def is_misread(text: str) -> bool:
 def without_quoted(text: str) -> str:
     """Return *text* without what is quoted or escaped in it."""
     return _SPELLED.sub("", text)
+
+
+# What zsh expands once the pieces of a word are put together: `'x '=ls`, `'~'[x]`.
+_JOINED = re.compile(r"~\[|(?:^|[\s;&|])=[A-Za-z]")
+_ONE_PIECE = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+
+
+def is_joined_oddly(word: Word) -> bool:
+    """Whether a word of several pieces has together what none of them has."""
+    if word.raw == word.plain or not _JOINED.search(word.plain):
+        return False
+    return _ONE_PIECE.fullmatch(word.raw) is None
 
 
 _HIDDEN = re.compile(r"\n[ \t]*#")

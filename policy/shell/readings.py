@@ -78,7 +78,7 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
 
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
     """Whether it is an option alone, or nothing, or its wrapper has no such option or program."""
-    if words[0].plain.startswith("-") or not words[0].plain:
+    if words[0].plain.startswith("-") or not words[0].plain or not words[0].literal:
         return True
     wrapper = shell.granting.known.get(words[0].plain)
     if wrapper is None or wrapper.appends or len(words) == 1:

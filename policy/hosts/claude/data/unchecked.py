@@ -132,7 +132,7 @@ _TEST: Final = (
 UNCHECKED: Final = {
     **dict.fromkeys(f"{_KEYWORDS} {_EVALUATING} {_OF_ZSH}".split(), ".*"),
     **dict.fromkeys(STARTING.split(), ".+"),
-    "fc": _with("-[es]"),
+    "fc": _with(r"[-+][^\0]*[es][^\0]*"),
     "find": rf"{_with(_FIND)}|(?!{_SOUGHT}(?:\0{_SOUGHT})*\Z).*",
     "jobs": _with(r"[+-][^\0]*x[^\0]*"),
     "print": _with(r"[+-][-+\w:]*P[^\0]*"),
@@ -147,7 +147,8 @@ UNCHECKED: Final = {
     "export": _declares("(?!)", "-[fnp]+", "-[aAfnp]+", told=False),
     "readonly": _declares("(?!)", "-[fpx]+", "-[aAfpx]+", constant="(?=)"),
     **dict.fromkeys("float integer private".split(), ".+"),
-    **dict.fromkeys("test [ [[".split(), _TEST),
+    **dict.fromkeys(("test", "[["), _TEST),
+    "[": rf"(?!(?:.*\0)?\]\Z).*|{_TEST}",
     **dict.fromkeys(_AWKS.split(), _with(_AWK)),
     "jq": _with(_JQ),
     "env": rf"{_ENV}*-(?![i0v](?:\0|\Z)|u\0).*",
