@@ -274,3 +274,69 @@ def test_where_one_change_goes_to_is_looked_at_and_what_is_read_behind_several(
     command: str,
 ) -> None:
     assert told(command, "bypassPermissions", deny=["Read(//**)"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cat //srv/app/a", "cat < //srv/app/a", "echo x > //srv/app/a", "rm //srv/app/a"),
+        *("cp a //srv/app/b", "cp //srv/app/b a", "grep -r x //srv/app", "cd //srv/app"),
+    ],
+)
+def test_a_name_that_may_be_one_on_another_host_is_asked_for(command: str) -> None:
+    assert told(command, "acceptEdits") == "ask"
+    assert told(command.replace("//srv", "/srv"), "acceptEdits") == "allow"
+
+
+@pytest.mark.parametrize("command", ["echo x > //srv/app/a", "rm //srv/app/a", "touch //srv/app/a"])
+def test_what_is_written_on_another_host_is_asked_for_where_all_commands_are_allowed(
+    command: str,
+) -> None:
+    assert told(command, allow=["Bash"]) == "ask"
+    assert told("cat //srv/app/a", allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("echo x > '$X'", "echo x > a\\$X", "cat < 'a`b'", "echo x > !x", "cat < !x"),
+        *("echo x >& a%b", "echo x >& 'a b'", "echo x >& -", "cat > 2>&1", "ls {a} > x"),
+        *('cp "$PWD/a" b', 'sed -n 1p "$PWD/a"', "cp a -", "jq . 'a", "sed -n 1p 'a"),
+    ],
+)
+def test_a_name_that_shells_read_in_several_ways_is_asked_for(command: str) -> None:
+    assert told(command, "acceptEdits") == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > a!x",
+        "echo x >& a",
+        "echo x &> a+b",
+        "cat > a>b",
+        "ls {a}",
+        'cat "$PWD/a"',
+        "cp a b",
+    ],
+)
+def test_other_names_are_not(command: str) -> None:
+    assert told(command, "acceptEdits") == "allow"
+
+
+@pytest.mark.parametrize("command", ["cd src && rm", "cd src && mkdir -x", "cd src && touch"])
+def test_what_writes_nothing_behind_a_change_of_folder_is_asked_for(command: str) -> None:
+    assert told(command, "acceptEdits", allow=["Bash(rm *)", "Bash(mkdir *)"]) == "ask"
+
+
+def test_what_is_copied_from_home_or_by_a_program_of_some_folder_is_edited_to_rules() -> None:
+    rules = ["Edit(~/**)", "Edit(src/**)"]
+    assert told("cp src/a b", allow=["Bash"], deny=rules) == "allow"
+    assert told("cp ~/x b", allow=["Bash"], deny=rules) == "deny"
+    assert told('cp "$HOME/x" b', allow=["Bash"], deny=rules) == "deny"
+    assert told("/bin/cp src/a b", allow=["Bash"], deny=rules) == "deny"
+
+
+def test_a_file_of_commands_is_edited_to_rules_as_what_they_change_is() -> None:
+    assert told("sed -f src/a a", allow=["Bash"], deny=["Edit(src/**)"]) == "deny"
+    assert told("grep -f src/a a", allow=["Bash"], deny=["Edit(src/**)"]) == "allow"

@@ -419,8 +419,6 @@ def test_what_one_shell_reads_in_a_text_is_asked_for(argument):
     assert decide("Bash", f"echo {argument}") is Effect.ASK
 
 
-@pytest.mark.parametrize(
-    "argument", ['"$HOME:/x"', '"$HOME x"', '"ab$USER"', "'x'=a", "'$x:h'"]
-)
+@pytest.mark.parametrize("argument", ['"$HOME:/x"', '"$HOME x"', '"ab$USER"', "'x'=a", "'$x:h'"])
 def test_what_every_shell_reads_alike_is_allowed(argument):
     assert decide("Bash", f"make {argument}", allow=["Bash(make *)"]) is Effect.ALLOW

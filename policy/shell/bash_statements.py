@@ -33,6 +33,9 @@ __all__ = ["StatementReader"]
 _ENDING: Final = frozenset("then do done elif else fi esac }".split())
 
 
+# A name that is the same once it was expanded again, as one operator does.
+_TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
+
 _GLUED: Final = re.compile(r"\{\S")
 
 
@@ -222,10 +225,12 @@ class StatementReader(WordReader):
             self.script.opaque = True
             return targets
         target = targets[0]
+        self.script.opaque |= operator[1:] == "&" and target.plain[:1] == "-"
         if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
             target.plain not in HARMLESS_TARGETS
         ):
-            self.script.opaque |= not target.literal
+            self.script.opaque |= not target.literal or target.plain[:1] == "!"
+            self.script.opaque |= operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
             self.script.given += [target] * (not target.literal)
             self.script.targets += targets_of(target, writes=operator[0] in ">&")
         return targets[1:]

@@ -15,7 +15,7 @@ from policy.shell.given import Given, has
 from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
 from policy.shell.words import Word, is_pattern
 
-__all__ = ["Opened", "files_of", "is_home_of_other", "is_indirect", "lists"]
+__all__ = ["Opened", "files_of", "is_abroad", "is_home_of_other", "is_indirect", "lists"]
 
 
 @attrs.frozen
@@ -84,8 +84,9 @@ def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
         return "<<" in word.raw
     if word.literal and (word.plain[:1] == "=" or not _EXPANDABLE.isdisjoint(word.plain)):
         return True  # a name with this in it is not believed
-    if (not read or program.writes is not Files.NONE) and is_pattern(word.plain):
-        return True  # nor is any where one of them is written
+    written = not read or program.writes is not Files.NONE
+    if written and (not word.literal or is_pattern(word.plain)):
+        return True  # nor is any that is not told, or a pattern, where one of them is written
     if not read and "\n" in word.plain:
         return True
     return not word.known or (program.confined and is_indirect(word.plain))
@@ -108,7 +109,8 @@ def files_of(
             continue
         read = tool == shell.reads
         operands = given.operands if read else [word for word in given.operands if _is_name(word)]
-        chosen = _chosen(program, files, rest, operands) + (given.files if read else [])
+        given_too = given.files if read or files is not Files.NONE else []
+        chosen = _chosen(program, files, rest, operands) + given_too
         chosen = [word for word in chosen if word.plain]
         others = [word for word in chosen if is_home_of_other(word)]
         chosen = [word for word in chosen if word not in others]
@@ -119,12 +121,16 @@ def files_of(
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
+        opened += (Opened(None, tool, guarded=not read) for w in chosen if is_abroad(w.plain))
         unclosed = (w for w in given.operands if w not in operands and w.plain)
         opened += (Opened(None, tool) for w in unclosed if _is_devious(w, program, read=read))
     plain = len(given.operands) == len(rest)  # or an option may name the last
     if shell.writes and program.copies is not Files.NONE and plain:
         copied = [w for w in _chosen(program, program.copies, rest, given.operands) if w.plain]
-        opened += (Opened(w.plain, shell.writes, copied=True) for w in copied if w.known)
+        opened += (
+            Opened(w.plain, shell.writes, copied=w.plain[:1] != "~") for w in copied if w.known
+        )
+        opened += (Opened(None, shell.writes, guarded=True) for w in copied if is_abroad(w.plain))
     if shell.kept and program.uproots is not Files.NONE:
         taken = _chosen(program, program.uproots if plain else Files.ALL, rest, given.operands)
         opened += (Opened(w.plain, shell.writes, deep=True) for w in taken if w.known and w.plain)
@@ -142,7 +148,7 @@ _INTO: Final = re.compile(r"-[a-zA-Z]*t|--t[a-z-]*")
 
 def _put_into_folders(rest: list[Word], operands: list[Word], tool: str) -> Iterator[Opened]:
     """Yield what is written where the last operand, or the one of an option, is a folder."""
-    if len(operands) < len(rest):
+    if len(operands) < len(rest) or any(word.plain[:1] == "-" for word in operands):
         yield Opened(None, tool)
     if not operands:
         return
@@ -152,6 +158,11 @@ def _put_into_folders(rest: list[Word], operands: list[Word], tool: str) -> Iter
         known = word.known and folder.known and not word.glob
         if known and word is not folder and name not in ("", ".", ".."):
             yield Opened(f"{folder.plain.rstrip('/')}/{name}", tool)
+
+
+def is_abroad(name: str) -> bool:
+    """Whether *name* may be that of a file on another host: ``//host/share``."""
+    return name.startswith("//")
 
 
 def is_home_of_other(word: Word) -> bool:
@@ -168,6 +179,8 @@ def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
     """Yield what the removal of one operand counts as, and the folder that it empties."""
     tool = shell.removes
     parents = has(given.options, "-[a-z]*p[a-z]*|--p.*")
+    if is_abroad(word.plain):
+        yield Opened(None, tool, guarded=True)
     if is_unresolved(word, parents=parents, astray=False):
         yield Opened(None, tool, guarded=True)
     elif is_unresolved(word, parents=parents, astray=True):

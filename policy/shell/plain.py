@@ -72,6 +72,10 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         else:
             redirected |= bool(words)
             command.led |= not words
+            if kind == _FILE and (
+                match[3][:2] == "//" or _is_descriptor(match[3], text[position:])
+            ):
+                return None
             if kind == _FILE:
                 writes = ">" in match[2]
                 targets.append(Target(match[3], writes))
@@ -86,6 +90,11 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         for command in commands:
             command.reworded = _is_reworded(command.words)
     return Script(commands, targets)
+
+
+def _is_descriptor(name: str, rest: str) -> bool:
+    """Whether what looks like the name of a file belongs to the redirection behind it."""
+    return name.isdigit() and rest[:1] in ("<", ">")
 
 
 def _is_reworded(words: list[Word]) -> bool:

@@ -121,6 +121,8 @@ def _is_relative(program: Program, opened: tuple[Opened, ...], given: Given, she
     names = [file.name for file in opened if file.tool == shell.reads]
     if lists(program, given) and (not names or not given.operands):
         return True
+    if program.reads is not Files.NONE and any(not word.plain for word in given.operands):
+        return True
     return any(name is None or name[:1] not in ("/", "~") for name in names)
 
 
@@ -139,6 +141,8 @@ def _harmless(program: Program, rest: list[Word], given: Given) -> bool:
         return False
     if program.flags is not None and any(_DOUBTED.search(word.plain) for word in rest):
         return False
+    if program.first and any(word.raw[:1] == "'" == word.plain[:1] for word in rest):
+        return False  # a quote that is not closed
     if program.spelling and not all(matches(program.spelling, word.raw) for word in rest):
         return False
     if program.needs and not has(given.options, program.needs):

@@ -12,7 +12,6 @@ from policy.dialect import Shell
 from policy.shell import doubts, tracing, variables
 from policy.shell.folders import Folders, somewhere
 from policy.shell.harmless import is_harmless, is_idle, is_quoted
-from policy.shell.opened import is_indirect
 from policy.shell.parts import Command, Part, Redirection
 from policy.shell.programs import Examined, examine
 from policy.shell.readings import (
@@ -28,6 +27,7 @@ from policy.shell.readings import (
 )
 from policy.shell.repositories import plants
 from policy.shell.rewording import exposed, reworded
+from policy.shell.targets import GUARDED, is_unchecked_target, redirected
 from policy.shell.words import Script, Simple, Word
 from policy.shell.wrappers import basename, carries_files, script_of
 
@@ -36,9 +36,6 @@ __all__ = ["Reading"]
 
 # Folders that a command goes to, so that nobody knows which it is in: it is asked for.
 _SEVERAL = 2
-
-# A file of which nothing is known, and that no rule allows.
-_GUARDED = Redirection(None, writes=False, guarded=True)
 
 # Programs that change the folder of what follows.
 _MOVERS = frozenset("cd chdir pushd popd".split())
@@ -66,24 +63,14 @@ class Reading:
         self.script = script
         self.shell = shell
         self.parts: list[Part] = []
-        self.files = [Redirection(target.name, target.writes) for target in script.targets]
-        if shell.control:
-            self.files += [
-                Redirection(None, target.writes)
-                for target in script.targets
-                if target.name is not None and is_indirect(target.name)
-            ]
+        self.files = [*redirected(script.targets, shell)]
         self.astray = False
         self._moves = self._stays = 0
         self._folders = Folders()  # that what follows may run in
         self._entered: list[list[Redirection]] = []  # by each command that goes elsewhere
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._relative = self._blind = self._untraced = False
-        # Nobody vouches for a command that opens a file with a line break in its name.
-        self.unchecked = shell.control and any(
-            "\n" in name or doubts.is_environment(name)
-            for name in (target.name or "" for target in script.targets)
-        )
+        self.unchecked = shell.control and is_unchecked_target(script.targets)
         self._programs: list[Sequence[Word]] = []  # behind their wrappers
         self._exports = False  # whether one changes the environment of those that follow
         self._harmless: list[bool] = []  # of every command, by its number
@@ -98,7 +85,7 @@ class Reading:
 
     def run(self) -> None:
         """Read the whole script."""
-        redirected = len(self.files)
+        count = len(self.files)
         for command in self.script.commands:
             harmless = False
             if command.words:
@@ -109,9 +96,9 @@ class Reading:
             self._reading.append(harmless and not self._edits and not command.fills)
         self.parts += self._statements()
         if self._moves:
-            self.files += [*self._elsewhere(self.files[:redirected])]
-            self.files += [somewhere(file) for file in self.files[:redirected]]
-            self.files += [somewhere(file) for file in self.files[redirected:] if file.writes]
+            self.files += [*self._elsewhere(self.files[:count])]
+            self.files += [somewhere(file) for file in self.files[:count]]
+            self.files += [somewhere(file) for file in self.files[count:] if file.writes]
         self.unchecked |= plants(self._programs, self.script.targets, self.shell)
         if self._exports:  # rules alone allow what runs beside that
             self.unchecked |= "|" in self.text.replace("||", "")
@@ -131,7 +118,7 @@ class Reading:
             if not self.parts and not self.files and not self.script.opaque:
                 self.parts.append(Part("", harmless=True))  # nothing runs
         if self._is_guarded():
-            self.files.append(_GUARDED)
+            self.files.append(GUARDED)
 
     def _is_lost(self) -> bool:
         """Whether it is asked for before anybody looks where each change of folder goes to."""
@@ -267,7 +254,7 @@ class Reading:
             )
             removed = [file for file in inside.redirections if file.tool == shell.removes]
             # Where the text around it is not understood, nobody checks what is removed in it.
-            self.files += [*removed, *[_GUARDED] * bool(removed and self.script.broken)]
+            self.files += [*removed, *[GUARDED] * bool(removed and self.script.broken)]
         if program is not words:
             outer = shell.programs.known.get(words[0].plain)
             if outer is not None and outer.runs:
@@ -291,7 +278,8 @@ class Reading:
         self._stays += known.stays
         self._relative |= known.relative
         self._blind = known.blind
-        self._edits |= program[0].plain in (shell.planting | shell.scripted)
+        self._edits |= (edits := program[0].plain in (shell.planting | shell.scripted))
+        self._stays += edits and not known.opened
         is_carried, before = carries_files(words, len(words) - len(program), shell), len(self.files)
         for file in known.opened:
             if file.relative:
@@ -301,7 +289,7 @@ class Reading:
                 continue
             writes = file.tool == shell.writes
             self._edits |= file.tool in (shell.writes, shell.removes)
-            copied = file.copied and program is words
+            copied = file.copied and program is words and "/" not in words[0].plain
             found = Redirection(file.name, writes, file.tool, file.guarded)
             self.files.append(attrs.evolve(found, deep=file.deep, copied=copied))
             if known.moves < _SEVERAL:

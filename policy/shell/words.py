@@ -71,7 +71,7 @@ def is_pattern(name: str) -> bool:
 
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
-    if word.literal and not re.search(r"[*?\[~]|\A=", word.plain):
+    if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", word.plain):
         patterned = writes and is_pattern(word.plain)
         return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
     if word.literal and (word.plain[:1] != "~" or word.plain[1:2] in ("", "/")):

@@ -1,0 +1,36 @@
+"""The files of redirections, as a host looks at them that looks into commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from policy.shell.doubts import is_environment
+from policy.shell.opened import is_abroad, is_indirect
+from policy.shell.parts import Redirection
+from policy.shell.words import Target
+
+if TYPE_CHECKING:
+    from policy.dialect import Shell
+
+__all__ = ["GUARDED", "is_unchecked_target", "redirected"]
+
+# A file of which nothing is known, and that no rule allows.
+GUARDED: Final = Redirection(None, writes=False, guarded=True)
+
+
+def redirected(targets: Iterable[Target], shell: Shell) -> Iterator[Redirection]:
+    """Yield the files of redirections, and what their names may be those of besides."""
+    for target in targets:
+        yield Redirection(target.name, target.writes)
+        if shell.control and target.name is not None:
+            if is_indirect(target.name):
+                yield Redirection(None, target.writes)
+            if target.writes and is_abroad(target.name):
+                yield GUARDED
+
+
+def is_unchecked_target(targets: Iterable[Target]) -> bool:
+    """Whether nobody vouches for a command that opens one of these, whatever is in it."""
+    names = [target.name or "" for target in targets]
+    return any("\n" in name or is_environment(name) for name in names)
