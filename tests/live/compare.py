@@ -84,7 +84,7 @@ def batches(
 
     """
     for number, first in enumerate(range(0, calls, CALLS_A_SESSION)):
-        generator = Generator(Random(f"{seed}.{number}"), commands)
+        generator = Generator(Random(f"{seed}.{number}"), commands, wide=granted)
         scenario = generator.scenario()
         count = min(CALLS_A_SESSION, calls - first)
         drawn = generator.calls(scenario, count * (_DRAWS if granted else 1))

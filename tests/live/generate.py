@@ -12,6 +12,7 @@ from tests.live import oddities, options, programs
 from tests.live import vocabulary as words
 from tests.live.command_rules import command_rule
 from tests.live.scenario import LISTS, SCOPES, Call, Scenario
+from tests.live.wide import wide_command, wide_rule
 
 __all__ = ["Generator"]
 
@@ -40,11 +41,13 @@ class Generator:
     Attributes:
         chance: what decides.
         commands: whether some rules and calls are about commands.
+        wide: whether half of these are made of more words, which shells read in several ways.
 
     """
 
     chance: Random
     commands: bool = True
+    wide: bool = False
     programs: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     rules: str = ""
@@ -112,6 +115,8 @@ class Generator:
     def rule(self) -> str:
         """Return a rule of any tool, now and then a malformed one."""
         match self.pick(self.rules):
+            case "B" if self.wide and self.chance.random() < 0.5:
+                return wide_rule(self.chance)
             case "B":
                 return command_rule(self.chance, self.programs, self.named)
             case "R":
@@ -215,6 +220,8 @@ class Generator:
 
     def command(self, depth: int = 0) -> str:
         """Return a shell command: plain ones of any shape, put together."""
+        if self.wide and not depth and self.chance.random() < 0.5:
+            return wide_command(self.chance)
         if depth < 3 and self.chance.random() < (0.5 if not depth else 0.12):
             shape = self.pick(words.SHAPES)
             return shape.format(self.command(depth + 1), self.command(depth + 1))

@@ -300,7 +300,9 @@ READ_ONLY_PROGRAMS: Final = Programs(
 EDITING_PROGRAMS: Final = Programs(
     {
         **READ_ONLY_PROGRAMS,
-        "touch": Program(direct=True, flags="", operands="[^'-].*|'.+", writes=Files.ALL),
+        "touch": Program(
+            direct=True, flags="", operands="[A-Za-z0-9_./+~{].*|'.+", writes=Files.ALL
+        ),
         "mkdir": Program(writes=Files.ALL),
         "rm": attrs.evolve(UPROOT, harmless=True, direct=True),
         "rmdir": attrs.evolve(REMOVE, harmless=True, direct=True),
