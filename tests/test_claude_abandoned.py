@@ -80,3 +80,34 @@ def test_a_substitution_behind_an_escaped_dollar_is_asked_for_whatever_allows_it
     assert told("echo \\$$(ls)", allow=["Bash"]) == "ask"
     assert told("echo \\$(ls", "bypassPermissions") == "allow"
     assert told("echo \\$$x", "bypassPermissions") == "allow"
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        *("E && make", "E | make", "E |& make x", "E; make", "E make", "E & make", "EE\nmake"),
+        *("E && ls\nmake\nE", "E \nmake", "make", "E # make"),
+    ],
+)
+@pytest.mark.parametrize("sign", ["<<'E'", '<<"E"', "<<E", "<<-'E'"])
+def test_a_here_document_goes_on_until_its_word_is_all_of_a_line(sign: str, behind: str) -> None:
+    command = f"jest {sign}\nx\n{behind}"
+    quoted = not sign.endswith("E")
+
+    assert told(command, "bypassPermissions", deny=["Bash(make:*)"]) == "allow"
+    assert told(command, allow=["Bash(jest:*)"]) == ("allow" if quoted else "ask")
+    assert told(command, deny=["Bash(jest:*)"]) == "deny"
+
+
+@pytest.mark.parametrize("behind", ["E\nmake", "E && ls\nE\nmake", ".\nE\nmake x"])
+@pytest.mark.parametrize("sign", ["<<'E'", "<<E", "<<-'E'"])
+def test_behind_that_line_commands_are_found(sign: str, behind: str) -> None:
+    command = f"jest {sign}\nx\n{behind}"
+
+    assert told(command, "bypassPermissions", deny=["Bash(make:*)"]) == "deny"
+    assert told(command, allow=["Bash(jest:*)"]) == "ask"
+
+
+def test_a_substitution_in_a_longer_here_document_is_found() -> None:
+    assert told("jest <<E\n$(make)\nE && ls", deny=["Bash(make:*)"]) == "deny"
+    assert told("jest <<'E'\nx\nE && ls; rm -rf /", allow=["Bash"]) == "allow"

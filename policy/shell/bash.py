@@ -8,10 +8,12 @@ so that a rule can deny what is inside, and makes the script *opaque*.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from policy import limits
 from policy.shell.abandoned import gives_up
 from policy.shell.bash_statements import StatementReader
 from policy.shell.doubts import has_sum
@@ -66,6 +68,12 @@ def read_script(text: str, shell: Shell) -> Script | None:
     if swallowed:
         source = bytes(59 if at in swallowed else byte for at, byte in enumerate(source))
         root = parser.parse(source).root_node
+    for _ in range(limits.NESTING if b"<<" in source else 0):
+        longer = _with_whole_documents(source, root)
+        if longer == source:
+            break
+        source = longer
+        root = parser.parse(source).root_node
     if root.has_error:
         for mended in _mended(source):
             other = parser.parse(mended).root_node
@@ -92,6 +100,33 @@ def _swallowed_breaks(node: Node) -> Iterator[int]:
         yield from _swallowed_breaks(child)
 
 
+def _with_whole_documents(source: bytes, root: Node) -> bytes:
+    """Return *source* with its first here-document as long as it is to a shell.
+
+    The grammar ends one where a line begins with its last word, a shell where that is all of the
+    line, or the text ends. What closes a substitution behind the word may close it all the same.
+    """
+    for node in _ends_of_documents(root):
+        behind = source[node.end_byte :].partition(b"\n")[0]
+        if not behind or behind.lstrip(b" \t")[:1] == b")":
+            continue
+        word = source[node.start_byte : node.end_byte].lstrip(b"\t")
+        at = node.end_byte - len(word)
+        longer = source[:at] + b"." * len(word) + source[at + len(word) :]
+        lines = longer[at:].split(b"\n")[1:]
+        if not any(line.lstrip(b"\t") == word for line in lines):
+            longer += b"\n" + word
+        return longer
+    return source
+
+
+def _ends_of_documents(node: Node) -> Iterator[Node]:
+    if node.type == "heredoc_end":
+        yield node
+    for child in node.children:
+        yield from _ends_of_documents(child)
+
+
 _OPENING = frozenset({"$(", "${", "$((", "$["})
 
 
@@ -112,8 +147,13 @@ def _is_unfinished(node: Node) -> bool:
     return any(_is_unfinished(child) for child in children)
 
 
+_DOCUMENT = re.compile(rb"<<-?[ \t]*(['\"]?)([\w.]+)\1")
+
+
 def _mended(source: bytes) -> Iterator[bytes]:
-    """Yield what the host takes an unfinished command for. A shell runs nothing of it."""
+    """Yield what the host takes an unfinished command for. A shell runs nothing of most."""
+    if begun := _DOCUMENT.findall(source):
+        yield source + b"\n" + begun[-1][1]
     for operator in (b"|&", b"|"):
         if source.rstrip().endswith(operator) and source.strip() != operator:
             yield source.rstrip().removesuffix(operator)
