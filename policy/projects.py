@@ -8,6 +8,7 @@ from typing import Generic, Protocol, TypeVar
 import attrs
 
 from policy.chain import Chain, Reading
+from policy.collecting import seldom_collecting
 from policy.errors import PolicyError
 
 __all__ = ["Offered", "Projects", "told_apart"]
@@ -73,6 +74,7 @@ class Projects(Generic[_Project]):
     label: str
     projects: tuple[_Project, ...]
 
+    @seldom_collecting
     def chain(self, *names: str, reading: str = "attenuated") -> Chain:
         """Return the chain of agents *names*, from the root down.
 

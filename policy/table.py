@@ -25,6 +25,7 @@ from weakref import ReferenceType
 
 import attrs
 
+from policy.collecting import seldom_collecting
 from policy.comparison.compare import Comparison, Difference, Known
 from policy.comparison.meets import Linked, compare_meets
 from policy.comparison.tool_pair import remembered
@@ -241,8 +242,9 @@ class Table:
         """Return what the table says of *tool*."""
         lookup = self._lookups.get(tool)
         if lookup is None:
-            rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
-            lookup = Lookup(rows, self.hash)
+            with seldom_collecting:
+                rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
+                lookup = Lookup(rows, self.hash)
             if len(self._lookups) >= _REMEMBERED_TOOLS:
                 self._lookups.clear()
             self._lookups[tool] = lookup

@@ -256,6 +256,13 @@ class Automaton:
         return self._state([self.trie.root])
 
     def _state(self, entered: list[Node]) -> State:
+        if len(entered) == 1:  # of what texts walk most is the end of one pattern
+            (node,) = entered
+            if node.letters is None:
+                self.trie.build(node)
+            if not node.gaps and not (node.loop is Gap.ANY and node.accept != NO_MATCH):
+                key = frozenset((node.number,))
+                return self._states.get(key) or self._made(key, entered)
         # Entering a node enters what its open gaps lead to: they may be empty.
         nodes: dict[int, Node] = {}
         forever = NO_MATCH
@@ -276,10 +283,11 @@ class Automaton:
         if forever != NO_MATCH:
             needed = self._undecided(needed)
         key = frozenset(nodes if len(needed) == len(nodes) else [node.number for node in needed])
-        state = self._states.get(key)
-        if state is None:
-            state = self._states[key] = State(self, needed, key)
-            self._remembered += len(needed) // _NODES_PER_ENTRY
+        return self._states.get(key) or self._made(key, needed)
+
+    def _made(self, key: frozenset[int], nodes: Sequence[Node]) -> State:
+        state = self._states[key] = State(self, nodes, key)
+        self._remembered += len(nodes) // _NODES_PER_ENTRY
         return state
 
     def _undecided(self, nodes: Sequence[Node]) -> Sequence[Node]:

@@ -86,8 +86,12 @@ def _behind(
     if isinstance(first, Gap):
         yield from _behind(named, parts, names[1:])
         yield from _behind(before, others, names)
-    elif Pattern.of(Kind.PATH, ("/", *first)).matches("/" + names[0]):
+    elif not _is_other(first, names[0]) and _matches(first, names[0]):
         yield from _behind(named, others, names[1:])
+
+
+def _matches(part: tuple[Token, ...], name: str) -> bool:
+    return part == (name,) or Pattern.of(Kind.PATH, ("/", *part)).matches("/" + name)
 
 
 def _parts(tokens: Sequence[Token]) -> tuple[Part, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -158,6 +156,8 @@ def canonical(tokens: Iterable[Token], separator: str) -> tuple[Token, ...]:
             result[-1] = Gap.ANY
         else:
             result.append(token)
+    if Gap.DEEP not in result:
+        return tuple(result)
     return tuple(_joined(_deep_last(result, separator)))
 
 
@@ -199,11 +199,17 @@ def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
 
 
 def _joined(tokens: Iterable[Token]) -> Iterator[Token]:
-    for literal, group in groupby(tokens, key=lambda token: isinstance(token, str)):
-        if not literal:
-            yield from group
-        elif text := "".join(map(str, group)):
+    text = ""
+    for token in tokens:
+        if isinstance(token, str):
+            text += token
+            continue
+        if text:
             yield text
+            text = ""
+        yield token
+    if text:
+        yield text
 
 
 def _deep_last(tokens: list[Token], separator: str) -> Iterator[Token]:

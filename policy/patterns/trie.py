@@ -131,6 +131,8 @@ class Trie:
         return node.ranks
 
     def _build_below(self, node: Node) -> None:
+        if len(node.indices) == 1 and not node.hopes and self._builds_alone(node):
+            return
         letters, gaps, sets = self._children(node)
         for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
             self._place(node, child)
@@ -147,6 +149,26 @@ class Trie:
             inside.gaps, inside.sets, inside.letters = gaps, sets, letters
         # Letters last: to another thread, a node with letters is built.
         node.gaps, node.sets, node.letters = gaps, sets, letters
+
+    def _builds_alone(self, node: Node) -> bool:
+        """Build one more letter of the one pattern of *node*, if that comes next: most is that."""
+        at, offset = node.position
+        tokens = self._tokens[node.indices[0]]
+        token = tokens[at] if at < len(tokens) else None
+        if not isinstance(token, str) or offset == len(token):
+            return False
+        edge = token[offset]
+        child = self._node()
+        child.position = (at, offset + 1)
+        child.indices = node.indices
+        child.depth, child.line, child.first = node.depth + 2, node.line, node.first
+        if self._stays(node, edge):
+            child.part = node.part
+        letters = {edge: child}
+        if node.deepened is not None:
+            node.deepened.letters = letters
+        node.letters = letters
+        return True
 
     def _children(
         self, node: Node
@@ -171,7 +193,7 @@ class Trie:
             if isinstance(token, str):
                 children, edge = letters, token[following[1] - 1]
             elif isinstance(token, Either):
-                node.indices[:] = self._choices(node)
+                node.indices = [*self._choices(node)]
                 return self._children(node)
             else:
                 children = gaps if isinstance(token, (Gap, Run)) else sets

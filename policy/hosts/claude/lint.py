@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Final
 
 from policy.effect import Effect
@@ -12,7 +11,6 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import MEMORY_TOOLS
-from policy.hosts.claude.lines import Line
 from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.negations import opened
 from policy.hosts.claude.paths import Anchors
@@ -20,11 +18,9 @@ from policy.hosts.claude.pools import Position, has_no_tools, pool
 from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.settings import Settings
+from policy.hosts.claude.shadowed import shadowed
 from policy.language.syntax import Matcher, Presence
-from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.pattern import freeze, named
-from policy.patterns.search import fresh_character
-from policy.source import Place, Span
+from policy.source import Span
 
 __all__ = ["agent_findings", "passed_findings", "settings_findings"]
 
@@ -197,7 +193,7 @@ def passed_findings(
 def settings_findings(session: Session, files: list[Settings]) -> Iterator[Finding]:
     """Yield what is wrong with the rules of a session as a whole."""
     yield from _negations(files)
-    yield from _shadowed(session, files)
+    yield from shadowed(session, files)
     yield from _of_plugins(files)
     if session.options.os == "windows":
         yield from _twins(files)
@@ -263,47 +259,3 @@ def _negations(files: list[Settings]) -> Iterator[Finding]:
 
 # What a negation opens does not depend on where the folders are.
 _ANCHORS: Final = Anchors("/@project", "/@home", "/@project")
-
-
-def _shadowed(session: Session, files: list[Settings]) -> Iterator[Finding]:
-    commands = [line for line in session.lines if line.entry.tool == "Bash" and line.entry.place]
-    denied = [
-        pattern
-        for line in commands
-        if line.entry.effect is Effect.DENY
-        and not line.exact
-        and not line.entry.field
-        and (pattern := line.entry.pattern) is not None
-    ]
-    exactly = {line.entry.pattern for line in commands if _is_exact(line, Effect.DENY)}
-
-    @cache
-    def spans() -> dict[tuple[str, Place], Span]:
-        return {(rule.text, rule.span.place): rule.span for each in files for rule in each.rules}
-
-    everything = [line.entry.pattern for line in session.lines if line.entry.pattern is not None]
-    fresh = fresh_character(named(everything))
-    automaton = Automaton([pattern.tokens for pattern in denied])
-    for line in commands:
-        entry = line.entry
-        if entry.pattern is None or entry.place is None or entry.field:
-            continue
-        allows, asks = entry.effect is Effect.ALLOW, _is_exact(line, Effect.ASK)
-        if not (allows or asks):
-            continue
-        covered = bool(denied) and automaton.first(freeze(entry.pattern, fresh)) != NO_MATCH
-        if allows and (covered or entry.pattern in exactly):
-            message = f"`{entry.rule}` allows nothing: a rule of `deny` covers it"
-            yield _warn("deny-shadowed-allow", message, spans().get((entry.rule, entry.place)))
-        elif covered and asks and entry.pattern not in exactly:
-            yield _warn(
-                "ask-weakens-deny",
-                f"`{entry.rule}` is asked for although a rule of `deny` covers it: the host takes"
-                " a rule of `ask` without a star first",
-                spans().get((entry.rule, entry.place)),
-                help="leave the rule out, or deny the command without a star as well",
-            )
-
-
-def _is_exact(line: Line, effect: Effect) -> bool:
-    return line.exact and line.entry.effect is effect and not line.entry.field

@@ -19,7 +19,7 @@ from policy.hosts.claude.specifiers import PARAMETER, read_parameter, read_speci
 from policy.language.parse import parse_matcher
 from policy.limits import PATTERN_CHARACTERS
 from policy.patterns import notations
-from policy.patterns.notations import names
+from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern
 from policy.source import Span
 
@@ -212,8 +212,12 @@ def _unknown(rule: RuleText, tool: str) -> Lines:
 def _whole(rule: RuleText, tool: str) -> Lines:
     lines = [Line(rule.entry(tool, reason=rule.removal))]
     # As a flag it takes the tool away, and says nothing of files.
-    if names(tool).matches("Read") and rule.effect is Effect.DENY and not rule.scope.flag:
+    if _speaks_of("Read", tool) and rule.effect is Effect.DENY and not rule.scope.flag:
         lines += [Line(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
-    if rule.effect is not Effect.ALLOW and names(tool).matches("Bash"):
+    if rule.effect is not Effect.ALLOW and _speaks_of("Bash", tool):
         lines.append(Line(rule.entry("Monitor", reason=rule.removal)))
     return Lines(tuple(lines))
+
+
+def _speaks_of(name: str, tool: str) -> bool:
+    return names(tool).matches(name) if is_glob(tool) else tool == name
