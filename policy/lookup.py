@@ -152,6 +152,20 @@ class Lookup:
                 )
         return ()
 
+    def decide_once(self, call: Mapping[str, object], read: ReadCommand = read_command) -> Decision:
+        """Return the decision of a call that hardly anybody asks about again.
+
+        What would make the next call faster is not built for it.
+
+        Args:
+            call: the arguments.
+            read: `read_command`, or what remembers its answers.
+
+        """
+        if self._constant is not None:
+            return self._constant
+        return self._made(tuple([row.outcome_once(call, read) for row, _ in self.rows]))
+
     def _met(self, call: Mapping[str, object], read: ReadCommand) -> Decision:
         """Return the decision by every row."""
         return self._made(tuple([row.outcome(call, read) for row, _ in self.rows]))

@@ -8,7 +8,7 @@ tool is a *row*: the entries whose tool pattern matches the name, in order.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import chain, groupby
 from typing import Any, Final
@@ -69,27 +69,39 @@ class RuleSet:
     default_reason: Reason = Reason.DEFAULT
 
     @cached_property
+    def _by_tool(self) -> dict[str, list[tuple[int, Entry]]]:
+        """The entries, and their places, by the name or glob that each gives."""
+        by_tool: dict[str, list[tuple[int, Entry]]] = {}
+        for index, entry in enumerate(self.entries):
+            found = by_tool.get(entry.tool)
+            if found is None:
+                by_tool[entry.tool] = [(index, entry)]
+            else:
+                found.append((index, entry))
+        return by_tool
+
+    @cached_property
     def tools(self) -> frozenset[str]:
         """The tool names and globs of the entries, as they are written there."""
-        return frozenset(entry.tool for entry in self.entries)
+        return frozenset(self._by_tool)
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The tool names that entries give literally, canonical."""
-        return frozenset(self.dialect.key(tool) for tool in self.tools if not is_glob(tool))
+        return frozenset(self._by_name)
 
     @cached_property
     def globs(self) -> tuple[str, ...]:
         """The globs over tool names that entries use."""
-        return tuple(dict.fromkeys(entry.tool for entry in self.entries if is_glob(entry.tool)))
+        return tuple(filter(is_glob, self._by_tool))
 
     @cached_property
     def parametered(self) -> frozenset[str]:
         """Those of the names whose entries look at other arguments than the one."""
         return frozenset(
-            self.dialect.key(entry.tool)
-            for entry in self.entries
-            if entry.field and not is_glob(entry.tool)
+            name
+            for name, entries in self._by_name.items()
+            if any(entry.field for _, entry in entries)
         )
 
     def looking(self, but: Container[str]) -> list[Entry]:
@@ -99,18 +111,18 @@ class RuleSet:
 
     @cached_property
     def _looking(self) -> dict[str, list[int]]:
-        by_tool: dict[str, list[int]] = {}
-        for number, entry in enumerate(self.entries):
-            if entry.pattern is not None:
-                by_tool.setdefault(entry.tool, []).append(number)
-        return by_tool
+        looking = (
+            (tool, [number for number, entry in entries if entry.pattern is not None])
+            for tool, entries in self._by_tool.items()
+        )
+        return {tool: numbers for tool, numbers in looking if numbers}
 
     @cached_property
     def _by_name(self) -> dict[str, list[tuple[int, Entry]]]:
         by_name: dict[str, list[tuple[int, Entry]]] = {}
-        for index, entry in enumerate(self.entries):
-            if not is_glob(entry.tool):
-                by_name.setdefault(self.dialect.key(entry.tool), []).append((index, entry))
+        for tool, entries in self._by_tool.items():
+            if not is_glob(tool):
+                by_name.setdefault(self.dialect.key(tool), []).extend(entries)
         return by_name
 
     @cached_property
@@ -118,15 +130,16 @@ class RuleSet:
         # Globs over names by the text in front of their first star and behind
         # their last; without a pattern where these are all there is to match.
         by_ends: dict[str, dict[str, list[tuple[int, Entry, Pattern | None]]]] = {}
-        for index, entry in enumerate(self.entries):
-            before, star, rest = entry.tool.partition("*")
-            if entry.tool.startswith("="):
-                found = (index, entry, names(entry.tool))
-                by_ends.setdefault("", {}).setdefault("", []).append(found)
-            elif star:
+        for tool in self.globs:
+            before, behind, glob = "", "", None
+            if tool.startswith("="):
+                glob = names(tool)
+            else:
+                before, _, rest = tool.partition("*")
                 _, more, behind = rest.rpartition("*")
-                glob = Pattern.text(entry.tool) if more else None
-                by_ends.setdefault(before, {}).setdefault(behind, []).append((index, entry, glob))
+                glob = Pattern.text(tool) if more else None
+            found = by_ends.setdefault(before, {}).setdefault(behind, [])
+            found += ((index, entry, glob) for index, entry in self._by_tool[tool])
         return by_ends
 
     @cached_property
@@ -225,7 +238,7 @@ class RuleSet:
     def canonical_text(self) -> str:
         """What the content hash covers, as JSON text: the same in the order of its text."""
         runs = ",".join(
-            f"[{_json(effect.value)},{_json(reason.value)},[{','.join(sorted(map(_text, said)))}]]"
+            f"[{_json(effect.value)},{_json(reason.value)},[{','.join(sorted(_texts(said)))}]]"
             for effect, reason, said in self._runs
         )
         default = f"{_json(self.default.value)},{_json(self.default_reason.value)}"
@@ -289,10 +302,15 @@ def _is_said(field: attrs.Attribute[Any], value: object) -> bool:
     return bool(value != default)
 
 
-def _text(said: _Said) -> str:
-    """Return what is said of one entry, as JSON text."""
-    tool, field, pattern = said
-    return f"[{_json(tool)},{_json(field)},{'[]' if pattern is None else pattern.as_json}]"
+def _texts(said: Iterable[_Said]) -> Iterator[str]:
+    """Yield what is said of entries, as JSON text."""
+    # Of thousands of entries most speak of few tools.
+    beginning: dict[tuple[str, str], str] = {}
+    for tool, field, pattern in said:
+        begins = beginning.get((tool, field))
+        if begins is None:
+            begins = beginning[tool, field] = f"[{_json(tool)},{_json(field)},"
+        yield f"{begins}{'[]' if pattern is None else pattern.as_json}]"
 
 
 def _plain_value(_: type, __: object, value: object) -> object:

@@ -222,7 +222,7 @@ class Table:
         tool, call = difference.tool, difference.call
         # Every table is asked about the same commands.
         lookups = (self.lookup(tool), other.lookup(tool))
-        return Difference(tool, call, *(lookup.decide_anew(call, remembered) for lookup in lookups))
+        return Difference(tool, call, *(lookup.decide_once(call, remembered) for lookup in lookups))
 
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.

@@ -42,7 +42,7 @@ class Calls:
         """Return what *row* says of each call, and remember it where it is to be kept."""
         said = self._said.get(row)
         if said is None:
-            said = tuple([row.outcome(call, remembered) for call in self.calls])
+            said = tuple([row.outcome_once(call, remembered) for call in self.calls])
             if keep:
                 self._said[row] = said
         return said

@@ -152,7 +152,7 @@ class _Asked:
     def decided(self, tool: str, call: Call) -> Difference:
         """Return what a call of *tool* gets."""
         before, after = (look_up(tool) for look_up in self.look_up)
-        return Difference(tool, call, before.decide_anew(call), after.decide_anew(call))
+        return Difference(tool, call, before.decide_once(call), after.decide_once(call))
 
 
 _NOWHERE: Final = Dialect("")

@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 from policy.comparison.edited import Edited, Side
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
-from policy.patterns.pattern import Pattern, excluded_characters, freeze, is_stars, named
+from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import fresh_character
 
 __all__ = ["Sides", "is_inside"]
@@ -52,19 +52,19 @@ class Sides(Edited):
     @cached_property
     def fresh(self) -> str:
         """A character that no pattern names, and that a call can hold."""
-        letters = named(self.patterns)
+        letters = set[str]().union(*(view.letters for view in self.views))
         chosen = next((c for c in self._letters if c not in letters), None)
         return chosen or fresh_character(letters)
 
     @cached_property
     def extra(self) -> frozenset[str]:
         """The characters that sets of the patterns tell apart from a fresh one."""
-        return excluded_characters(self.patterns)
+        return frozenset[str]().union(*(view.excluded for view in self.views))
 
     @cached_property
     def plain(self) -> bool:
         """Whether all patterns are star patterns."""
-        return all(map(is_stars, self.patterns))
+        return all(view.is_plain for view in self.views)
 
     def pattern(self, view: int, line: int) -> Pattern | None:
         """Return the pattern of a line; None for the default."""

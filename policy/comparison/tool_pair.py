@@ -225,7 +225,7 @@ class ToolPair(Pair):
 
     def decided(self, call: Call) -> Difference:
         """Return what a call gets of both."""
-        before, after = (lookup.decide_anew(call, remembered) for lookup in self.lookups)
+        before, after = (lookup.decide_once(call, remembered) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
 
     def disguised(self, known: Collection[bool], *, exact: bool) -> Iterator[Difference]:

@@ -14,7 +14,7 @@ from policy.comparison.vouched import runs_no_more
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.pattern import Kind, Pattern, excluded_characters, is_stars, named
 from policy.patterns.tokens import Either, Gap, Token
 from policy.rows.entry import Key, RowEntry
 from policy.rows.outcome import BY_DEFAULT
@@ -82,6 +82,21 @@ class View:
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns in order."""
         return tuple(entry.pattern for entry in self.entries if entry.pattern is not None)
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """Every character that some pattern names."""
+        return frozenset(named(self.patterns))
+
+    @cached_property
+    def excluded(self) -> frozenset[str]:
+        """The characters that some pattern excludes."""
+        return excluded_characters(self.patterns)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all patterns are star patterns."""
+        return all(map(is_stars, self.patterns))
 
     @cached_property
     def automaton(self) -> Automaton:

@@ -17,7 +17,8 @@ __all__ = ["as_json"]
 
 def as_json(kind: str, tokens: Iterable[Token]) -> str:
     """Return the text of a list: the kind of a pattern, and its tokens."""
-    return f"[{','.join([encode_basestring_ascii(kind), *map(_token, tokens)])}]"
+    texts = [encode_basestring_ascii(t) if isinstance(t, str) else _token(t) for t in tokens]
+    return f"[{','.join([encode_basestring_ascii(kind), *texts])}]"
 
 
 def _token(token: Token) -> str:

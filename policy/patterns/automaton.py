@@ -35,6 +35,8 @@ _LOOPS: Final = 256
 
 if TYPE_CHECKING:
     Edges = dict[str, "Edges | State"]
+    # The number of a node, or those of several.
+    _Key = int | frozenset[int]
 
 
 def _needed(nodes: Sequence[Node]) -> Sequence[Node]:
@@ -89,9 +91,7 @@ class State:
         "plain",
     )
 
-    def __init__(
-        self, automaton: Automaton | None, nodes: Sequence[Node], key: frozenset[int]
-    ) -> None:
+    def __init__(self, automaton: Automaton | None, nodes: Sequence[Node], key: _Key) -> None:
         self.edges: Edges = {"": self}
         self.key = key
         self._automaton = automaton
@@ -198,7 +198,7 @@ class Automaton:
         self.trie = Trie(patterns, separator, flags, ranks)
         self.separator = separator
         self._settled: dict[int, Node] = {}
-        self._states: dict[frozenset[int], State] = {}
+        self._states: dict[_Key, State] = {}
 
     def __getattr__(self, name: str) -> State:
         # Only what is not there yet comes here: the states, which are made for
@@ -261,8 +261,7 @@ class Automaton:
             if node.letters is None:
                 self.trie.build(node)
             if not node.gaps and not (node.loop is Gap.ANY and node.accept != NO_MATCH):
-                key = frozenset((node.number,))
-                return self._states.get(key) or self._made(key, entered)
+                return self._states.get(node.number) or self._made(node.number, entered)
         # Entering a node enters what its open gaps lead to: they may be empty.
         nodes: dict[int, Node] = {}
         forever = NO_MATCH
@@ -282,10 +281,13 @@ class Automaton:
             needed = _needed(needed)
         if forever != NO_MATCH:
             needed = self._undecided(needed)
+        if len(needed) == 1:
+            number = needed[0].number
+            return self._states.get(number) or self._made(number, needed)
         key = frozenset(nodes if len(needed) == len(nodes) else [node.number for node in needed])
         return self._states.get(key) or self._made(key, needed)
 
-    def _made(self, key: frozenset[int], nodes: Sequence[Node]) -> State:
+    def _made(self, key: _Key, nodes: Sequence[Node]) -> State:
         state = self._states[key] = State(self, nodes, key)
         self._remembered += len(nodes) // _NODES_PER_ENTRY
         return state

@@ -16,6 +16,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from threading import Lock
+from typing import Final
+from weakref import WeakValueDictionary
 
 import attrs
 
@@ -63,9 +66,13 @@ _SEPARATORS = {Kind.TEXT: "", Kind.PATH: "/", Kind.HOST: "."}
 _DOMAINS = {Kind.TEXT: ANY_TEXT, Kind.PATH: PATHS, Kind.HOST: HOSTS}
 
 
-@attrs.frozen(slots=False, order=False, cache_hash=True)
+@attrs.frozen(slots=False, eq=False)
 class Pattern:
-    """A set of texts of one kind. Made canonical, so that equal means same form."""
+    """A set of texts of one kind. Made canonical, so that equal means same form.
+
+    There is one pattern of each form, which `of` makes: what is equal is the same, so that
+    looking thousands of patterns up costs what looking up as many numbers does.
+    """
 
     kind: Kind
     tokens: tuple[Token, ...]
@@ -73,7 +80,17 @@ class Pattern:
     @classmethod
     def of(cls, kind: Kind, tokens: Iterable[Token]) -> Pattern:
         """Return the canonical pattern of *tokens*."""
-        return cls(kind, canonical(list(tokens), kind.separator))
+        form = kind, canonical(tokens, kind.separator)
+        found = _PATTERNS.get(form)
+        if found is None:
+            with _MAKING:
+                found = _PATTERNS.get(form)
+                if found is None:
+                    found = _PATTERNS[form] = cls(*form)
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Pattern.of, (self.kind, self.tokens)
 
     @classmethod
     def text(cls, stars: str) -> Pattern:
@@ -138,6 +155,10 @@ class Pattern:
     def __str__(self) -> str:
         return "".join(_shown(token) for token in self.tokens)
 
+
+# Kept as long as somebody has them.
+_PATTERNS: WeakValueDictionary[tuple[Kind, tuple[Token, ...]], Pattern] = WeakValueDictionary()
+_MAKING: Final = Lock()
 
 _GAPS = {Gap.ANY: "*", Gap.PART: "*", Gap.DEEP: "/**", Gap.ONE: "?"}
 

@@ -38,7 +38,7 @@ __all__ = ["Found", "fresh_character", "search"]
 # Private-use characters: in no pattern anybody writes, or else the next one.
 _FRESH = [chr(code) for code in range(0xE000, 0xE400)]
 
-_Key = tuple[frozenset[int], ...]
+_Key = tuple[int | frozenset[int], ...]
 
 
 @attrs.frozen

@@ -178,30 +178,35 @@ class Trie:
         gaps: dict[Gap | Run, Node] = {}
         sets: dict[OneOf, Node] = {}
         at, offset = node.position
+        begun = (at, offset + 1)
+        of = self._tokens
         for index in node.indices:
-            tokens = self._tokens[index]
+            tokens = of[index]
             token = tokens[at] if at < len(tokens) else None
-            following = (at, offset + 1)
+            following = begun
             if offset and offset == len(token):  # type: ignore[arg-type]  # a literal, which is over
                 token = tokens[at + 1] if at + 1 < len(tokens) else None
                 following = (at + 1, 1)
+            if type(token) is str:
+                edge = token[following[1] - 1]
+                child = letters.get(edge)
+                if child is None:
+                    child = letters[edge] = self._node()
+                    child.position = following
+                child.indices.append(index)
+                continue
             if token is None:
                 self._end(node, self._origins.get(index, index))
                 continue
-            children: dict[Any, Node]
-            edge: Any
-            if isinstance(token, str):
-                children, edge = letters, token[following[1] - 1]
-            elif isinstance(token, Either):
+            if isinstance(token, Either):
                 node.indices = [*self._choices(node)]
                 return self._children(node)
-            else:
-                children = gaps if isinstance(token, (Gap, Run)) else sets
-                edge, following = token, (following[0] + 1, 0)
-            child = children.get(edge)
+            open_: Any = token
+            children: dict[Any, Node] = gaps if isinstance(token, (Gap, Run)) else sets
+            child = children.get(open_)
             if child is None:
-                child = children[edge] = self._node(edge if _loops(edge) else None)
-                child.position = following
+                child = children[open_] = self._node(open_ if _loops(open_) else None)
+                child.position = (following[0] + 1, 0)
             child.indices.append(index)
         return letters, gaps or NONE, sets or NONE
 

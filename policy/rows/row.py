@@ -120,10 +120,19 @@ class Row:
         return any(entry.effect < self.default.effect for entry in said)
 
     def _compile(self) -> None:
+        self._lines: Lines | None = None
+        self._worded: Key | None = None
+        self._addresses: KnownAddresses | None = None
+        self._indices: Sequence[int] = []
+        self._parameters: list[tuple[str, Automaton, list[int]]] = []
+        if self.constant is not None:  # whatever a call says
+            self.automaton, self.walk = NO_WALK.automaton, NO_WALK
+            self.field = self.alias = NO_FIELD
+            return
         fields: dict[str, list[int]] = {}
         for index, entry in enumerate(self.entries):
             fields.setdefault(entry.field, []).append(index)
-        self._indices: Sequence[int] = fields.pop("", [])
+        self._indices = fields.pop("", [])
         self._parameters = [
             (field, self._run(indices, ""), indices) for field, indices in fields.items()
         ]
@@ -138,9 +147,6 @@ class Row:
         self.field = named[0] if simple else NO_FIELD
         self.alias = named[1] if simple and len(named) > 1 else NO_FIELD
         self.walk = self._walk()
-        self._lines: Lines | None = None
-        self._worded: Key | None = None
-        self._addresses: KnownAddresses | None = None
 
     def _walk(self) -> Walk:
         automaton, kind = self.automaton, self.argument.kind
@@ -204,6 +210,11 @@ class Row:
 
         """
         return self.outcome_behind(self.walk.state(call), call, read)
+
+    def outcome_once(self, call: Mapping[str, object], read: ReadCommand = read_command) -> Outcome:
+        """Return the same, and walk no automaton that serves calls alone as they are given."""
+        walks = self.walk.automaton is self.automaton
+        return self.outcome(call, read) if walks else self._outcome(call, read)
 
     def outcome_behind(
         self, state: State | None, call: Mapping[str, object], read: ReadCommand = read_command

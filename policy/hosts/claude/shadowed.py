@@ -13,6 +13,7 @@ from policy.hosts.claude.settings import Settings
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import Pattern, freeze, named
 from policy.patterns.search import fresh_character
+from policy.patterns.tokens import Token
 from policy.source import Place, Span
 
 __all__ = ["shadowed"]
@@ -62,9 +63,12 @@ class _Denied:
             if line.entry.effect is Effect.DENY and (pattern := line.entry.pattern) is not None
         ]
         self._exactly = {pattern for line, pattern in said if line.exact}
-        wide = [pattern for line, pattern in said if not line.exact]
-        self._automaton = Automaton([pattern.tokens for pattern in wide])
-        self._starts = {_start(pattern) for pattern in wide}
+        # Hardly a rule starts as another one does, and to see that costs next to nothing.
+        starting: dict[str, list[tuple[Token, ...]]] = {}
+        for line, pattern in said:
+            if not line.exact:
+                starting.setdefault(_start(pattern), []).append(pattern.tokens)
+        self._by_start = {start: Automaton(tokens) for start, tokens in starting.items()}
         self._lines = session.lines
 
     def exactly(self, pattern: Pattern) -> bool:
@@ -73,12 +77,11 @@ class _Denied:
 
     def covers(self, pattern: Pattern) -> bool:
         """Return whether a rule with a star denies all that *pattern* matches."""
-        if not self._starts:
+        if not self._by_start:
             return False
         text = freeze(pattern, self._fresh)
-        # Hardly a rule starts as another one does, and to see that costs next to nothing.
-        begun = any(text[:end] in self._starts for end in range(len(text) + 1))
-        return begun and self._automaton.first(text) != NO_MATCH
+        starting = (self._by_start.get(text[:end]) for end in range(len(text) + 1))
+        return any(each is not None and each.first(text) != NO_MATCH for each in starting)
 
     @cached_property
     def _fresh(self) -> str:
