@@ -7,12 +7,13 @@ one goes before the answer is there: looking took a fourth of the time.
 
 from __future__ import annotations
 
+import atexit
 import gc
 from contextlib import ContextDecorator
 from threading import Lock
 from typing import Final
 
-__all__ = ["seldom_collecting"]
+__all__ = ["never_at_the_end", "seldom_collecting"]
 
 _SELDOM: Final = (100_000, 50, 50)
 
@@ -41,3 +42,9 @@ class _Seldom(ContextDecorator):
 
 
 seldom_collecting: Final = _Seldom()
+
+
+def never_at_the_end() -> None:
+    """Let the process end without a last look, since all that is there goes with it."""
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)

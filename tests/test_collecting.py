@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 from threading import Event, Thread
 
 import pytest
 
-from policy.collecting import seldom_collecting
+from policy.cli import main
+from policy.collecting import never_at_the_end, seldom_collecting
 
 _OURS = (700, 10, 10)
 
@@ -68,3 +71,29 @@ def test_the_last_thread_that_goes_out_sets_it_back() -> None:
     other.join()
     assert between[0] > 10_000
     assert gc.get_threshold() == _OURS
+
+
+_ENDING = """
+import atexit, gc
+atexit.register(lambda: print(gc.get_freeze_count() > 1_000))  # asked after those registered later
+from policy.cli import main
+main(["rule", "unknown-tool", "--format", "json"])
+"""
+
+
+def test_a_command_ends_without_a_last_look() -> None:
+    for verb, frozen in ((_ENDING, "True"), (_ENDING.partition("main([")[0], "False")):
+        run = subprocess.run(
+            [sys.executable, "-c", verb], capture_output=True, text=True, check=True
+        )
+        assert run.stdout.splitlines()[-1] == frozen
+
+
+def test_a_process_that_goes_on_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    before = gc.get_freeze_count()
+    for _ in range(2):
+        assert main(["rule", "unknown-tool"]) == 0
+    assert capsys.readouterr().out
+    assert gc.get_freeze_count() == before
+    never_at_the_end()
+    assert gc.get_freeze_count() == before

@@ -102,8 +102,10 @@ def _run(given: list[str]) -> int:
         return 0
     if verb not in _VERBS:
         return _unknown(verb)
-    from policy.collecting import seldom_collecting  # noqa: PLC0415  # what help has no need of
+    # What help has no need of.
+    from policy.collecting import never_at_the_end, seldom_collecting  # noqa: PLC0415
 
+    never_at_the_end()
     with seldom_collecting:
         status: int = import_module("policy.cli.running").run(_VERBS[verb][0], verb, given[1:])
     return status
