@@ -9,6 +9,7 @@ import pytest
 from policy.chain import Chain
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
+from policy.source import Source
 
 pytest.importorskip("tree_sitter_bash")
 
@@ -346,3 +347,46 @@ def test_a_file_of_commands_is_edited_to_rules_as_what_they_change_is() -> None:
 def test_what_touches_a_name_that_begins_oddly_is_asked_for(name: str) -> None:
     assert told(f"touch {name}", "acceptEdits") == "ask"
     assert told("touch a@b +c ~d/e", "acceptEdits", allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "f() {{ {}; }}",
+        "f() {{ ls; {}; }}; f",
+        "case x in a) {};; esac",
+        "select i in a; do {}; done",
+    ],
+)
+def test_what_a_script_removes_is_asked_for_where_no_host_follows_it(around: str) -> None:
+    command = around.format("bash -c 'rm x'")
+    assert told(command, allow=["Bash"]) == "ask"
+    assert told(command, "bypassPermissions") == "ask"
+    assert told(command, "auto") == "deny"
+    assert told("{ bash -c 'rm x'; }", allow=["Bash"]) == "allow"
+    assert told(around.format("bash -c 'ls'"), allow=["Bash"]) == "allow"
+
+
+def test_no_model_judges_a_script_that_holds_what_a_rule_denies() -> None:
+    assert told("bash -c 'ls; rm x'", "auto", deny=["Bash(rm *)"]) == "deny"
+    assert told("bash -c 'ls; rm x'", deny=["Bash(rm *)"]) == "ask"
+
+
+def test_an_argument_that_looks_like_an_assignment_hides_no_file() -> None:
+    assert told("cat IFS=, /etc/passwd") == "ask"
+    assert told("cat IFS=, a") == "allow"
+
+
+def test_a_flag_that_takes_reads_away_is_a_rule_against_some() -> None:
+    options = Options(
+        cwd="/srv/app",
+        command_line=Source("<cli>", json.dumps({"permissions": {"deny": ["Read"]}})),
+    )
+    (project,) = load(Memory({}), options)
+    main = Chain.start("main", project.enforced)
+    for command, effect in (
+        ("cd src && ls", "ask"),
+        ("ls | xargs head", "ask"),
+        ("cat a", "allow"),
+    ):
+        assert str(main.decide("Bash", {"command": command}).effect) == effect

@@ -13,7 +13,7 @@ from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
 from policy.rows.file import file_outcome
-from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, guarded, strictness, unsure
+from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, doubted, guarded, strictness, unsure
 from policy.rows.unfinished import is_completed
 from policy.shell.parts import Command, Part, Redirection
 
@@ -139,7 +139,7 @@ def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
     for reading in part.doubtful:
         index = row.first(reading)
         if index != NO_MATCH and row.at(index).effect is Effect.DENY:
-            granted = min(granted, unsure(row.ruleset), key=strictness)
+            granted = min(granted, doubted(row.ruleset), key=strictness)
     is_default = granted is row.default
     if part.harmless and is_default and granted.effect is not Effect.ALLOW:
         if part.blind and _denies_files(row, row.ruleset.dialect.shell.reads):

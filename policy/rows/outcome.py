@@ -53,6 +53,13 @@ def unsure(rules: RuleSet) -> Outcome:
     return _JUDGED if rules.default_reason is Reason.CLASSIFIER else UNANALYSABLE
 
 
+def doubted(rules: RuleSet) -> Outcome:
+    """Return what a call gets that a rule may deny: no model judges it."""
+    if rules.dialect.asks and rules.default_reason is Reason.CLASSIFIER:
+        return _GUARDED_REFUSED
+    return unsure(rules)
+
+
 def guarded(rules: RuleSet) -> Outcome:
     """Return what a call gets that no rule can allow."""
     return _GUARDED if unsure(rules) is UNANALYSABLE else _GUARDED_REFUSED

@@ -8,6 +8,7 @@ text then, and what is removed, but nobody looks which files it opens.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from policy.shell import doubts
@@ -44,7 +45,7 @@ def _is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
     return (
         doubts.has_half_assignment(words)
         or is_worked_out(told, shell)
-        or any(_PARTING.match(word.raw) for word in words if is_assignment(word))
+        or any(_PARTING.match(word.raw) for word in takewhile(is_assignment, words))
     )
 
 

@@ -39,6 +39,16 @@ _TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
 _GLUED: Final = re.compile(r"\{\S")
 
 
+# Statements whose parts no host follows one by one.
+_ASIDE: Final = frozenset("function_definition case_statement c_style_for_statement".split())
+
+
+def _is_aside(node: Node) -> bool:
+    return node.type in _ASIDE or (
+        node.type == "for_statement" and node.children[0].type == "select"
+    )
+
+
 class StatementReader(WordReader):
     """Walks a tree once."""
 
@@ -82,6 +92,7 @@ class StatementReader(WordReader):
         if kind in INSIDE and not self.inside:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
         self.inside += kind in INSIDE
+        self.aside += (is_aside := _is_aside(node))
         for child in node.children:
             if child.is_missing and child.next_sibling is not None:
                 self.script.unclosed |= self.text_of(child.next_sibling).startswith("((")
@@ -89,9 +100,10 @@ class StatementReader(WordReader):
                 self.statement(child, depth + 1)
             self.script.background |= child.type == "&"
         self.inside -= kind in INSIDE
+        self.aside -= is_aside
 
     def _command(self, node: Node, depth: int) -> None:
-        command = Simple(reworded=is_reworded(self.text_of(node)))
+        command = Simple(reworded=is_reworded(self.text_of(node)), aside=self.aside > 0)
         words, redirected = command.words, False
         for child in node.children:
             kind = child.type

@@ -46,6 +46,7 @@ class WordReader(ABC):
         self.script = Script()
         self.variables: dict[str, str] = {}
         self.inside = 0  # statements that hold others
+        self.aside = 0  # of these, whose parts no host follows
         self.closed = closed  # whether the last quote is one that nobody wrote
         self._put_in = False  # into a word: what nobody knows
         self._told = ""  # all of the text without quotes, once it was looked into

@@ -110,12 +110,13 @@ def read_command(text: str, shell: Shell) -> Command:
             or any(map(doubts.is_joined_oddly, command.words))
             for command in script.commands
         )
+    abandoned = is_abandoned(text, script, shell)
     opaque = script.opaque or any(map(_is_unknown, script.commands))
-    script.opaque |= script.background
+    script.opaque |= script.background or abandoned
     read = Reading(text, script, shell, read_command)
     read.run()
     files = read.files
-    if is_abandoned(text, script, shell):
+    if abandoned:
         files = [file for file in files if file.guarded or file.tool == shell.removes]
     return Command(
         tuple(read.parts),

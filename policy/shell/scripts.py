@@ -163,7 +163,7 @@ class Reading:
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = False
         if shell.programs:
-            harmless, doubtful = self._effects(words, program, anew=anew)
+            harmless, doubtful = self._effects(words, program, anew=anew, aside=command.aside)
             harmless &= not command.writes
         else:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
@@ -232,7 +232,7 @@ class Reading:
         return granted_text, tuple(named), tuple(written)
 
     def _effects(
-        self, words: Sequence[Word], program: Sequence[Word], *, anew: bool
+        self, words: Sequence[Word], program: Sequence[Word], *, anew: bool, aside: bool
     ) -> tuple[bool, tuple[str, ...]]:
         """Return whether a command is harmless, and what is doubtful; note the files it opens.
 
@@ -240,6 +240,7 @@ class Reading:
             words: the command.
             program: the same behind its wrappers and assignments.
             anew: whether the host puts it together anew.
+            aside: whether it stands where no host follows it.
 
         """
         shell, script = self.shell, script_of(program)
@@ -254,7 +255,8 @@ class Reading:
             )
             removed = [file for file in inside.redirections if file.tool == shell.removes]
             # Where the text around it is not understood, nobody checks what is removed in it.
-            self.files += [*removed, *[GUARDED] * bool(removed and self.script.broken)]
+            is_guarded = removed and (self.script.broken or aside)
+            self.files += [*removed, *[GUARDED] * bool(is_guarded)]
         if program is not words:
             outer = shell.programs.known.get(words[0].plain)
             if outer is not None and outer.runs:

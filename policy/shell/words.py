@@ -90,6 +90,7 @@ class Simple:
         writes: whether that is a file it writes.
         fills: whether it is redirected, or a statement that it is part of, to a file it writes.
         swallowed: whether words stand behind a redirection, which some read as more targets.
+        aside: whether it stands in a function, in a case or in a loop that no host follows.
         reworded: whether a host puts its text together anew from its words: it goes on behind
             a line break, or names a variable.
     """
@@ -100,6 +101,7 @@ class Simple:
     fills: bool = False
     swallowed: bool = False
     reworded: bool = False
+    aside: bool = False
 
 
 @attrs.frozen

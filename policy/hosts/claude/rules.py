@@ -211,9 +211,11 @@ def _unknown(rule: RuleText, tool: str) -> Lines:
 
 def _whole(rule: RuleText, tool: str) -> Lines:
     lines = [Line(rule.entry(tool, reason=rule.removal))]
-    # As a flag it takes the tool away, and says nothing of files.
+    # As a flag it takes the tool away, and says nothing of files but that some are denied.
     if _speaks_of("Read", tool) and rule.effect is Effect.DENY and not rule.scope.flag:
         lines += [Line(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
+    elif tool == "Read" and rule.effect is Effect.DENY:
+        lines.append(Line(rule.entry(known.ANY_READ)))
     if rule.effect is not Effect.ALLOW and _speaks_of("Bash", tool):
         lines.append(Line(rule.entry("Monitor", reason=rule.removal)))
     return Lines(tuple(lines))
