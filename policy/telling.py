@@ -29,11 +29,17 @@ def internal_tools(dialects: Iterable[Dialect]) -> frozenset[str]:
     return frozenset[str]().union(*(dialect.shell.inner for dialect in dialects))
 
 
-def is_idle(difference: Difference) -> bool:
-    """Return whether a call differs that cannot be read, and that neither side allows."""
+def is_idle(difference: Difference, *, checked: bool = False) -> bool:
+    """Return whether a call differs that cannot be read, and that neither side allows.
+
+    Args:
+        difference: of two tables.
+        checked: whether their host refuses such calls unread, whatever either says.
+
+    """
     both = (difference.before, difference.after)
-    return any(one.reason is Reason.MALFORMED for one in both) and all(
-        one.effect is not Effect.ALLOW for one in both
+    return any(one.reason is Reason.MALFORMED for one in both) and (
+        checked or all(one.effect is not Effect.ALLOW for one in both)
     )
 
 
@@ -46,9 +52,7 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
     # Under the name that all have for the tool, where they have one.
     common: dict[str, str] = {}
     for difference in differences:
-        if difference.tool in internal or is_idle(difference):
-            continue
-        if checked and Reason.MALFORMED in (difference.before.reason, difference.after.reason):
+        if difference.tool in internal or is_idle(difference, checked=checked):
             continue
         tool = difference.tool
         if tool not in common:

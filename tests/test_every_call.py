@@ -15,7 +15,7 @@ from policy.changes.diff import READINGS, Change, Diff, diff_workspaces
 from policy.comparison.pair import OVERLAPS
 from policy.effect import Effect
 from policy.project import Project
-from tests.universes import UNIVERSES, Model, Universe, edits, models
+from tests.universes import UNIVERSES, Model, Universe, edits, models, walks
 
 _Names = tuple[str, ...]
 
@@ -31,11 +31,18 @@ class Sides:
 
     @cached_property
     def chains(self) -> tuple[Mapping[_Names, Chain], Mapping[_Names, Chain]]:
-        was, now = (
-            {chain.names: chain for chain in self.universe.walks(project, self.reading)}
-            for project in self.projects
-        )
+        was, now = ({chain.names: chain for chain in self._told(each)} for each in self.projects)
         return was, now
+
+    @cached_property
+    def asides(self) -> frozenset[str]:
+        """What is told of by itself, and compared where it stands on one side alone too."""
+        return frozenset(name for project in self.projects for name in project.asides)
+
+    def _told(self, project: Project) -> Iterator[Chain]:
+        reading, universe = project.reading(self.reading), self.universe
+        yield from walks(reading, (*self.asides,), 1)
+        yield from walks(reading, project.starts, universe.longest, universe.said)
 
     def effects(self, chain: Chain | None) -> list[Effect]:
         """Return what each call gets: none is granted behind a chain that is not there."""
@@ -94,7 +101,7 @@ def chains_of(sides: Sides, change: Change) -> Iterator[_Names]:
 
 def chain_of(sides: Sides, project: Project, names: _Names) -> Chain | None:
     """Return a chain of any length; None where it cannot come about."""
-    if names[0] not in project.all_starts:
+    if names[0] not in {*project.starts, *sides.asides}:
         return None
     try:
         chain = Chain.start(names[0], project.reading(sides.reading))

@@ -26,7 +26,7 @@ from tests.universes import UNIVERSES, Call, Model, Universe, models
 _Best = dict[str, tuple[Effect, int]]
 
 # Hosts of which a policy takes no second: those are tried at length.
-QUICK = [host for host in UNIVERSES if host != "claude-code"]
+QUICK = [name for name, each in UNIVERSES.items() if each.host != "claude-code"]
 
 
 def best(chains: Iterable[Chain], calls: list[Call]) -> _Best:

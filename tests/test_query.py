@@ -9,15 +9,18 @@ import random
 import attrs
 import pytest
 
+from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.tree import Memory
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Policy
+from policy.patterns.pattern import Pattern
 from policy.reach.asked import read_maximum
 from policy.reach.query import exceeds, query
 from policy.redundancy.rules import minimise, shadowing
-from policy.source import Source
+from policy.ruleset import Entry, RuleSet
+from policy.source import Place, Source
 from policy.table import Ceiling, Table
 from policy.workspace import Workspace, load_tree
 from tests.reference import Said, Scope
@@ -198,6 +201,17 @@ def test_a_rule_that_only_two_together_cover_is_found() -> None:
     rules = table("allow Read(/a/**)", "allow Read(/a)", "allow Read(/a/b)")
     assert _standings(rules)["Read(/a/b)"] == "shadowed"
     assert _standings(table("allow Read(/a/b)", "allow Read(/a)"))["Read(/a/b)"] == "redundant"
+
+
+@pytest.mark.parametrize("checks", [True, False])
+def test_a_rule_that_only_calls_need_that_cannot_be_read_is_live_where_they_come_to_it(
+    checks: bool,
+) -> None:
+    arguments = {"T": Argument(ArgumentKind.TEXT, ("a",))}
+    dialect = Dialect("test", arguments=arguments, checks=checks)
+    entry = Entry("T", ALLOW, Pattern.text("x"), rule="T(x)", place=Place("f", 1, 1))
+    (standing,) = shadowing(Table.of(RuleSet((entry,), ALLOW, dialect)))
+    assert standing.what == ("redundant" if checks else "live")
 
 
 def test_a_rule_may_be_dead_because_of_another_list() -> None:

@@ -335,6 +335,127 @@ _CLAUDE = Universe(
 )  # fmt: skip
 
 
+# --- Claude Code, as people write it ------------------------------------------------------
+
+_WRITTEN = (
+    "Bash", "Bash(npm test)", "Bash(npm run *)", "Bash(npm *)", "Bash(git:*)", "Bash(git push *)",
+    "Bash(git * main)", "Bash(rm *)", "Bash(rm -rf *)", "Bash(sudo *)", "Bash(cat *)", "Bash(cd *)",
+    "Bash(timeout 5 npm test)", "Bash(git log | head)", "Bash(python -c *)", "Bash(echo *)",
+    "Read", "Read(./.env)", "Read(**/*.pem)", "Read(~/.ssh/**)", "Read(//etc/**)", "Read(//data/**)",
+    "Edit", "Edit(src/**)", "Edit(.claude/**)", "Write", "Write(src/**)", "Glob", "Grep",
+    "NotebookEdit", "WebFetch", "WebFetch(domain:docs.a.com)", "WebFetch(domain:*.a.com)", "WebSearch",
+    "mcp__s", "mcp__s__*", "mcp__s__a", "mcp__t__a", "mcp__*", "Skill", "Skill(x)", "Skill(x *)",
+    "Agent(ann)", "Agent(bob)", "Task",
+)  # fmt: skip
+_LISTED = (
+    "Bash", "Bash(git *)", "Read", "Edit", "Write", "Grep", "Agent", "Agent(bob)", "Agent(ann, bob)",
+    "Task", "mcp__s", "mcp__s__a", "WebFetch", "WebFetch(domain:*.a.com)", "Skill", "TodoWrite", "*",
+)  # fmt: skip
+
+
+def _claude_written(model: Model) -> dict[str, str]:
+    options, lists = model.options, model.lists
+    files = {}
+    for scope, path in (("", "settings.json"), ("local ", "settings.local.json")):
+        rules: dict[str, object] = {
+            key: [*lists[scope + key]] for key in ("allow", "ask", "deny") if scope + key in lists
+        }
+        if not scope:
+            rules["deny"] = [*lists["deny"], *_BUILT_IN]
+            rules["defaultMode"] = options["mode"]
+            if options["beside"]:
+                rules["additionalDirectories"] = [options["beside"]]
+        files[f".claude/{path}"] = json.dumps({"permissions": rules})
+    for name in ("ann", "bob"):
+        keys: dict[str, object] = {"name": name, "description": "works"}
+        for key in ("tools", "disallowedTools"):
+            if listed := lists.get(f"{name} {key}"):
+                keys[key] = ", ".join(listed)
+        if options[f"{name} mode"]:
+            keys["permissionMode"] = options[f"{name} mode"]
+        if options[f"{name} remembers"]:
+            keys["memory"] = "project"
+        files[f".claude/agents/{name}.md"] = _header(keys)
+    skill: dict[str, object] = {"name": "x", "description": "works"}
+    if listed := lists.get("skill tools"):
+        skill["allowed-tools"] = ", ".join(listed)
+    files[".claude/skills/x/SKILL.md"] = _header(skill)
+    return files
+
+
+_MODES = ("default", "default", "acceptEdits", "dontAsk", "bypassPermissions", "plan", "auto")
+
+_WRITTEN_COMMANDS = (
+    "", "ls", "ls src", "npm", "npm test", "npm run x", "npm i", "timeout 5 npm test", "npm test > src/a",
+    "cd src && npm test", "npm test; rm a", "npm test &", "git status", "git log", "git log | head",
+    "git push", "git push origin main", "git commit -m 'x'", "rm a", "rm -rf /", "rm src/a", "sudo rm a",
+    "bash -c 'rm a'", "echo $(rm a)", "echo x > src/a", "echo x > .env", "cat .env", "cat < .env",
+    "cat src/k.pem", "cat /etc/x", "cat /data/a", "((cat $x", "python -c 'x'", "cp a src/b", "cd /data",
+    "sed -i s/a/b/ src/a", "find . -name x", "touch /data/a", "head ~/.ssh/id",
+)  # fmt: skip
+_WRITTEN_PATHS = [
+    "/@project/" + path for path in ("a", "src/a", ".env", "src/k.pem", ".git/config")
+]
+_WRITTEN_PATHS += ["/@project/.claude/settings.json", "/etc/x", "/data/a", "~/.ssh/id"]
+
+_CLAUDE_WRITTEN = Universe(
+    host="claude-code",
+    lists={
+        **dict.fromkeys(("allow", "ask", "deny", "local allow", "local deny"), _WRITTEN),
+        **{
+            f"{name} {key}": _LISTED
+            for name in ("ann", "bob")
+            for key in ("tools", "disallowedTools")
+        },
+        "skill tools": _WRITTEN,
+    },
+    required=frozenset({"allow", "deny"}),
+    options={
+        "mode": _MODES,
+        "beside": ("", "", "/data", "../sibling"),
+        **{
+            f"{name} mode": ("", "", "", "acceptEdits", "dontAsk", "plan", "bypassPermissions")
+            for name in ("ann", "bob")
+        },
+        **{f"{name} remembers": (False, False, True) for name in ("ann", "bob")},
+    },
+    write=_claude_written,
+    calls=(
+        *_calls("Bash", "command", [*_WRITTEN_COMMANDS]),
+        *_calls("Monitor", "command", ["npm test", "rm a", "ls"]),
+        *(
+            call
+            for tool in ("Read", "Edit", "Write")
+            for call in _calls(tool, "file_path", _WRITTEN_PATHS)
+        ),
+        *_calls("NotebookEdit", "notebook_path", ["/@project/src/a", "/data/a"]),
+        *_calls("Grep", "path", ["/@project/src", "/data", "/etc"]),
+        *_calls("Glob", "path", ["/@project/src", "/data"]),
+        *_calls("WebFetch", "url", [f"https://{host}/" for host in ("a.com", "docs.a.com", "z.com")]),
+        *_calls("WebSearch", "query", "a"),
+        *(
+            (f"mcp__{tool}", {"argument": "a"})
+            for tool in ("s__a", "s__b", "t__a", "z__z")
+        ),
+        *_calls("Skill", "skill", "x z"),
+        ("Skill", {"skill": "x", "args": "a"}),
+        *_starts("Agent", "ann bob zed", ({},)),
+        *_starts("Task", "ann", ({},)),
+        ("TodoWrite", {"todos": []}),
+    ),
+    matchers={
+        "Bash(npm test *)": r"Bash .*npm test.*",
+        "WebFetch(domain:*.com)": r"WebFetch .*\.com/",
+        "WebSearch": r"WebSearch .*",
+        "mcp__s__*": r"mcp__s__.*",
+        "Skill(x)": r"Skill x",
+        "Write": r"Write .*",
+        "Agent(bob)": r"Agent bob( .*)?",
+    },
+    longest=3,
+)  # fmt: skip
+
+
 # --- Zeph ------------------------------------------------------------------------------
 
 _ZEPH_NAMES = (
@@ -550,3 +671,4 @@ _PIKURI = Universe(
 
 
 UNIVERSES = {each.host: each for each in (_POLICY, _CLAUDE, _ZEPH, _A3S, _PIKURI)}
+UNIVERSES["claude-code-written"] = _CLAUDE_WRITTEN

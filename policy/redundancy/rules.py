@@ -24,7 +24,6 @@ from policy.redundancy.trial import Shown, Trials
 from policy.redundancy.written import WrittenRule, written_rules
 from policy.source import Place
 from policy.table import Ceiling, Table
-from policy.telling import is_idle
 
 __all__ = ["Effort", "Minimal", "Shown", "Standing", "minimise", "shadowing"]
 
@@ -150,7 +149,7 @@ class _Standings:
         if self.effort.left <= self.trials.cost:
             return Standing(rule.because, "undecided", why=(_TOO_MANY,))
         without = self.trials.changed(rule, None)
-        found = next((each for each in without.differences if not is_idle(each)), None)
+        found = next(filter(self.trials.matters, without.differences), None)
         if found is not None:
             return Standing(rule.because, "live", Shown(found.tool, found.call))
         if not without.exact:
@@ -159,8 +158,8 @@ class _Standings:
         for effect in Effect:
             if effect is not rule.because.effect and not decides:
                 changed = self.trials.changed(rule, effect)
-                matters = [each for each in changed.differences if not is_idle(each)]
-                decides = bool(matters) or not changed.exact
+                matters = any(map(self.trials.matters, changed.differences))
+                decides = matters or not changed.exact
         what = "redundant" if decides else "shadowed"
         return Standing(rule.because, what, by=tuple(self.trials.covering(rule)))
 

@@ -7,7 +7,7 @@ most rules one call settles it: one in which a fresh word fills what the rule le
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
@@ -153,6 +153,12 @@ class Trials:
 
     # --- all calls
 
+    @property
+    def matters(self) -> Callable[[Difference], bool]:
+        """Whether a difference is one: calls that cannot be read may never come to a rule."""
+        checked = all(part.rules.dialect.checks for part in self._parts)
+        return _matters_once_read if checked else _matters
+
     def changed(self, rule: WrittenRule, effect: Effect | None) -> Comparison:
         """Return how calls are decided differently where *rule* says *effect*, or nothing.
 
@@ -173,7 +179,7 @@ class Trials:
                 if _opens_otherwise(before, after):
                     kept = [list(part.rules.entries) for part in self.parts]
                     before, after = self._lookups(tool, kept, rule, effect)
-                found[said] = compare_until(_matters, tool, before, after, self._known)
+                found[said] = compare_until(self.matters, tool, before, after, self._known)
         return _joined([*found.values(), *self._commands(rule, effect)])
 
     def _commands(self, rule: WrittenRule, effect: Effect | None) -> Iterator[Comparison]:
@@ -184,7 +190,7 @@ class Trials:
         for tool, argument in self._dialect.arguments.items():
             if argument.kind is ArgumentKind.COMMAND:
                 before, after = self._lookups(tool, kept, rule, effect)
-                yield compare_until(_matters, tool, before, after, self._known)
+                yield compare_until(self.matters, tool, before, after, self._known)
 
     def _lookups(
         self,
@@ -277,6 +283,10 @@ def _is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
 
 def _matters(difference: Difference) -> bool:
     return not is_idle(difference)
+
+
+def _matters_once_read(difference: Difference) -> bool:
+    return not is_idle(difference, checked=True)
 
 
 def _said(entries: Sequence[Entry]) -> tuple[object, ...]:
