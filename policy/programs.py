@@ -46,10 +46,11 @@ class Program:
         files: options whose value is a file that it reads, likewise.
         unsafe: of other options, those with which it is not harmless, likewise.
         needs: options of which one must be there for it to be harmless, likewise.
+        once: whether only one of those may be there.
         leading: whether it is harmless only where its options come before its operands.
         ends: whether ``--`` ends its options.
         first: what its first operand must match to be harmless, as an expression.
-        operands: what every operand must match, likewise.
+        operands: what every operand must match of which *first* says nothing, likewise.
         most: operands it may have to be harmless; None is any number.
         globs: whether it is harmless with a glob that the shell expands.
         given: options with which even its first operand is a file, where all but the first
@@ -91,6 +92,7 @@ class Program:
     files: str = ""
     unsafe: str = ""
     needs: str = ""
+    once: bool = False
     leading: bool = False
     ends: bool = True
     first: str = ""

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from policy.chain import Chain
+from policy.decision import Reason
 from policy.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
@@ -60,3 +61,14 @@ def test_a_rule_that_may_lead_to_a_runner_is_left_to_the_model(rule: str, comman
 )
 def test_a_rule_for_another_program_allows_where_a_model_judges(rule: str, command: str) -> None:
     assert _effect(rule, command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("tool", ["CronCreate", "CronDelete", "ScheduleWakeup", "SendMessage"])
+def test_what_acts_later_or_elsewhere_is_judged_where_a_model_judges(tool: str) -> None:
+    decisions = []
+    for mode in ("auto", "default"):
+        (project,) = load(Memory({}), Options(mode=mode, cwd="/srv/app", home="/home/alice"))
+        decisions.append(Chain.start("main", project.enforced).decide(tool, {}))
+    judged, alone = decisions
+    assert (judged.effect, judged.reason) == (Effect.ASK, Reason.CLASSIFIER)
+    assert alone.effect is Effect.ALLOW

@@ -732,3 +732,43 @@ def test_a_rule_that_spells_out_a_command_in_the_background_denies_it_and_allows
     """2.1.329."""
     assert decide("make &", allow=["Bash(make &)", "Bash(make *)"]) is Effect.ASK
     assert decide("make &", allow=["Bash"], deny=["Bash(make &)"]) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i s/a/b/ x.py",
+        "sed -i 's/a b/c d/g' package.json docs/x.md",
+        "sed -Ei s/a/b/ x.py",
+        "sed s/a/b/ -i x.py",
+        "sed --in-place s/a/b/2 ./x.py",
+        "sed -i -- s/a/b/ README.md",
+    ],
+)
+def test_files_are_edited_in_place_where_edits_are_accepted(command: str) -> None:
+    assert decide(command, "acceptEdits") is Effect.ALLOW
+    assert decide(command, "default") is Effect.ASK
+    assert decide(command, "plan") is Effect.ASK
+    assert decide(command, "acceptEdits", deny=[f"Edit({command.split()[-1]})"]) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            f"sed -i s/a/b/ {name}"  # what could be a command of it, behind a suffix `s/a/b/`
+            for name in "a e.py web.py s.py s/c/d/ r/x 3d tests/t/t.we q.. é.py".split()
+        ),
+        "sed -i.bak s/a/b/ x.py",
+        "sed -i -i s/a/b/ x.py",
+        "sed -i -e s/a/b/ x.py",
+        "sed -i s/a/b/w x.py",
+        "sed -i 1d x.py",
+        "sed -i s/a/b/ *.py",
+        "sed -i s/a/b/ ../x.py",
+        "sed -i s/a/b/ .git/config",
+        "nice sed -i s/a/b/ x.py",
+    ],
+)
+def test_what_may_be_more_than_an_edit_in_place_is_asked_for(command: str) -> None:
+    assert decide(command, "acceptEdits") is Effect.ASK

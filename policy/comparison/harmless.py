@@ -7,6 +7,7 @@ is all that those before them say of those to come.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import attrs
@@ -158,12 +159,7 @@ class Word:
             some = ("flags", "values", "files", "pairs")
             ends = known.ends and self.start == "--"
             return known.flags is None or ends or any(self._left(n) is not NOTHING for n in some)
-        wanted = []
-        if not self.before.operands and (known.first or known.runs):
-            wanted.append("first")
-        if known.operands:
-            wanted.append("operands")
-        return all(self._left(name) is not NOTHING for name in wanted)
+        return all(self._left(name) is not NOTHING for name in self._wanted())
 
     def ended(self) -> Between | None:
         """Return where the command stands behind the word; None where it does harm."""
@@ -203,8 +199,19 @@ class Word:
                 return None
             if option.known and (not option.takes or before.form.lenient):
                 option = None
-        needed = before.needed or self._left("needs").nullable
+        needs = bool(known.needs) and self._left("needs").nullable
+        if known.once and needs and before.needed:
+            return None
+        needed = before.needed or needs
         return attrs.evolve(before, option=option, needed=needed)
+
+    def _wanted(self) -> Iterator[str]:
+        """Yield the expressions that the word must match as an operand."""
+        known, leads = self.before.form.program, not self.before.operands
+        if leads and (known.first or known.runs):
+            yield "first"
+        if known.operands and not (leads and known.first):
+            yield "operands"
 
     def _as_operand(self, before: Between) -> Between | None:
         known, count = before.form.program, before.operands
@@ -212,9 +219,7 @@ class Word:
             return before
         if known.most is not None and count >= known.most:
             return None
-        if not count and (known.first or known.runs) and not self._left("first").nullable:
-            return None
-        if known.operands and not self._left("operands").nullable:
+        if not all(self._left(name).nullable for name in self._wanted()):
             return None
         if before.form.closed and before.form.opens(count):
             return None

@@ -147,6 +147,8 @@ def _harmless(program: Program, rest: list[Word], given: Given) -> bool:
         return False
     if program.needs and not has(given.options, program.needs):
         return False
+    if program.once and sum(matches(program.needs, each.plain) for each in given.options) > 1:
+        return False
     if program.flags == "" and any(word.plain == "--" for word in rest):
         return False
     operands = given.operands
@@ -156,7 +158,8 @@ def _harmless(program: Program, rest: list[Word], given: Given) -> bool:
         return False
     if program.first and (not operands or not matches(program.first, operands[0].plain)):
         return False
-    return not program.operands or all(matches(program.operands, word.plain) for word in operands)
+    others = operands[1:] if program.first else operands
+    return not program.operands or all(matches(program.operands, word.plain) for word in others)
 
 
 _DOUBTED: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")

@@ -47,7 +47,7 @@ def defaults(session: Session, mode: str) -> Iterator[Entry]:
         yield built_in(tool, Effect.ALLOW, why="needs no permission")
 
 
-_JUDGED: Final = frozenset({"CronCreate", "CronDelete", "SendMessage"})
+_JUDGED: Final = frozenset({"CronCreate", "CronDelete", "ScheduleWakeup", "SendMessage"})
 
 
 def _skills(session: Session, mode: str) -> Iterator[Entry]:

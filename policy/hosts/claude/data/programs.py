@@ -26,6 +26,8 @@ _COUNTED: Final = Program(reads=Files.ALL, files="-[nc]", texts=True, piped=True
 _TEXTS: Final = Program(texts=True)
 _NAME: Final = "[^/~]*"
 _NO_DASH: Final = r"(?!-$)(.|\n)*"
+# The name of what tells the variables of a shell may stand nowhere, not even in a file's.
+_NO_ENV: Final = r"(?!((.|\n)*\W)?env(\W(.|\n)*)?$)(.|\n)*"
 _NO_HOME: Final = "(?!(.*[=:])?~|.*\\{.*~|.*~.*\\{).*"
 _ALONE: Final = Program(flags="", most=0)
 
@@ -62,9 +64,8 @@ _FREE: Final = {
         reads=Files.REST, files="-f|--from-file|--file",
         leading=True, ends=False, globs=False, direct=True,
         spelling=r"""'[^'`]*'|"[^"`]*"|[^-\s'"]\S*|-[a-zA-Z]+|--[a-zA-Z-]+(=\S+)?""",
-        first=r"(?!-|(.|\n)*(`|\$ENV))(.|\n)*",
-        # The name of what tells the variables of a shell may stand nowhere, not even in a file's.
-        operands=r"(?!((.|\n)*\W)?env(\W(.|\n)*)?$)(.|\n)*",
+        first=rf"(?!-|(.|\n)*(`|\$ENV)){_NO_ENV}",
+        operands=_NO_ENV,
         unsafe=r"(?!-[a-zA-Z]+$|--[a-zA-Z-]+(=.+)?$)-.*|-[a-zA-Z]*[fL][a-zA-Z]*|-(.*\W)?env(\W.*)?"
         "|--(from-file|file|argfile|rawfile|slurpfile|run-tests|library-path)(=.*)?",
     ),
@@ -120,6 +121,14 @@ _PS_NAMES: Final = "help deselect forest headers no-headers info version"
 _PRINTED: Final = r" ?(\d+(,\d+)?)?p(;(\d+(,\d+)?)?p)* ?"
 _TEXT: Final = r"[^/;!#{}$`\n\x7f-\U0010ffff]*"
 _REPLACED: Final = rf" ?s/{_TEXT}/{_TEXT}/[gpiIm0-9]* ?"
+# Names of files that it can take for nothing else where `-i` may have a suffix behind it, as it has
+# elsewhere: `sed -i s/a/b/ a` would put the text before a line. Those with an `s` or a `y` before
+# what could write or run (`s.a.b.w x`) are left out, few of which it really takes for commands.
+_EDITED: Final = (
+    r"(?!e|w|W|[0-9]|-|[sy][^a-zA-Z0-9]|[rR]($|/|\./|\.\./)|[aAcCdDgGhHiIlnNpPqQtTxz]$)"
+    r"(?!/[^/]*/[IMim]*([ewWsyrR]|[aAcCdDgGhHiIlnNpPqQtTxz]$))"
+    r"(?!.*\.\.)(?!.*s.*[wWeE])(?!.*y..*)[A-Za-z0-9_./@+-]+"
+)
 # What a terminal does that is told to start anew, to print, or to be programmed.
 _SET_UP: Final = (
     "clear|flash|if|init|iprog|is[123]|mc(0|4|5[ip]?)|pf(key|loc|xl?)|reset|rf|rmcup|rs[123]|smcup"
@@ -315,7 +324,15 @@ EDITING_PROGRAMS: Final = Programs(
         "sed": Program(
             direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED, operands=_NO_DASH,
             reads=Files.REST, files=_SED.files, given=_SED.given,
-            writes=Files.REST, globs=False, forms=(_SED, *_SED.forms),
+            writes=Files.REST, globs=False,
+            forms=(
+                Program(
+                    direct=True, flags="-[Er]*i[Er]*|-[Er]+|--in-place|--posix|--regexp-extended",
+                    needs="-[Er]*i[Er]*|--in-place", once=True, first=_REPLACED, operands=_EDITED,
+                    reads=Files.REST, writes=Files.REST, globs=False,
+                ),
+                _SED, *_SED.forms,
+            ),
         ),
     }
 )  # fmt: skip
