@@ -390,3 +390,15 @@ def test_a_flag_that_takes_reads_away_is_a_rule_against_some() -> None:
         ("cat a", "allow"),
     ):
         assert str(main.decide("Bash", {"command": command}).effect) == effect
+
+
+@pytest.mark.parametrize(
+    "command", ["echo x > b'", "git log > b'", "touch b'", "cp a b'", "cat b'"]
+)
+def test_a_quote_that_is_not_closed_hides_no_file_from_a_rule(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Edit(b)", "Read(b)"]) == "deny"
+    assert told(command, allow=["Bash"], deny=["Edit(c)", "Read(c)"]) == "allow"
+
+
+def test_a_home_folder_is_a_page_to_read() -> None:
+    assert told("man -l ~", allow=["Bash(man *)"]) == "ask"

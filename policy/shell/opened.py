@@ -13,7 +13,7 @@ from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.given import Given, has
 from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
-from policy.shell.words import Word, is_pattern
+from policy.shell.words import Word, is_pattern, may_be_shorter
 
 __all__ = ["Opened", "files_of", "is_abroad", "is_home_of_other", "is_indirect", "lists"]
 
@@ -63,7 +63,7 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
         case Files.LAST:  # behind options nobody knows which is
             return operands[-1:] if len(operands) == len(rest) else operands
         case Files.SLASHED:
-            return [word for word in operands if "/" in word.plain or word.plain == ".."]
+            return [w for w in operands if "/" in w.plain or w.plain in ("..", "~")]
         case Files.LEADING:
             given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
             leading = takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given)
@@ -120,6 +120,7 @@ def files_of(
         if read and not chosen and lists(program, given):
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
+        opened += (Opened(w.plain[:-1], tool) for w in chosen if may_be_shorter(w))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
         opened += (Opened(None, tool, guarded=not read) for w in chosen if is_abroad(w.plain))
         unclosed = (w for w in given.operands if w not in operands and w.plain)

@@ -18,6 +18,7 @@ __all__ = [
     "Target",
     "Word",
     "is_pattern",
+    "may_be_shorter",
     "targets_of",
 ]
 
@@ -69,8 +70,15 @@ def is_pattern(name: str) -> bool:
     return _PATTERN.search(name) is not None
 
 
+def may_be_shorter(word: Word) -> bool:
+    """Whether a word ends in a quote that is not closed, which is none to some."""
+    return word.literal and not word.known and word.plain.endswith("'")
+
+
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
+    if may_be_shorter(word):
+        return [Target(name, writes) for name in (word.plain[:-1], word.plain, None)]
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", word.plain):
         patterned = writes and is_pattern(word.plain)
         return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
