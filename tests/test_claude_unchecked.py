@@ -422,3 +422,9 @@ def test_what_one_shell_reads_in_a_text_is_asked_for(argument):
 @pytest.mark.parametrize("argument", ['"$HOME:/x"', '"$HOME x"', '"ab$USER"', "'x'=a", "'$x:h'"])
 def test_what_every_shell_reads_alike_is_allowed(argument):
     assert decide("Bash", f"make {argument}", allow=["Bash(make *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("program", ["make", "./make", "/usr/bin/make", "nohup ./make"])
+def test_a_word_that_may_be_left_out_hides_no_program_of_some_folder(program):
+    for word in ("$x", "$(ls)", "''"):
+        assert decide("Bash", f"{program} a {word}", deny=["Bash(make a)"]) is Effect.DENY

@@ -206,7 +206,8 @@ def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
             found += (" ".join([word.plain for word in one]), *without_vanishing(one))
     for one in inside:
         if one and one[0].plain != (name := basename(one[0].plain)):
-            found.append(" ".join([name, *(word.plain for word in one[1:])]))
+            named = [Word(name, name), *one[1:]]
+            found += (" ".join([word.plain for word in named]), *without_vanishing(named))
     for text in found:
         if (closer := _closer(text, shell)) is not None and closer not in found:
             found.append(closer)
