@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import attrs
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -58,6 +59,31 @@ def test_a_line_that_covers_a_star_pattern_matches_all_of_it(patterns, pattern) 
     number = _view(patterns).covering(pattern)
     if number != NO_MATCH:
         assert all(patterns[number].matches(text) for text in _TEXTS if pattern.matches(text))
+
+
+@given(
+    st.lists(st.tuples(_stars, st.sampled_from(Effect)), max_size=4),
+    st.lists(_stars, max_size=2),
+    _stars,
+    st.sampled_from(Effect),
+)
+@example([(Pattern.text("a*"), Effect.ALLOW)], [], Pattern.text("b"), Effect.DENY)
+@example([(Pattern.text("b"), Effect.ASK)], [Pattern.text("b")], Pattern.text("b"), Effect.DENY)
+def test_what_a_list_denies_by_its_form_it_grants_in_no_text(lines, shared, pattern, default):
+    said = [*((each, Effect.ALLOW) for each in shared), *lines]
+    entries = tuple(RowEntry(p, "", effect, Reason.RULE, str(p), None) for p, effect in said)
+    view = View(Kind.TEXT, entries, default, shared=len(shared))
+    if view.denies(pattern):
+        for text in filter(pattern.matches, _TEXTS):
+            first = view.automaton.first(text)
+            assert first < len(shared) or view.effect(first) is Effect.DENY
+
+
+def test_what_no_line_grants_is_denied_by_the_form_of_a_list() -> None:
+    view = _view([Pattern.text("a*")], [Effect.ALLOW])
+    assert not attrs.evolve(view, default=Effect.DENY).denies(Pattern.text("ab"))
+    assert attrs.evolve(view, default=Effect.DENY).denies(Pattern.text("b*"))
+    assert not view.denies(Pattern.text("b*"))
 
 
 @given(st.lists(_globs, min_size=1, max_size=5), st.sampled_from(["/a", "/a/b", "/b"]))

@@ -147,7 +147,7 @@ class _Asked:
         call: dict[str, object] = {}
         if before.constant is None or after.constant is None:
             call = self.shape.call(argument)
-        return self.decided(tool, call)
+        return Difference(tool, call, before.decide_once(call), after.decide_once(call))
 
     def decided(self, tool: str, call: Call) -> Difference:
         """Return what a call of *tool* gets."""

@@ -113,6 +113,9 @@ class Pair(Sides):
             return
         together: set[tuple[Effect, Effect]] = set()
         for view, line in sorted(self.edits, key=lambda edit: edit[1] != NO_MATCH):
+            pattern = self.pattern(view, line)
+            if pattern is not None and any(each.denies(pattern) for each in self.denying):
+                continue
             written = line != NO_MATCH and self.views[view].entries[line].place is not None
             yield from self.by_line(view, line, set() if written else together)
 

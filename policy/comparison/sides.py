@@ -15,6 +15,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from policy.comparison.edited import Edited, Side
+from policy.comparison.view import View
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze
@@ -65,6 +66,12 @@ class Sides(Edited):
     def plain(self) -> bool:
         """Whether all patterns are star patterns."""
         return all(view.is_plain for view in self.views)
+
+    @cached_property
+    def denying(self) -> Sequence[View]:
+        """The lists of both sides that deny whatever no line of theirs grants."""
+        shared = (self.views[number] for number in sorted(self.sides[0] & self.sides[1]))
+        return [view for view in shared if view.default is Effect.DENY]
 
     def pattern(self, view: int, line: int) -> Pattern | None:
         """Return the pattern of a line; None for the default."""

@@ -69,6 +69,11 @@ class ToolPair(Pair):
         return sides
 
     @cached_property
+    def denying(self) -> Sequence[View]:
+        """None: what a host knows of a call decides beside lines, so every edit is asked about."""
+        return ()
+
+    @cached_property
     def precluded(self) -> frozenset[bool]:
         """The directions in which no call changes: what is denied whatever it is only widens."""
         denied = [denies_all(lookup) for lookup in self.lookups]

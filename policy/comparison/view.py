@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -21,6 +21,8 @@ from policy.rows.outcome import BY_DEFAULT
 from policy.rows.row import Row
 
 __all__ = ["View", "is_stricter"]
+
+_GRANTING: Final = (Effect.ALLOW, Effect.ASK)
 
 # Of a line: what it matches, whether nobody wrote it, and what it says.
 _Said = tuple[Pattern, bool, Effect]
@@ -183,6 +185,15 @@ class View:
                 other = self._ends[number][1]
                 if suffix.endswith(other) or other.endswith(suffix):
                     yield number
+
+    def denies(self, pattern: Pattern) -> bool:
+        """Return whether it is plain that all is denied that *pattern* matches.
+
+        But for what lines decide that every list has.
+        """
+        last = len(self.entries) - 1
+        granting = (self.near(pattern, effect, self.shared, last) for effect in _GRANTING)
+        return self.default is Effect.DENY and all(next(near, None) is None for near in granting)
 
     @cached_property
     def _wide(self) -> tuple[dict[str, int], dict[str, int]]:
