@@ -8,10 +8,9 @@ tool is a *row*: the entries whose tool pattern matches the name, in order.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator
-from functools import cached_property, lru_cache
+from collections.abc import Container, Iterator
+from functools import cached_property
 from itertools import chain, groupby
-from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import attrs
@@ -22,6 +21,7 @@ from policy.effect import Effect
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern
 from policy.rows.entry import Key, RowEntry
+from policy.rows.hashed import Runs, Said, rules_text
 from policy.rows.row import Row
 from policy.source import Place
 
@@ -209,9 +209,9 @@ class RuleSet:
         return self._runs, self.default, self.default_reason
 
     @cached_property
-    def _runs(self) -> tuple[tuple[Effect, Reason, frozenset[_Said]], ...]:
-        runs: list[tuple[Effect, Reason, set[_Said]]] = []
-        seen: set[_Said] = set()
+    def _runs(self) -> Runs:
+        runs: list[tuple[Effect, Reason, set[Said]]] = []
+        seen: set[Said] = set()
         whole: set[str] = set()  # tools of which every call is decided by then
         key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
@@ -237,12 +237,7 @@ class RuleSet:
     @cached_property
     def canonical_text(self) -> str:
         """What the content hash covers, as JSON text: the same in the order of its text."""
-        runs = ",".join(
-            f"[{_json(effect.value)},{_json(reason.value)},[{','.join(sorted(_texts(said)))}]]"
-            for effect, reason, said in self._runs
-        )
-        default = f"{_json(self.default.value)},{_json(self.default_reason.value)}"
-        return f"[[[{runs}],{default}],{_dialect_text(self.dialect)}]"
+        return rules_text(self._runs, (self.default, self.default_reason), self.dialect)
 
     @cached_property
     def hashed_text(self) -> str:
@@ -277,43 +272,7 @@ class RuleSet:
         return self._hash
 
 
-# Of one entry: tool, field and pattern.
-_Said = tuple[str, str, Pattern | None]
-
-_json: Final = json.encoder.encode_basestring_ascii
-
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
 # Rows of names that no entry gives literally, kept at most.
 _REMEMBERED_NAMES = 4096
-
-
-@lru_cache(maxsize=64)  # a host has one or two
-def _dialect_text(dialect: Dialect) -> str:
-    # Without defaults, so that dialects which can say more keep the hash of those that do not.
-    content = attrs.asdict(dialect, filter=_is_said, value_serializer=_plain_value)
-    return json.dumps(content, sort_keys=True, separators=(",", ":"))
-
-
-def _is_said(field: attrs.Attribute[Any], value: object) -> bool:
-    default = field.default
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class at run time
-        default = default.factory()  # type: ignore[union-attr]
-    return bool(value != default)
-
-
-def _texts(said: Iterable[_Said]) -> Iterator[str]:
-    """Yield what is said of entries, as JSON text."""
-    # Of thousands of entries most speak of few tools.
-    beginning: dict[tuple[str, str], str] = {}
-    for tool, field, pattern in said:
-        begins = beginning.get((tool, field))
-        if begins is None:
-            begins = beginning[tool, field] = f"[{_json(tool)},{_json(field)},"
-        yield f"{begins}{'[]' if pattern is None else pattern.as_json}]"
-
-
-def _plain_value(_: type, __: object, value: object) -> object:
-    if isinstance(value, frozenset):
-        return sorted(value)
-    return getattr(value, "value", value)
