@@ -206,6 +206,15 @@ def test_agents_that_some_calls_started_are_gone_with_these_calls() -> None:
     check_diff(universe, before, before.replaced("ann delegate", ("Bash",)))
 
 
+def test_an_agent_that_starts_no_more_on_the_last_level_alone_is_told_there() -> None:
+    # There nobody starts others, and of the other tools `ann` is left none.
+    universe = UNIVERSES["claude-code"]
+    options = {name: some[0] for name, some in universe.options.items()}
+    lists = {"allow": (), "ask": (), "deny": ("mcp__a__b",)}
+    before = Model({**lists, "ann tools": ("Bash", "Agent", "mcp__a__b")}, options)
+    check_diff(universe, before, before.replaced("ann tools", ("Agent", "mcp__a__b")))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("host", UNIVERSES)
 @given(data=st.data())

@@ -127,7 +127,21 @@ class Enforced:
     def by_depth(self) -> object:
         """What depends on how many agents are in front."""
         options = self.session.options
-        return depth_limit(self.session), options.background, options.behaves.in_background
+        limit = depth_limit(self.session)
+        return limit, options.background, options.behaves.in_background, self._barred_last(limit)
+
+    def _barred_last(self, limit: int) -> frozenset[str]:
+        """Return the agents that do not start on the last level alone: there they start nobody."""
+        last = Position(
+            main=False, background=self.session.options.in_background(limit), may_start=False
+        )
+        earlier = attrs.evolve(last, may_start=True)
+        return frozenset(
+            name
+            for name, definition in self.session.agents.items()
+            if has_no_tools(definition, self.session, last)
+            and not has_no_tools(definition, self.session, earlier)
+        )
 
     def start(self, agent: str) -> Link:
         """Return the main conversation, as itself or as *agent*."""
