@@ -73,6 +73,9 @@ class Program:
         texts: whether it is harmless with text that something is put into (`Word.vetted`).
         piped: whether it is harmless with what another program gives it as arguments.
         direct: whether it is harmless only where no wrapper or assignment stands before it.
+        internal: whether it is part of a shell, so that no program runs it.
+        carried: whether it is harmless behind all that the host looks for files behind.
+        lines: whether it is harmless with a line break in an argument that is no option.
         stays: whether it is harmless only where no change of folder came before.
         unchecked: what its arguments match, with a NUL between them, where the host
             vouches for nothing of the command that they stand in; None is never.
@@ -116,6 +119,9 @@ class Program:
     texts: bool = False
     piped: bool = False
     direct: bool = False
+    internal: bool = False
+    carried: bool = False
+    lines: bool = True
     stays: bool = False
     unchecked: str | None = None
     settled: bool = False

@@ -402,3 +402,31 @@ def test_a_quote_that_is_not_closed_hides_no_file_from_a_rule(command: str) -> N
 
 def test_a_home_folder_is_a_page_to_read() -> None:
     assert told("man -l ~", allow=["Bash(man *)"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("nohup rm a", "time mv a b", "nice -n 5 cp a b", "timeout 5 mkdir d", "builtin rmdir d"),
+        *("command -p rm a", "noglob rm a", "NO_COLOR=1 rm a", "LANG=C nohup rm a", "'rm' a"),
+        *("\\mv a b", "stdbuf -oL rm -rf d", "time nohup rm a", "'nohup' rm a"),
+    ],
+)
+def test_edits_that_a_mode_accepts_are_accepted_behind_what_files_are_looked_for(
+    command: str,
+) -> None:
+    assert told(command, "acceptEdits") == "allow"
+    assert told(command) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("env rm a", "sudo rm a", "xargs rm a", "A=1 rm a", "time -p rm a", "NO_COLOR= rm a"),
+        *("/usr/bin/nohup rm a", "nohup rm ~/x", "nohup rm -rf /", "nohup mv -f a b", "exec rm a"),
+        *("nice --adjustment=5 rm a", "NO_COLOR='x y' rm a", "nohup NO_COLOR=1 rm a"),
+        *("nohup touch a", "nohup rm .git/config", "cd src && nohup rm a"),
+    ],
+)
+def test_other_edits_are_asked_for(command: str) -> None:
+    assert told(command, "acceptEdits") == "ask"

@@ -772,3 +772,27 @@ def test_files_are_edited_in_place_where_edits_are_accepted(command: str) -> Non
 )
 def test_what_may_be_more_than_an_edit_in_place_is_asked_for(command: str) -> None:
     assert decide(command, "acceptEdits") is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("\\history 5", "builtin type ls", "command help cd", "NO_COLOR=1 type ls", "'help' cd"),
+        *("git log 'a\nb'", "man ls 'a\nb'", "sort 'a\nb'", 'printf a "$HOME"', "printf $HOME"),
+        *('find . -name "$HOME"', "ss .", "ss -a 10", "ss '' -"),
+    ],
+)
+def test_these_run_unasked_as_the_program_was_seen_to_run_them(command: str) -> None:
+    assert decide(command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("time type ls", "timeout 5 help cd", "nohup history", "env type ls", "grep 'a\nb' a"),
+        *("rg x 'a\nb'", "git log '-x\nb'", 'printf a "$PWD"', "printf a $X", "ss x", "ss -a /x"),
+        *("ss *", "time ss"),
+    ],
+)
+def test_these_are_asked_for_as_the_program_was_seen_to_ask_for_them(command: str) -> None:
+    assert decide(command) is Effect.ASK

@@ -177,10 +177,6 @@ def is_environment(name: str) -> bool:
     return "/environ" in name and _ENVIRONMENT.search(name) is not None
 
 
-def _is_settled(word: Word) -> bool:
-    return word.literal and not ("$" in word.raw and word.plain[:1] == "~")
-
-
 @lru_cache(maxsize=256)
 def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL)
@@ -190,7 +186,7 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
     program = shell.programs.known.get(basename(words[0].plain))
     if program is None:
         return False
-    if program.settled and not all(map(_is_settled, words[1:])):
+    if program.settled and not all(word.literal for word in words[1:]):
         return True
     if program.unexpanded and any(word.glob or is_home_of_other(word) for word in words[1:]):
         return True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from policy.shell.doubts import is_evaluated
 from policy.shell.opened import is_home_of_other
 from policy.shell.readings import as_granted, is_assignment
-from policy.shell.wrappers import is_quiet
+from policy.shell.wrappers import carries_files, is_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,9 @@ def is_harmless(
     """
     if not known.harmless or is_evaluated(program):
         return False
-    behind = as_granted(words, shell, harmless=True) if program is not words else program
+    behind = words
+    if program is not words:
+        behind = as_granted(words, shell, harmless=not known.carried)
     if len(behind) != len(program):
         return False  # behind a wrapper that only rules which deny look through
     around = words[: len(words) - len(program)]
@@ -47,7 +49,10 @@ def is_harmless(
         return False
     if known.spelled and (fed or any(map(is_quoted, words))):
         return False
-    if around and not is_quiet(around, shell, moves=known.moves > 0):
+    if known.carried:
+        if not carries_files(words, len(around), shell):
+            return False
+    elif around and not is_quiet(around, shell, moves=known.moves > 0 or known.internal):
         return False
     if known.listed and around and is_assignment(around[0]) and not is_assignment(around[-1]):
         return False  # its options are looked for behind one of both

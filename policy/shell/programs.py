@@ -34,6 +34,8 @@ class Examined:
         moves: how many folders it is told to go to, as that of what follows.
         stays: whether it must not follow such a change.
         direct: whether it is harmless without anything before it only.
+        internal: whether it is part of a shell.
+        carried: whether it is harmless behind all that files are looked for behind.
         relative: whether it reads a file by a name that depends on the folder it runs in.
         blind: whether it reads files that a rule which denies could mean, by names
             that are not known.
@@ -46,6 +48,8 @@ class Examined:
     moves: int = 0
     stays: bool = False
     direct: bool = False
+    internal: bool = False
+    carried: bool = False
     relative: bool = False
     blind: bool = False
     spelled: bool = False
@@ -98,6 +102,8 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         moves,
         stays=program.stays,
         direct=all(way.direct for way in ways),
+        internal=program.internal,
+        carried=any(way.carried for way in ways),
         spelled=program.spelled,
         listed=program.flags is not None,
         relative=not program.moves and _is_relative(program, opened, given, shell),
@@ -139,7 +145,7 @@ def _harmless(program: Program, rest: list[Word], given: Given) -> bool:
         return False
     if not program.texts and any(not word.literal for word in rest):
         return False
-    if program.flags is not None and any(_DOUBTED.search(word.plain) for word in rest):
+    if program.flags is not None and any(_is_doubted(word.plain, program) for word in rest):
         return False
     if program.first and any(word.raw[:1] == "'" == word.plain[:1] for word in rest):
         return False  # a quote that is not closed
@@ -162,4 +168,9 @@ def _harmless(program: Program, rest: list[Word], given: Given) -> bool:
     return not program.operands or all(matches(program.operands, word.plain) for word in others)
 
 
-_DOUBTED: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")
+_DOUBTED: Final = re.compile(r"[$`]|\{.*(?:,|\.\.)")
+
+
+def _is_doubted(text: str, program: Program) -> bool:
+    broken = "\n" in text and (text[:1] == "-" or not program.lines)
+    return broken or _DOUBTED.search(text) is not None

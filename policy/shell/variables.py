@@ -31,7 +31,7 @@ def is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
     """Whether a variable is set to what a shell works out, quoted or not: a sum, a home folder."""
     for word in takewhile(is_assignment, words):
         name, _, value = word.plain.partition("=")
-        if _AT_HOME.search(value):
+        if _AT_HOME.search(value) and ("$" not in word.raw or "~" in word.raw):
             return True
         if name.rstrip("+") in shell.counted and not _NUMBER.fullmatch(value):
             return True

@@ -51,7 +51,7 @@ _FREE: Final = {
         "id uname free cal true false seq expr locale sleep groups uptime nproc".split(),
         attrs.evolve(_TEXTS, globs=False),
     ),
-    "type": Program(texts=True, globs=False, direct=True),
+    "type": Program(texts=True, globs=False, internal=True),
     "echo": Program(piped=True, texts=True),
     "[": Program(direct=True, globs=False),
     "[[": Program(direct=True),
@@ -96,6 +96,7 @@ _SEARCH: Final = options(
     attached="edDmABC",
     files="-f|--file|--exclude-from",
     given=_GIVEN,
+    lines=False,
     lists=True,
     lists_if="-[a-zA-Z]*[rR][a-zA-Z]*|--(dereference-)?recursive",
     reads=Files.REST,
@@ -188,7 +189,7 @@ _KNOWN: Final = {
         unsafe="--file(=.*)?",
         counts="d m A B C after-context before-context context max-count max-depth",
         attached="egtTdmABC",
-        reads=Files.REST, lists=True, globs=False,
+        lines=False, reads=Files.REST, lists=True, globs=False,
     ),
     "which": options("apsvwV", globs=False, operands="(?!-$).*"),
     "test": options(
@@ -203,7 +204,7 @@ _KNOWN: Final = {
             ),
         ),
     ),
-    "help": options("d", globs=False, operands=_NAME, direct=True),
+    "help": options("d", globs=False, operands=_NAME, internal=True),
     "lsof": options(
         "abghilnorstvxCEFHKLNOPQRSTUVX", values="c d e k p u A", joined=False, globs=False
     ),
@@ -220,7 +221,7 @@ _KNOWN: Final = {
         "help version numeric all listening options extended memory processes info tipcinfo"
         " summary tos cgroup bpf events context contexts ipv4 ipv6 packet tcp mptcp sctp udp dccp"
         " raw unix tipc vsock no-header oneline inet-sockopt",
-        values="f A family query socket", most=0,
+        values="f A family query socket", operands="[.:0-9-]*", globs=False,
     ),
     "netstat": options("agilmnrsvL", values="f I", globs=False),
     "tput": options(
@@ -259,7 +260,7 @@ _KNOWN: Final = {
         "version help alias all-fqdns domain fqdn long ip-address all-ip-addresses short",
         most=0, direct=True, spelled=True, ends=False,
     ),
-    "history": Program(flags="", most=1, operands=r"\d+", direct=True),
+    "history": Program(flags="", most=1, operands=r"\d+", internal=True),
     "ifconfig": Program(flags="", most=1, globs=False, operands="[a-zA-Z][a-zA-Z0-9._:/ -]*"),
     "ip": Program(harmless=False, subcommands={"addr": _ALONE}),
     "sed": _SED,
@@ -312,12 +313,12 @@ EDITING_PROGRAMS: Final = Programs(
         "touch": Program(
             direct=True, flags="", operands="[A-Za-z0-9_./+~{].*|'.+", writes=Files.ALL
         ),
-        "mkdir": Program(writes=Files.ALL),
-        "rm": attrs.evolve(UPROOT, harmless=True, direct=True),
-        "rmdir": attrs.evolve(REMOVE, harmless=True, direct=True),
+        "mkdir": Program(carried=True, writes=Files.ALL),
+        "rm": attrs.evolve(UPROOT, harmless=True, carried=True),
+        "rmdir": attrs.evolve(REMOVE, harmless=True, carried=True),
         **{
             name: attrs.evolve(
-                known, harmless=True, direct=True, flags="", operands=_NO_DASH, globs=False
+                known, harmless=True, carried=True, flags="", operands=_NO_DASH, globs=False
             )
             for name, known in (("mv", MOVE), ("cp", COPY))
         },
