@@ -22,6 +22,7 @@ from policy.comparison.prefixes import (
     left_open,
     pipelines,
     prefixes,
+    samples,
     start_of,
 )
 from policy.comparison.view import View
@@ -158,9 +159,11 @@ class Disguises:
         """Return whether *written* may show more than another command known as *way*.
 
         All depends on which lines match what is written, on what each list says of *text*,
-        by which it is known as well, and on which of both comes first.
+        by which it is known as well, on which of both comes first, and where it runs unasked
+        behind which prefixes it does.
         """
-        key = way, tuple(self._told(view, written, text) for view in self._views)
+        sample = text if text in samples(self._shell) else ""
+        key = way, sample, tuple(self._told(view, written, text) for view in self._views)
         known = key in self._tried
         self._tried.add(key)
         return not known
@@ -182,7 +185,9 @@ class Disguises:
         """Yield commands behind *prefix* that other lines know there, and are *rest* as well."""
         start = rest.partition(self._fresh)[0]
         whole = Pattern.text(rest.replace(self._fresh, "*"))
-        yield from (prefix.text + text for text in islice(self._harmless(whole), 1))
+        usual = filter(whole.matches, samples(self._shell))
+        unasked = dict.fromkeys((*islice(self._harmless(whole), 1), *usual))
+        yield from (prefix.text + text for text in unasked)
         tried = 0
         for pattern, strict in self._lines.items():
             other = start_of(pattern)

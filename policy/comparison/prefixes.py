@@ -34,6 +34,7 @@ __all__ = [
     "pipelines",
     "prefixes",
     "runs_another",
+    "samples",
     "start_of",
 ]
 
@@ -70,14 +71,14 @@ NO_PREFIX: Final = Prefix("", transparent=False, behind=((),))
 class _Way:
     """How commands behind a prefix are known: by how many words before them, and as what.
 
-    What runs where no rule speaks of it does so behind a *quiet* one too.
+    *quiet* is which samples of what runs where no rule speaks of it do so behind it too.
     """
 
     words: tuple[tuple[int, ...], ...]
     transparent: bool
     grantable: bool
     inexact: bool
-    quiet: bool
+    quiet: tuple[bool, ...]
 
 
 @lru_cache(maxsize=64)  # rules are tried one by one beside the same open lines
@@ -170,12 +171,23 @@ def _way(text: str, shell: Shell) -> _Way | None:
     words = tuple(
         tuple(sorted(text.removesuffix(_PROBE).count(" ") for text in each)) for each in texts
     )
-    plain = (each[0] for name, each in harmless(shell).items() if not shell.programs[name].direct)
-    quiet = any(
+    quiet = tuple(
         [part.harmless for part in read_alike(text + each, shell).parts] == [True]
-        for each in islice(plain, 1)
+        for each in samples(shell)
     )
     return _Way(words, part.text == _PROBE, part.grantable, part.inexact, quiet)
+
+
+@lru_cache(maxsize=64)
+def samples(shell: Shell) -> tuple[str, ...]:
+    """Return commands that run where no rule speaks of them: one for each way behind prefixes."""
+    known = shell.programs
+    plain = (
+        (known[name].carried, each[0])
+        for name, each in harmless(shell).items()
+        if not known[name].direct
+    )
+    return tuple(dict(reversed([*plain])).values())
 
 
 @lru_cache(maxsize=64)
@@ -183,7 +195,9 @@ def loud(shell: Shell) -> tuple[str, ...]:
     """Return prefixes that rules which allow see through, and behind which nothing runs unasked."""
     ways = ((text, _way(text, shell)) for text in _usual(shell))
     return tuple(
-        text for text, way in ways if way and way.transparent and way.grantable and not way.quiet
+        text
+        for text, way in ways
+        if way and way.transparent and way.grantable and not any(way.quiet)
     )
 
 
