@@ -21,7 +21,8 @@ from policy import limits
 from policy.patterns import automaton as automata
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
-from policy.patterns.pattern import Kind, Meet, Pattern, excluded_characters, freeze, named
+from policy.patterns.letters import excluded_characters, named, tokens_of
+from policy.patterns.pattern import Kind, Meet, Pattern, freeze
 from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import Gap, OneOf, Token
 from tests import brute_force
@@ -616,8 +617,8 @@ def test_a_search_finds_how_two_lists_decide_whenever_some_text_shows_it(family:
                 [family.kind.domain, *guides],
                 machines,
                 wanted.__eq__,
-                fresh=fresh_character(named(everyone)),
-                extra=excluded_characters(everyone),
+                fresh=fresh_character(named(tokens_of(everyone))),
+                extra=excluded_characters(tokens_of(everyone)),
             )
             assert found.exact
             if found.text is None:
@@ -643,8 +644,8 @@ def test_a_search_finds_a_text_whose_answer_is_at_least_so_late(family: Family) 
             [family.kind.domain, everyone[0].automaton],
             [Automaton([pattern.tokens for pattern in patterns], family.kind.separator)],
             partial(_at_least, least),
-            fresh=fresh_character(named(everyone)),
-            extra=excluded_characters(everyone),
+            fresh=fresh_character(named(tokens_of(everyone))),
+            extra=excluded_characters(tokens_of(everyone)),
         )
         assert found.exact
         refuted = family.members(guide) & ~_union(map(family.members, raws[:least]))
@@ -681,7 +682,7 @@ def test_one_text_that_is_not_within_settles_what_no_search_would() -> None:
 def test_a_fresh_character_is_found_whatever_the_patterns_name() -> None:
     private = "".join(map(chr, range(0xE000, 0xF900)))
     pattern = Pattern.text(f"*{private}*")
-    assert fresh_character(named([pattern])) not in private
+    assert fresh_character(named(pattern.tokens)) not in private
     assert Pattern.text(f"a{private}*") <= pattern
     assert not pattern <= Pattern.text(f"{private}*")
 
@@ -757,7 +758,7 @@ def test_inclusion_speaks_of_texts_that_a_call_can_hold() -> None:
 def test_a_frozen_pattern_is_one_of_its_texts(family: Family) -> None:
     for raw in family.pool:
         pattern = family.pattern(raw)
-        assert pattern.matches(freeze(pattern, fresh_character(named([pattern])))), raw
+        assert pattern.matches(freeze(pattern, fresh_character(named(pattern.tokens)))), raw
 
 
 # Hostile patterns and texts. Nothing is timed: what is counted does not depend on the machine.

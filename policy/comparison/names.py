@@ -33,8 +33,9 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.domains import DEAD, Domain
+from policy.patterns.letters import readable
 from policy.patterns.notations import is_glob
-from policy.patterns.pattern import Kind, Pattern, readable
+from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.rows.entry import RowEntry
 from policy.rows.parameters import TOO_MANY_PARAMETERS, parameter_cases

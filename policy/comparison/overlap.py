@@ -15,8 +15,9 @@ from typing import Final
 from policy.comparison.tools import glob_pattern
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
+from policy.patterns.letters import is_stars
 from policy.patterns.notations import is_glob
-from policy.patterns.pattern import Kind, Pattern, freeze, is_stars
+from policy.patterns.pattern import Kind, Pattern, freeze
 from policy.ruleset import Entry, RuleSet
 from policy.shell.readings import KEYWORDS
 
@@ -153,7 +154,7 @@ class Lines:
         if pattern is not None and pattern.kind is Kind.TEXT and not entry.field:
             (start, end), (prefix, suffix) = self._ends[number], _ends(entry)
             # What a gap takes starts and ends with anything.
-            if not (prefix.startswith(start) and suffix.endswith(end)) and is_stars(pattern):
+            if not (prefix.startswith(start) and suffix.endswith(end)) and is_stars(pattern.tokens):
                 return False
         return contains(self.entries[number], entry)
 

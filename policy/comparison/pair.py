@@ -20,8 +20,9 @@ from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.domains import Domain
+from policy.patterns.letters import readable
 from policy.patterns.members import members
-from policy.patterns.pattern import Pattern, freeze, readable
+from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import Found, search
 
 __all__ = ["OVERLAPS", "Difference", "Pair"]

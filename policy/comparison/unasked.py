@@ -22,7 +22,8 @@ from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, State
 from policy.patterns.domains import Domain
 from policy.patterns.expressions import OTHER, character_of, letter_of, mask_of
-from policy.patterns.pattern import Pattern, excluded_characters, is_stars, named
+from policy.patterns.letters import excluded_characters, is_stars, named
+from policy.patterns.pattern import Pattern
 from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import plainness
 from policy.programs import Program, Programs
@@ -296,14 +297,14 @@ def runs_none(shell: Shell, pattern: Pattern) -> bool:
     its budget.
     """
     language = Unasked.of(shell)
-    if is_stars(pattern):
+    if is_stars(pattern.tokens):
         return language.runs_none(pattern)
     found = search(
         [pattern.automaton, language],
         (),
         lambda _: True,
-        fresh=fresh_character(named([pattern])),
-        extra=excluded_characters([pattern]),
+        fresh=fresh_character(named(pattern.tokens)),
+        extra=excluded_characters(pattern.tokens),
     )
     return found == Found(None)
 

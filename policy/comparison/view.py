@@ -14,7 +14,8 @@ from policy.comparison.vouched import runs_no_more
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.pattern import Kind, Pattern, excluded_characters, is_stars, named
+from policy.patterns.letters import excluded_characters, is_stars, named, tokens_of
+from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Either, Gap, Token
 from policy.rows.entry import Key, RowEntry
 from policy.rows.outcome import BY_DEFAULT
@@ -86,19 +87,24 @@ class View:
         return tuple(entry.pattern for entry in self.entries if entry.pattern is not None)
 
     @cached_property
+    def _tokens(self) -> frozenset[Token]:
+        """What the patterns are made of."""
+        return tokens_of(self.patterns)
+
+    @cached_property
     def letters(self) -> frozenset[str]:
         """Every character that some pattern names."""
-        return frozenset(named(self.patterns))
+        return frozenset(named(self._tokens))
 
     @cached_property
     def excluded(self) -> frozenset[str]:
         """The characters that some pattern excludes."""
-        return excluded_characters(self.patterns)
+        return excluded_characters(self._tokens)
 
     @cached_property
     def is_plain(self) -> bool:
         """Whether all patterns are star patterns."""
-        return all(map(is_stars, self.patterns))
+        return is_stars(self._tokens)
 
     @cached_property
     def automaton(self) -> Automaton:

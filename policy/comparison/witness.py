@@ -24,7 +24,7 @@ from policy.patterns.domains import (
     joined,
 )
 from policy.patterns.folding import folded
-from policy.patterns.pattern import readable
+from policy.patterns.letters import readable
 from policy.patterns.tokens import BLANKS
 from policy.rows.entry import KINDS
 

@@ -23,7 +23,8 @@ from policy.language.pattern_text import host, path, stars
 from policy.language.printer import print_document, print_matcher, print_name
 from policy.language.syntax import Matcher, Rule, specifier
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.pattern import Kind, Pattern, excluded_characters, named
+from policy.patterns.letters import excluded_characters, named, tokens_of
+from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.search import fresh_character, search
 from policy.portable import Agent, Dropped, Line, Portable, Said, Written, covers, ranked
 from policy.ruleset import Entry
@@ -171,12 +172,13 @@ def _asked_of_allowed(said: Said) -> Iterator[Line]:
 
 def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
     """Return whether some text of *pattern* is one of *others* as well, or may be."""
+    tokens = tokens_of((pattern, *others))
     found = search(
         [pattern.automaton],
         [_automaton(others)],
         lambda firsts: firsts != (NO_MATCH,),
-        fresh=fresh_character(named([pattern, *others])),
-        extra=excluded_characters([pattern, *others]),
+        fresh=fresh_character(named(tokens)),
+        extra=excluded_characters(tokens),
         hoped=lambda possible: possible != (_NONE,),
     )
     return found.text is not None or not found.exact

@@ -13,7 +13,8 @@ from collections.abc import Collection, Sequence
 
 from policy import limits
 from policy.patterns.automaton import NO_MATCH
-from policy.patterns.pattern import Pattern, excluded_characters, named, readable
+from policy.patterns.letters import excluded_characters, named, readable, tokens_of
+from policy.patterns.pattern import Pattern
 from policy.patterns.search import fresh_character
 
 __all__ = ["classes"]
@@ -28,9 +29,10 @@ def classes(
 
     None of them is among *taken*, which are known to be told apart anyhow.
     """
-    fresh = fresh_character(named(patterns).union(*taken))
+    tokens = tokens_of(patterns)
+    fresh = fresh_character(named(tokens).union(*taken))
     # What only sets name, e.g. the slash that `=*` leaves out, tells texts apart as well.
-    always = {fresh, *excluded_characters(patterns)}
+    always = {fresh, *excluded_characters(tokens)}
     plain: dict[_Class, str] = {}
     open_: dict[_Class, str] = {}  # those with a fresh character: nobody has named them
     skipped: set[_Class] = set()

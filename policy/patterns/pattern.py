@@ -26,6 +26,14 @@ from policy import limits
 from policy.patterns.as_json import as_json
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, HOSTS, PATHS, Domain
+from policy.patterns.letters import (
+    excluded_characters,
+    has_empty_set,
+    is_stars,
+    named,
+    readable,
+    tokens_of,
+)
 from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.tokens import (
     Either,
@@ -34,12 +42,11 @@ from policy.patterns.tokens import (
     Run,
     Token,
     canonical,
-    pieces,
     plainness,
     spelled_out,
 )
 
-__all__ = ["Kind", "Meet", "Pattern", "freeze", "is_stars", "named"]
+__all__ = ["Kind", "Meet", "Pattern", "freeze"]
 
 
 class Kind(enum.Enum):
@@ -175,14 +182,6 @@ def _shown(token: Token) -> str:
     return f"[{'!' if token.negated else ''}{''.join(sorted(token.characters))}]"
 
 
-def named(patterns: Iterable[Pattern]) -> set[str]:
-    """Return every character that some pattern names."""
-    tokens = {token for pattern in patterns for token in pattern.tokens}
-    leaves = {*pieces(tokens)}
-    letters = set("".join(token for token in leaves if isinstance(token, str)))
-    return letters.union(*(t.characters for t in leaves if isinstance(t, (OneOf, Run))))
-
-
 def freeze(pattern: Pattern, fresh: str) -> str:
     """Return a text of the pattern with *fresh* for every gap that takes one character."""
     return _frozen(pattern.tokens, fresh)
@@ -201,19 +200,6 @@ def _frozen(tokens: Iterable[Token], fresh: str) -> str:
         else fresh
         for token in tokens
     )
-
-
-def _has_empty_set(pattern: Pattern) -> bool:
-    """Whether some character of a text would have to be one of none, as `[/]` is in a path."""
-    return any(
-        isinstance(token, OneOf) and not token.negated and not token.characters
-        for token in pieces(pattern.tokens)
-    )
-
-
-def is_stars(pattern: Pattern) -> bool:
-    """Whether one match decides inclusion: literals and ANY gaps alone."""
-    return all(isinstance(token, str) or token is Gap.ANY for token in pattern.tokens)
 
 
 @attrs.frozen(slots=False, order=False)
@@ -261,12 +247,12 @@ class Meet:
         if other in self.patterns:
             return True
         everyone = (*self.patterns, other)
-        fresh = fresh_character(named(everyone))
+        fresh = fresh_character(named(tokens_of(everyone)))
         (only, *more) = self.patterns
-        if not more and not _has_empty_set(only):
+        if not more and not has_empty_set(only.tokens):
             frozen = freeze(only, fresh)
             matched = other.matches(frozen)
-            if matched and all(map(is_stars, everyone)):
+            if matched and is_stars(tokens_of(everyone)):
                 return True
             if not matched and self.kind.domain.holds(frozen):
                 return False  # one text that is not within settles it, whatever the patterns
@@ -281,14 +267,14 @@ class Meet:
         budget: int = limits.SEARCH_STATES,
     ) -> Found:
         """Return a shortest text of the meet that *wanted* accepts (see `search`)."""
-        everyone = (*self.patterns, *watched)
+        tokens = tokens_of((*self.patterns, *watched))
         guides = [pattern.automaton for pattern in _ordered(self.patterns)]
         return search(
             [domain or self.kind.domain, *guides],
             [pattern.automaton for pattern in watched],
             wanted if callable(wanted) else _anything,
-            fresh=fresh_character(named(everyone)),
-            extra=excluded_characters(everyone),
+            fresh=fresh_character(named(tokens)),
+            extra=excluded_characters(tokens),
             budget=budget,
         )
 
@@ -328,32 +314,3 @@ def _anything(_: tuple[int, ...]) -> bool:
 
 def _ordered(patterns: Iterable[Pattern]) -> list[Pattern]:
     return sorted(patterns, key=str)
-
-
-def excluded_characters(patterns: Iterable[Pattern]) -> frozenset[str]:
-    """Return the characters that patterns exclude, as ``[!a-z]`` does.
-
-    Any other character that a pattern names is worse for it than none at all.
-    """
-    tokens = {t for pattern in patterns for t in pattern.tokens if not isinstance(t, str)}
-    return frozenset[str]().union(
-        *(
-            token.characters
-            for token in pieces(tokens)
-            if isinstance(token, Run) or (isinstance(token, OneOf) and token.negated)
-        )
-    )
-
-
-# What may stand for "any text" in a witness, the most natural first.
-_WORDS = ("x", "", "a", "file", "x1", "zz", "/x", "--x")
-
-
-def readable(text: str) -> Iterable[str]:
-    """Yield *text* with words for its fresh characters, the best first."""
-    fresh = {character for character in text if "\ue000" <= character < "\ue400"}
-    for word in _WORDS:
-        candidate = text
-        for character in fresh:
-            candidate = candidate.replace(character, word)
-        yield candidate

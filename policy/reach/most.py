@@ -22,8 +22,9 @@ import attrs
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.lookup import Lookup
+from policy.patterns.letters import is_stars, named, tokens_of
 from policy.patterns.members import members
-from policy.patterns.pattern import Kind, Meet, Pattern, freeze, is_stars, named
+from policy.patterns.pattern import Kind, Meet, Pattern, freeze
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.reach.privileges import told_apart
@@ -145,7 +146,7 @@ class _Tool:
                     self.why[OTHER_ARGUMENTS] = None
                 elif entry.pattern is not None:
                     self.rules.setdefault(entry.pattern, entry.rule or self._shown(entry.pattern))
-        self.fresh = fresh_character(named(self.rules))
+        self.fresh = fresh_character(named(tokens_of(self.rules)))
         self._wider: dict[Pattern, frozenset[Pattern]] = {}
 
     def told(self, glob: str) -> AtMost:
@@ -208,7 +209,7 @@ class _Tool:
 
     def _shared(self, one: Pattern, other: Pattern) -> Iterable[Pattern]:
         """Yield what both match, where neither contains the other."""
-        if is_stars(one) and is_stars(other):
+        if is_stars((*one.tokens, *other.tokens)):
             for text in members([freeze(one, self.fresh), freeze(other, self.fresh)], self.fresh):
                 pieces: list[str | Gap] = []
                 for piece in text.split(self.fresh):
@@ -241,7 +242,7 @@ class _Tool:
     def _contains(self, wide: Pattern, narrow: Pattern) -> bool:
         if wide == narrow:
             return True
-        if is_stars(wide) and is_stars(narrow):
+        if is_stars((*wide.tokens, *narrow.tokens)):
             frozen = freeze(narrow, self.fresh)
             return frozen.startswith(_start(wide)) and wide.matches(frozen)
         return _is_within(narrow, wide)

@@ -11,7 +11,8 @@ from policy.hosts.claude.lines import Line
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.settings import Settings
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.pattern import Pattern, freeze, named
+from policy.patterns.letters import named, tokens_of
+from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Token
 from policy.source import Place, Span
@@ -87,7 +88,7 @@ class _Denied:
     def _fresh(self) -> str:
         """A character that no rule names."""
         patterns = (line.entry.pattern for line in self._lines)
-        return fresh_character(named(pattern for pattern in patterns if pattern is not None))
+        return fresh_character(named(tokens_of(filter(None, patterns))))
 
 
 class _Spans:
