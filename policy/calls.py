@@ -29,6 +29,7 @@ __all__ = [
     "is_within",
     "parameter_text",
     "real_path",
+    "rooted_path",
     "slashed_path",
     "stranger_path",
 ]
@@ -174,16 +175,20 @@ def canonical_path(path: str, dialect: Dialect) -> str:
 def _absolute(path: str, dialect: Dialect) -> str:
     if not path or "\0" in path:
         raise Unreadable
-    if dialect.drives:
-        path = slashed_path(path)
-    if path == "~" or path.startswith("~/"):
-        path = dialect.home + path[1:]
-    elif not path.startswith("/"):
-        path = f"{dialect.cwd}/{path}"
+    path = rooted_path(path, dialect)
     # Most paths have nothing to mend: no `//`, `/.` or `/` at the end.
     return (
         path if "//" not in path and "/." not in path and not path.endswith("/") else _mended(path)
     )
+
+
+def rooted_path(path: str, dialect: Dialect) -> str:
+    """Return *path* absolute, and otherwise as it is named."""
+    if dialect.drives:
+        path = slashed_path(path)
+    if path == "~" or path.startswith("~/"):
+        return dialect.home + path[1:]
+    return path if path.startswith("/") else f"{dialect.cwd}/{path}"
 
 
 def stranger_path(path: str, dialect: Dialect) -> str:

@@ -234,6 +234,8 @@ def test_a_condition_does_not_hold_for_plain_values(command: str) -> None:
         *("if ls & then make; fi", "while ls; do make & done", "make & jest $X", "make & { ls; }"),
         *("make; jest $(ls)", "make & jest `ls`", "export A=$X", "export A=~", "export -n A=$(ls)"),
         *('FOO="$(ls)" make', "FOO=$(ls)a make", "FOO=$(ls) export -p x", "FOO=$(ls $X) make"),
+        *("printf -v PATH x", "command printf -vPATH x", "read -r x PATH", "mapfile -t path"),
+        *("getopts x IFS", "wait -p HOME", "print -v PATH x", "set -A path x", "ls; read LANG"),
         *("make <<E\n$(rm x)\nE", "make <<'E' | cat\n$(rm x)\nE", "make <<'E'\nx\nE\njest {a,b}"),
     ],
 )
@@ -250,6 +252,15 @@ def test_a_condition_holds_for_what_is_not_taken_apart(command: str) -> None:
         *("(ls && ls)", "(ls || ls)", "make &", "make & ls", "ls; make > out &", "nohup make &"),
         *("export A=$(ls)", "export A=$(ls a b)", "FOO=$(ls) make", "FOO=`ls` make x && jest"),
         *("make <<'E'\n$(rm x)\nE", "if make <<'E'\n$(x)\nE\nthen ls; fi", 'a <<"E"\n`x`|y\nE'),
+        *(
+            "printf -v X x",
+            "printf PATH",
+            "read X",
+            "read",
+            "mapfile X",
+            "set -- PATH",
+            "wait PATH",
+        ),
         *("x=$(cat <<'E'\n$(rm x)\nE\n)", "make <<'E'\n{a,b}\nE\njest"),
     ],
 )

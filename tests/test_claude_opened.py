@@ -343,10 +343,13 @@ def test_a_file_of_commands_is_edited_to_rules_as_what_they_change_is() -> None:
     assert told("grep -f src/a a", allow=["Bash"], deny=["Edit(src/**)"]) == "allow"
 
 
-@pytest.mark.parametrize("name", ["@a", "%a", ",a", ":a", "\u00e9", "'#a'", "a @b"])
+@pytest.mark.parametrize(
+    "name", ["@a", "%a", ",a", ":a", "\u00e9", "'#a'", "a @b", "''a", '""a', "\\a"]
+)
 def test_what_touches_a_name_that_begins_oddly_is_asked_for(name: str) -> None:
     assert told(f"touch {name}", "acceptEdits") == "ask"
     assert told("touch a@b +c ~d/e", "acceptEdits", allow=["Bash"]) == "allow"
+    assert told("""touch 'a'b "c"'d' 'e f' g''""", "acceptEdits") == "allow"
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,9 @@ def test_a_file_that_is_the_value_of_an_option_is_read(command):
 def test_text_on_standard_input_is_part_of_a_command_for_an_exact_rule():
     assert decide("make <<< x", allow=["Bash(make)"]) is Effect.ASK
     assert decide("make <<< x", allow=["Bash(make *)"]) is Effect.ALLOW
+    assert decide("make a <<< x", allow=["Bash(* a)"]) is Effect.ASK
+    assert decide("timeout 5 make a <<< x", allow=["Bash(timeout 5 make a)"]) is Effect.ASK
+    assert decide("make a <<< x", allow=["Bash(* a)", "Bash(make*)"]) is Effect.ALLOW
 
 
 @pytest.mark.parametrize("glob", ["//", "/", "///"])
@@ -796,3 +799,20 @@ def test_these_run_unasked_as_the_program_was_seen_to_run_them(command: str) -> 
 )
 def test_these_are_asked_for_as_the_program_was_seen_to_ask_for_them(command: str) -> None:
     assert decide(command) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command", ["docker ps | CI=1; ls", "CI=1 | ls", "ls |& CI='a b' > /dev/null"]
+)
+def test_a_part_of_a_pipeline_that_sets_variables_is_asked_for(command):
+    assert decide(command) is Effect.ASK
+    assert decide(command, allow=["Bash(docker *)", "Bash(ls *)"]) is Effect.ASK
+    assert decide(command, allow=["Bash"]) is Effect.ALLOW
+    assert decide("CI=1; ls | cat a") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["test 'a[b]'", "test -f 'a['", "test a' [ab]", "test \\["])
+def test_a_bracket_may_begin_a_subscript_in_a_test(command):
+    assert decide(command) is Effect.ASK
+    assert decide("[ 'a[b]' ]") is Effect.ALLOW
+    assert decide("test 'a*'") is Effect.ALLOW

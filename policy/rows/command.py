@@ -12,7 +12,7 @@ from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
-from policy.rows.file import file_outcome
+from policy.rows.file import file_outcome, walked_path
 from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, doubted, guarded, strictness, unsure
 from policy.rows.unfinished import is_completed
 from policy.shell.parts import Command, Part, Redirection
@@ -131,7 +131,7 @@ def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
     granted = row.at(strictest)
     if part.written and granted.effect is not Effect.DENY and granted.reason in BY_DEFAULT:
         for text in part.written:
-            written = row.first(text)
+            written = row.first(text + _MORE if part.fed else text)
             if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
                 if _is_granted(row, written, text):
                     granted = row.at(written)
@@ -152,13 +152,17 @@ def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
     return granted
 
 
+# Any other argument, or the text that a command is given to read: to rules it is part of it.
+_MORE: Final = " \x1f"
+
+
 def _granting(row: Row, part: Part) -> int:
     """Return the first entry that matches a part as rules that allow know it."""
     first = row.first(part.text)
-    if part.inexact and first != NO_MATCH and row.at(first).effect is Effect.ALLOW:
+    if (part.inexact or part.fed) and first != NO_MATCH and row.at(first).effect is Effect.ALLOW:
         pattern = row.entries[first].pattern
-        if pattern is not None and pattern.exact:
-            return row.first(part.text + " \x1f")  # any other argument
+        if pattern is not None and (part.fed or pattern.exact):
+            return row.first(part.text + _MORE)
     return first if first == NO_MATCH or _is_granted(row, first, part.text) else NO_MATCH
 
 
@@ -194,6 +198,10 @@ def _redirection(row: Row, redirection: Redirection) -> Outcome:
     try:
         path = canonical_path(redirection.target, rules.dialect)
         found = file_outcome(files, path, stranger_path(redirection.target, rules.dialect))
+        if shell.control and ".." in redirection.target:
+            walked = walked_path(redirection.target, rules.dialect)
+            if walked != path:
+                found = min(found, file_outcome(files, walked, walked), key=strictness)
     except Unreadable:
         return unsure(rules)
     return _undenied(files, path, found) if redirection.copied else found

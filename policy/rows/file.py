@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from policy.calls import Unreadable, is_within, real_path
+from policy import limits
+from policy.calls import Unreadable, is_within, real_path, rooted_path
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from policy.dialect import Dialect
     from policy.rows.row import Row
 
-__all__ = ["file_outcome", "path_outcome"]
+__all__ = ["file_outcome", "path_outcome", "walked_path"]
 
 
 def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> Outcome:
@@ -43,13 +45,47 @@ def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> O
 
 # By these names Linux has for whoever asks the folder that it is in, and the root.
 _OF_PROCESSES: Final = ("/proc/self/", "/proc/thread-self/")
+_OWN: Final = (*_OF_PROCESSES, "/proc/self/task/self/")
 
 
 def _links_of_processes(dialect: Dialect) -> list[tuple[str, str]]:
     cwd = folded(dialect.cwd) if dialect.fold else dialect.cwd
-    return [
-        (f"{of}{name}", to) for of in _OF_PROCESSES for name, to in (("cwd", cwd), ("root", ""))
-    ]
+    return [(f"{of}{name}", to) for of in _OWN for name, to in (("cwd", cwd), ("root", ""))]
+
+
+def walked_path(name: str, dialect: Dialect) -> str:
+    """Return the canonical path of a file as a system finds it: ``..`` is what a link led into.
+
+    Raises:
+        Unreadable: links lead in a circle.
+
+    """
+    links = dict(dialect.links)
+    if dialect.processes:
+        links |= {**_links_of_system(), **dict(_links_of_processes(dialect))}
+    rooted = rooted_path(name, dialect)
+    rest = (folded(rooted) if dialect.fold else rooted).split("/")[::-1]
+    path, followed = "", 0
+    while rest:
+        segment = rest.pop()
+        if segment == "..":
+            path = path.rpartition("/")[0]
+        elif segment not in ("", "."):
+            path = f"{path}/{segment}"
+            if (target := links.get(path)) is not None:
+                followed += 1
+                if followed > limits.LINKS:
+                    raise Unreadable
+                rest += target.split("/")[::-1]
+                path = ""
+    return path
+
+
+@cache
+def _links_of_system() -> dict[str, str]:
+    # What a thread has of its own is what its process has.
+    own = {f"/proc/{name}": f"/proc/self/{name}" for name in ("mounts", "net")}
+    return {"/dev/fd": "/proc/self/fd", "/proc/thread-self": "/proc/self/task/self", **own}
 
 
 def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:

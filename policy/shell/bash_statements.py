@@ -172,7 +172,7 @@ class StatementReader(WordReader):
         nodes = [node] if node.type == "variable_assignment" else node.named_children
         words = [self._assignment(each, depth + 1) for each in nodes]
         self._remember(words)
-        self._add(Simple(words))
+        self._add(Simple(words, piped=_is_piped(node)))
 
     def _remember(self, words: list[Word]) -> None:
         """Note the values of variables that are set for what follows."""
@@ -274,6 +274,6 @@ class StatementReader(WordReader):
 
 def _is_piped(node: Node) -> bool:
     above = node.parent
-    if above is not None and above.type == "redirected_statement":
+    while above is not None and above.type in ("redirected_statement", "negated_command"):
         above = above.parent
     return above is not None and above.type == "pipeline"

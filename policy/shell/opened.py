@@ -63,13 +63,17 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
         case Files.LAST:  # behind options nobody knows which is
             return operands[-1:] if len(operands) == len(rest) else operands
         case Files.SLASHED:
-            return [w for w in operands if "/" in w.plain or w.plain in ("..", "~")]
+            is_given = program.given and has(rest, program.given)
+            return operands if is_given else [w for w in operands if _SLASHED.search(w.plain)]
         case Files.LEADING:
             given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
             leading = takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given)
             ended = dropwhile(lambda word: word.plain != "--", rest)
             return [*leading, *ended]
 
+
+# What is no other name than that of a file.
+_SLASHED: Final = re.compile(r"\A[.~]|[/\\]")
 
 # What may stand before the folders that a program is to search, and what ends these.
 _AHEAD: Final = re.compile(r"--|-[a-zA-Z]|-O\d*")
@@ -109,9 +113,12 @@ def files_of(
             continue
         read = tool == shell.reads
         operands = given.operands if read else [word for word in given.operands if _is_name(word)]
+        if files is Files.LAST:
+            operands = [word for word in operands if word.plain]  # which is none of them
         given_too = given.files if read or files is not Files.NONE else []
         chosen = _chosen(program, files, rest, operands) + given_too
-        chosen = [word for word in chosen if word.plain]
+        # A name that is empty is that of the folder it runs in.
+        chosen = [w if w.plain else attrs.evolve(w, plain=".") for w in chosen]
         others = [word for word in chosen if is_home_of_other(word)]
         chosen = [word for word in chosen if word not in others]
         opened += (Opened(None, tool) for _ in others)
@@ -125,6 +132,9 @@ def files_of(
         opened += (Opened(None, tool, guarded=not read) for w in chosen if is_abroad(w.plain))
         unclosed = (w for w in given.operands if w not in operands and w.plain)
         opened += (Opened(None, tool) for w in unclosed if _is_devious(w, program, read=read))
+    if shell.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
+        known = {file.name for file in opened}
+        opened += (Opened(_folder(w), shell.reads) for w in _expanded(rest) if w.plain not in known)
     plain = len(given.operands) == len(rest)  # or an option may name the last
     if shell.writes and program.copies is not Files.NONE and plain:
         copied = [w for w in _chosen(program, program.copies, rest, given.operands) if w.plain]
@@ -141,6 +151,23 @@ def files_of(
         for word in given.operands:
             opened += _removed(word, given, shell)
     return tuple(opened)
+
+
+def _expanded(rest: list[Word]) -> Iterator[Word]:
+    """Yield the words that a shell puts names for, of which a program may read any."""
+    return (word for word in rest if word.glob and _GLOB.search(word.plain))
+
+
+def _folder(word: Word) -> str:
+    """Return the folder in which a shell begins to look for the names."""
+    return (
+        _GLOB.split(word.plain, maxsplit=1)[0].rpartition("/")[0]
+        or "/" * (word.plain[:1] == "/")
+        or "."
+    )
+
+
+_GLOB: Final = re.compile(r"[*?]|\[(?=.*\])", re.DOTALL)
 
 
 # An option that names the folder which files are put into.
@@ -172,8 +199,8 @@ def is_home_of_other(word: Word) -> bool:
 
 
 def _is_name(word: Word) -> bool:
-    """Whether a word names a file: an empty one does not, nor one whose quote is not closed."""
-    return bool(word.plain) and not word.raw[:1] == "'" == word.plain[:1]
+    """Whether a word names a file: one whose quote is not closed does not."""
+    return not word.raw[:1] == "'" == word.plain[:1]
 
 
 def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
@@ -190,7 +217,7 @@ def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
         yield Opened("~" if is_home(word) else None, tool)
         return
     # Without a name it is the folder itself; a quote that is not closed leaves none.
-    name = word.plain if _is_name(word) else "."
+    name = word.plain if word.plain and _is_name(word) else "."
     folder = emptied(name)
     if folder is None or not GLOB.search(folder):
         yield Opened(name if folder is None else folder, tool)

@@ -21,6 +21,7 @@ class Part:
         doubtful: readings that a rule which denies makes doubtful, not denied.
         inexact: whether no exact rule may allow it: it has other blanks, or will have
             more arguments.
+        fed: whether a text is put on its input, with which its own goes on for rules that allow.
         written: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
         deferred: whether it is harmless, but for that nobody waits for the command.
@@ -37,6 +38,7 @@ class Part:
     inexact: bool = False
     deferred: bool = False
     blind: bool = False
+    fed: bool = False
 
 
 @attrs.frozen

@@ -66,7 +66,9 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             operator = match[6] if words or match[6] != "\n" else operator
             redirected = False
             if words:
-                command = Simple()
+                is_pipe = match[6] in ("|", "|&")
+                command.piped |= is_pipe
+                command = Simple(piped=is_pipe)
                 words = command.words
                 commands.append(command)
         else:

@@ -99,6 +99,7 @@ class Reading:
             self.files += [*self._elsewhere(self.files[:count])]
             self.files += [somewhere(file) for file in self.files[:count]]
             self.files += [somewhere(file) for file in self.files[count:] if file.writes]
+        self.unchecked |= self.shell.control and variables.sets_in_pipe(self.script.commands)
         self.unchecked |= plants(self._programs, self.script.targets, self.shell)
         if self._exports:  # rules alone allow what runs beside that
             self.unchecked |= "|" in self.text.replace("||", "")
@@ -200,8 +201,12 @@ class Reading:
                 self.unchecked |= doubts.has_half_assignment(words)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
             grantable = False  # no program, or a quoted or escaped one
-        inexact = shell.control and self._is_inexact(words, granted)
-        return Part(text, known, grantable, harmless, doubtful, written, inexact, blind=self._blind)
+        inexact = shell.control and (self._fed or self._is_inexact(words, granted))
+        return Part(
+            *(text, known, grantable, harmless, doubtful, written, inexact),
+            blind=self._blind,
+            fed=shell.control and self._fed,
+        )
 
     def _texts(
         self, words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word]
@@ -322,8 +327,6 @@ class Reading:
         """Whether blanks were folded, or a wrapper will add arguments."""
         if self._spaced and (self._many or as_written(words) not in self.text):
             return True
-        if self._fed:
-            return True  # what is read is no argument, and yet part of the command
         return any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]

@@ -23,6 +23,8 @@ def redirected(targets: Iterable[Target], shell: Shell) -> Iterator[Redirection]
     """Yield the files of redirections, and what their names may be those of besides."""
     for target in targets:
         yield Redirection(target.name, target.writes)
+        if shell.control and target.name == "":
+            yield Redirection(".", target.writes)  # the folder that it runs in
         if shell.control and target.name is not None:
             if is_indirect(target.name):
                 yield Redirection(None, target.writes)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Final
 
 from policy.shell.readings import is_assignment
-from policy.shell.words import Word
+from policy.shell.words import Simple, Word
 
 if TYPE_CHECKING:
     from policy.dialect import Shell
 
-__all__ = ["exports_inherited", "guards", "is_worked_out", "may_be_set"]
+__all__ = [
+    "exports_inherited",
+    "fills_guarded",
+    "guards",
+    "is_worked_out",
+    "may_be_set",
+    "sets_in_pipe",
+]
 
 # Builtins that set variables, and those before which what is set may stay set.
 _DECLARING: Final = frozenset("declare typeset local export readonly".split())
@@ -63,6 +70,44 @@ def exports_inherited(program: Sequence[Word], shell: Shell) -> bool:
     names = {_variable(word.plain) for word in program[1:] if "=" in word.plain}
     guarded = _expression(shell.guarded)
     return any(name in shell.inherited or guarded.fullmatch(name) for name in names)
+
+
+def fills_guarded(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether a builtin may put what it reads into a variable by which commands are read.
+
+    Any word that it is given counts for the name of one.
+    """
+    names = [word.plain for word in words if not is_assignment(word)]
+    while names and names[0] in _AROUND:
+        names = [*dropwhile(_OPTION.fullmatch, names[1:])]
+    letter = _FILLING.get(names[0]) if names else None
+    if letter is None:
+        return False
+    if letter and not any(each[:1] == "-" and letter in each for each in names[1:]):
+        return False
+    found = (_FILLED.match(each) for each in names[1:])
+    guarded = _expression(shell.guarded)
+    return any(each is not None and guarded.fullmatch(each[1]) for each in found)
+
+
+# Builtins that put what they read into variables that they name, and the option without which
+# they do not.
+_FILLING: Final = {
+    **dict.fromkeys("read mapfile readarray getopts".split(), ""),
+    "print": "v",
+    "printf": "v",
+    "set": "A",
+    "wait": "p",
+}
+_AROUND: Final = frozenset("builtin command noglob !".split())
+_OPTION: Final = re.compile(r"-[-pvV]*")
+# A variable, perhaps in one word with the option that names it: `-vPATH`, `PATH[0]`.
+_FILLED: Final = re.compile(r"(?:-[a-zA-Z]*?[vapA])?([A-Za-z_]\w*)")
+
+
+def sets_in_pipe(commands: Iterable[Simple]) -> bool:
+    """Whether a part of a pipeline does no more than set variables, and nobody knows for whom."""
+    return any(each.piped and all(map(is_assignment, each.words)) for each in commands)
 
 
 def _variable(text: str) -> str:

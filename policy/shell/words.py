@@ -98,6 +98,7 @@ class Simple:
         writes: whether that is a file it writes.
         fills: whether it is redirected, or a statement that it is part of, to a file it writes.
         swallowed: whether words stand behind a redirection, which some read as more targets.
+        piped: whether it is part of a pipeline; told of assignments alone.
         aside: whether it stands in a function, in a case or in a loop that no host follows.
         reworded: whether a host puts its text together anew from its words: it goes on behind
             a line break, or names a variable.
@@ -110,6 +111,7 @@ class Simple:
     swallowed: bool = False
     reworded: bool = False
     aside: bool = False
+    piped: bool = False
 
 
 @attrs.frozen

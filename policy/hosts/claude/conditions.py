@@ -37,7 +37,7 @@ from policy.shell.doubts import (
 )
 from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS, is_assignment
-from policy.shell.variables import is_worked_out
+from policy.shell.variables import fills_guarded, is_worked_out
 from policy.shell.words import Script, Word
 from policy.source import Span
 from policy.table import Table
@@ -193,7 +193,7 @@ _DECLARING: Final = frozenset("declare export local readonly typeset unset".spli
 
 
 def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, plain: bool) -> bool:
-    if has_half_assignment(words) or is_worked_out(words, shell):
+    if has_half_assignment(words) or is_worked_out(words, shell) or fills_guarded(words, shell):
         return True
     program = next((word for word in words if not is_assignment(word)), words[-1])
     if program.raw in _OF_LANGUAGE:

@@ -195,7 +195,8 @@ _KNOWN: Final = {
     "test": options(
         values="b c d e f g h k n p r s u w x z G L N O S",
         counts="t", pairs="-(nt|ot|ef) [^-].*", globs=False, ends=False,
-        operands="(?!=$).*",
+        # A bracket may begin a subscript, which the shell works out.
+        operands="(?!=$).*", spelling=r"[^\[]*",
         # Words that are no numbers are worked out by the shell.
         forms=(
             Program(
@@ -231,6 +232,7 @@ _KNOWN: Final = {
     "man": options(
         "adhwfk", "whatis apropos all", values="s S", joined=False, leading=True, globs=False,
         operands=rf"(?!-$){_NAME}", reads=Files.SLASHED,
+        given="--local-file|-[^-]*l.*", files="-C|--config-file",
     ),
     "printf": options(
         piped=True, globs=False, first=r"(?!-$)([^%]|%([sbq]|%))*", operands="(?!-$).*"
@@ -311,7 +313,8 @@ EDITING_PROGRAMS: Final = Programs(
     {
         **READ_ONLY_PROGRAMS,
         "touch": Program(
-            direct=True, flags="", operands="[A-Za-z0-9_./+~{].*|'.+", writes=Files.ALL
+            direct=True, flags="", operands="[A-Za-z0-9_./+~{].*|'.+", writes=Files.ALL,
+            spelling=r"['\"]?[^'\"\\][\s\S]*",
         ),
         "mkdir": Program(carried=True, writes=Files.ALL),
         "rm": attrs.evolve(UPROOT, harmless=True, carried=True),

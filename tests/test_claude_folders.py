@@ -1,0 +1,92 @@
+"""Files that a command names by a folder, nothing or a pattern, as Claude Code 2.1.329 reads them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+
+pytest.importorskip("tree_sitter_bash")
+
+_LINKS = {"/srv/app/ln": "/opt/data", "/srv/app/l2": "/srv/docs"}
+
+
+def told(
+    command: str, mode: str = "default", *, links: dict[str, str] | None = None, **lists: list[str]
+) -> str:
+    settings = json.dumps({"permissions": lists})
+    options = Options(cwd="/srv/app", home="/home/alice", mode=mode, links=links or {})
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    return str(Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("/dev/fd/../cwd/src/a", "/proc/self/cwd/../app/src/a", "/proc/mounts/../cwd/src/a"),
+        *(
+            "/proc/thread-self/../../cwd/src/a",
+            "/proc/net/../cwd/src/a",
+            "/dev/fd/../root/srv/app/src/a",
+        ),
+    ],
+)
+def test_a_way_up_is_gone_behind_the_links_of_the_system(name: str) -> None:
+    for reads in ("cat {}", "cat < {}"):
+        assert told(reads.format(name), allow=["Bash"], deny=["Read(src/**)"]) == "deny"
+    for writes in ("touch {}", "echo x > {}", "cp a {}", "rm {}"):
+        assert told(writes.format(name), allow=["Bash"], deny=["Edit(src/**)"]) == "deny"
+
+
+@pytest.mark.parametrize("name", ["ln/../data/x", "l2/../app/ln/x", "l2/../../opt/data/x"])
+def test_a_way_up_is_gone_behind_links(name: str) -> None:
+    rules = {"allow": ["Bash"], "deny": ["Read(//opt/data/**)"]}
+
+    assert told(f"cat {name}", links=_LINKS, **rules) == "deny"
+    assert told("cat ln/../x", links=_LINKS, **rules) == "allow"
+
+
+def test_a_circle_of_links_leads_nowhere() -> None:
+    circle = {"/srv/app/x": "/srv/app/y", "/srv/app/y": "/srv/app/x"}
+
+    assert told("cat x/../a", links=circle) == "ask"
+    assert told("cat x/../a", links=circle, allow=["Bash"]) != "error"
+
+
+@pytest.mark.parametrize(
+    "command", ["cat ''", 'base64 ""', "grep x ''", "stat ''", "cd ''", "cat < ''", "head ''"]
+)
+def test_an_empty_name_is_that_of_the_folder_where_files_are_read(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Read(//srv/app/**)"]) == "deny"
+    assert told(command, allow=["Bash"], deny=["Read(src/**)"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["echo x > ''", "tee ''", "mkdir ''", "cp a ''"])
+def test_an_empty_name_is_that_of_the_folder_where_files_are_written(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Edit(//srv/app/**)"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("tr * a", "grep a* /tmp/x", "find /tmp -name [ab]", "cut -f * /tmp/x", "head -n* /tmp/x"),
+        *("man a*", "git grep a* -- /tmp/x", "awk a* /tmp/x", "sed -n a* /tmp/x", "jq a* /tmp/x"),
+    ],
+)
+def test_a_program_that_reads_files_may_read_those_of_any_pattern(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Read(//srv/app/**)"]) == "deny"
+    assert told(command, allow=["Bash"], deny=["Read(*.py)"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["man '*'", "man x", "echo *", "git log a*", "which *.py"])
+def test_other_programs_read_none(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Read(//srv/app/**)"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["man .", "man ./x", "man -l x", "man -C x y"])
+def test_a_page_may_be_a_file(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Read(//srv/app/**)"]) == "deny"
