@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import enum
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol
 
 import attrs
 
 from policy.effect import Effect
 from policy.source import Place
 
-__all__ = ["EVERY_TOOL", "Because", "Clause", "Decision", "Does", "Reason"]
+__all__ = ["EVERY_TOOL", "Because", "Clause", "Decision", "Does", "Hashed", "Reason"]
 
 # What stands for a rule where an agent has a tool since it lists none.
 EVERY_TOOL: Final = "every tool"
@@ -47,6 +47,19 @@ class Because:
         return f"{self.effect} {self.rule} ({self.link}{at})"
 
 
+class Hashed(Protocol):
+    """What has a content hash, which it takes a while to make: a table of thousands of rules."""
+
+    @property
+    def hash(self) -> str:
+        """``sha256:…``."""
+        ...
+
+
+def _hash_of(asked: str | Hashed) -> str:
+    return asked if isinstance(asked, str) else asked.hash
+
+
 @attrs.frozen(slots=True, cache_hash=True)
 class Decision:
     """What a call gets, and why.
@@ -58,7 +71,6 @@ class Decision:
             asks; of a DENY, of the first link that denies.
         links: the links of the chain that decided, from the root. Of an ASK
             some hosts need each of them to confirm.
-        table: content hash of the table that was asked, ``sha256:…``.
 
     """
 
@@ -66,7 +78,15 @@ class Decision:
     reason: Reason
     because: tuple[Because, ...] = ()
     links: tuple[str, ...] = ()
-    table: str = ""
+    _asked: str | Hashed = attrs.field(default="", alias="table", eq=_hash_of, repr=_hash_of)
+
+    @property
+    def table(self) -> str:
+        """Content hash of the table that was asked, ``sha256:…``, made when it is read."""
+        return _hash_of(self._asked)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Decision, (self.effect, self.reason, self.because, self.links, self.table)
 
     def __bool__(self) -> NoReturn:
         msg = "a Decision is neither true nor false; compare its effect"

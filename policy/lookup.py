@@ -13,7 +13,7 @@ from typing import Any
 
 from policy import limits
 from policy.calls import NO_FIELD
-from policy.decision import Because, Clause, Decision, Reason
+from policy.decision import Because, Clause, Decision, Hashed, Reason
 from policy.effect import Effect
 from policy.patterns.automaton import State
 from policy.rows.outcome import Outcome
@@ -32,6 +32,8 @@ _REMEMBERED_TEXT = 1024
 
 class Lookup:
     """What a table says of one tool: each row with the links it belongs to.
+
+    Its decisions name the *table* that it is of; "" where it is of none.
 
     Attributes:
         rows: the rows that depend on the arguments of the call.
@@ -56,7 +58,7 @@ class Lookup:
         "rows",
     )
 
-    def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str) -> None:
+    def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str | Hashed) -> None:
         self._table = table
         self.rows: list[tuple[Row, _Links]] = []
         fixed: list[_Told] = []

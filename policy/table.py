@@ -244,7 +244,7 @@ class Table:
         if lookup is None:
             with seldom_collecting:
                 rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
-                lookup = Lookup(rows, self.hash)
+                lookup = Lookup(rows, self)
             if len(self._lookups) >= _REMEMBERED_TOOLS:
                 self._lookups.clear()
             self._lookups[tool] = lookup

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -32,6 +33,17 @@ def test_a_decision_says_which_rule_decided() -> None:
     assert decision.links == ("main",)
     assert decision.table == rules.hash
     assert str(decision).startswith("deny: deny Bash(git push *) (main at ")
+
+
+def test_a_decision_hashes_its_table_where_somebody_asks_which_it_was() -> None:
+    rules = table("allow Bash(git *)", "deny Bash(git push *)")
+    decision = rules.decide("Bash", {"command": "git push x"})
+    assert "hash" not in vars(rules)
+    copied = pickle.loads(pickle.dumps(decision))  # noqa: S301  # our own
+    assert copied == decision != attrs.evolve(decision, table="")
+    assert hash(copied) == hash(decision)
+    assert repr(copied) == repr(decision)
+    assert copied.table == decision.table == rules.hash
 
 
 @given(scopes(delegating=True), scopes(), st.integers(0, 3))
