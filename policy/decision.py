@@ -118,8 +118,10 @@ class Clause:
         text: the simple command as rules that allow know it, or the name of the file; "" where
             that is not known.
         decision: what the link that decides the command says of it.
+        why: of what nobody vouches for: a sentence whose subject is the text.
     """
 
     does: Does
     text: str
     decision: Decision
+    why: str = ""

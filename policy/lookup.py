@@ -149,8 +149,8 @@ class Lookup:
         for row, links in self.rows:
             if row.outcome(call, read).effect is decision.effect:
                 return tuple(
-                    Clause(does, text, self._combine([(outcome, links)]))
-                    for does, text, outcome in account(row, call, read)
+                    Clause(each.does, each.text, self._combine([(each.outcome, links)]), each.why)
+                    for each in account(row, call, read)
                 )
         return ()
 

@@ -11,6 +11,7 @@ from policy.render.layout import Page
 from policy.table import NOTHING, UNRESTRICTED
 from tests.live.compare import batches
 from tests.live.ours import Ours
+from tests.live.scenario import Scenario
 from tests.live.theirs import whole
 from tests.strategies import table
 
@@ -39,11 +40,41 @@ def _told(clauses: tuple[Clause, ...]) -> list[str]:
         ),
         ("git log && git log", ["allow runs git log (Bash(git *))"]),
         ("git log > x", ["allow runs git log (Bash(git *))", "deny writes x"]),
-        ("git log $(rm x)", ["deny runs rm x (Bash(rm *))", "ask runs git log $("]),
+        (
+            "git log $(rm x)",
+            ["deny runs rm x (Bash(rm *))", "ask runs git log $(", "ask hides $(rm x)"],
+        ),
     ],
 )
 def test_each_thing_that_a_command_does_is_told_once(command: str, told: list[str]) -> None:
     assert _told(RULES.account("Bash", {"command": command})) == told
+
+
+@pytest.mark.parametrize(
+    ("command", "doubts"),
+    [
+        ("ls a", []),
+        ("ls $(make)", ["$(make) is not known before it runs"]),
+        ("ls $x", ["$x is not known before it runs"]),
+        ("ls a{1,2}", ["a{1,2} is not known before it runs"]),
+        ("ls & ls b", ["& starts what nobody waits for"]),
+        ("ls > $x", ["$x is not known before it runs"]),
+        ("ls (", ["( is no command of a shell"]),
+        ("(ls a; ls b)", ["(ls a; ls b) is not looked into"]),
+        ("ls a =b", ["=b is not read alike by all shells"]),
+        ("IFS=x ls", ["IFS=x ls may change how the rest is read, or run what it names"]),
+        ("ls " + "a" * 10_000, ["it has more than 10,000 characters, so it is not looked into"]),
+        ("ls a\r", ["\r is not read alike by all shells"]),
+    ],
+)
+def test_why_nobody_vouches_for_a_command_is_told_with_its_text(
+    command: str, doubts: list[str]
+) -> None:
+    ours = Ours(Scenario(settings={"project": {"permissions": {"allow": ["Bash(ls *)"]}}}))
+    chain = Chain.start("main", ours.project.enforced)
+
+    told = [each for each in chain.account("Bash", {"command": command}) if each.why]
+    assert [f"{each.text or 'it'} {each.why}" for each in told] == doubts
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def _vouched_for(text: str) -> bool:
     parser = bash._parser()
     assert parser is not None
     source = text.encode()
-    return shapes.is_well_formed(parser.parse(source).root_node, source, SHELL)
+    return shapes.ill_formed(parser.parse(source).root_node, source, SHELL) is None
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_a_host_looks_through_what_its_data_lists_alone() -> None:
     root = parser.parse(source).root_node
     narrower = attrs.evolve(SHELL, structures=SHELL.structures - {"negated_command"})
 
-    assert shapes.is_well_formed(root, source, SHELL)
-    assert not shapes.is_well_formed(root, source, narrower)
+    assert shapes.ill_formed(root, source, SHELL) is None
+    assert shapes.ill_formed(root, source, narrower) == root.children[0]
 
 
 @pytest.mark.parametrize(

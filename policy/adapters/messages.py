@@ -88,11 +88,14 @@ def _where(decision: Decision, clauses: Sequence[Clause]) -> str:
     deciding = [
         each
         for each in clauses
-        if each.text
+        if (each.text or each.why)
         and (each.decision.effect, each.decision.reason) == (decision.effect, decision.reason)
         and because.issuperset(each.decision.because)
         and bool(because) == bool(each.decision.because)
     ]
+    doubtful = next((each for each in deciding if each.why), None)
+    if doubtful is not None:
+        return f": {quoted([doubtful.text]) if doubtful.text else 'it'} {doubtful.why}"
     if len(clauses) < _SEVERAL or not deciding:
         return ""
     told = {does: [each.text for each in deciding if each.does is does] for does in Does}

@@ -16,6 +16,8 @@ __all__ = ["clause_json", "clauses_markdown", "clauses_text", "says_more"]
 
 # Clauses of one command that are shown; there are thousands in a hostile one.
 _MOST = 12
+# Characters that are shown of what nobody vouches for: it may be a whole statement.
+_LONGEST = 60
 
 
 def clause_json(clause: Clause) -> Object:
@@ -26,6 +28,7 @@ def clause_json(clause: Clause) -> Object:
         "effect": clause.decision.effect.value,
         "reason": clause.decision.reason.value,
         "because": because_json(clause.decision.because),
+        "why": clause.why,
     }
 
 
@@ -55,9 +58,9 @@ def clauses_markdown(clauses: Sequence[Clause]) -> list[str]:
     shown, more = _shown(clauses)
     lines = []
     for clause in shown:
-        what = code(visible(masked(clause.text))) if clause.text else _UNKNOWN[clause.does]
-        told = f"{clause.decision.effect}: {_does(clause)}{what}"
-        lines.append(f"  - {told} ({_rules(clause, code) or prose(_why(clause))})")
+        told = f"{clause.decision.effect}: {_does(clause)}{_what(clause, code)}"
+        why = prose(clause.why) or f"({_rules(clause, code) or prose(_why(clause))})"
+        lines.append(f"  - {told} {why}")
     return lines + [f"  - {_others(more)}"] * (more > 0)
 
 
@@ -79,13 +82,23 @@ def _others(number: int) -> str:
 
 def _line(clause: Clause, page: Page, label: str) -> list[str]:
     effect = clause.decision.effect.value
-    what = f"`{visible(masked(clause.text))}`" if clause.text else _UNKNOWN[clause.does]
-    pieces = [Ink(f"{effect:<5}", effect), Ink(_does(clause) + what), Ink(f"({_why(clause)})")]
+    told = _does(clause) + _what(clause, "`{}`".format)
+    why = clause.why or f"({_why(clause)})"
+    pieces = [Ink(f"{effect:<5}", effect), Ink(told), Ink(why)]
     return page.flow(pieces, label, separator=" ")
 
 
 def _does(clause: Clause) -> str:
     return "" if clause.does is Does.HIDES else f"{clause.does.value} "
+
+
+def _what(clause: Clause, style: Callable[[str], str]) -> str:
+    if not clause.text:
+        return "it" if clause.why else _UNKNOWN[clause.does]
+    text = visible(masked(clause.text))
+    if clause.does is Does.HIDES and len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}…"
+    return style(text)
 
 
 _UNKNOWN = {
@@ -115,5 +128,5 @@ _WHY = {
     Reason.DEFAULT: "no rule",
     Reason.CLASSIFIER: "a model decides",
     Reason.PROTECTED: "guarded by the host",
-    Reason.UNANALYSABLE: "cannot be shown to be what rules speak of",
+    Reason.UNANALYSABLE: "no rule counts that allows it",
 }

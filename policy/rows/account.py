@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import attrs
 
 from policy.calls import Unreadable, argument_text
 from policy.decision import Does
 from policy.dialect import ArgumentKind
 from policy.rows.command import opened, part_outcome
 from policy.rows.outcome import HARMLESS, Outcome, strictness, unsure
-from policy.shell.parts import Command, Part, Redirection
+from policy.shell.parts import Command, Doubt, Part, Redirection
 from policy.shell.powershell import read_powershell
 
 if TYPE_CHECKING:
@@ -18,8 +20,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Piece", "account"]
 
-# What a command does, of which simple command or file, and what a row says of that.
-Piece = tuple[Does, str, Outcome]
+
+@attrs.frozen
+class Piece:
+    """What a command does, of which simple command or file, and what a row says of that.
+
+    Attributes:
+        does: which kind of thing.
+        text: of what; "" where that is not known.
+        outcome: what the row says.
+        why: of what nobody vouches for, why not.
+    """
+
+    does: Does
+    text: str
+    outcome: Outcome
+    why: str = ""
 
 
 def account(row: Row, call: Mapping[str, object], read: ReadCommand) -> tuple[Piece, ...]:
@@ -38,7 +54,7 @@ def account(row: Row, call: Mapping[str, object], read: ReadCommand) -> tuple[Pi
     command = _command(row, call, read)
     if command is None or row.constant is not None:
         return ()
-    return tuple({piece[:2]: piece for piece in _pieces(row, command, call)}.values())
+    return tuple({(p.does, p.text): p for p in _pieces(row, command, call)}.values())
 
 
 def _command(row: Row, call: Mapping[str, object], read: ReadCommand) -> Command | None:
@@ -59,20 +75,25 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
     said = [(part, part_outcome(row, part, limit)) for part in command.parts]
     for part, outcome in said:
         if part.text:
-            yield Does.RUNS, part.text, outcome
-    hidden = [outcome for part, outcome in said if not part.text]
+            yield Piece(Does.RUNS, part.text, outcome)
+    doubted = unsure(row.ruleset)
+    hidden = [outcome for part, outcome in said if not part.text or outcome is doubted]
     for file, outcome in opened(row, command, [outcome for _, outcome in said]):
         if file.guarded:
             hidden.append(outcome)
         elif outcome is not HARMLESS:
-            yield _does(row, file), file.target or "", outcome
+            yield Piece(_does(row, file), file.target or "", outcome)
     if command.unread and row.entries:
-        hidden.append(unsure(row.ruleset))
+        hidden.append(doubted)
     if not command.parts:
         hidden.append(part_outcome(row, Part("", grantable=False), limit))
     strictest = min(hidden, key=strictness, default=HARMLESS)
     if strictest is not HARMLESS:
-        yield Does.HIDES, "", strictest
+        for doubt in command.doubts or _ANY:
+            yield Piece(Does.HIDES, doubt.text, strictest, doubt.why)
+
+
+_ANY: Final = (Doubt("", ""),)
 
 
 def _does(row: Row, file: Redirection) -> Does:

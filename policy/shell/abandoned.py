@@ -12,31 +12,36 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from policy.shell import doubts
-from policy.shell.readings import is_assignment
+from policy.shell.parts import DIFFER, UNCLOSED, UNKNOWN, UNSEEN, Doubt
+from policy.shell.readings import as_written, is_assignment
 from policy.shell.variables import is_worked_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tree_sitter import Node
 
     from policy.dialect import Shell
     from policy.shell.words import Script, Word
 
-__all__ = ["gives_up", "is_abandoned", "is_substituted"]
+__all__ = ["abandoned", "gives_up", "is_substituted"]
 
 
-def is_abandoned(text: str, script: Script, shell: Shell) -> bool:
-    """Return whether a host gives up *text*, which was read as *script*."""
+def abandoned(text: str, script: Script, shell: Shell) -> Doubt | None:
+    """Return why a host gives up *text*, which was read as *script*; None where it does not."""
     if not shell.abandoned:
-        return False
-    return (
-        script.abandoned
-        or doubts.has_control(text)
-        or doubts.is_refused(text)
-        or ("<<<" not in text and any(command.swallowed for command in script.commands))
-        or any(_is_worked_out(command.words, shell) for command in script.commands if command.words)
-    )
+        return None
+    if script.abandoned is not None:
+        return script.abandoned
+    for found in (doubts.control(text), doubts.refused(text)):
+        if found is not None:
+            return Doubt(found, DIFFER)
+    for command in script.commands:
+        if command.swallowed and "<<<" not in text:
+            return Doubt(as_written(command.words), DIFFER)
+        if command.words and _is_worked_out(command.words, shell):
+            return Doubt(as_written(command.words), UNKNOWN)
+    return None
 
 
 def _is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
@@ -52,23 +57,29 @@ def _is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
 _PARTING: Final = re.compile(r"IFS\+?=")
 
 
-def gives_up(root: Node, text: str, script: Script, shell: Shell) -> bool:
-    """Return whether a host gives up *text*, which has the tree *root* and was read as *script*."""
+def gives_up(root: Node, text: str, script: Script, shell: Shell) -> Doubt | None:
+    """Return why a host gives up *text*, which has the tree *root* and was read as *script*."""
     told = _QUOTING.sub("", text)
-    if any(_has_unknown(command.words, told, shell) for command in script.commands):
-        return True
+    for command in script.commands:
+        for word in _unknown(command.words, told, shell):
+            return Doubt(word.raw, UNKNOWN)
     if root.has_error:
-        return _has_loose_end(text)
-    return any(_is_unknown(word, told) for word in script.given) or _has_refused(root, shell)
+        return Doubt("", UNCLOSED) if _has_loose_end(text) else None
+    for word in script.given:
+        if _is_unknown(word, told):
+            return Doubt(word.raw, UNKNOWN)
+    refused = _refused(root, shell)
+    return refused and Doubt((refused.text or b"").decode("utf-8", "surrogatepass"), UNSEEN)
 
 
-def _has_unknown(words: Sequence[Word], told: str, shell: Shell) -> bool:
-    """Whether nobody knows what a word of a command comes to, or an assignment in it."""
-    return any(
-        not (word.literal or word.vetted)
+def _unknown(words: Sequence[Word], told: str, shell: Shell) -> Iterable[Word]:
+    """Yield the words of a command, and its assignments, of which nobody knows what they are."""
+    return (
+        word
+        for word in words
+        if not (word.literal or word.vetted)
         and not (is_assignment(word) and _is_followed(word, shell))
         and _is_unknown(word, told)
-        for word in words
     )
 
 
@@ -102,14 +113,14 @@ _QUOTES: Final = frozenset(b"'\"\\")
 _HEREDOC: Final = frozenset({"<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end"})
 
 
-def _has_refused(root: Node, shell: Shell) -> bool:
+def _refused(root: Node, shell: Shell) -> Node | None:
     nodes = [root]
     while nodes:
         node = nodes.pop()
         if node.type in shell.abandoned or _is_refused(node):
-            return True
+            return node
         nodes += node.children
-    return False
+    return None
 
 
 def _is_refused(node: Node) -> bool:

@@ -3,7 +3,7 @@
 The grammar is that of tree-sitter-bash, an optional dependency. Its tree becomes
 a `Script`, the same form that `policy.shell.plain` gives plain commands. Whatever has not one
 of the shapes that the host looks through (`policy.shell.shapes`) is taken apart all the same,
-so that a rule can deny what is inside, and makes the script *opaque*.
+so that a rule can deny what is inside, and makes the script a doubtful one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from policy import limits
 from policy.shell.abandoned import gives_up
 from policy.shell.bash_statements import StatementReader
 from policy.shell.doubts import has_sum
+from policy.shell.parts import DIFFER, UNSEEN
 from policy.shell.scanner import Scanner
-from policy.shell.shapes import is_well_formed
+from policy.shell.shapes import ill_formed
 from policy.shell.words import Script
 
 if TYPE_CHECKING:
@@ -82,7 +83,11 @@ def read_script(text: str, shell: Shell) -> Script | None:
                 break
     reader = StatementReader(source, shell, closed=closed)
     script = reader.read(root)
-    script.opaque |= bool(swallowed) or not is_well_formed(root, source, shell)
+    if swallowed:
+        script.doubt("\\\n", DIFFER)
+    ill = ill_formed(root, source, shell)
+    if ill is not None:
+        script.doubt(reader.text_of(ill), "is no command of a shell" if root.has_error else UNSEEN)
     script.abandoned = gives_up(root, text, script, shell)
     if root.has_error:
         # What stands in a wrong tree may stand nowhere in it.

@@ -9,6 +9,7 @@ from policy import limits
 from policy.shell.bash_tests import TESTS, is_plain_test
 from policy.shell.bash_words import WordReader
 from policy.shell.doubts import has_sum
+from policy.shell.parts import DIFFER, UNKNOWN, UNSEEN
 from policy.shell.readings import is_assignment
 from policy.shell.rewording import is_reworded
 from policy.shell.scanner import Scanner
@@ -63,7 +64,7 @@ class StatementReader(WordReader):
         """Read a statement and all that it holds."""
         kind = node.type
         if depth > limits.NESTING:
-            self.script.opaque = self.script.unread = True
+            self.give_up(node)
             return
         if kind == "command":
             self._command(node, depth)
@@ -132,7 +133,8 @@ class StatementReader(WordReader):
         if not words and node.children:
             words.append(Word())  # a redirection alone, which is no program
         if words:
-            self.script.opaque |= words[0].raw in TESTS  # no test of a grammar
+            if words[0].raw in TESTS:  # no test of a grammar
+                self.script.doubt(self.text_of(node), DIFFER)
             self.script.unclosed |= self.inside > 0 and words[0].raw in _ENDING
         self._add(command)
 
@@ -146,7 +148,7 @@ class StatementReader(WordReader):
 
         def walk(child: Node, depth: int) -> None:
             if depth > limits.NESTING:
-                self.script.opaque = self.script.unread = True
+                self.give_up(child)
             elif child.type == "variable_assignment":
                 words.append(self._assignment(child, depth))
             elif child.type in WORDS or not child.children:
@@ -162,7 +164,8 @@ class StatementReader(WordReader):
         if words[0].raw in TESTS:
             # `[[a` is a program to a shell.
             begun = self.text_of(node)[len(words[0].raw) :][:1]
-            self.script.opaque |= not (begun.isspace() and is_plain_test(words))
+            if not (begun.isspace() and is_plain_test(words)):
+                self.script.doubt(self.text_of(node), DIFFER)
             for word in words:
                 if "$" in word.raw and word.raw[0] != "'":
                     word.literal, word.vetted = False, word.literal or word.vetted
@@ -230,20 +233,26 @@ class StatementReader(WordReader):
                 targets.append(self.word(child, depth + 1))
         if operator == "<<<":
             given = [word for word in targets if not (word.literal or word.vetted)]
-            self.script.opaque |= bool(given)
+            for word in given:
+                self.script.doubt(word.raw, UNKNOWN)
             self.script.given += given
             return []
         if operator not in (">", ">>", ">|", "<", "&>", "&>>", ">&", "<&") or not targets:
-            self.script.opaque = True
+            self.script.doubt(self.text_of(node), UNSEEN)
             return targets
         target = targets[0]
-        self.script.opaque |= operator[1:] == "&" and target.plain[:1] == "-"
+        if operator[1:] == "&" and target.plain[:1] == "-":
+            self.script.doubt(self.text_of(node), DIFFER)
         if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
             target.plain not in HARMLESS_TARGETS
         ):
-            self.script.opaque |= not target.literal or target.plain[:1] == "!"
-            self.script.opaque |= operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
-            self.script.given += [target] * (not target.literal)
+            if not target.literal:
+                self.script.doubt(target.raw, UNKNOWN)
+                self.script.given.append(target)
+            if target.plain[:1] == "!" or (
+                operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
+            ):
+                self.script.doubt(self.text_of(node), DIFFER)
             self.script.targets += targets_of(target, writes=operator[0] in ">&")
         return targets[1:]
 
@@ -256,11 +265,13 @@ class StatementReader(WordReader):
                     self._document(child, depth + 1)
             elif child.type == "heredoc_end" and self.inside:
                 behind = self.source[child.end_byte :].partition(b"\n")[0]
-                self.script.opaque |= bool(behind)  # the text goes on, to a shell
+                if behind:  # the text goes on, to a shell
+                    self.script.doubt(behind.decode("utf-8", "surrogatepass"), DIFFER)
                 self.script.unclosed |= behind.lstrip(b" \t")[:1] not in (b"", b")")
             elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
                 self.statement(child, depth + 1)
-        self.script.opaque |= not quoted
+        if not quoted:
+            self.script.doubt(self.text_of(start or node), "does not quote its word")
 
     def _document(self, node: Node, depth: int) -> None:
         """Read the substitutions of a text, also where the grammar does not see them."""

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
+from policy.shell.parts import DIFFER, UNKNOWN
 from policy.shell.scanner import Scanner
 from policy.shell.words import FOLDERS, Script, Word
 
@@ -55,6 +56,11 @@ class WordReader(ABC):
         """Return what was written."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "surrogatepass")
 
+    def give_up(self, node: Node) -> None:
+        """Note that what stands in *node* is not read: it is nested too deep."""
+        self.script.doubt(self.text_of(node), "is nested too deep to be read")
+        self.script.unread = True
+
     @abstractmethod
     def statement(self, node: Node, depth: int) -> None:
         """Read a statement and all that it holds."""
@@ -63,7 +69,7 @@ class WordReader(ABC):
         """Return a word; commands that are substituted in it become commands before it."""
         word = Word(self.text_of(node))
         if depth > limits.NESTING:
-            self.script.opaque = self.script.unread = True
+            self.give_up(node)
             word.literal = word.known = False
             return word
         first = len(self.script.commands)
@@ -113,7 +119,8 @@ class WordReader(ABC):
 
     def _string(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
         position = node.start_byte + 1
-        self.script.opaque |= _OF_ZSH.search(self.text_of(node)) is not None
+        if _OF_ZSH.search(self.text_of(node)):
+            self.script.doubt(self.text_of(node), DIFFER)
         for child in node.named_children:
             if child.type == "string_content":
                 continue
@@ -146,13 +153,13 @@ class WordReader(ABC):
         """Read the commands of every substitution below *node*, which stands in a word."""
         self.script.unclosed |= _has_stray(node)
         if depth > limits.NESTING:
-            self.script.opaque = self.script.unread = True
+            self.give_up(node)
         elif node.type in ("command_substitution", "process_substitution"):
             if "\\`" in (text := self.text_of(node)):
                 # One within another, which the grammar takes for a text.
                 inner = text.strip("`").replace("\\`", "`")
                 self.script.commands += Scanner(inner).run().commands
-                self.script.opaque = True
+                self.script.doubt(text, UNKNOWN)
             # A shell looks for the end of what begins so in another way.
             self.script.unclosed |= text.startswith("$(`")
             if text.endswith("))") and (last := node.children[-2]).type == "variable_assignment":
@@ -169,7 +176,7 @@ class WordReader(ABC):
             if node.type in _TEXTS and "`" in (text := self.text_of(node)):
                 # In an expansion the grammar takes one for a text: `${x:-`ls`}`.
                 self.script.commands += Scanner(text).run().commands
-                self.script.opaque = True
+                self.script.doubt(text, DIFFER)
                 # Between double quotes a single one is none.
                 quoted = node.type == "raw_string"
                 self.script.unclosed |= quoted or not _is_in_default(node)

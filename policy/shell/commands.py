@@ -17,10 +17,10 @@ from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.shell import bash, doubts
-from policy.shell.abandoned import is_abandoned
-from policy.shell.parts import Command, Part, Redirection
+from policy.shell.abandoned import abandoned
+from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection
 from policy.shell.plain import read_plain
-from policy.shell.readings import KEYWORDS
+from policy.shell.readings import KEYWORDS, as_written
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
 from policy.shell.words import Script, Simple
@@ -98,25 +98,17 @@ def read_command(text: str, shell: Shell) -> Command:
     short = len(text) <= limits.COMMAND_PIECES
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
     if shell.control:
-        script.unread |= doubts.has_control(text)
-        script.unclosed |= doubts.is_misread(text)
-        if "#" in text and doubts.is_doubtful(text):
-            # What looks like a comment may be none to whoever cannot read the rest.
-            script.commands += Scanner(text.replace("#", " ")).run().commands
-        script.opaque |= script.unread or 0 < shell.longest < len(text) or doubts.is_doubtful(text)
-        script.opaque |= any(
-            command.swallowed
-            or ("\n" in text and doubts.hides(command.words))
-            or any(map(doubts.is_joined_oddly, command.words))
-            for command in script.commands
-        )
-    abandoned = is_abandoned(text, script, shell)
+        _doubt(text, script, shell)
+    given_up = abandoned(text, script, shell)
     opaque = script.opaque or any(map(_is_unknown, script.commands))
-    script.opaque |= script.background or abandoned
+    if script.background:
+        script.doubt("&", "starts what nobody waits for")
+    if given_up is not None:
+        script.doubts.insert(0, given_up)
     read = Reading(text, script, shell, read_command)
     read.run()
     files = read.files
-    if abandoned:
+    if given_up is not None:
         files = [file for file in files if file.guarded or file.tool == shell.removes]
     return Command(
         tuple(read.parts),
@@ -125,7 +117,27 @@ def read_command(text: str, shell: Shell) -> Command:
         script.unread,
         opaque or read.unchecked,
         script.background,
+        (*dict.fromkeys((*script.doubts, *read.doubts)),),
     )
+
+
+def _doubt(text: str, script: Script, shell: Shell) -> None:
+    """Note what nobody vouches for, however the rest of *text* was read."""
+    script.unclosed |= doubts.is_misread(text)
+    odd, control = doubts.doubtful(text), doubts.control(text)
+    if odd is not None and "#" in text:
+        # What looks like a comment may be none to whoever cannot read the rest.
+        script.commands += Scanner(text.replace("#", " ")).run().commands
+    for found in (odd, control):
+        if found is not None:
+            script.doubt(found, DIFFER)
+    script.unread |= control is not None
+    if 0 < shell.longest < len(text):
+        script.doubts.insert(0, _long(shell))
+    for command in script.commands:
+        hides = "\n" in text and doubts.hides(command.words)
+        if command.swallowed or hides or any(map(doubts.is_joined_oddly, command.words)):
+            script.doubt(as_written(command.words), DIFFER)
 
 
 def _is_unknown(command: Simple) -> bool:
@@ -142,9 +154,17 @@ def _read_at_length(text: str, shell: Shell) -> Script:
             return script
     # Without a grammar nobody looks into it.
     script = Scanner(text).run()
-    script.opaque = script.unread = True
+    script.doubts.insert(0, Doubt("", _UNREAD) if len(text) <= shell.longest else _long(shell))
+    script.unread = True
     script.unclosed = "((" in text
     return script
+
+
+_UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"
+
+
+def _long(shell: Shell) -> Doubt:
+    return Doubt("", f"has more than {shell.longest:,} characters, so it is not looked into")
 
 
 def _whole(text: str, script: Script) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ODD_BLANKS",
+    "control",
+    "doubtful",
     "has_background",
-    "has_control",
     "has_half_assignment",
     "has_sum",
     "hides",
-    "is_doubtful",
     "is_environment",
     "is_evaluated",
     "is_joined_oddly",
     "is_misread",
-    "is_refused",
     "is_unchecked",
+    "refused",
     "without_quoted",
 ]
 
@@ -38,6 +38,8 @@ ODD_BLANKS = frozenset(
     "\xa0\xad\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
     + "".join(map(chr, [*range(0x2000, 0x2010), *range(0x202A, 0x202F), *range(0x2061, 0x206A)]))
 )
+
+_ODD_BLANK = re.compile("[" + "".join(sorted(ODD_BLANKS)) + "]")
 
 # Text that a host finds by eye, wherever it stands, and does not vouch for.
 _DOUBTFUL = re.compile(
@@ -60,31 +62,48 @@ _QUOTE_IN_BRACES = re.compile(r"\{[^}]*['\"]")
 _SPELLED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`", re.DOTALL)
 
 
-def _has_quote_in_braces(text: str) -> bool:
-    """Whether braces that are not quoted may hold a quote, by which the rest is hidden."""
+def _quote_in_braces(text: str) -> re.Match[str] | None:
+    """Return braces that are not quoted and may hold a quote, by which the rest is hidden."""
     bare = _SPELLED.sub(lambda m: m[0] if m[0][0] == "\\" else m[0].replace("{", " "), text)
-    return _QUOTE_IN_BRACES.search(bare) is not None
+    return _QUOTE_IN_BRACES.search(bare)
 
 
 # No command has these; where one has, readers of shell differ.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
-def has_control(text: str) -> bool:
-    """Whether *text* has a control character that is no blank."""
-    return _CONTROL.search(text) is not None
+def control(text: str) -> str | None:
+    """Return the first control character of *text* that is no blank; None for none."""
+    found = _CONTROL.search(text)
+    return found and found[0]
 
 
-def is_doubtful(text: str) -> bool:
-    """Whether a host does not vouch for *text*, whatever is in it."""
-    return (
-        (("\\" in text or "=" in text or "#" in text) and bool(_DOUBTFUL.search(text)))
-        or (not text.isascii() and not ODD_BLANKS.isdisjoint(text))
-        or ("}" in text and bool(_NAMED_DESCRIPTOR.search(text)))
-        or (("<" in text or ">" in text) and bool(_DIGITS.search(text)))
-        or (("<" in text or "~[" in text) and bool(_OF_ZSH.search(text)))
-        or ("{" in text and _has_quote_in_braces(text))
-    )
+def doubtful(text: str) -> str | None:
+    """Return what of *text* a host does not vouch for, whatever else is in it; None for nothing."""
+    return _first(_doubtful(text))
+
+
+def _doubtful(text: str) -> Iterator[re.Match[str] | None]:
+    if "\\" in text or "=" in text or "#" in text:
+        yield _DOUBTFUL.search(text)
+    if not text.isascii():
+        yield _ODD_BLANK.search(text)
+    if "<" in text or ">" in text:
+        yield _DIGITS.search(text)
+    yield from _refused(text)
+
+
+def _refused(text: str) -> Iterator[re.Match[str] | None]:
+    if "}" in text:
+        yield _NAMED_DESCRIPTOR.search(text)
+    if "<" in text or "~[" in text:
+        yield _OF_ZSH.search(text)
+    if "{" in text:
+        yield _quote_in_braces(text)
+
+
+def _first(found: Iterable[re.Match[str] | None]) -> str | None:
+    return next((match[0].lstrip() or match[0] for match in found if match), None)
 
 
 # What of it makes a host give up before it takes anything apart.
@@ -94,14 +113,9 @@ _REFUSED = re.compile(
 )
 
 
-def is_refused(text: str) -> bool:
-    """Whether a host gives up *text* for how it looks."""
-    return (
-        _REFUSED.search(text) is not None
-        or ("}" in text and bool(_NAMED_DESCRIPTOR.search(text)))
-        or (("<" in text or "~[" in text) and bool(_OF_ZSH.search(text)))
-        or ("{" in text and _has_quote_in_braces(text))
-    )
+def refused(text: str) -> str | None:
+    """Return what of *text* makes a host give it up for how it looks; None for nothing."""
+    return _first((_REFUSED.search(text), *_refused(text)))
 
 
 def is_misread(text: str) -> bool:

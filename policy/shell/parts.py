@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import attrs
 
-__all__ = ["Command", "Part", "Redirection"]
+__all__ = ["DIFFER", "UNCLOSED", "UNKNOWN", "UNSEEN", "Command", "Doubt", "Part", "Redirection"]
+
+
+@attrs.frozen
+class Doubt:
+    """Why nobody vouches for a command.
+
+    Attributes:
+        text: what of the command it is about; "" for all of it.
+        why: what is said of that: a sentence whose subject is the text.
+    """
+
+    text: str
+    why: str
+
+
+UNKNOWN: Final = "is not known before it runs"
+UNSEEN: Final = "is not looked into"
+DIFFER: Final = "is not read alike by all shells"
+UNCLOSED: Final = "does not end"
 
 
 @attrs.frozen
@@ -78,6 +99,7 @@ class Command:
         opaque: whether nobody vouches for how it was taken apart.
         background: whether nobody waits for one of its commands, so that no rule allows it
             that spells it out.
+        doubts: why nobody vouches for it, or for a part of it; nothing where somebody does.
     """
 
     parts: tuple[Part, ...]
@@ -86,3 +108,4 @@ class Command:
     unread: bool = False
     opaque: bool = False
     background: bool = False
+    doubts: tuple[Doubt, ...] = ()

@@ -3,7 +3,7 @@
 This scanner knows quotes, operators, redirections and nesting: all that plain
 and compound commands need. What it does not know (expansions, substitutions,
 groups, here-documents) it cuts far enough for a rule to deny what is inside,
-and marks the script *opaque*.
+and doubts the script.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from policy import limits
+from policy.shell.parts import DIFFER, UNCLOSED, UNKNOWN, UNSEEN
 from policy.shell.words import (
     ASSIGNMENT,
     DESCRIPTOR,
@@ -18,7 +19,6 @@ from policy.shell.words import (
     HARMLESS_TARGETS,
     Script,
     Simple,
-    Target,
     Word,
     targets_of,
 )
@@ -37,20 +37,14 @@ class Scanner:
     """Cuts a command into words and operators, quotes and nesting respected.
 
     Attributes:
-        commands: the simple commands.
-        targets: the files of redirections.
-        opaque: whether there is something that is not understood.
-        unread: whether it was not read to the end.
+        script: what was read so far.
     """
 
     def __init__(self, text: str, depth: int = 0, start: int = 0) -> None:
         self.text = text
         self.depth = depth
         self.position = start
-        self.commands = [Simple()]
-        self.targets: list[Target] = []
-        self.opaque = False
-        self.unread = False
+        self.script = Script([Simple()])
         self._variables: dict[str, str] = {}
         self._word = Word()
         self._started = False
@@ -63,7 +57,7 @@ class Scanner:
     def run(self) -> Script:
         """Scan all of the text."""
         self._scan(within=False)
-        return Script(self.commands, self.targets, self.opaque, self.unread)
+        return self.script
 
     def _scan(self, *, within: bool) -> None:
         """Scan to the end, or *within* a ``$(`` to its parenthesis."""
@@ -73,7 +67,8 @@ class Scanner:
             if within and character == ")" and not self._open:
                 break
             if self._pieces > limits.COMMAND_PIECES:
-                self.opaque = self.unread = True
+                self.script.doubt("", "is too long to be read to its end")
+                self.script.unread = True
                 self.position = length
             elif character in " \t":
                 self._end_word()
@@ -83,7 +78,7 @@ class Scanner:
                 self.position = length if end < 0 else end
             elif character in "()":
                 # Groups, subshells, functions: what is inside is a command too.
-                self.opaque = True
+                self.script.doubt(character, UNSEEN)
                 self._open += 1 if character == "(" else -1
                 self._end_command()
                 self.position += 1
@@ -101,7 +96,8 @@ class Scanner:
 
     def _operator(self, operator: str) -> None:
         self._end_command()
-        self.opaque |= operator in ("&", ";;", ";&", ";;&")
+        if operator in ("&", ";;", ";&", ";;&"):
+            self.script.doubt(operator, UNSEEN)
 
     def _character(self, character: str) -> None:
         word, text = self._word, self.text
@@ -113,7 +109,8 @@ class Scanner:
             self._double()
         elif character == "\\":
             following = text[self.position + 1 : self.position + 2]
-            self.opaque |= following in ("", "\n")
+            if following in ("", "\n"):
+                self.script.doubt(character + following, UNCLOSED)
             self._take(character + following, "" if following == "\n" else following)
         elif character == "`" or text.startswith("$(", self.position):
             self._substitution(2 if character == "$" else 1)
@@ -126,7 +123,8 @@ class Scanner:
                 word.literal = word.known = False
             word.glob |= any(glob in run for glob in "*?[")
             # A carriage return is no blank; a NUL is nothing at all to a shell.
-            self.opaque |= "\r" in run or "\0" in run
+            if "\r" in run or "\0" in run:
+                self.script.doubt(run, DIFFER)
             self._take(run, run)
 
     def _take(self, raw: str, plain: str) -> None:
@@ -150,12 +148,14 @@ class Scanner:
         self._take(written, written if value is None else value)
 
     def _quoted(self, raw: str, *, closed: bool) -> None:
-        self.opaque |= not closed
-        self.opaque |= "\0" in raw
+        if not closed:
+            self.script.doubt(raw, UNCLOSED)
+        if "\0" in raw:
+            self.script.doubt(raw, DIFFER)
         self._take(raw, raw.strip("'"))
 
     def _double(self) -> None:
-        text = self.text
+        text, start = self.text, self.position
         self._take('"', "")
         while self.position < len(text) and self._pieces <= limits.COMMAND_PIECES:
             character = text[self.position]
@@ -164,7 +164,8 @@ class Scanner:
                 return
             if character == "\\":
                 following = text[self.position + 1 : self.position + 2]
-                self.opaque |= following == "\n"
+                if following == "\n":
+                    self.script.doubt("\\\n", DIFFER)
                 plain = following if following in '$`"\\' else character + following
                 self._take(character + following, "" if following == "\n" else plain)
             elif character == "`" or text.startswith("$(", self.position):
@@ -174,18 +175,20 @@ class Scanner:
             else:
                 match = _QUOTED.match(text, self.position)
                 run = match[0] if match else character
-                self.opaque |= "\0" in run
+                if "\0" in run:
+                    self.script.doubt(run, DIFFER)
                 self._take(run, run)
-        self.opaque = True  # never closed
+        self.script.doubt(text[start:], UNCLOSED)
 
     def _substitution(self, opening: int) -> None:
         # What is substituted runs as well: its text becomes commands of its
         # own, and the word it stands in is not a literal any more.
-        self.opaque = True
+        began = self.position
         self._word.literal = self._word.known = False
-        self._take(self.text[self.position : self.position + opening], "")
+        self._take(self.text[began : began + opening], "")
         start = self.position
         if self.depth >= limits.NESTING:
+            self.script.doubt(self.text[began:start], UNSEEN)
             self._open += opening - 1
             return  # what is inside is read as if it stood here
         if opening == 1:
@@ -201,13 +204,16 @@ class Scanner:
             self.position = inside.position
         self.position += 1
         self._pieces = inside._pieces
-        self.commands[-1:-1] = inside.commands  # before the command they are part of
-        self.targets += inside.targets
+        self.script.doubt(self.text[began : self.position], UNKNOWN)
+        # Before the command that they are part of.
+        self.script.commands[-1:-1] = inside.script.commands
+        self.script.targets += inside.script.targets
 
     def _redirect(self, operator: str) -> None:
         self._end_word()
         self._awaiting = operator.lstrip("0123456789")
-        self.opaque |= self._awaiting in ("<<", "<<-", "<>")
+        if self._awaiting in ("<<", "<<-", "<>"):
+            self.script.doubt(operator, UNSEEN)
 
     def _end_word(self) -> None:
         word = self._word
@@ -217,28 +223,30 @@ class Scanner:
         self._word, self._raw, self._plain = Word(), [], []
         self._started = False
         if self._awaiting is None:
-            self.commands[-1].words.append(word)
+            self.script.commands[-1].words.append(word)
             return
         operator, self._awaiting = self._awaiting, None
-        self.commands[-1].led |= not self.commands[-1].words and operator[0] != "<"
+        command = self.script.commands[-1]
+        command.led |= not command.words and operator[0] != "<"
         self._target(operator, word)
 
     def _target(self, operator: str, word: Word) -> None:
         if operator in ("<<", "<<-", "<<<"):
-            self.opaque |= not word.literal
+            if not word.literal:
+                self.script.doubt(word.raw, UNKNOWN)
         elif operator in (">&", "<&") and (DESCRIPTOR.match(word.plain)):
             pass
         elif word.plain not in HARMLESS_TARGETS:
-            self.targets += targets_of(word, writes=operator[0] in ">&")
+            self.script.targets += targets_of(word, writes=operator[0] in ">&")
 
     def _end_command(self) -> None:
         self._pieces += 1
         self._end_word()
         if self._awaiting is not None:
-            self.opaque = True
+            self.script.doubt(self._awaiting, UNCLOSED)
             self._awaiting = None
-        self._remember(self.commands[-1].words)
-        self.commands.append(Simple())
+        self._remember(self.script.commands[-1].words)
+        self.script.commands.append(Simple())
 
     def _remember(self, words: list[Word]) -> None:
         """Note the values of variables that a command of assignments alone sets."""

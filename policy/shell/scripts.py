@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import attrs
 
@@ -12,7 +13,7 @@ from policy.dialect import Shell
 from policy.shell import doubts, tracing, variables
 from policy.shell.folders import Folders, somewhere
 from policy.shell.harmless import is_harmless, is_idle, is_quoted
-from policy.shell.parts import Command, Part, Redirection
+from policy.shell.parts import DIFFER, UNKNOWN, Command, Doubt, Part, Redirection
 from policy.shell.programs import Examined, examine
 from policy.shell.readings import (
     KEYWORDS,
@@ -53,6 +54,7 @@ class Reading:
         files: what they open.
         astray: whether one of them is told to go to several folders.
         unchecked: whether one of them is such that nobody vouches for any.
+        doubts: why nobody vouches for them, beside what is doubtful of the script.
     """
 
     def __init__(
@@ -70,6 +72,8 @@ class Reading:
         self._entered: list[list[Redirection]] = []  # by each command that goes elsewhere
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._relative = self._blind = self._untraced = False
+        self.doubts: list[Doubt] = []
+        self._opaque = script.opaque
         self.unchecked = shell.control and is_unchecked_target(script.targets)
         self._programs: list[Sequence[Word]] = []  # behind their wrappers
         self._exports = False  # whether one changes the environment of those that follow
@@ -99,15 +103,7 @@ class Reading:
             self.files += [*self._elsewhere(self.files[:count])]
             self.files += [somewhere(file) for file in self.files[:count]]
             self.files += [somewhere(file) for file in self.files[count:] if file.writes]
-        self.unchecked |= self.shell.control and variables.sets_in_pipe(self.script.commands)
-        self.unchecked |= plants(self._programs, self.script.targets, self.shell)
-        if self._exports:  # rules alone allow what runs beside that
-            self.unchecked |= "|" in self.text.replace("||", "")
-            self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
-        if self.unchecked or self._moves > 1 or (self._moves and self._stays):
-            self.parts = [
-                attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
-            ]
+        self._doubt_together()
         if self._is_lost():
             entered = {id(file) for files in self._entered for file in files}
             self.files = [file for file in self.files if id(file) not in entered]
@@ -116,10 +112,28 @@ class Reading:
         if self.shell.control:
             if self._quiet and doubts.has_background(self.text):
                 self.parts = [attrs.evolve(part, deferred=True) for part in self.parts]
-            if not self.parts and not self.files and not self.script.opaque:
+            if not self.parts and not self.files and not self._opaque:
                 self.parts.append(Part("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(GUARDED)
+
+    def _doubt_together(self) -> None:
+        """Doubt what its commands do together, and vouch for none of them then."""
+        if self.shell.control and variables.sets_in_pipe(self.script.commands):
+            self._uncheck(self.text, "sets a variable as a part of a pipe")
+        if plants(self._programs, self.script.targets, self.shell):
+            self._uncheck(self.text, "makes a repository that it runs a program in")
+        if self._exports:  # rules alone allow what runs beside that
+            if "|" in self.text.replace("||", ""):
+                self._uncheck(self.text, "sets for its pipe what programs look at")
+            self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
+        scattered = self._moves > 1 or (self._moves and self._stays)
+        if scattered:
+            self.doubts.append(Doubt(self.text, "goes to more than one folder"))
+        if self.unchecked or scattered:
+            self.parts = [
+                attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
+            ]
 
     def _is_lost(self) -> bool:
         """Whether it is asked for before anybody looks where each change of folder goes to."""
@@ -143,17 +157,16 @@ class Reading:
     def _statements(self) -> Iterator[Part]:
         """Yield what is not looked into: to be asked for, and by its whole text to be denied."""
         if self.shell.control:
-            if self.script.opaque:
+            if self._opaque:
                 yield Part("", grantable=False)
             for statement in self.script.statements:
-                if statement.piped or self.script.opaque:
+                if statement.piped or self._opaque:
                     yield Part("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
 
     def _is_untraced(self) -> bool:
-        script = self.script
         vouched = all(part.grantable for part in self.parts)
         ends = not self.text.endswith("\\")
-        return self._untraced or self.unchecked or script.opaque or not (vouched and ends)
+        return self._untraced or self.unchecked or self._opaque or not (vouched and ends)
 
     def _part(self, command: Simple) -> Part:
         shell, words = self.shell, command.words
@@ -168,16 +181,7 @@ class Reading:
             harmless &= not command.writes
         else:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
-        around = len(words) - len(program)
-        grantable = (
-            not self.script.opaque
-            and all(word.literal or word.vetted for word in words)
-            and around < limits.NESTING
-            and not doubts.is_evaluated(program)
-            and not any(is_expanded(word) for word in words[: around + 1])
-            and (len(words) == 1 or not all(map(is_assignment, words)))
-            and (shell.folding or as_written(words) in self.text)
-        )  # nobody vouches for what is not known, the name of the program least of all
+        grantable = self._is_vouched_for(words, program)
         text, known, written = self._texts(words, program, granted)
         if anew:
             said = reworded(words, len(words) - len(granted))
@@ -186,27 +190,55 @@ class Reading:
             text, _, written = self._texts(said, *behind)
         if shell.control:
             name = granted[0]
-            grantable &= not command.led and not name.plain.startswith("-")
-            grantable &= name.literal and "$" not in name.raw and bool(name.plain)
+            if command.led:
+                grantable = self._doubt(as_written(words), "stands behind its redirection")
+            if not name.literal or "$" in name.raw or name.plain[:1] in ("", "-"):
+                grantable = self._doubt(name.raw, "is no name of a program")
             if (
                 program is not words
                 or basename(program[0].plain) in shell.odd
                 or "/environ" in text
                 or name.plain[:1] == "-"
                 or is_assignment(name)
-            ):
-                self.unchecked |= doubts.is_unchecked(words, shell)
+            ) and doubts.is_unchecked(words, shell):
+                self._uncheck(as_written(words), _CHANGES)
             self._exports |= variables.exports_inherited(program, shell)
-            if self._equals:
-                self.unchecked |= doubts.has_half_assignment(words)
+            if self._equals and doubts.has_half_assignment(words):
+                self._uncheck(as_written(words), DIFFER)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
-            grantable = False  # no program, or a quoted or escaped one
+            grantable = self._doubt(granted[0].raw, "is no plain name of a program")
         inexact = shell.control and (self._fed or self._is_inexact(words, granted))
         return Part(
             *(text, known, grantable, harmless, doubtful, written, inexact),
             blind=self._blind,
             fed=shell.control and self._fed,
         )
+
+    def _is_vouched_for(self, words: Sequence[Word], program: Sequence[Word]) -> bool:
+        """Whether a rule may allow a command: nobody vouches for what is not known."""
+        if self._opaque:
+            return False
+        for word in words:
+            if not (word.literal or word.vetted):
+                return self._doubt(word.raw, UNKNOWN)
+        around = len(words) - len(program)
+        if (
+            around >= limits.NESTING
+            or doubts.is_evaluated(program)
+            or any(is_expanded(word) for word in words[: around + 1])
+            or (len(words) > 1 and all(map(is_assignment, words)))
+            or not (self.shell.folding or as_written(words) in self.text)
+        ):
+            return self._doubt(as_written(words), DIFFER)
+        return True
+
+    def _doubt(self, text: str, why: str) -> Literal[False]:
+        self.doubts.append(Doubt(text, why))
+        return False
+
+    def _uncheck(self, text: str, why: str) -> None:
+        self.unchecked = True
+        self.doubts.append(Doubt(text, why))
 
     def _texts(
         self, words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word]
@@ -308,16 +340,16 @@ class Reading:
             self._folders.move(program)
         harmless = self._is_harmless(known, words, program)
         self._quiet &= harmless or is_idle(words, shell)
-        return harmless and not self.script.opaque, doubtful
+        return harmless and not self._opaque, doubtful
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
-        return self._folders.elsewhere(files, opaque=self.script.opaque)
+        return self._folders.elsewhere(files, opaque=self._opaque)
 
     def _is_set(self, word: Word) -> bool:
         """Whether a variable is set, and to what the host can tell, that changes nothing."""
         name = word.raw.partition("=")[0].rstrip("+")
         return (
-            not self.script.opaque
+            not self._opaque
             and is_assignment(word)
             and variables.may_be_set(name, self.shell)
             and (word.literal or (word.vetted and all(self._harmless[slice(*word.inner)])))
@@ -340,6 +372,7 @@ class Reading:
         )
 
 
+_CHANGES = "may change how the rest is read, or run what it names"
 _NAME = re.compile(r"[\w./+-]+")
 # What stands in one of these is looked at for itself.
 _APART = re.compile(r"(?<!\|)\|(?!\|)|\(|`")

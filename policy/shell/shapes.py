@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from policy.dialect import Shell
 
-__all__ = ["INSIDE", "WORDS", "is_well_formed"]
+__all__ = ["INSIDE", "WORDS", "ill_formed"]
 
 # The kinds of words. Which of them are taken for what they are is for who reads words to say.
 WORDS: Final = frozenset(
@@ -150,9 +150,19 @@ _CLOSED: Final = frozenset(
 )
 
 
-def is_well_formed(root: Node, source: bytes, shell: Shell) -> bool:
-    """Return whether all of *root*, read from *source*, has shapes that the host looks through."""
-    return not root.has_error and _Check(source, shell).holds(root, 0)
+def ill_formed(root: Node, source: bytes, shell: Shell) -> Node | None:
+    """Return what of *root*, read from *source*, has no shape that the host looks through.
+
+    None where all of it has. Of a tree with errors it is the first of them.
+    """
+    return _error(root) if root.has_error else _Check(source, shell).ill_formed(root, 0)
+
+
+def _error(node: Node) -> Node:
+    for child in node.children:
+        if child.has_error and not child.is_missing:
+            return child if child.is_error else _error(child)
+    return node
 
 
 class _Check:
@@ -160,8 +170,10 @@ class _Check:
         self._source = source
         self._shell = shell
 
-    def holds(self, node: Node, depth: int, *, inside: bool = False, quoted: bool = False) -> bool:
-        """Return whether a node and all that it holds have such shapes.
+    def ill_formed(
+        self, node: Node, depth: int, *, inside: bool = False, quoted: bool = False
+    ) -> Node | None:
+        """Return the first node of *node* and all that it holds that has no such shape.
 
         Args:
             node: the node.
@@ -172,35 +184,37 @@ class _Check:
         """
         kind, children = node.type, node.children
         if depth > limits.NESTING or node.is_missing:
-            return False
+            return node
         if kind in _CLOSED:
-            return True
+            return None
         shape = _SHAPES.get(kind)
         if shape is None or (not children and kind != "program"):
-            return not children and self._is_leaf(node, kind, quoted=quoted)
+            is_leaf = not children and self._is_leaf(node, kind, quoted=quoted)
+            return None if is_leaf else node
         inside |= kind in INSIDE
         quoted = kind == "string" or (quoted and kind == "simple_expansion")
         position, before, separated = children[0].start_byte if children else 0, "", True
         for child in children:
             gap = self._text(position, child.start_byte)
             if child.start_byte < position or not shape.between.fullmatch(gap):
-                return False
+                return node
             if before == "comment" and "\n" not in gap:
-                return False
+                return node
             if {before, child.type} <= _APART and not _BLANK.search(gap) and shape.apart:
-                return False
+                return node
             position, before = child.end_byte, child.type
             if before in _STATEMENTS:
                 if not (separated or "\n" in gap):
-                    return False
+                    return node
                 separated = False
             elif not child.is_named:
                 separated = True
             if not self._may_stand(before, kind, shape, inside=inside):
-                return False
-            if not self.holds(child, depth + 1, inside=inside, quoted=quoted):
-                return False
-        return True
+                return child if child.is_named else node
+            found = self.ill_formed(child, depth + 1, inside=inside, quoted=quoted)
+            if found is not None:
+                return found
+        return None
 
     def _may_stand(self, kind: str, above: str, shape: _Shape, *, inside: bool) -> bool:
         """Return whether a node of a *kind* may stand in one of the kind *above*."""

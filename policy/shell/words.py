@@ -7,6 +7,8 @@ from typing import Final
 
 import attrs
 
+from policy.shell.parts import Doubt
+
 __all__ = [
     "ASSIGNMENT",
     "DESCRIPTOR",
@@ -127,6 +129,10 @@ class Statement:
     piped: bool
 
 
+# A hostile command has one at every character, and nobody reads them all.
+_MOST_DOUBTS: Final = 8
+
+
 @attrs.define
 class Script:
     """A command, cut.
@@ -134,7 +140,7 @@ class Script:
     Attributes:
         commands: its simple commands.
         targets: the files of redirections.
-        opaque: whether there is something that nobody vouches for.
+        doubts: why nobody vouches for it.
         unread: whether not even all commands in it were found.
         statements: its statements that hold others.
         unclosed: whether readers differ on where something ends that holds others.
@@ -142,12 +148,12 @@ class Script:
         grouped: whether several statements stand between two parentheses.
         broken: whether it is no command to a grammar.
         given: words behind the signs of redirections of which nobody knows what they come to.
-        abandoned: whether a host that looks into it gives it up (`policy.shell.abandoned`).
+        abandoned: why a host that looks into it gives it up (`policy.shell.abandoned`).
     """
 
     commands: list[Simple] = attrs.field(factory=list)
     targets: list[Target] = attrs.field(factory=list)
-    opaque: bool = False
+    doubts: list[Doubt] = attrs.field(factory=list)
     unread: bool = False
     statements: list[Statement] = attrs.field(factory=list)
     unclosed: bool = False
@@ -155,4 +161,14 @@ class Script:
     grouped: bool = False
     broken: bool = False
     given: list[Word] = attrs.field(factory=list)
-    abandoned: bool = False
+    abandoned: Doubt | None = None
+
+    @property
+    def opaque(self) -> bool:
+        """Whether there is something that nobody vouches for."""
+        return bool(self.doubts)
+
+    def doubt(self, text: str, why: str) -> None:
+        """Note why nobody vouches for it, and at which of its text."""
+        if len(self.doubts) < _MOST_DOUBTS:
+            self.doubts.append(Doubt(text, why))

@@ -31,8 +31,8 @@ from policy.ruleset import Entry, RuleSet
 from policy.shell.abandoned import is_substituted
 from policy.shell.bash import read_script
 from policy.shell.doubts import (
+    doubtful,
     has_half_assignment,
-    is_doubtful,
     is_unchecked,
 )
 from policy.shell.plain import read_plain
@@ -177,7 +177,7 @@ def _is_unclear(command: str, shell: Shell | None, content: str) -> bool:
         or (script.background and script.statements)
         or script.grouped
         or any(command.swallowed for command in script.commands)
-        or is_doubtful(command)
+        or doubtful(command) is not None
     ):
         return True
     plain = _NAMES_PROGRAM.fullmatch(content) is not None
