@@ -22,12 +22,10 @@ from policy.shell.readings import (
     behind_all,
     is_assignment,
     is_expanded,
-    may_vanish,
-    readings,
-    without_vanishing,
 )
 from policy.shell.repositories import plants
-from policy.shell.rewording import exposed, reworded
+from policy.shell.rewording import exposed
+from policy.shell.spelled import spelled
 from policy.shell.targets import GUARDED, is_unchecked_target, redirected
 from policy.shell.words import Script, Simple, Word
 from policy.shell.wrappers import basename, carries_files, script_of
@@ -182,12 +180,7 @@ class Reading:
         else:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
         grantable = self._is_vouched_for(words, program)
-        text, known, written = self._texts(words, program, granted)
-        if anew:
-            said = reworded(words, len(words) - len(granted))
-            behind = said[len(words) - len(program) :], said[len(words) - len(granted) :]
-            known = (*known, " ".join([word.plain for word in granted]))
-            text, _, written = self._texts(said, *behind)
+        text, known, written = spelled(words, program, granted, shell, anew=anew)
         if shell.control:
             name = granted[0]
             if command.led:
@@ -240,34 +233,6 @@ class Reading:
         self.unchecked = True
         self.doubts.append(Doubt(text, why))
 
-    def _texts(
-        self, words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word]
-    ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-        """Return the text for rules that allow, those for rules that deny, others that allow."""
-        shell, text, name = self.shell, as_written(words), granted[0]
-        if (
-            program is words
-            and name.plain not in shell.wrappers
-            and basename(name.plain) == name.plain
-            and not is_quoted(name)
-            and not is_assignment(name)
-        ):
-            plain = " ".join([word.plain for word in words])
-            vanishing = without_vanishing(words) if shell.control and may_vanish(text) else ()
-            return text, (() if plain == text and not vanishing else (plain, *vanishing)), ()
-        if shell.control and all(map(is_assignment, words)):
-            return "", (), ()  # no command: a rule may spell out all of the text alone
-        written: dict[str, None] = {}
-        if shell.control:
-            written = dict.fromkeys((text, as_written(granted)))
-            if is_quoted(name) and _NAME.fullmatch(name.plain):
-                granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
-        granted_text = as_written(granted)
-        named = dict.fromkeys((*readings(words, shell), text))
-        named.pop(granted_text, None)
-        written.pop(granted_text, None)
-        return granted_text, tuple(named), tuple(written)
-
     def _effects(
         self, words: Sequence[Word], program: Sequence[Word], *, anew: bool, aside: bool
     ) -> tuple[bool, tuple[str, ...]]:
@@ -281,19 +246,7 @@ class Reading:
 
         """
         shell, script = self.shell, script_of(program)
-        doubtful: tuple[str, ...] = ()
-        if script is not None:
-            inside = self._read(script, shell)
-            doubtful = tuple(
-                reading
-                for each in inside.parts
-                for reading in (each.text, *each.readings, *each.doubtful)
-                if reading.split(" ", 1)[0].rsplit("/", 1)[-1] in shell.scripted
-            )
-            removed = [file for file in inside.redirections if file.tool == shell.removes]
-            # Where the text around it is not understood, nobody checks what is removed in it.
-            is_guarded = removed and (self.script.broken or aside)
-            self.files += [*removed, *[GUARDED] * bool(is_guarded)]
+        doubtful = () if script is None else self._inside(script, aside=aside)
         if program is not words:
             outer = shell.programs.known.get(words[0].plain)
             if outer is not None and outer.runs:
@@ -342,6 +295,20 @@ class Reading:
         self._quiet &= harmless or is_idle(words, shell)
         return harmless and not self._opaque, doubtful
 
+    def _inside(self, script: str, *, aside: bool) -> tuple[str, ...]:
+        """Return what is doubtful of a script in an argument; note the files it removes."""
+        inside = self._read(script, self.shell)
+        removed = [file for file in inside.redirections if file.tool == self.shell.removes]
+        # Where the text around it is not understood, nobody checks what is removed in it.
+        is_guarded = removed and (self.script.broken or aside)
+        self.files += [*removed, *[GUARDED] * bool(is_guarded)]
+        return tuple(
+            reading
+            for each in inside.parts
+            for reading in (each.text, *each.readings, *each.doubtful)
+            if reading.split(" ", 1)[0].rsplit("/", 1)[-1] in self.shell.scripted
+        )
+
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
         return self._folders.elsewhere(files, opaque=self._opaque)
 
@@ -373,6 +340,5 @@ class Reading:
 
 
 _CHANGES = "may change how the rest is read, or run what it names"
-_NAME = re.compile(r"[\w./+-]+")
 # What stands in one of these is looked at for itself.
 _APART = re.compile(r"(?<!\|)\|(?!\|)|\(|`")

@@ -1,0 +1,87 @@
+"""The texts by which rules know a simple command."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from policy.shell.harmless import is_quoted
+from policy.shell.readings import (
+    as_written,
+    is_assignment,
+    may_vanish,
+    readings,
+    without_vanishing,
+)
+from policy.shell.rewording import reworded
+from policy.shell.wrappers import basename
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policy.dialect import Shell
+    from policy.shell.words import Word
+
+__all__ = ["Texts", "spelled"]
+
+# The text for rules that allow, those for rules that deny, and others for rules that allow.
+Texts = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+_NAME: Final = re.compile(r"[\w./+-]+")
+
+
+def spelled(
+    words: Sequence[Word],
+    program: Sequence[Word],
+    granted: Sequence[Word],
+    shell: Shell,
+    *,
+    anew: bool,
+) -> Texts:
+    """Return the texts of a command (see `policy.shell.parts.Part`).
+
+    Args:
+        words: all of it.
+        program: what is behind its wrappers and assignments.
+        granted: what is behind those that rules which allow look through.
+        shell: what the host knows of commands.
+        anew: whether the host puts it together anew (`policy.shell.rewording`).
+
+    """
+    text, known, written = _spelled(words, program, granted, shell)
+    if anew:
+        said = reworded(words, len(words) - len(granted))
+        behind = said[len(words) - len(program) :], said[len(words) - len(granted) :]
+        known = (*known, " ".join([word.plain for word in granted]))
+        text, _, written = _spelled(said, *behind, shell)
+    return text, known, written
+
+
+def _spelled(
+    words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word], shell: Shell
+) -> Texts:
+    text, name = as_written(words), granted[0]
+    if (
+        len(program) == len(words)
+        and name.plain not in shell.wrappers
+        and basename(name.plain) == name.plain
+        and not is_quoted(name)
+        and not is_assignment(name)
+    ):
+        plain = " ".join([word.plain for word in words])
+        vanishing = without_vanishing(words) if shell.control and may_vanish(text) else ()
+        return text, (() if plain == text and not vanishing else (plain, *vanishing)), ()
+    if shell.control and all(map(is_assignment, words)):
+        return "", (), ()  # no command: a rule may spell out all of the text alone
+    written: dict[str, None] = {}
+    if shell.control:
+        written = dict.fromkeys((text, as_written(granted)))
+        if is_quoted(name) and _NAME.fullmatch(name.plain):
+            granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
+    granted_text = as_written(granted)
+    named = dict.fromkeys((*readings(words, shell), text))
+    named.pop(granted_text, None)
+    written.pop(granted_text, None)
+    return granted_text, tuple(named), tuple(written)
