@@ -409,3 +409,38 @@ def test_an_agent_whose_tools_are_taken_away_starts_if_each_is_a_tool_taken_as_a
     else:
         with pytest.raises(SpawnDenied):
             main.spawn("a")
+
+
+_GROUP = "[{matcher: Bash, hooks: [{type: command, command: x}]}]"
+
+
+@pytest.mark.parametrize(
+    ("front", "is_there"),
+    [
+        ("hooks: {PreToolUse: %s}" % _GROUP, True),  # noqa: UP031  # braces
+        ("hooks: ''", True),
+        ("hooks: {PreToolUse: null}", True),
+        ("hooks: {PreToolUse: []}", True),
+        ("hooks: {Stop: x}", True),
+        ("hooks: {other: x}", True),
+        ("hooks: {preToolUse: %s}" % _GROUP, True),  # noqa: UP031
+        ("PreToolUse: []", True),
+        ("metadata: {PreToolUse: x}", True),
+        ("hooks: []", False),
+        ("hooks: x", False),
+        ("hooks: true", False),
+        ("hooks: {PreToolUse: x}", False),
+        ("hooks: {PreToolUse: [{matcher: Bash}]}", False),
+        ("hooks: {PreToolUse: [{hooks: [{type: command}]}]}", False),
+        ("hooks: {other: {PreToolUse: [x]}}", False),
+        ("hooks: {matcher: Bash, hooks: [{type: command, command: x}]}", False),
+        ("PreToolUse: x", False),
+        ("guards: {PermissionRequest: [x]}", False),
+    ],
+)
+def test_an_agent_whose_guards_cannot_be_loaded_is_not_there(front, is_there) -> None:
+    text = f"---\nname: a\ndescription: d\n{front}\n---\n"
+    (found,) = load(Memory({".claude/agents/a.md": text}))
+
+    assert ("a" in found.agents) is is_there
+    assert ("bad-front-matter" in {each.code for each in found.findings}) is not is_there

@@ -439,6 +439,43 @@ def test_a_model_that_the_host_does_not_know_is_refused_where_rules_speak_of_mod
     assert start("some-opus-4").reason.value == "malformed-call"
 
 
+@pytest.mark.parametrize(
+    ("field", "word"), [("isolation", "none"), ("isolation", "Worktree"), ("mode", "bubble")]
+)
+def test_what_rules_speak_of_is_refused_where_it_is_none_of_the_words(field, word) -> None:
+    rules = {"ask": [f"Agent({field}:*)"]}
+    call: dict[str, object] = {"subagent_type": "Explore", field: word}
+
+    assert decide(rules, "Agent", call).reason.value == "malformed-call"
+    known = {"isolation": "worktree", "mode": "manual"}[field]
+    assert str(decide(rules, "Agent", {**call, field: known}).effect) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("tool", "found"), [("m*", True), ("mcp*", True), ("mcp_*", False), ("*cp__*", False)]
+)
+def test_a_glob_that_begins_in_lower_case_is_no_rule_of_a_file(tool, found) -> None:
+    rules, name = {"deny": [tool]}, "mcp__a__b"
+    flag = Source("<cli>", json.dumps({"permissions": rules}))
+
+    assert ("malformed-rule" in codes(rules)) is found
+    assert decide(rules, name).reason.value == ("default" if found else "unavailable")
+    assert decide({}, name, command_line=flag).reason.value == "unavailable"
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "effect"),
+    [
+        (r"Read((a\)b)", "(a)b", "allow"),
+        (r"Read(a\(b)", "a(b", "deny"),
+        (r"Read(a\(b\))", "a(b)", "deny"),
+        ("Read((a)b)", "(a)b", "deny"),
+    ],
+)
+def test_an_escaped_parenthesis_beside_one_that_is_not_makes_no_rule(rule, path, effect) -> None:
+    assert read({"deny": [rule]}, path) == effect
+
+
 def test_a_profile_chooses_the_version() -> None:
     tree = Memory({".claude/settings.json": "{}"})
     reader = front_ends(["claude-code@2.1.240"])[1]

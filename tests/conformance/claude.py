@@ -121,7 +121,9 @@ def _project(case: Case, tree: Memory) -> Project:
         flag_folder=_flag_file(settings.get("settings_flag")).rpartition("/")[0],
         servers={name: tuple(tools) for name, tools in env["mcp"].items()}
         if "mcp" in env
-        else None,
+        else None
+        if _speaks_of_servers(case)
+        else {},
         interactive=(*env.get("requires_user_interaction", ()), *env.get("org_ask", ())),
         preapproved=tuple(env["preapproved"]) if "preapproved" in env else None,
         os=env.get("os", "linux"),
@@ -136,6 +138,11 @@ def _project(case: Case, tree: Memory) -> Project:
 
 
 _PLAIN = {"description": "d"}
+
+
+def _speaks_of_servers(case: Case) -> bool:
+    """Return whether a case has a server that it does not describe: else there is none."""
+    return "mcp__" in (case["call"] or {}).get("tool", "")
 
 
 def _text(settings: object) -> str:
@@ -181,8 +188,9 @@ def _agent(name: str, front: Mapping[str, Any]) -> dict[str, str]:
     keys = {key: value for key, value in front.items() if key != "source"}
     if front.get("source") == "plugin" and short:
         return {
-            f"{plugin}/.claude-plugin/plugin.json": json.dumps({"name": plugin}),
-            f"{plugin}/agents/{short}.md": _front_matter({"name": short, **keys}),
+            # Where the session is: nothing here says which plugins it has.
+            ".claude-plugin/plugin.json": json.dumps({"name": plugin}),
+            f"agents/{short}.md": _front_matter({"name": short, **keys}),
         }
     return {f".claude/agents/{name.replace(':', '-')}.md": _front_matter({"name": name, **keys})}
 

@@ -22,6 +22,7 @@ from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import FIELDS, MODES
 from policy.hosts.claude.data.tools import ALIASES
+from policy.hosts.claude.guarding_hooks import unloadable
 from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.hosts.claude.salvage import READ_ANYWAY, read_header
 from policy.hosts.claude.tool_lists import read_list
@@ -179,6 +180,8 @@ class _Reader:
                 f"{cite(name.value)} cannot be the name of an agent",
                 name.span,
             )
+        for mistake in () if self.plugin else unloadable(self.node):
+            return self._none("bad-front-matter", mistake.message, mistake.node.span)
         tools, found = read_list(self.node.get("tools"), "tools")
         disallowed, more = read_list(self.node.get("disallowedTools"), "disallowedTools")
         self.findings += (*found, *more)

@@ -97,6 +97,12 @@ def _read(rule: RuleText) -> Lines:
         )
     if tool.startswith("mcp__") and content is not None:
         return _call_of_server(rule, tool, content)
+    if content is not None and not rule.scope.flag and _is_ambiguous(content):
+        return rule.skipped(
+            "malformed-rule",
+            "has an escaped parenthesis beside one that is not",
+            "escape parentheses in pairs, or write `[(]`",
+        )
     if "*" in tool:
         return _glob(rule, tool, content)
     if tool.startswith("mcp__"):
@@ -104,6 +110,18 @@ def _read(rule: RuleText) -> Lines:
     if not tool[:1].isupper():
         return _unknown(rule, tool)
     return _built_in(rule, tool, content)
+
+
+_ESCAPED: Final = re.compile(r"(?:^|[^\\])\\[()]")
+_BARE: Final = {each: re.compile(rf"(?<!\\)(?:\\\\)*\{each}") for each in "()"}
+
+
+def _is_ambiguous(content: str) -> bool:
+    """Return whether nobody knows which parentheses are meant: of a file it is no rule."""
+    if not _ESCAPED.search(content):
+        return False
+    opened, closed = (len(bare.findall(content)) for bare in _BARE.values())
+    return opened != closed
 
 
 def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:
@@ -152,6 +170,12 @@ def _glob(rule: RuleText, tool: str, content: str | None) -> Lines:
     if content not in (None, "*"):
         return rule.skipped("glob-specifier", "has a specifier behind a glob of tools")
     behaves = rule.scope.behaves
+    if not rule.scope.flag and "_" not in tool and tool[0].islower():
+        return rule.skipped(
+            "malformed-rule",
+            "names tools by a glob that begins in lower case, without `_`, as no tool does",
+            "write `mcp__*` for the tools of servers",
+        )
     if _WHOLE_SERVER.fullmatch(tool):
         if not behaves.server_stars:
             return rule.skipped("tool-glob-too-new", "ends in a star, which came with 2.0.70")

@@ -23,7 +23,7 @@ from policy.hosts.claude.built_in import (
 )
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.agents import MODELS
+from policy.hosts.claude.data.agents import CHOICES
 from policy.hosts.claude.data.guarded import OWN
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
@@ -170,7 +170,7 @@ def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
     )
     shell = attrs.evolve(reading.shell, traced=True)
     traced = attrs.evolve(reading, shell=shell, asks=not is_silent(mode))
-    yield from _models(session, reading)
+    yield from _choices(session, reading)
     for fence in fences(session):
         said = tuple(_answered(fence.entries, mode))
         yield RuleSet(said, Effect.ALLOW, traced if fence.traces else reading)
@@ -179,16 +179,18 @@ def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
     yield from opened
 
 
-def _models(session: Session, reading: Dialect) -> Iterator[RuleSet]:
-    # A model the host does not know is refused before any rule is asked. Where no
-    # rule speaks of models, nothing depends on it.
-    if any(line.entry.tool == "Agent" and line.entry.field == "model" for line in session.lines):
-        entries = [
-            Entry("Agent", Effect.ALLOW, Pattern.exactly(name), "model", rule=name)
-            for name in sorted(MODELS)
-        ]
-        refused = Entry("Agent", Effect.DENY, Pattern.text("*"), "model", Reason.MALFORMED)
-        yield RuleSet((*entries, refused), Effect.ALLOW, reading)
+def _choices(session: Session, reading: Dialect) -> Iterator[RuleSet]:
+    # What the host does not know of these it refuses before any rule is asked. Where no
+    # rule speaks of them, nothing depends on it.
+    spoken = {(line.entry.tool, line.entry.field) for line in session.lines}
+    for (tool, field), words in CHOICES.items():
+        if (tool, field) in spoken:
+            entries = [
+                Entry(tool, Effect.ALLOW, Pattern.exactly(word), field, rule=word)
+                for word in sorted(words)
+            ]
+            refused = Entry(tool, Effect.DENY, Pattern.text("*"), field, Reason.MALFORMED)
+            yield RuleSet((*entries, refused), Effect.ALLOW, reading)
 
 
 def _answered(entries: Iterable[Entry], mode: str) -> Iterator[Entry]:

@@ -7,11 +7,11 @@ from typing import Final
 __all__ = [
     "BACKGROUND",
     "BUILT_IN",
+    "CHOICES",
     "FIELDS",
     "FORK",
     "GENERAL",
     "MEMORY_TOOLS",
-    "MODELS",
     "MODES",
     "NEVER_BELOW",
     "OF_TEAMS",
@@ -51,8 +51,13 @@ MEMORY_TOOLS: Final = ("Read", "Write", "Edit")
 
 MODES: Final = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
-# What the call that starts an agent may name as its model.
-MODELS: Final = frozenset("fable haiku opus sonnet".split())
+# What the call that starts an agent may say of some things; it is refused where it says more
+# (`InputValidationError`, 2.1.329).
+CHOICES: Final = {
+    ("Agent", "model"): frozenset("fable haiku opus sonnet".split()),
+    ("Agent", "isolation"): frozenset({"remote", "worktree"}),
+    ("Agent", "mode"): frozenset((*MODES, "manual")),
+}
 
 # The keys of an agent's front matter that mean something.
 FIELDS: Final = frozenset(

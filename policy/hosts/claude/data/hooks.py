@@ -6,7 +6,7 @@ from typing import Final
 
 from policy.hosts.claude.data.settings import Kind
 
-__all__ = ["EVENTS", "FIELDS", "GUARDS", "OF_FILES", "TOOL_EVENTS", "TYPES"]
+__all__ = ["EVENTS", "FIELDS", "GUARDS", "OF_FILES", "TOOL_EVENTS", "TYPES", "UNSCANNED"]
 
 # A wrong value below one of these costs the whole settings file, below another nothing.
 GUARDS: Final = ("PreToolUse", "PermissionRequest")
@@ -20,6 +20,9 @@ EVENTS: Final = TOOL_EVENTS | frozenset(
     " StopFailure SubagentStart SubagentStop TaskCompleted TaskCreated TeammateIdle"
     " UserPromptExpansion UserPromptSubmit WorktreeCreate WorktreeRemove MessageDisplay".split()
 )
+
+# Keys of a front matter below which no hook is looked for.
+UNSCANNED: Final = frozenset({"metadata", "mcpServers", "lspServers"})
 
 # Type of a hook -> the fields it needs.
 TYPES: Final = {
