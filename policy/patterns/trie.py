@@ -35,6 +35,7 @@ class Node:
 
     __slots__ = (
         "accept",
+        "alike",
         "deepened",
         "depth",
         "first",
@@ -60,6 +61,7 @@ class Node:
         self.part = number  # equal along a stretch of a line without a separator
         self.indices: list[int] = []  # the patterns that end at or below this node
         self.position = (0, 0)  # token and character of it that come next in each of them
+        self.alike = 0  # so many letters come next in all of them, at least
         self.letters: dict[str, Node] | None = None  # None: not built yet
         self.gaps: dict[Gap | Run, Node] = NONE
         self.sets: dict[OneOf, Node] = NONE
@@ -131,7 +133,7 @@ class Trie:
         return node.ranks
 
     def _build_below(self, node: Node) -> None:
-        if len(node.indices) == 1 and not node.hopes and self._builds_alone(node):
+        if node.indices and not node.hopes and self._builds_on(node):
             return
         letters, gaps, sets = self._children(node)
         for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
@@ -150,17 +152,21 @@ class Trie:
         # Letters last: to another thread, a node with letters is built.
         node.gaps, node.sets, node.letters = gaps, sets, letters
 
-    def _builds_alone(self, node: Node) -> bool:
-        """Build one more letter of the one pattern of *node*, if that comes next: most is that."""
+    def _builds_on(self, node: Node) -> bool:
+        """Build one more letter, if all patterns of *node* go on with the same: most is that."""
         at, offset = node.position
         tokens = self._tokens[node.indices[0]]
         token = tokens[at] if at < len(tokens) else None
         if not isinstance(token, str) or offset == len(token):
             return False
+        alike = node.alike or self._alike(node, token[offset:])
+        if not alike:
+            return False
         edge = token[offset]
         child = self._node()
         child.position = (at, offset + 1)
         child.indices = node.indices
+        child.alike = alike - 1
         child.depth, child.line, child.first = node.depth + 2, node.line, node.first
         if self._stays(node, edge):
             child.part = node.part
@@ -169,6 +175,20 @@ class Trie:
             node.deepened.letters = letters
         node.letters = letters
         return True
+
+    def _alike(self, node: Node, following: str) -> int:
+        """Return with how many letters of *following* all patterns of *node* go on."""
+        at, offset = node.position
+        for index in reversed(node.indices):
+            tokens = self._tokens[index]
+            token = tokens[at] if at < len(tokens) else None
+            if type(token) is not str:
+                return 0
+            while not token.startswith(following, offset):
+                following = following[:-1]
+            if not following:
+                return 0
+        return len(following)
 
     def _children(
         self, node: Node
