@@ -181,6 +181,15 @@ def test_a_rule_that_does_not_matter_is_found(allow, deny, found) -> None:
     assert found or not dead(team(allow, deny))
 
 
+def test_a_rule_that_none_alone_covers_adds_nothing_and_a_call_shows_why() -> None:
+    files = settings(allow=["Read(src/**)", "Bash(make)"], deny=["Write(x)"])
+    (finding,) = [f for f in linted(files).findings if f.code == "redundant-rule"]
+    assert finding.message == (
+        "`Read(src/**)` adds nothing: without it every call is decided alike;"
+        " `Read(src)` gets allow by `Read (working folder)`"
+    )
+
+
 def test_of_rules_that_say_the_same_one_is_kept() -> None:
     files = settings(allow=["Bash(make *)", "Bash(make:*)", "Bash(make *)"])
     tree = Memory(files)

@@ -20,7 +20,7 @@ from policy.finding import Finding, Severity
 from policy.lint.positions import Positions
 from policy.lint.separate import Standings, separated
 from policy.redundancy.rules import Effort, Standing
-from policy.source import Place, Span
+from policy.source import Place, Span, visible
 from policy.table import Table
 
 __all__ = ["standing_findings"]
@@ -186,14 +186,15 @@ def _finding(positions: Positions, standings: list[Standing]) -> Finding:
     by = next(iter(one.by), None)
     files = {found.place.file for found in (rule, by) if found and found.place is not None}
     same = by is not None and by.place is not None and len(files) == 1
-    cover = f" `{by.rule}`{f' at {by.place}' if by.place else ''} covers it" if by else ""
+    cover = f"; `{by.rule}`{f' at {by.place}' if by.place else ''} covers it" if by else ""
+    cover = cover or _without(one)
     if one.what == "shadowed":
         code, said = "shadowed-rule", "decides nothing: every call it matches is decided before it"
     else:
         code, said = "redundant-rule", "adds nothing: without it every call is decided alike"
     return Finding(
         code,
-        f"`{rule.rule}` {said}{';' if cover else ''}{cover}",
+        f"`{rule.rule}` {said}{cover}",
         Severity.WARNING if one.what == "shadowed" else Severity.NOTE,
         span,
         file=rule.place.file if rule.place else "",
@@ -201,6 +202,17 @@ def _finding(positions: Positions, standings: list[Standing]) -> Finding:
         # A rule of another file may be there for others, or be gone tomorrow.
         edits=_removal(span) if span is not None and same else (),
     )
+
+
+def _without(standing: Standing) -> str:
+    """Return what a call gets without a rule that no other alone covers, "" if none is at hand."""
+    shown = standing.witness
+    if shown is None or shown.without is None:
+        return ""
+    others = dict.fromkeys(f"`{one.rule}`" for one in shown.without.because)
+    why = f"by {' and '.join(others)}" if others else "where no rule speaks of it"
+    text = visible(", ".join(map(str, shown.call.values())))
+    return f"; `{shown.tool}({text})` gets {shown.without.effect} {why}"
 
 
 def _removal(span: Span) -> tuple[Edit, ...]:

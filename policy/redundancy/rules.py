@@ -36,7 +36,8 @@ class Standing:
         rule: the rule, and whose it is.
         what: ``live``, ``shadowed``, ``redundant``, or ``undecided`` where the
             comparison was not exact.
-        witness: a call that is decided differently without a rule that is live.
+        witness: a call that is decided differently without a rule that is live; of one that is
+            redundant and that no rule alone covers, a call that gets the same without it.
         by: the rules that each alone cover one that is not live; none where
             only several together do, or what no rule speaks of gets the same.
         why: why it is undecided.
@@ -145,7 +146,7 @@ class _Standings:
             return Standing(rule.because, "live", shown)
         what = self.trials.read_off(rule)
         if what:
-            return Standing(rule.because, what, by=tuple(self.trials.covering(rule)))
+            return self._dead(rule, what)
         if self.effort.left <= self.trials.cost:
             return Standing(rule.because, "undecided", why=(_TOO_MANY,))
         without = self.trials.changed(rule, None)
@@ -160,8 +161,12 @@ class _Standings:
                 changed = self.trials.changed(rule, effect)
                 matters = any(map(self.trials.matters, changed.differences))
                 decides = matters or not changed.exact
-        what = "redundant" if decides else "shadowed"
-        return Standing(rule.because, what, by=tuple(self.trials.covering(rule)))
+        return self._dead(rule, "redundant" if decides else "shadowed")
+
+    def _dead(self, rule: WrittenRule, what: str) -> Standing:
+        by = tuple(self.trials.covering(rule))
+        witness = None if by or what == "shadowed" else self.trials.without(rule)
+        return Standing(rule.because, what, witness, by)
 
 
 _TOO_MANY = "the rules overlap in more ways than are tried one by one"

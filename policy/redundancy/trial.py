@@ -15,7 +15,7 @@ from policy.comparison.compare import Comparison, Difference, Known, compare_unt
 from policy.comparison.overlap import Lines, contains
 from policy.comparison.tools import glob_pattern
 from policy.comparison.witness import Call, Shape
-from policy.decision import Because
+from policy.decision import Because, Decision
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
@@ -40,10 +40,18 @@ _WORD = "q7z"
 
 @attrs.frozen
 class Shown:
-    """A call that is decided differently without a rule."""
+    """A call that a rule speaks of, and what it gets without that rule where somebody asked.
+
+    Attributes:
+        tool: which tool is called.
+        call: its arguments.
+        without: what it gets without the rule.
+
+    """
 
     tool: str
     call: Call
+    without: Decision | None = None
 
 
 class Trials:
@@ -235,6 +243,20 @@ class Trials:
             for side in (kept, replaced(kept, rule, effect))
         )
         return before.differences(after, self._known)
+
+    def without(self, rule: WrittenRule) -> Shown | None:
+        """Return a call that *rule* matches, and what it gets without; None where none is told."""
+        entry = rule.entries[0]
+        if entry.field or entry.pattern is None or is_glob(entry.tool):
+            return None
+        tool, text = self._dialect.canonical(entry.tool), freeze(entry.pattern, _WORD)
+        shape = Shape(self._dialect, self._dialect.argument(tool))
+        if not shape.domain.holds(text):
+            return None
+        kept = [part.rules.entries for part in self.parts]
+        _, after = self._lookups(tool, kept, rule, None)
+        call = shape.call(text)
+        return Shown(tool, call, after.decide_once(call))
 
     def covering(self, rule: WrittenRule) -> Iterator[Because]:
         """Yield the rules that in each list of *rule* alone match all that it matches there."""
