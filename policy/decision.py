@@ -78,7 +78,7 @@ class Decision:
     reason: Reason
     because: tuple[Because, ...] = ()
     links: tuple[str, ...] = ()
-    _asked: str | Hashed = attrs.field(default="", alias="table", eq=_hash_of, repr=_hash_of)
+    _asked: str | Hashed = attrs.field(default="", alias="table", eq=_hash_of, repr=False)
 
     @property
     def table(self) -> str:

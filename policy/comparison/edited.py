@@ -12,6 +12,7 @@ from functools import cached_property
 import attrs
 
 from policy.comparison.alignment import counterparts
+from policy.comparison.near import Lines
 from policy.comparison.view import View
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
@@ -47,6 +48,7 @@ class Edited:
         kept: view -> line -> the same line in the view it is compared with.
         kept_lines: view -> those lines, in order.
         own: view -> its other lines.
+        own_lines: the same, by what they start and end with.
         partners: a line that says something else of the same texts, and that line of the
             other view.
         aligned: the same by the entries of two views: other defaults change nothing of it.
@@ -69,6 +71,7 @@ class Edited:
         self.kept: dict[int, dict[int, int]] = {}
         self.kept_lines: dict[int, list[int]] = {}
         self.own: dict[int, list[int]] = {}
+        self.own_lines: dict[int, Lines] = {}
         self.partners: dict[tuple[int, int], tuple[int, int]] = {}
         self.aligned: dict[tuple[int, int, bool], dict[int, int]] = {}
 
@@ -112,6 +115,10 @@ class Edited:
             counterpart = self.kept[view]
             lines = range(len(self.views[view].entries))
             self.own[view] = [line for line in lines if line not in counterpart]
+            patterns, entries = self.views[view].patterns, self.views[view].entries
+            self.own_lines[view] = Lines(
+                (n, patterns[n], entries[n].effect) for n in self.own[view]
+            )
             self.kept_lines[view] = sorted(counterpart)
             effect, otherwise = self.views[view].effect, self.views[other].effect
             changed = {n: at for n, at in counterpart.items() if effect(n) is not otherwise(at)}

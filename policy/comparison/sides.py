@@ -11,7 +11,7 @@ Where a side is a meet of several lists, a line is chosen for each of them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from policy.comparison.edited import Edited, Side
@@ -123,7 +123,8 @@ class Sides(Edited):
             ):
                 yield from self.combinations({**chosen, number: line}, firsts, seen)
             return
-        for effect in Effect if open_ else ():
+        telling = (e for e in Effect if not is_last or self._tells(number, e, chosen, seen))
+        for effect in telling if open_ else ():
             for line in self._lines(number, nearest, effect, earliest, last):
                 if nearest is not None and view.is_hidden(line, nearest):
                     continue
@@ -145,20 +146,20 @@ class Sides(Edited):
                 return  # what no line matches there is matched by no kept one here
             # Those that are kept are in the same order on both sides.
             first = max(first, self._first_kept(number, earliest))
-            for line in self.own[number]:
-                if (
-                    line < first
-                    and line <= last
-                    and view.entries[line].effect is effect
-                    and (nearest is None or view.meets(line, nearest))
-                ):
-                    yield line
+            before = min(first - 1, last)
+            if nearest is not None:
+                yield from sorted(self.own_lines[number].near(nearest, effect, 0, before))
+            else:
+                yield from self._saying(
+                    effect, number, (n for n in self.own[number] if n <= before)
+                )
         if nearest is not None:
-            yield from view.near(nearest, effect, first, last)
+            yield from view.lines.near(nearest, effect, first, last)
             return
-        for line in range(first, len(view.entries)):
-            if line <= last and view.entries[line].effect is effect:
-                yield line
+        yield from self._saying(effect, number, range(first, min(last + 1, len(view.entries))))
+
+    def _saying(self, effect: Effect, number: int, lines: Iterable[int]) -> Iterator[int]:
+        return (line for line in lines if self.views[number].entries[line].effect is effect)
 
     def _first_kept(self, number: int, earliest: int) -> int:
         """Return the first line whose counterpart is not before *earliest*."""

@@ -13,6 +13,7 @@ from itertools import product
 import attrs
 
 from policy import limits
+from policy.comparison.near import may_meet
 from policy.comparison.sides import Sides, is_inside
 from policy.comparison.view import View
 from policy.effect import Effect
@@ -96,8 +97,8 @@ class Runs:
         patterns: list[Pattern] = []
         ranks: list[int] = []
         effects: list[Effect] = []
-        for number, (entry, each) in enumerate(zip(view.entries, view.patterns, strict=True)):
-            if each in but or (pattern is not None and not view.meets(number, pattern)):
+        for entry, each in zip(view.entries, view.patterns, strict=True):
+            if each in but or (pattern is not None and not may_meet(each, pattern)):
                 continue
             if pattern is not None and is_inside(pattern, each):
                 default = entry.effect

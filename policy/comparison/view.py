@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
+from itertools import count
 from typing import Any, Final
 
 import attrs
 
+from policy.comparison.near import Lines, prefix_of
 from policy.comparison.rows import deferred, unasked
 from policy.comparison.vouched import runs_no_more
 from policy.dialect import Shell
@@ -159,38 +160,10 @@ class View:
         return self.default if index == NO_MATCH else self.entries[index].effect
 
     @cached_property
-    def _ends(self) -> list[tuple[str, str]]:
-        return [(_prefix(pattern), _suffix(pattern)) for pattern in self.patterns]
-
-    @cached_property
-    def _by_prefix(self) -> dict[Effect, tuple[dict[str, list[int]], list[str]]]:
-        by_effect: dict[Effect, dict[str, list[int]]] = {effect: {} for effect in Effect}
-        for number, (prefix, _) in enumerate(self._ends):
-            by_effect[self.entries[number].effect].setdefault(prefix, []).append(number)
-        return {effect: (index, sorted(index)) for effect, index in by_effect.items()}
-
-    def near(self, pattern: Pattern, effect: Effect, first: int, last: int) -> Iterator[int]:
-        """Yield the lines of *effect* that may share a text with *pattern*.
-
-        By what they start and end with; only those from *first* to *last*.
-        """
-        index, prefixes = self._by_prefix[effect]
-        prefix, suffix = _prefix(pattern), _suffix(pattern)
-        starts = [start for n in range(len(prefix)) if (start := prefix[:n]) in index]
-        position = bisect_left(prefixes, prefix)
-        while position < len(prefixes) and prefixes[position].startswith(prefix):
-            starts.append(prefixes[position])
-            position += 1
-        for start in starts:
-            lines = index[start]
-            if lines[-1] < first or lines[0] > last:
-                continue
-            for number in lines[bisect_left(lines, first) :]:
-                if number > last:
-                    break
-                other = self._ends[number][1]
-                if suffix.endswith(other) or other.endswith(suffix):
-                    yield number
+    def lines(self) -> Lines:
+        """The lines by what they start and end with."""
+        effects = (entry.effect for entry in self.entries)
+        return Lines(zip(count(), self.patterns, effects))
 
     def denies(self, pattern: Pattern) -> bool:
         """Return whether it is plain that all is denied that *pattern* matches.
@@ -198,8 +171,9 @@ class View:
         But for what lines decide that every list has.
         """
         last = len(self.entries) - 1
-        granting = (self.near(pattern, effect, self.shared, last) for effect in _GRANTING)
-        return self.default is Effect.DENY and all(next(near, None) is None for near in granting)
+        near = self.lines.near
+        granting = (near(pattern, effect, self.shared, last) for effect in _GRANTING)
+        return self.default is Effect.DENY and all(next(lines, None) is None for lines in granting)
 
     @cached_property
     def _wide(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -228,7 +202,7 @@ class View:
         folder, or starts with some text.
         """
         starting, below = self._wide
-        prefix, separator = _prefix(pattern), pattern.kind.separator
+        prefix, separator = prefix_of(pattern), pattern.kind.separator
         found = self._numbers.get(pattern.tokens, NO_MATCH)
         for end in range(len(prefix) + 1):
             text = prefix[:end]
@@ -248,7 +222,7 @@ class View:
         starts = _starts(tokens[1]) if len(tokens) > 1 and tokens[0] is Gap.DEEP else ()
         if not starts:
             return False
-        prefix = _prefix(pattern)
+        prefix = prefix_of(pattern)
         end = prefix.find(separator, 1)
         while end > 0:
             folder = prefix[:end]
@@ -259,13 +233,6 @@ class View:
                 return True
             end = prefix.find(separator, end + 1)
         return False
-
-    def meets(self, number: int, pattern: Pattern) -> bool:
-        """Return whether a line may share a text with *pattern*, by how both start and end."""
-        (one, behind), (other, tail) = self._ends[number], (_prefix(pattern), _suffix(pattern))
-        return (one.startswith(other) or other.startswith(one)) and (
-            behind.endswith(tail) or tail.endswith(behind)
-        )
 
 
 def is_stricter(one: View, other: View) -> bool:
@@ -304,16 +271,6 @@ def _holds(entry: RowEntry, parameters: Mapping[str, str]) -> bool:
     return value is not None and entry.pattern is not None and entry.pattern.matches(value)
 
 
-def _prefix(pattern: Pattern) -> str:
-    first = pattern.tokens[0] if pattern.tokens else ""
-    return first if isinstance(first, str) else ""
-
-
-def _suffix(pattern: Pattern) -> str:
-    last = pattern.tokens[-1] if pattern.tokens else ""
-    return last if isinstance(last, str) else ""
-
-
 def _starts(token: Token) -> tuple[str, ...]:
     """Return the texts that what *token* matches starts with; none where these are not known."""
     firsts = [each[:1] for each in token.alternatives] if isinstance(token, Either) else [(token,)]
@@ -330,7 +287,7 @@ def _begins_in(text: str, folder: str, separator: str) -> bool:
 
 def _parts(pattern: Pattern) -> bool:
     """Return whether a separator, or nothing, follows the text that a pattern starts with."""
-    rest = pattern.tokens[1:] if _prefix(pattern) else pattern.tokens
+    rest = pattern.tokens[1:] if prefix_of(pattern) else pattern.tokens
     if not rest or rest == (Gap.DEEP,):
         return True
     following = rest[1] if rest[0] is Gap.DEEP else ""
