@@ -452,6 +452,24 @@ def test_what_rules_speak_of_is_refused_where_it_is_none_of_the_words(field, wor
 
 
 @pytest.mark.parametrize(
+    ("name", "tool"),
+    [("KillShell", "TaskStop"), ("KillBash", "TaskStop"), ("ListPeers", "ListAgents")],
+)
+def test_a_tool_is_known_by_a_name_that_it_had(name, tool) -> None:
+    assert decide({"deny": [name]}, tool).reason.value == "unavailable"
+    assert str(decide({"deny": [name[:-1] + "*"]}, tool).effect) == "allow"
+    assert [str(decide({"ask": [tool]}, each).effect) for each in (name, tool)] == ["ask"] * 2
+    listed = project({}, {"a": f"tools: {name}", "b": f"disallowedTools: {name}"}, background=False)
+    for agent, effect in (("a", "allow"), ("b", "deny")):
+        below = Chain.start("main", listed.enforced).spawn(agent)
+        assert str(below.decide(tool, {}).effect) == effect
+
+
+def test_a_tool_that_there_was_once_is_not_there() -> None:
+    assert decide({}, "TodoRead").reason.value == "unavailable"
+
+
+@pytest.mark.parametrize(
     ("tool", "found"), [("m*", True), ("mcp*", True), ("mcp_*", False), ("*cp__*", False)]
 )
 def test_a_glob_that_begins_in_lower_case_is_no_rule_of_a_file(tool, found) -> None:

@@ -55,13 +55,21 @@ FILE_TOOLS: Final = {
 READING: Final = (*FILE_TOOLS["Read"], REDIRECT_IN, OPERAND_READ)
 EDITING: Final = (*FILE_TOOLS["Edit"], REDIRECT_OUT, OPERAND_WRITE)
 
-ALIASES: Final = {"Task": "Agent"}
+# Names that tools had, which rules, lists of agents and calls may have still.
+ALIASES: Final = {
+    "KillBash": "TaskStop",
+    "KillShell": "TaskStop",
+    "ListMcpResources": "ListMcpResourcesTool",
+    "ListPeers": "ListAgents",
+    "ReadMcpResource": "ReadMcpResourceTool",
+    "Task": "Agent",
+}
 
 # Tools that need no permission.
 UNASKED: Final = frozenset(
     "Agent CronCreate CronDelete CronList EnterPlanMode EnterWorktree ExitWorktree ListAgents"
     " ListMcpResourcesTool ReadMcpResourceTool ReportFindings ScheduleWakeup SendMessage Skill"
-    " SubagentHandback TaskCreate TaskGet TaskList TaskStop TaskUpdate TodoRead"
+    " SubagentHandback TaskCreate TaskGet TaskList TaskStop TaskUpdate"
     " TodoWrite ToolSearch WaitForMcpServers PushNotification EndConversation".split()
 )
 
@@ -80,7 +88,7 @@ INTERACTIVE: Final = frozenset({"AskUserQuestion", "ExitPlanMode"})
 NAMES: Final = UNASKED | frozenset(
     "Artifact AskUserQuestion Bash Edit ExitPlanMode Glob Grep LSP Monitor NotebookEdit"
     " PowerShell Read ShareOnboardingGuide WebFetch WebSearch Workflow Write".split()
-) - {"TodoRead"}
+)
 
 # Scalar fields a rule of `deny` or `ask` can speak of as `name:value`.
 PARAMETERS: Final = {
