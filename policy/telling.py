@@ -62,20 +62,27 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
         key = (name, str(difference.call), difference.before, difference.after)
         if key not in once or tool == name:
             once[key] = difference
+    spoken = {key for key, d in once.items() if _is_spoken(d.before) or _is_spoken(d.after)}
+    if not spoken:
+        return tuple(once.values())
     outcomes = {(name, d.before, d.after) for (name, *_), d in once.items()}
-    plain = {key: (key[0], _plain(d.before), _plain(d.after)) for key, d in once.items()}
     return tuple(
         d
         for key, d in once.items()
-        if plain[key] == (key[0], d.before, d.after) or plain[key] not in outcomes
+        if key not in spoken or (key[0], _plain(d.before), _plain(d.after)) not in outcomes
+    )
+
+
+def _is_spoken(decision: Decision) -> bool:
+    """Return whether a host asks by a line of its own, as it does where no line speaks."""
+    return (
+        decision.reason is Reason.DEFAULT
+        and decision.effect is Effect.ASK
+        and bool(decision.because)
+        and all(rule.place is None for rule in decision.because)
     )
 
 
 def _plain(decision: Decision) -> Decision:
     """Return what a call gets as if no line spoke of it that a host asks by all the same."""
-    is_asked = decision.effect is Effect.ASK and decision.reason is Reason.DEFAULT
-    if not is_asked or not decision.because:
-        return decision
-    if any(rule.place is not None for rule in decision.because):
-        return decision
-    return attrs.evolve(decision, because=())
+    return attrs.evolve(decision, because=()) if _is_spoken(decision) else decision

@@ -170,7 +170,7 @@ class ChainChanges:
         for difference in compared.differences:
             key = self._key(difference)
             other = known.setdefault(key.cause, difference)
-            if other.call != difference.call:
+            if other is not difference and other.call != difference.call:
                 before, after = compared.tables
                 again = before.decided(after, other)
                 if _Cause.of(again) == key.cause:
