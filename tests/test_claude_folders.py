@@ -87,6 +87,68 @@ def test_other_programs_read_none(command: str) -> None:
     assert told(command, allow=["Bash"], deny=["Read(//srv/app/**)"]) == "allow"
 
 
-@pytest.mark.parametrize("command", ["man .", "man ./x", "man -l x", "man -C x y"])
+@pytest.mark.parametrize(
+    "command",
+    ["man .", "man ./x", "man -l x", "man -C x y", "man --x=src/x y", "man -M/srv/app/x y"],
+)
 def test_a_page_may_be_a_file(command: str) -> None:
     assert told(command, allow=["Bash"], deny=["Read(//srv/app/**)"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat +a", "tail +5 /tmp/x", "sort +1 /tmp/x", "grep x +a", "cd +a", "sed -i s/a/b/ +a"],
+)
+def test_what_begins_with_a_plus_may_be_a_file_that_is_read(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Read(//srv/app/**)"]) == "deny"
+    assert told(command, allow=["Bash"], deny=["Read(*.py)"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["touch +a", "rm +a", "tee +a", "cp /tmp/x +a", "mkdir +a"])
+def test_what_begins_with_a_plus_may_be_a_file_that_is_written(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Edit(//srv/app/**)"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "mkdir a' b",
+            "mkdir 'a b",
+            "cp a 'b c",
+            "rm a' b",
+            "touch a' && git log",
+            "echo x > a' b",
+        ),
+        *("touch 'a && b'", "touch 'a -b'", "touch 'a (b'"),
+    ],
+)
+def test_a_blank_in_a_quote_that_is_not_closed_may_part_a_name(command: str) -> None:
+    assert told(command, "acceptEdits") == "ask"
+    assert told(command, "acceptEdits", allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["mkdir 'a b'", "mkdir 'a;b", "cp 'a b' c'd", "touch a'b;c", 'mkdir "a b" \'c']
+)
+def test_other_names_are_known(command: str) -> None:
+    assert told(command, "acceptEdits") == "allow"
+
+
+@pytest.mark.parametrize("target", ["< /dev/tcp/x/1", "> /dev/udp/x/1", ">& 2>&1", ">| 2>&1"])
+def test_what_opens_no_file_is_asked_for(target: str) -> None:
+    rules = ["Bash(echo *)", "Read(//**)", "Edit(//**)"]
+
+    assert told(f"echo x {target}", allow=rules) == "ask"
+    assert told(f"echo x {target}", allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["xargs 'a", "ls | xargs '", "timeout 5 'a"])
+def test_a_quote_that_is_not_closed_is_no_name_of_a_program(command: str) -> None:
+    assert told(command, allow=["Bash(xargs *)", "Bash(timeout *)", "Bash(ls *)"]) == "ask"
+    assert told(f"{command}bc", allow=["Bash(xargs *)", "Bash(timeout *)", "Bash(ls *)"]) == "allow"
+
+
+def test_an_exclamation_mark_behind_a_redirection_is_no_word_of_the_language() -> None:
+    assert told("<a ! ls") == "ask"
+    assert told("! ls") == "allow"

@@ -234,6 +234,7 @@ def test_a_condition_does_not_hold_for_plain_values(command: str) -> None:
         *("if ls & then make; fi", "while ls; do make & done", "make & jest $X", "make & { ls; }"),
         *("make; jest $(ls)", "make & jest `ls`", "export A=$X", "export A=~", "export -n A=$(ls)"),
         *('FOO="$(ls)" make', "FOO=$(ls)a make", "FOO=$(ls) export -p x", "FOO=$(ls $X) make"),
+        *("private ~/x", 'private "$HOME"', "integer x", "float a=1"),
         *("printf -v PATH x", "command printf -vPATH x", "read -r x PATH", "mapfile -t path"),
         *("getopts x IFS", "wait -p HOME", "print -v PATH x", "set -A path x", "ls; read LANG"),
         *("make <<E\n$(rm x)\nE", "make <<'E' | cat\n$(rm x)\nE", "make <<'E'\nx\nE\njest {a,b}"),

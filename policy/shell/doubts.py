@@ -55,7 +55,7 @@ _OF_ZSH = re.compile(r"~\[|<[0-9]*-[0-9]*>")
 _NAMED_DESCRIPTOR = re.compile(r"\{\w+(?:\[[^\]]*\])?\}[ \t]*(?:[<>](?!\()|&>)")
 
 # Digits that some shells take for an argument, and some for what is redirected.
-_DIGITS = re.compile(r"(?:^|[\s;&|()])(?:[0-9]{2,}[<>](?!\()|[0-9]&>)|[<>][ \t]*[0-9]+[<>]")
+_DIGITS = re.compile(r"(?:^|[\s;&|()])(?:[0-9]{2,}[<>](?!\()|[0-9]&>)|[<>][|&]?[ \t]*[0-9]+[<>]")
 
 # A quote behind a brace that is not closed before.
 _QUOTE_IN_BRACES = re.compile(r"\{[^}]*['\"]")

@@ -22,12 +22,14 @@ class Given:
         operands: all others.
         files: values of options that are files it reads.
         known: whether the program is harmless with each of the options.
+        named: the operands, and what begins with a plus, which may be an option and a file.
     """
 
     options: list[Word]
     operands: list[Word]
     files: list[Word]
     known: bool
+    named: list[Word]
 
 
 def split(program: Program, rest: list[Word]) -> Given:
@@ -35,12 +37,14 @@ def split(program: Program, rest: list[Word]) -> Given:
     options: list[Word] = []
     operands: list[Word] = []
     files: list[Word] = []
+    named: list[Word] = []
     index, known = 0, True
     while index < len(rest):
         word = rest[index]
         index += 1
         if word.plain == "--" and program.ends:
             operands += rest[index:]
+            named += rest[index:]
             break
         if (
             word.plain.startswith(("-", "+"))
@@ -48,6 +52,7 @@ def split(program: Program, rest: list[Word]) -> Given:
             and not (program.runs and operands)
         ):
             options.append(word)
+            named += [word] * (word.plain[0] == "+")
             if program.files and "=" in word.plain:
                 name, _, joined = word.plain.partition("=")
                 if matches(program.files, name):
@@ -62,10 +67,11 @@ def split(program: Program, rest: list[Word]) -> Given:
                 known &= matches(program.flags, word.plain)
         else:
             operands.append(word)
+            named.append(word)
             if program.runs:
                 operands += rest[index:]
                 break
-    return Given(options, operands, files, known)
+    return Given(options, operands, files, known, named)
 
 
 def _takes(program: Program, option: str, value: str) -> bool:

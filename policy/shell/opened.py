@@ -13,7 +13,7 @@ from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.given import Given, has
 from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
-from policy.shell.words import Word, is_pattern, may_be_shorter
+from policy.shell.words import Word, has_loose_blank, is_pattern, may_be_shorter
 
 __all__ = ["Opened", "files_of", "is_abroad", "is_home_of_other", "is_indirect", "lists"]
 
@@ -64,7 +64,8 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
             return operands[-1:] if len(operands) == len(rest) else operands
         case Files.SLASHED:
             is_given = program.given and has(rest, program.given)
-            return operands if is_given else [w for w in operands if _SLASHED.search(w.plain)]
+            some = [*operands, *_attached(rest)]
+            return some if is_given else [w for w in some if _SLASHED.search(w.plain)]
         case Files.LEADING:
             given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
             leading = takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given)
@@ -72,6 +73,22 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
             return [*leading, *ended]
 
 
+def _attached(rest: list[Word]) -> Iterator[Word]:
+    """Yield what may be the names of files in options: `--file=a`, `-fa`, `-f=/a`."""
+    for word in rest:
+        text = word.plain
+        if text[:1] != "-":
+            continue
+        slashed = _SLASH.search(text)
+        names = (
+            text.partition("=")[2],
+            text[2:] if text[:2] != "--" else "",
+            text[slashed.start() :] if slashed else "",
+        )
+        yield from (attrs.evolve(word, plain=name) for name in dict.fromkeys(names) if name)
+
+
+_SLASH: Final = re.compile(r"[\\/~]")
 # What is no other name than that of a file.
 _SLASHED: Final = re.compile(r"\A[.~]|[/\\]")
 
@@ -91,7 +108,7 @@ def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
     written = not read or program.writes is not Files.NONE
     if written and (not word.literal or is_pattern(word.plain)):
         return True  # nor is any that is not told, or a pattern, where one of them is written
-    if not read and "\n" in word.plain:
+    if not read and ("\n" in word.plain or has_loose_blank(word)):
         return True
     return not word.known or (program.confined and is_indirect(word.plain))
 
@@ -112,7 +129,7 @@ def files_of(
         if spared and tool == shell.writes:
             continue
         read = tool == shell.reads
-        operands = given.operands if read else [word for word in given.operands if _is_name(word)]
+        operands = given.named if read else [word for word in given.named if _is_name(word)]
         if files is Files.LAST:
             operands = [word for word in operands if word.plain]  # which is none of them
         given_too = given.files if read or files is not Files.NONE else []
@@ -130,25 +147,25 @@ def files_of(
         opened += (Opened(w.plain[:-1], tool) for w in chosen if may_be_shorter(w))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
         opened += (Opened(None, tool, guarded=not read) for w in chosen if is_abroad(w.plain))
-        unclosed = (w for w in given.operands if w not in operands and w.plain)
+        unclosed = (w for w in given.named if w not in operands and w.plain)
         opened += (Opened(None, tool) for w in unclosed if _is_devious(w, program, read=read))
     if shell.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
         known = {file.name for file in opened}
         opened += (Opened(_folder(w), shell.reads) for w in _expanded(rest) if w.plain not in known)
-    plain = len(given.operands) == len(rest)  # or an option may name the last
+    plain = len(given.named) == len(rest)  # or an option may name the last
     if shell.writes and program.copies is not Files.NONE and plain:
-        copied = [w for w in _chosen(program, program.copies, rest, given.operands) if w.plain]
+        copied = [w for w in _chosen(program, program.copies, rest, given.named) if w.plain]
         opened += (
             Opened(w.plain, shell.writes, copied=w.plain[:1] != "~") for w in copied if w.known
         )
         opened += (Opened(None, shell.writes, guarded=True) for w in copied if is_abroad(w.plain))
     if shell.kept and program.uproots is not Files.NONE:
-        taken = _chosen(program, program.uproots if plain else Files.ALL, rest, given.operands)
+        taken = _chosen(program, program.uproots if plain else Files.ALL, rest, given.named)
         opened += (Opened(w.plain, shell.writes, deep=True) for w in taken if w.known and w.plain)
     if program.into and shell.writes:
-        opened += _put_into_folders(rest, given.operands, shell.writes)
+        opened += _put_into_folders(rest, given.named, shell.writes)
     if program.removes and shell.removes:
-        for word in given.operands:
+        for word in given.named:
             opened += _removed(word, given, shell)
     return tuple(opened)
 

@@ -93,7 +93,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     ways = [program] if _harmless(program, rest, given) else []
     ways += (form for form in program.forms if _harmless(form, rest, split(form, rest)))
     opened = files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
-    if program.moves and not given.operands and shell.reads:
+    if program.moves and not given.named and shell.reads:
         opened = (Opened("~", shell.reads),)
     moves = _folders(rest, given) if program.moves and not _stays(rest, shell) else 0
     return Examined(

@@ -78,7 +78,8 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
 
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
     """Whether it is an option alone, or nothing, or its wrapper has no such option or program."""
-    if words[0].plain.startswith("-") or not words[0].plain or not words[0].literal:
+    name = words[0]
+    if name.plain.startswith("-") or not name.plain or not name.literal or _is_cut_off(name):
         return True
     wrapper = shell.granting.known.get(words[0].plain)
     if wrapper is None or wrapper.appends or len(words) == 1:
@@ -91,6 +92,11 @@ def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
         if not expression(wrapper.runs).fullmatch(started.plain):
             return True
     return behind is None and (words[1].plain.startswith("-") or bool(wrapper.operands))
+
+
+def _is_cut_off(word: Word) -> bool:
+    """Whether a quote is not closed, and its one letter taken for its end."""
+    return word.raw[:1] == "'" == word.plain[:1] and len(word.plain) <= 2
 
 
 def _safe_assignments(words: Sequence[Word], shell: Shell, *, harmless: bool) -> int:

@@ -19,6 +19,10 @@ __all__ = ["GUARDED", "is_unchecked_target", "redirected"]
 GUARDED: Final = Redirection(None, writes=False, guarded=True)
 
 
+# A shell opens a connection by these, and no file.
+_NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
+
+
 def redirected(targets: Iterable[Target], shell: Shell) -> Iterator[Redirection]:
     """Yield the files of redirections, and what their names may be those of besides."""
     for target in targets:
@@ -26,7 +30,7 @@ def redirected(targets: Iterable[Target], shell: Shell) -> Iterator[Redirection]
         if shell.control and target.name == "":
             yield Redirection(".", target.writes)  # the folder that it runs in
         if shell.control and target.name is not None:
-            if is_indirect(target.name):
+            if is_indirect(target.name) or target.name.startswith(_NETWORK):
                 yield Redirection(None, target.writes)
             if target.writes and is_abroad(target.name):
                 yield GUARDED

@@ -19,6 +19,7 @@ __all__ = [
     "Statement",
     "Target",
     "Word",
+    "has_loose_blank",
     "is_pattern",
     "may_be_shorter",
     "targets_of",
@@ -77,12 +78,19 @@ def may_be_shorter(word: Word) -> bool:
     return word.literal and not word.known and word.plain.endswith("'")
 
 
+def has_loose_blank(word: Word) -> bool:
+    """Whether a word has a blank in a quote that is not closed, by which some part it in two."""
+    begun = word.raw[:-1]
+    loose = begun[begun.rfind("'") :] if word.raw.endswith("'") and "'" in begun else ""
+    return any(map(str.isspace, loose)) and word.plain.endswith(loose)
+
+
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
     if may_be_shorter(word):
         return [Target(name, writes) for name in (word.plain[:-1], word.plain, None)]
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", word.plain):
-        patterned = writes and is_pattern(word.plain)
+        patterned = writes and (is_pattern(word.plain) or has_loose_blank(word))
         return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
     if word.literal and (word.plain[:1] != "~" or word.plain[1:2] in ("", "/")):
         # What denies a file of this name counts; that it is the one that is opened nobody believes.

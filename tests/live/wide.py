@@ -37,6 +37,7 @@ _WORDS = (
     " `ls` '' \"\" \\; 'x;y' 'a|b' '{print}' '.a' 'env' '$ENV' 's/a/b/' '1p' '1,5p' '/x/d' '@load'"
     " =a =ls a=b #x x#y é ! !x %1 & && || ; | > >> < 2>&1 >/dev/null <<<a >out >$X <a /etc/passwd"
     ' ../x . .. / /tmp/x src secrets/k pipefail extglob ls make rm git if do { } ( ) ] == != "$HOME:h"'
+    " ' 'a a' b' [ * ? [a] a[b 'a[b]' \\a \\* ''a --x=/etc/x --x=../x --x=.env -f.env -C/etc /opt/data/*"
     ' "$=x" "ab$USER[1]" -gt SIGINT EXIT 9 %% +1 100 http://x x:y @x ,'
 ).split(" ")
 _NAMES = (
@@ -48,6 +49,8 @@ _NAMES = (
     " '$X' \\$X \"ab$USER\" $USER '' - -- -x ./-x a~1 x. .../x y.con a: a:b a=b a=~/x =a !a a! #a a#b %a"
     " @a +a a] [a {a} {a,} a} $'a' A .ENV SRC/a.py /SRV/app/a /srv/app /srv / /etc/passwd /etc /tmp/x"
     " /dev/null /dev/stdout /dev/tty /dev/tcp/x/1 /proc/self/environ /proc/self/cwd/.env /proc/cpuinfo"
+    " /dev/fd/../cwd/.env /proc/self/cwd/../app/.env /proc/mounts/../cwd/a link/../x up/../x \"\" a' a'b"
+    " src/* src/*.py /opt/data/* ~/*.md [a].py a[b] '[ab]' *(a) !(a) a*b/../.env **/*.py .* .e*"
     " . .. ./ ../.. src/. a/ é HEAD hooks/x refs a.py/ 1 2 &2 2>&1"
 ).split(" ")
 _FILES = (
@@ -152,13 +155,70 @@ _WRAPPERS = (
 _JOINED = (
     *("{0} && {1}", "{0} || {1}", "{0}; {1}", "{0} | {1}", "{0}\n{1}", "{0} |& {1}", "x=$({0})"),
     *("if {0}; then {1}; fi", "for i in a b; do {0}; done", 'echo "ab$({0})"', "{0} 2>/dev/null"),
+    *("{0} > out", "{0} < a", "cd src && {0}", "[ -f a ] && {0}", "{0} && git status"),
     *(
-        "{0} > out",
-        "{0} < a",
-        "cd src && {0}",
-        "[ -f a ] && {0}",
-        "{0} && git status",
         "make x && {0}",
+        "{0} & {1}",
+        "({0})",
+        "{{ {0}; }}",
+        "{0} <<< x",
+        "{0} <<< 'a b'",
+        '{0} <<<"$HOME"',
+    ),
+    *(
+        "{0} 2>&1 | {1}",
+        "{0} >/dev/null 2>&1",
+        "{0} &> out",
+        "X=1; {0}",
+        "CI=1; {0} | {1}",
+        "{0} | CI=1",
+    ),
+    *("diff <({0}) <({1})", "cat <({0})", "(({0}))", "((1)); {0}", "[[ a == b ]] && {0}", "! {0}"),
+    *("{0} <<'E'\nx\nE", "{0} <<'E' | {1}\nx\nE", "{0} <<E\n$X\nE", "while {0}; do {1}; done"),
+    *("case x in a) {0};; esac", "f() {{ {0}; }}; f", "{0} || true", "cd .. && {0}", "cd src; {0}"),
+    *("for f in *.py; do {0}; done", "for f in a b; do {0} $f; done", "{0} # x", "{0} \\\n{1}"),
+    *(
+        "export X=1; {0}",
+        "X=$({0}); {1}",
+        "X=a; {0} $X",
+        "{0} $(echo a)",
+        '{0} "ab$(echo a)"',
+        "{0} $((1))",
+    ),
+    *(
+        "{0} <in >out",
+        "{0} >>out 2>&1",
+        "{0} 2>err",
+        "{0} 3<a",
+        "{0} <a <b",
+        "{0} >out >b",
+        ">out {0}",
+    ),
+    *(
+        "{0} >|out",
+        "{0} <>a",
+        "{0} >&2",
+        "{0} 2>&-",
+        "<a {0}",
+        "<<<x {0}",
+        "{0} {{a,b}}",
+        "set -e; {0}",
+    ),
+    *(
+        "pushd src; {0}",
+        "pushd src && {0} && popd",
+        "until {0}; do {1}; done",
+        "{0} &",
+        "wait; {0}",
+    ),
+    *(
+        "{0} |\n{1}",
+        "{0} &&\n{1}",
+        "# x\n{0}",
+        "{0} \\\n-x",
+        "echo x | {0}",
+        "{0} | tee out",
+        "{0};",
     ),
 )
 

@@ -203,6 +203,8 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, pla
     unknown = [word for word in unknown if not (is_assignment(word) and is_substituted(word))]
     if program.plain in _DECLARING and _is_unclear_declaration(words, unknown, shell):
         return True
+    if program.plain in _TYPED and any(_is_typed(word, program) for word in words[1:]):
+        return True
     alone = all(map(is_assignment, words))
     if alone and (len(words) > 1 or re.fullmatch(shell.guarded, words[0].raw.partition("=")[0])):
         return True
@@ -237,6 +239,13 @@ def _is_unclear_declaration(words: Sequence[Word], unknown: Sequence[Word], shel
     )
 
 
+def _is_typed(word: Word, program: Word) -> bool:
+    return program.plain != "private" or not _PLAIN.fullmatch(word.raw)
+
+
+# Builtins of zsh that declare variables: what they are given it works out.
+_TYPED: Final = frozenset("private float integer".split())
+_PLAIN: Final = re.compile(r"[A-Za-z_]\w*")
 _WRAPPERS: Final = frozenset(GRANTING) | frozenset(WRAPPING)
 _NAMES_PROGRAM: Final = re.compile(r"[a-z]+[ :]\*")
 _PROGRAM: Final = re.compile(r"[a-z]+")

@@ -308,13 +308,16 @@ READ_ONLY_PROGRAMS: Final = Programs(
     }
 )
 
+_TOUCHED: Final = r"['\"]?[A-Za-z0-9_./+~{]\S*"
+
 # What the mode that accepts edits runs beside these.
 EDITING_PROGRAMS: Final = Programs(
     {
         **READ_ONLY_PROGRAMS,
         "touch": Program(
             direct=True, flags="", operands="[A-Za-z0-9_./+~{].*|'.+", writes=Files.ALL,
-            spelling=r"['\"]?[^'\"\\][\s\S]*",
+            # Between blanks, quoted or not, stand names to the program.
+            spelling=rf"{_TOUCHED}(?:\s+{_TOUCHED})*",
         ),
         "mkdir": Program(carried=True, writes=Files.ALL),
         "rm": attrs.evolve(UPROOT, harmless=True, carried=True),
