@@ -152,3 +152,14 @@ def test_a_quote_that_is_not_closed_is_no_name_of_a_program(command: str) -> Non
 def test_an_exclamation_mark_behind_a_redirection_is_no_word_of_the_language() -> None:
     assert told("<a ! ls") == "ask"
     assert told("! ls") == "allow"
+
+
+@pytest.mark.parametrize("redirected", ["<a", "2>&1", ">/dev/null", "<<< x"])
+def test_who_is_known_by_its_text_runs_unasked_where_nothing_is_redirected_before_it(
+    redirected: str,
+) -> None:
+    for command in ("touch b", "mkdir b", "rm b", "cp a b", "nohup rm b", "jq . a", "uniq"):
+        assert told(f"{redirected} {command}", "acceptEdits") == "ask"
+        assert told(f"{redirected} {command}", "acceptEdits", allow=["Bash"]) == "allow"
+    assert told(f"{redirected} ls", "acceptEdits") == "allow"
+    assert told("jq . a <<< x", "acceptEdits") == "allow"

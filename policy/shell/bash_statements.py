@@ -129,7 +129,8 @@ class StatementReader(WordReader):
             elif kind != "ERROR":
                 words.append(self.word(child, depth + 1))
         while len(words) > 1 and words[0].raw == "!":
-            self.script.opaque |= command.led  # `<a ! ls`: it is one
+            if command.led:  # `<a ! ls`: it is one
+                self.script.doubt(self.text_of(node), DIFFER)
             del words[0]  # `! ! ls`: the grammar takes the second for a program
         if not words and node.children:
             words.append(Word())  # a redirection alone, which is no program

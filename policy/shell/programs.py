@@ -41,6 +41,7 @@ class Examined:
             that are not known.
         spelled: whether it is harmless only as it is spelled, with nothing put on its input.
         listed: whether its options are known one by one.
+        leads: whether it is harmless only where nothing is redirected before it.
     """
 
     harmless: bool = False
@@ -54,6 +55,7 @@ class Examined:
     blind: bool = False
     spelled: bool = False
     listed: bool = False
+    leads: bool = False
 
 
 def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -106,6 +108,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         carried=any(way.carried for way in ways),
         spelled=program.spelled,
         listed=program.flags is not None,
+        leads=program.spelled or bool(program.spelling),
         relative=not program.moves and _is_relative(program, opened, given, shell),
     )
 

@@ -77,6 +77,7 @@ class Reading:
         self._exports = False  # whether one changes the environment of those that follow
         self._harmless: list[bool] = []  # of every command, by its number
         self._reading: list[bool] = []  # and whether it changes no file either
+        self._led = False  # whether something is redirected before its program
         self._edits = False  # whether the command that is looked at changes files
         self._quiet = True  # whether all would be, if nothing of the script were opaque
         # Looked for once: a long command has as many parts as would look for them.
@@ -174,9 +175,10 @@ class Reading:
         granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = False
+        self._led = command.led
         if shell.programs:
             harmless, doubtful = self._effects(words, program, anew=anew, aside=command.aside)
-            harmless &= not command.writes
+            harmless &= not (command.writes or (command.led and self._edits))
         else:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
         grantable = self._is_vouched_for(words, program)
@@ -333,6 +335,8 @@ class Reading:
         )
 
     def _is_harmless(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> bool:
+        if self._led and known.leads:
+            return False
         return is_harmless(known, words, program, self.shell, fed=self._fed) and all(
             word.literal or (word.vetted and all(self._reading[slice(*word.inner)]))
             for word in words

@@ -146,10 +146,11 @@ class Condition:
 
 _SHELLS: Final = ("Bash", "Monitor", "PowerShell")
 # What the host does not take apart: a program that is the value of something, process
-# substitution, escaped blanks, braces, `${`, a lone `$`, and values within a pipeline.
+# substitution, escaped blanks, braces, `${`, a lone `$`, files that are redirected to by the value
+# of something, and values within a pipeline.
 _UNREAD: Final = re.compile(
     r"(?:^|[;&|({\n])\s*(?:!\s+)*[$`]|[<>]\(|\$['\"]|\\[ \t]|\$\{|\$(?=\s|$)|\bIFS=|\{\w+\}[<>]"
-    r"|\{[^{}\s,.]*(?:,|\.\.)"
+    r"|\{[^{}\s,.]*(?:,|\.\.)|(?<!<)[<>][|&]?[ \t]*\$[A-Za-z_]"
 )
 _QUOTED_DOCUMENT: Final = re.compile(
     r"(<<-?[ \t]*(?:'([\w.]+)'|\"([\w.]+)\")[^\n]*\n)(?:[^\n]*\n)*?(\t*(?:\2|\3)(?!\w))"
