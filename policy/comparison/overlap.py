@@ -10,9 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain, takewhile
 from typing import Final
 
 from policy.comparison.tools import glob_pattern
+from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.patterns.letters import is_stars
@@ -53,12 +55,17 @@ class Lines:
         self._numbers = {id(entry): number for number, entry in enumerate(self.entries)}
         self._ends = [_ends(entry) for entry in self.entries]
         self._by_prefix: dict[str, list[int]] = {}
-        for number, (prefix, _) in enumerate(self._ends):
+        self._by_ends: dict[str, dict[str, list[int]]] = {}
+        for number, (prefix, suffix) in enumerate(self._ends):
             self._by_prefix.setdefault(prefix, []).append(number)
+            self._by_ends.setdefault(prefix, {}).setdefault(suffix, []).append(number)
         self._prefixes = sorted(self._by_prefix)
-        self._anywhere = {
-            number for number, entry in enumerate(self.entries) if self._is_open(entry)
-        }
+        self._whole = {n for n, entry in enumerate(self.entries) if entry.pattern is None}
+        # The lines that may share a call with any other, by what they say.
+        self._anywhere: dict[tuple[Effect, Reason], list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            if self._is_open(entry):
+                self._anywhere.setdefault((entry.effect, entry.reason), []).append(number)
 
     def _is_open(self, entry: Entry) -> bool:
         """Whether a line may share a call with any other, whatever they start with."""
@@ -71,8 +78,12 @@ class Lines:
         for entry in entries:
             number = self._numbers.get(id(entry))
             if number is not None:
-                self._by_prefix[self._ends[number][0]].remove(number)
-                self._anywhere.discard(number)
+                prefix, suffix = self._ends[number]
+                self._by_prefix[prefix].remove(number)
+                self._by_ends[prefix][suffix].remove(number)
+                self._whole.discard(number)
+                if self._is_open(entry):
+                    self._anywhere[entry.effect, entry.reason].remove(number)
 
     def near(self, entries: Iterable[Entry]) -> list[int]:
         """Return the lines that may share a call with one of *entries*, in order.
@@ -80,25 +91,31 @@ class Lines:
         One more is among them where there is one: whether any line looks at the
         argument decides what happens to calls that cannot be read.
         """
-        found = set(self._anywhere)
+        found = set(chain.from_iterable(self._anywhere.values()))
         for entry in entries:
             if self._is_open(entry):
                 return self._alive()
-            prefix, suffix = _ends(entry)
-            for number in self._starting(prefix):
-                end = self._ends[number][1]
-                if suffix.endswith(end) or end.endswith(suffix):
-                    found.add(number)
+            found.update(self._meeting(entry))
         found.update(self._looking_elsewhere(found))
         return sorted(found)
+
+    def wider(self, entry: Entry) -> list[int]:
+        """Return the lines that match all that *entry* does, itself included, in order."""
+        pattern = entry.pattern
+        if pattern is None or entry.field or not _is_plain(pattern):
+            among: Iterable[int] = self.near([entry])
+        else:
+            # What a gap takes starts and ends with anything.
+            among = sorted(chain.from_iterable(self._around(*_ends(entry))))
+        return [number for number in among if contains(self.entries[number], entry)]
 
     def _alive(self) -> list[int]:
         return sorted(number for lines in self._by_prefix.values() for number in lines)
 
     def _looking_elsewhere(self, found: Container[int]) -> list[int]:
         """Return one more line about the argument that no line for every call absorbs."""
-        whole = [self.entries[number] for number in self._anywhere]
-        said = {(entry.effect, entry.reason) for entry in whole if entry.pattern is None}
+        whole = (self.entries[number] for number in self._whole)
+        said = {(entry.effect, entry.reason) for entry in whole}
         for lines in self._by_prefix.values():
             for number in lines:
                 entry = self.entries[number]
@@ -107,14 +124,33 @@ class Lines:
                     return [number]
         return []
 
-    def _starting(self, prefix: str) -> Iterator[int]:
-        """Yield the lines that start with what starts *prefix*, or with all of it."""
-        for length in range(len(prefix)):
-            yield from self._by_prefix.get(prefix[:length], ())
+    def _meeting(self, entry: Entry) -> Iterator[int]:
+        """Yield the lines that may share a call with *entry*, by how both start and end.
+
+        Of those that may with any other only some.
+        """
+        prefix, suffix = _ends(entry)
+        # Of commands, whatever starts with no word of its own may.
+        shortest = 0 if self._shell is None else 1
+        starts = [prefix[:length] for length in range(shortest, len(prefix))]
         at = bisect_left(self._prefixes, prefix)
         while at < len(self._prefixes) and self._prefixes[at].startswith(prefix):
-            yield from self._by_prefix[self._prefixes[at]]
+            starts.append(self._prefixes[at])
             at += 1
+        for start in starts:
+            for end, numbers in self._by_ends.get(start, _NONE).items():
+                if suffix.endswith(end) or end.endswith(suffix):
+                    yield from numbers
+
+    def _around(self, prefix: str, suffix: str) -> Iterator[list[int]]:
+        """Yield lines that start with what starts *prefix*, and end with what ends *suffix*."""
+        for length in range(len(prefix) + 1):
+            ends = self._by_ends.get(prefix[:length], _NONE)
+            if len(ends) <= len(suffix):
+                yield from (numbers for end, numbers in ends.items() if suffix.endswith(end))
+            else:
+                tails = (ends.get(suffix[at:]) for at in range(len(suffix) + 1))
+                yield from filter(None, tails)
 
     def standing(self, rule: Sequence[Entry], entry: Entry) -> str:
         """Return what becomes of one line of *rule* where that can be read off a wider line.
@@ -123,8 +159,9 @@ class Lines:
         follows and says the same, or the default, if nothing stands between that says otherwise.
         """
         at = self._numbers[id(entry)]
-        others = [n for n in self.near([entry]) if all(self.entries[n] is not one for one in rule)]
-        if any(number < at and self._contains(number, entry) for number in others):
+        own = {self._numbers[id(one)] for one in rule if id(one) in self._numbers}
+        wider = [number for number in self.wider(entry) if number not in own]
+        if wider and wider[0] < at:
             return "shadowed"
         if self._is_open(entry):
             return ""
@@ -132,31 +169,40 @@ class Lines:
         if ranked and entry.effect is not Effect.ALLOW:
             return ""  # other texts of a command may meet what stands between
         odd = self._shell is not None or self._opened or bool(self.rules.dialect.links)
-        for number in others:
-            other = self.entries[number]
-            if number < at:
-                continue
-            # Of commands, the files they open, and links, what nobody wrote counts otherwise.
-            if other.effect is not entry.effect or (other.reason is not entry.reason and odd):
-                return ""
-            if self._contains(number, entry):
-                return "redundant"
+        # Of commands, the files they open, and links, what nobody wrote counts otherwise.
+        alike = {(entry.effect, reason) for reason in ([entry.reason] if odd else Reason)}
+        behind = wider[0] if wider else len(self.entries)
+        if self._says_otherwise(entry, range(at + 1, behind + 1), own, alike):
+            return ""
+        if wider:
+            return "redundant"
         if odd or self.rules.default is not entry.effect:
             return ""
         # Where no other line looks at the argument, calls that cannot be read are decided anew.
-        own = {self._numbers[id(one)] for one in rule if id(one) in self._numbers}
         looked_at = entry.effect is not Effect.ALLOW or self._looking_elsewhere(own)
         return "redundant" if looked_at else ""
 
-    def _contains(self, number: int, entry: Entry) -> bool:
-        """Return whether a line matches all that *entry* does."""
-        pattern = entry.pattern
-        if pattern is not None and pattern.kind is Kind.TEXT and not entry.field:
-            (start, end), (prefix, suffix) = self._ends[number], _ends(entry)
-            # What a gap takes starts and ends with anything.
-            if not (prefix.startswith(start) and suffix.endswith(end)) and is_stars(pattern.tokens):
-                return False
-        return contains(self.entries[number], entry)
+    def _says_otherwise(
+        self,
+        entry: Entry,
+        among: range,
+        but: Container[int],
+        alike: Container[tuple[Effect, Reason]],
+    ) -> bool:
+        """Return whether a line of *among* near *entry* says anything but what is *alike*."""
+        for said, numbers in self._anywhere.items():
+            behind = numbers[bisect_left(numbers, among.start) :] if said not in alike else ()
+            if any(number not in but for number in takewhile(among.__contains__, behind)):
+                return True
+        meeting = {*self._meeting(entry)}
+        open_ = chain.from_iterable(self._anywhere.values())
+        others = (*meeting, *self._looking_elsewhere(meeting.union(open_)))
+        return any(
+            (each.effect, each.reason) not in alike
+            for number in others
+            if number in among and number not in but
+            for each in [self.entries[number]]
+        )
 
     def decides(self, text: str, rule: Sequence[Entry]) -> bool:
         """Return whether a line of *rule* decides a call whose argument is *text*."""
@@ -176,17 +222,23 @@ class Lines:
 
     def _first(self, text: str, but: Sequence[Entry]) -> int:
         first = len(self.entries)
-        for length in range(len(text) + 1):
-            for number in self._by_prefix.get(text[:length], ()):
+        for numbers in self._around(text, text):
+            for number in numbers:
                 if number >= first:
                     break
-                entry = self.entries[number]
-                if text.endswith(self._ends[number][1]) and _matches(entry, text, but):
+                if _matches(self.entries[number], text, but):
                     first = number
         return first
 
 
+# Where no line starts with a text.
+_NONE: Final[dict[str, list[int]]] = {}
+
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
+
+
+def _is_plain(pattern: Pattern) -> bool:
+    return pattern.kind is Kind.TEXT and is_stars(pattern.tokens)
 
 
 def _matches(entry: Entry, text: str, but: Sequence[Entry]) -> bool:

@@ -270,14 +270,16 @@ class Trials:
         if self._is_by_tool(entries):
             tools = dict.fromkeys(part.rules.dialect.canonical(each.tool) for each in entries)
             lines = [self._of(tool)[number] for tool in tools]
-            others = [each.entries[at] for each in lines for at in each.near(entries)]
+            others: Iterable[Entry] = (e.entries[at] for e in lines for at in e.near(entries))
+            wider = (
+                (each.entries[at], e) for e in entries for each in lines for at in each.wider(e)
+            )
         else:
             others = [entry for entry in part.rules.entries if key_of(entry) not in gone]
+            wider = ((other, e) for other in others for e in entries if contains(other, e))
         covered: dict[object, set[Entry]] = {}
-        for other in others:
-            inside = [entry for entry in entries if contains(other, entry)]
-            if inside:
-                covered.setdefault(key_of(other), set()).update(inside)
+        for other, entry in wider:
+            covered.setdefault(key_of(other), set()).add(entry)
         wanted = set(entries)
         whole = {key for key, some in covered.items() if some == wanted} - {key_of(entries[0])}
         known: dict[object, Because] = {}  # in the order of their first lines
