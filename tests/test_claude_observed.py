@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.chain import Chain
+from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision
 from policy.errors import PolicyError
 from policy.files.opening import Memory
@@ -463,6 +463,66 @@ def test_a_tool_is_known_by_a_name_that_it_had(name, tool) -> None:
     for agent, effect in (("a", "allow"), ("b", "deny")):
         below = Chain.start("main", listed.enforced).spawn(agent)
         assert str(below.decide(tool, {}).effect) == effect
+
+
+def _with(*scopes: dict[str, object], **options: object) -> Chain:
+    """Return the main conversation where these settings set variables: of a project, of a user."""
+    files = {
+        f".claude/agents/{each}.md": f"---\nname: {each}\ndescription: d\n---\n" for each in "ab"
+    }
+    texts = [json.dumps({"env": each}) for each in scopes]
+    files[".claude/settings.json"] = texts[0]
+    user = Source("<user>", texts[1]) if texts[1:] else None
+    (found,) = load(Memory(files), Options(user=user, **options))  # type: ignore[arg-type]
+    return Chain.start("main", found.enforced)
+
+
+_DEPTH = "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH"
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize(
+    ("scopes", "levels"),
+    [
+        ([{_DEPTH: "1"}], 1),
+        ([{_DEPTH: " 2 "}], 2),
+        ([{_DEPTH: 1}], 1),
+        ([{_DEPTH: "5"}], 5),
+        ([{_DEPTH: "99999999999999999999"}], 20),
+        ([{_DEPTH: "4"}, {_DEPTH: "1"}], 4),
+        ([{}, {_DEPTH: "1"}], 1),
+        *(([{_DEPTH: word}], 3) for word in ("0", "", "-1", "1.5", "1x", "1e0", True, None)),
+    ],
+)
+def test_settings_set_how_many_levels_of_agents_there_are(scopes, levels, trusted) -> None:
+    chain = _with(*scopes, trusted=trusted, depth=None if levels == 3 else 7)
+    for number in range(levels):
+        chain = chain.spawn("ab"[number % 2])
+
+    assert chain.decide("Agent", {"subagent_type": "a"}).reason.value == "unavailable"
+    with pytest.raises(SpawnDenied):
+        chain.spawn("a")
+
+
+@pytest.mark.parametrize(
+    ("word", "is_on"), [("1", True), ("YES", True), ("on", True), ("0", False), ("2", False)]
+)
+def test_settings_switch_agents_and_tools_of_the_host_off(word, is_on) -> None:
+    agents, cron, web, flows, near = (
+        f"CLAUDE_CODE_DISABLE_{name}"
+        for name in ("EXPLORE_PLAN_AGENTS", "CRON", "WEB_FETCH", "WORKFLOWS", "BACKGROUND_TASKS")
+    )
+    chain = _with({agents: word, cron: word, web: word, flows: word})
+    for name in ("Explore", "Plan"):
+        found = chain.decide("Agent", {"subagent_type": name}).effect
+        assert (str(found) == "deny") is is_on
+    assert str(chain.decide("Agent", {"subagent_type": "general-purpose"}).effect) == "allow"
+    for tool in ("CronList", "CronCreate", "WebFetch", "Workflow"):
+        found = chain.decide(tool, {"url": "https://example.com"})
+        assert (found.reason.value == "unavailable") is is_on
+    # What is in the background has no such tool.
+    below = _with({near: word}).spawn("a").decide("CronList", {})
+    assert (str(below.effect) == "allow") is is_on
 
 
 def test_a_tool_that_there_was_once_is_not_there() -> None:

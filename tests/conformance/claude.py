@@ -160,6 +160,10 @@ def _settings(case: Case) -> Mapping[str, Any]:
     if not isinstance(rules, dict):
         return case["settings"]
     switched = {**user, "permissions": {"disableAutoMode": "disable", **rules}}
+    env = case.get("env") or {}
+    given = {n: value for n, value in env.items() if n.startswith("CLAUDE_CODE_")}
+    if given:
+        switched["env"] = {**given, **user.get("env", {})}
     return {**case["settings"], "user": switched}
 
 

@@ -28,6 +28,7 @@ from policy.hosts.claude.rules import read_rule
 from policy.hosts.claude.said import Said, needs_trust
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
+from policy.hosts.claude.variables import left_out, offered, started
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.folding import folded
 from policy.patterns.notations import names
@@ -134,12 +135,14 @@ def session(
     skills: Mapping[str, Skill],
 ) -> Session:
     """Return what the settings *files* of every scope come to."""
+    settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
+    variables = {n: value for each in reversed(settings) for n, value in each.variables}
+    options, agents = started(options, variables), offered(agents, variables)
     called = {skill.called: name for name, skill in skills.items() if skill.called}
     if called:
         options = attrs.evolve(options, aliases={**called, **options.aliases})
     options = attrs.evolve(options, links={**OF_SYSTEMS.get(options.os, {}), **options.links})
     ruled = _ruled_links(options)
-    settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
     cwd, home = _placed(options)
     folders = _folders(settings, options, cwd, home)
     said = Said(any(each.managed_only for each in settings))
@@ -158,7 +161,7 @@ def session(
     asked = options.mode or next((each.mode for each in settings if each.mode), "default")
     return Session(
         options,
-        lines=(*said.lines, *active.lines),
+        lines=(*said.lines, *active.lines, *left_out(variables)),
         reopened=tuple(said.reopened),
         folders=folders,
         mode=_mode(asked, no_bypass=no_bypass, no_auto=no_auto),

@@ -41,6 +41,7 @@ class Settings:
         hooks_off: whether hooks are switched off, and where that stands; None where it
             is not said.
         plugins: where the plugins stand that are switched on.
+        variables: what it sets in the environment of the host, by name.
         findings: what is wrong with the file.
         unreadable: whether nothing in it is in force.
         unknown: whether the host may read what was not read here: a bound of this
@@ -61,6 +62,7 @@ class Settings:
     hooks: tuple[Hook, ...] = ()
     hooks_off: tuple[bool, Span] | None = attrs.field(default=None, repr=False)
     plugins: tuple[Span, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
     unreadable: bool = False
     unknown: bool = False

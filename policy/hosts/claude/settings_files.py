@@ -24,6 +24,7 @@ from policy.hosts.claude.data.settings import FENCES, FILE_READS_INSIDE, VALUES,
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.hooks import read_hooks
 from policy.hosts.claude.settings import Settings, Written
+from policy.hosts.claude.variables import read_variables
 from policy.source import Source, Span
 
 __all__ = ["UNKNOWN", "looks_like_settings", "read_settings"]
@@ -113,7 +114,8 @@ class _Reader:
         agent = node.get("agent")
         named = agent.value if isinstance(agent, Scalar) and isinstance(agent.value, str) else ""
         on = tuple(_switched_on(node.get("enabledPlugins")))
-        settings = attrs.evolve(settings, hooks=hooks, agent=named, plugins=on)
+        variables = read_variables(node.get("env"))
+        settings = attrs.evolve(settings, hooks=hooks, agent=named, plugins=on, variables=variables)
         if self.rejected and self.scope != "managed":
             return Settings(self.scope, findings=tuple(self.findings), unreadable=True)
         return attrs.evolve(settings, findings=tuple(self.findings))
