@@ -66,6 +66,7 @@ class Program:
         anywhere: whether the files that it opens count wherever it lies: `/bin/rm`.
         lists: whether it reads the folder it runs in where it names no file.
         lists_if: options of which one must be there for that, likewise.
+        trailing: whether all that stands behind its first operand may be a file, options too.
         moves: whether its operand becomes the folder of what follows.
         spares: whether it writes nothing where it is harmless.
         confined: whether a way up out of a folder it went down into is too devious for it.
@@ -112,6 +113,7 @@ class Program:
     anywhere: bool = False
     lists: bool = False
     lists_if: str = ""
+    trailing: bool = True
     moves: bool = False
     spares: bool = False
     confined: bool = True
@@ -144,7 +146,7 @@ class Program:
 # What tells which files a program opens, and what stands beside it, whether it runs or not.
 _OPENING = (
     "values pairs files given ends reads writes removes copies uproots into anywhere lists"
-    " lists_if moves confined runs stays unchecked settled unexpanded"
+    " lists_if trailing moves confined runs stays unchecked settled unexpanded"
 ).split()
 
 

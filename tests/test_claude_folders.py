@@ -125,7 +125,7 @@ def test_what_begins_with_a_plus_may_be_a_file_that_is_written(command: str) -> 
 )
 def test_a_blank_in_a_quote_that_is_not_closed_may_part_a_name(command: str) -> None:
     assert told(command, "acceptEdits") == "ask"
-    assert told(command, "acceptEdits", allow=["Bash"]) == "allow"
+    assert told("touch a' && git log", "acceptEdits", allow=["Bash"]) == "allow"
 
 
 @pytest.mark.parametrize(
@@ -163,3 +163,71 @@ def test_who_is_known_by_its_text_runs_unasked_where_nothing_is_redirected_befor
         assert told(f"{redirected} {command}", "acceptEdits", allow=["Bash"]) == "allow"
     assert told(f"{redirected} ls", "acceptEdits") == "allow"
     assert told("jq . a <<< x", "acceptEdits") == "allow"
+
+
+@pytest.mark.parametrize("name", ["a*/../x", "'a*/../x'", "[ab]/../x", "a?/..", "**/../x"])
+def test_a_way_up_out_of_a_pattern_is_asked_for_beside_a_rule_that_denies_reads(name: str) -> None:
+    for command in (f"cat {name}", f"find . -name {name}".replace("'", ""), f"tr {name} b"):
+        if command.startswith("cat") or "'" not in name:
+            assert told(command, allow=["Bash"], deny=["Read(//opt/data/**)"]) == "ask"
+            assert told(command, "bypassPermissions", deny=["Read(//opt/data/**)"]) == "ask"
+    assert told(f"cat {name}", allow=["Bash"], deny=["Edit(//opt/data/**)"]) == "allow"
+    assert told("cat src/../a*", allow=["Bash"], deny=["Read(//opt/data/**)"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["cat '/etc/x", "cat '../x", "cat < '/etc/x", "head '~/x"])
+def test_a_quote_that_is_not_closed_hides_no_folder(command: str) -> None:
+    assert told(command) == "ask"
+    assert told("cat 'a") == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["touch '/etc/x", "mkdir '../x", "mkdir '.gitx", "touch .bashrc'x"]
+)
+def test_a_quote_that_is_not_closed_hides_no_guarded_file(command: str) -> None:
+    assert told(command, "acceptEdits") == "ask"
+    assert told("mkdir 'a", "acceptEdits") == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["touch b'c", "echo x > b'c", "cp x b'c", "rm b'c", "mkdir b'c"]
+)
+def test_the_last_letter_behind_a_quote_may_be_its_end_in_what_is_written(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Edit(b)"]) == "deny"
+    assert told(f"{command}d", allow=["Bash"], deny=["Edit(b)"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["cat b'c", "cat < b'c", "grep x b'c", "cat b' c"])
+def test_the_last_letter_behind_a_quote_may_be_its_end_in_what_is_read(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Read(b)"]) == "deny"
+
+
+@pytest.mark.parametrize("command", ["x#y < a", "make & x#y b < a", "a#b#c <a"])
+def test_what_begins_within_a_word_is_no_comment(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Read(a)"]) == "deny"
+    assert told(command, allow=["Bash"], deny=["Read(b)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("grep x -n", "awk 1 -n", "sed -n 1p -n", "git grep x -n", "rg x -n", "sort a -n"),
+        *("grep x a -fn", "grep -fn x", "cat a -n", "sed -n 1p a -n"),
+    ],
+)
+def test_what_stands_behind_an_operand_is_one(command: str) -> None:
+    rules = ["Read(-n)", "Read(n)"] if "-fn" in command else ["Read(-n)"]
+    assert told(command, allow=["Bash"], deny=rules) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command", ["cat -n a", "git diff a -n", "jq . -n", "find . -n", "rm -rf a"]
+)
+def test_other_options_are_no_files(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Read(-*)", "Edit(-*)"]) == "allow"
+
+
+def test_an_option_behind_what_is_copied_or_removed_changes_nothing_else() -> None:
+    assert told("cp a b -r", "acceptEdits") == "ask"
+    assert told("rm a -rf", "acceptEdits") == "allow"
+    assert told("rm / -rf", allow=["Bash"]) != "allow"

@@ -180,11 +180,13 @@ def _redirection(row: Row, redirection: Redirection) -> Outcome:
     tool = redirection.tool or (shell.output if redirection.writes else shell.input)
     if not tool:
         return HARMLESS
+    if redirection.shadowed and not _denies_files(row, tool):
+        return HARMLESS
     if redirection.guarded:
         return guarded(rules)
-    files = rules.row(tool)
     if redirection.shadowed:
-        return unsure(rules) if _denies_files(row, tool) else HARMLESS
+        return unsure(rules)
+    files = rules.row(tool)
     if redirection.adrift and redirection.target is not None:
         return _adrift(files, redirection.target)
     if redirection.target is None:

@@ -22,7 +22,8 @@ class Given:
         operands: all others.
         files: values of options that are files it reads.
         known: whether the program is harmless with each of the options.
-        named: the operands, and what begins with a plus, which may be an option and a file.
+        named: the operands, and what counts for one where files are looked for: what begins with a
+            plus, and what is an option to others.
     """
 
     options: list[Word]
@@ -52,15 +53,19 @@ def split(program: Program, rest: list[Word]) -> Given:
             and not (program.runs and operands)
         ):
             options.append(word)
-            named += [word] * (word.plain[0] == "+")
+            behind = program.trailing and bool(named)
+            named += [word] * (behind or word.plain[0] == "+")
             if program.files and "=" in word.plain:
                 name, _, joined = word.plain.partition("=")
                 if matches(program.files, name):
                     files.append(attrs.evolve(word, plain=joined))
+            if program.files and matches(program.files, word.plain[:2]) and word.plain[2:]:
+                files.append(attrs.evolve(word, plain=word.plain[2:]))
             known &= not (program.leading and operands)
             value = rest[index] if index < len(rest) else None
             if value is not None and _takes(program, word.plain, value.plain):
                 index += 1
+                named += [value] * behind
                 if matches(program.files, word.plain):
                     files.append(value)
             elif program.flags is not None:

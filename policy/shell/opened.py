@@ -13,7 +13,7 @@ from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.given import Given, has
 from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
-from policy.shell.words import Word, has_loose_blank, is_pattern, may_be_shorter
+from policy.shell.words import Word, has_loose_blank, is_pattern, otherwise
 
 __all__ = ["Opened", "files_of", "is_abroad", "is_home_of_other", "is_indirect", "lists"]
 
@@ -29,6 +29,7 @@ class Opened:
         relative: whether no rule may allow it behind a change of folder.
         deep: whether it stands for what it may hold of the host's own.
         copied: whether no rule that denies what is written denies it.
+        shadowed: whether it only counts where a rule denies files of the tool.
     """
 
     name: str | None
@@ -37,6 +38,7 @@ class Opened:
     relative: bool = False
     deep: bool = False
     copied: bool = False
+    shadowed: bool = False
 
 
 def lists(program: Program, given: Given) -> bool:
@@ -144,15 +146,14 @@ def files_of(
         if read and not chosen and lists(program, given):
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
-        opened += (Opened(w.plain[:-1], tool) for w in chosen if may_be_shorter(w))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
         opened += (Opened(None, tool, guarded=not read) for w in chosen if is_abroad(w.plain))
-        unclosed = (w for w in given.named if w not in operands and w.plain)
+        unclosed = [w for w in given.named if w not in operands and w.plain]
+        opened += (Opened(name, tool) for w in (*chosen, *unclosed) for name in otherwise(w))
         opened += (Opened(None, tool) for w in unclosed if _is_devious(w, program, read=read))
     if shell.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
-        known = {file.name for file in opened}
-        opened += (Opened(_folder(w), shell.reads) for w in _expanded(rest) if w.plain not in known)
-    plain = len(given.named) == len(rest)  # or an option may name the last
+        opened += _of_patterns(program, rest, given, {file.name for file in opened}, shell.reads)
+    plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the last
     if shell.writes and program.copies is not Files.NONE and plain:
         copied = [w for w in _chosen(program, program.copies, rest, given.named) if w.plain]
         opened += (
@@ -170,9 +171,29 @@ def files_of(
     return tuple(opened)
 
 
+def _of_patterns(
+    program: Program, rest: list[Word], given: Given, known: set[str | None], tool: str
+) -> Iterator[Opened]:
+    """Yield what a program may read of the files that a shell puts for its patterns."""
+    if program.writes is Files.NONE:
+        chosen = [*_chosen(program, program.reads, rest, given.named), *given.files]
+        if any(_climbs(word.plain) for word in (*chosen, *_expanded(rest))):
+            yield Opened(None, tool, guarded=True, shadowed=True)
+    yield from (Opened(_folder(w), tool) for w in _expanded(rest) if w.plain not in known)
+
+
 def _expanded(rest: list[Word]) -> Iterator[Word]:
     """Yield the words that a shell puts names for, of which a program may read any."""
     return (word for word in rest if word.glob and _GLOB.search(word.plain))
+
+
+def _climbs(name: str) -> bool:
+    """Whether it goes up out of a folder that a pattern names, so that nobody knows where it is."""
+    pattern = _GLOB.search(name) if ".." in name else None
+    return pattern is not None and _UP.search(name, pattern.start()) is not None
+
+
+_UP: Final = re.compile(r"/\.\.(?:/|\Z)")
 
 
 def _folder(word: Word) -> str:

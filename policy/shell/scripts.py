@@ -285,7 +285,9 @@ class Reading:
             self._edits |= file.tool in (shell.writes, shell.removes)
             copied = file.copied and program is words and "/" not in words[0].plain
             found = Redirection(file.name, writes, file.tool, file.guarded)
-            self.files.append(attrs.evolve(found, deep=file.deep, copied=copied))
+            self.files.append(
+                attrs.evolve(found, deep=file.deep, copied=copied, shadowed=file.shadowed)
+            )
             if known.moves < _SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
         if known.moves:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from policy.programs import Files
-from policy.shell.opened import is_indirect
+from policy.shell.opened import is_abroad, is_indirect
 from policy.shell.readings import is_assignment, is_safe_assignment
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def is_untraced(
     said = name in shell.speechless or all(map(is_assignment, words))
     return (
         any(not word.literal and not (said and word.vetted) for word in words)
-        or any(is_indirect(word.plain) for word in program[1:] if name not in shell.speechless)
+        or any(_is_elsewhere(word.plain) for word in program[1:] if name not in shell.speechless)
         or any(word.plain.startswith("~") and word.plain[1:2] not in ("", "/") for word in words)
         or "xargs" in {word.plain for word in words[: len(words) - len(program) + 1]}
         or _sets_more(words, program, shell)
@@ -57,6 +58,20 @@ def is_untraced(
         or (name in shell.interpreters and (_is_given_script(program) or _is_fed(text, program)))
         or _is_odd_reader(program, known, shell)
     )
+
+
+def _is_elsewhere(name: str) -> bool:
+    return is_indirect(name) or is_abroad(name) or any(map(_may_climb, name.split("/")))
+
+
+def _may_climb(pattern: str) -> bool:
+    """Whether a pattern may stand for the folder above: `.*`."""
+    if not _GLOB.search(pattern) or pattern[0] in "*?":
+        return False
+    return pattern[0] == "[" or "[:" in pattern or fnmatchcase("..", pattern)
+
+
+_GLOB: Final = re.compile(r"[*?]|\[.*\]", re.DOTALL)
 
 
 def _sets_more(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> bool:

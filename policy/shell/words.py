@@ -21,7 +21,7 @@ __all__ = [
     "Word",
     "has_loose_blank",
     "is_pattern",
-    "may_be_shorter",
+    "otherwise",
     "targets_of",
 ]
 
@@ -73,24 +73,40 @@ def is_pattern(name: str) -> bool:
     return _PATTERN.search(name) is not None
 
 
-def may_be_shorter(word: Word) -> bool:
-    """Whether a word ends in a quote that is not closed, which is none to some."""
-    return word.literal and not word.known and word.plain.endswith("'")
+def _loose(word: Word) -> str:
+    """Return what stands behind a quote that is not closed, and the quote; "" where all are."""
+    begun = word.raw[:-1]
+    if not (word.raw.endswith("'") and "'" in begun):
+        return ""
+    loose = begun[begun.rfind("'") :]
+    return loose if word.plain.endswith(loose) else ""
+
+
+def otherwise(word: Word) -> tuple[str, ...]:
+    """Return what a word may come to besides where a quote in it is not closed.
+
+    Some take the last letter behind the quote for its end, and blanks behind it for such.
+    """
+    loose = _loose(word)
+    if not loose:
+        return ()
+    before = word.plain.removesuffix(loose)
+    parted = (before + loose[1:]).split() if has_loose_blank(word) else ()
+    return (before + loose[1:-1] or ".", *parted)
 
 
 def has_loose_blank(word: Word) -> bool:
     """Whether a word has a blank in a quote that is not closed, by which some part it in two."""
-    begun = word.raw[:-1]
-    loose = begun[begun.rfind("'") :] if word.raw.endswith("'") and "'" in begun else ""
-    return any(map(str.isspace, loose)) and word.plain.endswith(loose)
+    return any(map(str.isspace, _loose(word)))
 
 
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
-    if may_be_shorter(word):
-        return [Target(name, writes) for name in (word.plain[:-1], word.plain, None)]
+    if others := otherwise(word):
+        unknown = [None] * (not word.known or (writes and has_loose_blank(word)))
+        return [Target(name, writes) for name in (*others, word.plain, *unknown)]
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", word.plain):
-        patterned = writes and (is_pattern(word.plain) or has_loose_blank(word))
+        patterned = writes and is_pattern(word.plain)
         return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
     if word.literal and (word.plain[:1] != "~" or word.plain[1:2] in ("", "/")):
         # What denies a file of this name counts; that it is the one that is opened nobody believes.

@@ -100,6 +100,7 @@ _SUBCOMMANDS: Final = {
         values="G O S ws-error-highlight diff-algorithm word-diff-regex relative diff-filter",
         counts="abbrev inter-hunk-context",
         reads=Files.ALL,
+        trailing=False,
     ),
     "show": _showing(
         "mps",

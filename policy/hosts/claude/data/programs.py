@@ -56,12 +56,12 @@ _FREE: Final = {
     "[": Program(direct=True, globs=False),
     "[[": Program(direct=True),
     "find": Program(
-        reads=Files.LEADING, globs=False, lists=True, ends=False,
+        reads=Files.LEADING, trailing=False, globs=False, lists=True, ends=False,
         files="-([acm]?newer|samefile|i?path|i?wholename|i?lname|newer[acmBt][acmtB])",
         unsafe="-(exec|ok|fprint|fls|files0-from).*|-delete",
     ),
     "jq": Program(
-        reads=Files.REST, files="-f|--from-file|--file",
+        reads=Files.REST, trailing=False, files="-f|--from-file|--file",
         leading=True, ends=False, globs=False, direct=True,
         spelling=r"""'[^'`]*'|"[^"`]*"|[^-\s'"]\S*|-[a-zA-Z]+|--[a-zA-Z-]+(=\S+)?""",
         first=rf"(?!-|(.|\n)*(`|\$ENV)){_NO_ENV}",
@@ -231,7 +231,7 @@ _KNOWN: Final = {
     ),
     "man": options(
         "adhwfk", "whatis apropos all", values="s S", joined=False, leading=True, globs=False,
-        operands=rf"(?!-$){_NAME}", reads=Files.SLASHED,
+        operands=rf"(?!-$){_NAME}", reads=Files.SLASHED, trailing=False,
         given="--local-file|-[^-]*l.*", files="-C|--config-file",
     ),
     "printf": options(
