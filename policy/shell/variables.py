@@ -73,13 +73,16 @@ def exports_inherited(program: Sequence[Word], shell: Shell) -> bool:
 
 
 def fills_guarded(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether a builtin may put what it reads into a variable by which commands are read.
+    """Whether a builtin may fill a variable by which commands are read, or clear it.
 
     Any word that it is given counts for the name of one.
     """
     names = [word.plain for word in words if not is_assignment(word)]
     while names and names[0] in _AROUND:
         names = [*dropwhile(_OPTION.fullmatch, names[1:])]
+    if names and names[0] in _CLEARING:
+        cleared = dropwhile(("-f", "-v").__contains__, names[1:])
+        return any(not _is_cleared(each, shell, by=names[0]) for each in cleared)
     letter = _FILLING.get(names[0]) if names else None
     if letter is None:
         return False
@@ -90,6 +93,15 @@ def fills_guarded(words: Sequence[Word], shell: Shell) -> bool:
     return any(each is not None and guarded.fullmatch(each[1]) for each in found)
 
 
+def _is_cleared(name: str, shell: Shell, *, by: str) -> bool:
+    """Whether a builtin that clears variables clears this one, and no command is read by it."""
+    if not _NAME.fullmatch(name):
+        return False
+    return by != "unset" or not _expression(shell.guarded).fullmatch(name)
+
+
+_CLEARING: Final = frozenset({"unset", "unsetenv"})
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # Builtins that put what they read into variables that they name, and the option without which
 # they do not.
 _FILLING: Final = {
