@@ -231,3 +231,13 @@ def test_an_option_behind_what_is_copied_or_removed_changes_nothing_else() -> No
     assert told("cp a b -r", "acceptEdits") == "ask"
     assert told("rm a -rf", "acceptEdits") == "allow"
     assert told("rm / -rf", allow=["Bash"]) != "allow"
+
+
+@pytest.mark.parametrize("command", ["cp {} b", "touch {}", "rm {}", "echo x > {}", "/bin/cp {} b"])
+def test_a_way_up_behind_a_link_that_leads_out_is_asked_for_where_files_are_written(
+    command: str,
+) -> None:
+    rules = ["Bash", "Read(//opt/**)", "Edit(**)"]
+
+    assert told(command.format("ln/../x"), links=_LINKS, allow=rules) == "ask"
+    assert told(command.format("l2/../app/x"), links=_LINKS, allow=rules) == "allow"

@@ -12,7 +12,7 @@ from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
-from policy.rows.file import file_outcome, walked_path
+from policy.rows.file import file_outcome, led_outcome, walked_path
 from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, doubted, guarded, strictness, unsure
 from policy.rows.unfinished import is_completed
 from policy.shell.parts import Command, Part, Redirection
@@ -203,7 +203,8 @@ def _redirection(row: Row, redirection: Redirection) -> Outcome:
         if shell.control and ".." in redirection.target:
             walked = walked_path(redirection.target, rules.dialect)
             if walked != path:
-                found = min(found, file_outcome(files, walked, walked), key=strictness)
+                others = file_outcome(files, walked, walked), led_outcome(files, path, walked)
+                found = min(found, *others, key=strictness)
     except Unreadable:
         return unsure(rules)
     return _undenied(files, path, found) if redirection.copied else found

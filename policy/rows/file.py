@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from policy.dialect import Dialect
     from policy.rows.row import Row
 
-__all__ = ["file_outcome", "path_outcome", "walked_path"]
+__all__ = ["file_outcome", "led_outcome", "path_outcome", "walked_path"]
 
 
 def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> Outcome:
@@ -102,9 +102,12 @@ def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
         real = real_path(path, row.ruleset.dialect.links)
     except Unreadable as unreadable:
         return UNREADABLE[unreadable.reason]
-    if real == path:
-        return named
-    led_to = row.at(min(row.first(real), limit))
+    return named if real == path else led_outcome(row, path, real, limit)
+
+
+def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcome:
+    """Return what *row* says of a path behind which another file is, as `path_outcome` does."""
+    named, led_to = (row.at(min(row.first(name), limit)) for name in (path, real))
     found = min(named, led_to, key=strictness)
     if found.effect is Effect.DENY and found.reason not in BY_DEFAULT:
         return found
