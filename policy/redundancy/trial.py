@@ -6,7 +6,6 @@ most rules one call settles it: one in which a fresh word fills what the rule le
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
@@ -19,9 +18,10 @@ from policy.decision import Because, Decision
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.patterns.notations import is_glob, names
+from policy.patterns.notations import is_glob
 from policy.patterns.pattern import freeze
-from policy.redundancy.written import WrittenRule, because_of, key_of, replaced
+from policy.redundancy.beside import covering, is_opened, may_meet, opens_otherwise
+from policy.redundancy.written import WrittenRule, key_of, replaced
 from policy.ruleset import Entry, RuleSet
 from policy.shell.commands import read_command
 from policy.shell.parts import Command
@@ -184,7 +184,7 @@ class Trials:
             said = (self._dialect.argument(tool), tuple(map(_said, kept)))
             if said not in found:
                 before, after = self._lookups(tool, kept, rule, effect)
-                if _opens_otherwise(before, after):
+                if opens_otherwise(before, after):
                     kept = [list(part.rules.entries) for part in self.parts]
                     before, after = self._lookups(tool, kept, rule, effect)
                 found[said] = compare_until(self.matters, tool, before, after, self._known)
@@ -192,7 +192,7 @@ class Trials:
 
     def _commands(self, rule: WrittenRule, effect: Effect | None) -> Iterator[Comparison]:
         """Yield how commands are decided differently, where *rule* speaks of files they open."""
-        if not _is_opened(self._dialect, rule):
+        if not is_opened(self._dialect, rule):
             return
         kept = [part.rules.entries for part in self.parts]
         for tool, argument in self._dialect.arguments.items():
@@ -222,13 +222,13 @@ class Trials:
 
     def _changed_anywhere(self, rule: WrittenRule, effect: Effect | None) -> Comparison:
         """Return the same, for calls of every tool whose name the rule may match."""
-        everything = any(_is_opened(part.rules.dialect, rule) for part in self._parts)
+        everything = any(is_opened(part.rules.dialect, rule) for part in self._parts)
         kept = [
             [
                 entry
                 for entry in part.rules.entries
                 if key_of(entry) not in gone
-                and (everything or _may_meet(part.rules.dialect, entry, rule))
+                and (everything or may_meet(part.rules.dialect, entry, rule))
             ]
             for part, gone in zip(self._parts, self._gone, strict=True)
         ]
@@ -277,18 +277,7 @@ class Trials:
         else:
             others = [entry for entry in part.rules.entries if key_of(entry) not in gone]
             wider = ((other, e) for other in others for e in entries if contains(other, e))
-        covered: dict[object, set[Entry]] = {}
-        for other, entry in wider:
-            covered.setdefault(key_of(other), set()).add(entry)
-        wanted = set(entries)
-        whole = {key for key, some in covered.items() if some == wanted} - {key_of(entries[0])}
-        known: dict[object, Because] = {}  # in the order of their first lines
-        for other in others if whole else ():
-            if (key := key_of(other)) in whole:
-                known.setdefault(key, because_of(other, part))
-                if len(known) == len(whole):
-                    break
-        return known
+        return covering(entries, wider, others, part)
 
 
 def _is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
@@ -328,34 +317,3 @@ def _joined(found: Sequence[Comparison]) -> Comparison:
         tuple(difference for each in found for difference in each.differences),
         tuple(dict.fromkeys(reason for each in found for reason in each.why)),
     )
-
-
-def _opens_otherwise(before: Lookup, after: Lookup) -> bool:
-    """Return whether rules about files may count on one side only, for commands that open some.
-
-    They do not where all commands are allowed and no rule tells any of them apart.
-    """
-    one, other = (
-        Counter(
-            (bool(row.entries), row.default.effect)
-            for row, _ in lookup.rows
-            if row.argument.kind is ArgumentKind.COMMAND
-        )
-        for lookup in (before, after)
-    )
-    return one != other
-
-
-def _is_opened(dialect: Dialect, rule: WrittenRule) -> bool:
-    """Whether *rule* may speak of files that a command opens."""
-    spoken_of = [names(dialect.canonical(entry.tool)) for entry in rule.entries]
-    return any(pattern.matches(tool) for tool in dialect.shell.opening for pattern in spoken_of)
-
-
-def _may_meet(dialect: Dialect, entry: Entry, rule: WrittenRule) -> bool:
-    """Whether *entry* may speak of a tool that *rule* speaks of, by how their names start."""
-    if dialect.aliases or dialect.fold_names or dialect.loose:
-        return True
-    start = entry.tool.partition("*")[0]
-    starts = [each.tool.partition("*")[0] for each in rule.entries]
-    return any(start.startswith(other) or other.startswith(start) for other in starts)

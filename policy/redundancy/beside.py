@@ -1,0 +1,76 @@
+"""Which lines beside those of a rule have to do with it: what covers it, and what it may meet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from policy.decision import Because
+from policy.dialect import ArgumentKind, Dialect
+from policy.lookup import Lookup
+from policy.patterns.notations import names
+from policy.redundancy.written import WrittenRule, because_of, key_of
+from policy.ruleset import Entry
+from policy.table import Part
+
+__all__ = ["covering", "is_opened", "may_meet", "opens_otherwise"]
+
+
+def covering(
+    entries: Sequence[Entry],
+    wider: Iterable[tuple[Entry, Entry]],
+    others: Iterable[Entry],
+    part: Part,
+) -> dict[object, Because]:
+    """Return the rules that each alone match all that *entries* do, in the order of their lines.
+
+    Args:
+        entries: the lines of one rule.
+        wider: two by two a line, and one of *entries* all of which it matches.
+        others: the lines that *wider* is of, in order.
+        part: whose lines these are.
+
+    """
+    covered: dict[object, set[Entry]] = {}
+    for other, entry in wider:
+        covered.setdefault(key_of(other), set()).add(entry)
+    wanted = set(entries)
+    whole = {key for key, some in covered.items() if some == wanted} - {key_of(entries[0])}
+    known: dict[object, Because] = {}
+    for other in others if whole else ():
+        if (key := key_of(other)) in whole:
+            known.setdefault(key, because_of(other, part))
+            if len(known) == len(whole):
+                break
+    return known
+
+
+def opens_otherwise(before: Lookup, after: Lookup) -> bool:
+    """Return whether rules about files may count on one side only, for commands that open some.
+
+    They do not where all commands are allowed and no rule tells any of them apart.
+    """
+    one, other = (
+        Counter(
+            (bool(row.entries), row.default.effect)
+            for row, _ in lookup.rows
+            if row.argument.kind is ArgumentKind.COMMAND
+        )
+        for lookup in (before, after)
+    )
+    return one != other
+
+
+def is_opened(dialect: Dialect, rule: WrittenRule) -> bool:
+    """Return whether *rule* may speak of files that a command opens."""
+    spoken_of = [names(dialect.canonical(entry.tool)) for entry in rule.entries]
+    return any(pattern.matches(tool) for tool in dialect.shell.opening for pattern in spoken_of)
+
+
+def may_meet(dialect: Dialect, entry: Entry, rule: WrittenRule) -> bool:
+    """Return whether *entry* may speak of a tool that *rule* speaks of, by how names start."""
+    if dialect.aliases or dialect.fold_names or dialect.loose:
+        return True
+    start = entry.tool.partition("*")[0]
+    starts = [each.tool.partition("*")[0] for each in rule.entries]
+    return any(start.startswith(other) or other.startswith(start) for other in starts)
