@@ -554,6 +554,26 @@ def test_an_escaped_parenthesis_beside_one_that_is_not_makes_no_rule(rule, path,
     assert read({"deny": [rule]}, path) == effect
 
 
+@pytest.mark.parametrize(
+    ("rule", "runs", "asks"),
+    [
+        ("make :*", (), ("make", "make x", "make :x", "make  x")),
+        ("npm run  :*", (), ("npm run", "npm run x")),
+        ("make:* ", ("make:", "make:x", "make: x"), ("make", "make x")),
+        ("make :* ", ("make :", "make :x"), ("make", "make x")),
+        ("npm  run:*", ("npm run", "npm run x", "npm  run x"), ("npm runs",)),
+        ("make * ", ("make", "make x"), ("makes",)),
+    ],
+)
+def test_a_prefix_ends_in_a_colon_and_a_star_without_blanks(rule, runs, asks) -> None:
+    for command in runs:
+        assert run({"allow": [f"Bash({rule})"]}, command) == "allow"
+        assert run({"deny": [f"Bash({rule})"], "allow": ["Bash"]}, command) == "deny"
+    for command in asks:
+        assert run({"allow": [f"Bash({rule})"]}, command) == "ask"
+        assert run({"deny": [f"Bash({rule})"], "allow": ["Bash"]}, command) == "allow"
+
+
 def test_a_profile_chooses_the_version() -> None:
     tree = Memory({".claude/settings.json": "{}"})
     reader = front_ends(["claude-code@2.1.240"])[1]

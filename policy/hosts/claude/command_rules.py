@@ -20,13 +20,21 @@ __all__ = ["command_lines", "power_shell_lines"]
 
 def command_lines(rule: RuleText, content: str) -> Lines:
     """Return what ``Bash(content)`` comes to."""
-    text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
-    if "*" in text and not text.endswith(":*"):
-        text = re.sub("[ \\t]+", " ", text.strip(BLANKS))
+    # Only what the rule ends in is special: behind `:*` no blank may stand.
+    is_prefix = content.endswith(":*")
+    text = content
+    if "*" in text:
+        text = re.sub("[ \\t]+", " ", text if is_prefix else text.strip(BLANKS))
     findings = Lines()
     if text == ":*":
         return rule.skipped("empty-prefix", "has no command before `:*`", "write `Bash`")
-    if text.endswith(":*") and "*" in text[:-2]:
+    if is_prefix and text[:-2].endswith(" "):
+        return rule.skipped(
+            "empty-prefix",
+            "has a blank before `:*`, with which no command goes on",
+            f"write `Bash({text[:-3]}:*)`",
+        )
+    if is_prefix and "*" in text[:-2]:
         literal = [Pattern.of(Kind.TEXT, [text[:-2]])]
         literal.append(Pattern.of(Kind.TEXT, [text[:-2] + " ", Gap.ANY]))
         return rule.lines(("Bash", "Monitor"), literal) + rule.finding(
@@ -35,19 +43,17 @@ def command_lines(rule: RuleText, content: str) -> Lines:
             Severity.WARNING if rule.effect is Effect.ALLOW else Severity.ERROR,
             help=f"write `Bash({text[:-2]} *)`",
         )
-    if ":*" in text[:-2] and not rule.scope.behaves.colon_star_inside:
+    inside = ":*" in (text[:-2] if is_prefix else text)
+    if inside and not rule.scope.behaves.colon_star_inside:
         return rule.skipped("colon-star-not-at-end", "has a `:*` before its end")
-    if ":*" in text[:-2]:
+    if inside:
         findings = rule.finding(
             "colon-star-not-at-end",
             "`:*` is special at the end only; here commands must have a literal colon",
         )
     if rule.effect is Effect.ALLOW:
         findings += _doubtful(rule, text)
-    if rule.scope.behaves.command_stars or text.endswith(":*"):
-        patterns = notations.commands(text) if "\\" not in text else _unescaped(text)
-    else:
-        patterns = (Pattern.exactly(text),)
+    patterns = _patterns(text, is_prefix=is_prefix, stars=rule.scope.behaves.command_stars)
     if rule.effect is Effect.ALLOW and "*" in text:
         # A command of several parts is allowed as a whole by a rule without a star alone.
         patterns = tuple(one for one in patterns if not (one.exact and _COMPOUND.search(text)))
@@ -58,10 +64,19 @@ def command_lines(rule: RuleText, content: str) -> Lines:
     return lines + findings
 
 
+def _patterns(text: str, *, is_prefix: bool, stars: bool) -> tuple[Pattern, ...]:
+    if is_prefix:
+        return notations.commands(text)
+    if not stars:
+        return (Pattern.exactly(text),)
+    if "\\" in text:
+        return _unescaped(text)
+    # What is no prefix has a colon before its star.
+    return (Pattern.text(text),) if text.endswith(":*") else notations.commands(text)
+
+
 def _unescaped(text: str) -> tuple[Pattern, ...]:
     """Return what a rule with backslashes matches: beside a star of its own they spell others."""
-    if text.endswith(":*"):
-        return notations.commands(text)
     pieces = _ESCAPED.findall(text)
     if "*" not in pieces:
         return (Pattern.exactly(text),)
