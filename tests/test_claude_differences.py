@@ -2,7 +2,7 @@
 
 Which commands run without a rule, which rules look through a wrapper, and which files a
 command opens all decide beside the rules about commands. Where a comparison says that it
-is exact, no command may change in a direction that it does not tell of.
+is exact, no command may come from one effect to another where it does not tell of both.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from policy.files.tree import Memory
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.table import Table
 from policy.workspace import load_tree
+from tests.told import is_told
 
 _PROGRAMS = (
     "a", "rm x", "git push x", "git status", "ls", "ls a", "cat a", "cat .env", "sed -n 1p a",
@@ -60,7 +61,8 @@ _BASH = (
     "find . *", "find . -name *", "find * -delete", "ls [a]*", "a[b] *", "*[a]*", "! *", "time *",
     "coproc *", "do *", "if *", "./*", "*/a *", "q*", "s*", "c*", "*o *", "nice -n 5 *", "ls -l*",
     "sort -o *", "tail -f *", "npm run *", "python3 -c *", "bash *", "bash -c *", "exec *", "eval *",
-    "command *", "source *", "cd ..", "*:*", "* *", "*.js *", "a && *",
+    "command *", "source *", "cd ..", "*:*", "* *", "*.js *", "a && *", "timeout 5 a", "timeout 5 rm x",
+    "nohup rm *", "timeout 5 npm run x", "npm *", "sudo rm x", "A=1 a", "git push x", "cd src && a",
 )  # fmt: skip
 _FILES = ("a", ".env", "src/**", "**", "*", "//etc/**", "~/b", "../b", "b", "o", "**/.env")
 
@@ -119,10 +121,10 @@ def _check(edited: tuple[_Lists, _Lists], modes: tuple[str, str]) -> bool:
         effects = [side.decide(each.tool, each.call).effect for side in (before, after)]
         assert effects == [each.before.effect, each.after.effect]
         assert effects[0] is not effects[1]
-        told |= {each.widened} if each.tool == "Bash" else set()
+        told |= {each.effects} if each.tool == "Bash" else set()
     for command in COMMANDS if comparison.exact else ():
         was, now = (side.decide("Bash", {"command": command}).effect for side in (before, after))
-        assert was is now or (was < now) in told, command
+        assert is_told(was, now, told, "Bash"), command
     return comparison.exact
 
 

@@ -15,6 +15,7 @@ from policy.changes.diff import READINGS, Change, Diff, diff_workspaces
 from policy.comparison.pair import OVERLAPS
 from policy.effect import Effect
 from policy.project import Project
+from tests.told import COMMANDS, Effects, is_told
 from tests.universes import UNIVERSES, Model, Universe, edits, models, walks
 
 _Names = tuple[str, ...]
@@ -60,12 +61,16 @@ class Sides:
             for side, project in zip(self.chains, self.projects, strict=True)
         ]
 
-    def differing(self, names: _Names) -> Iterator[tuple[int, bool]]:
-        """Yield the calls that are decided differently along a chain, and whether to grant more."""
+    def differing(self, names: _Names) -> Iterator[tuple[int, Effects]]:
+        """Yield the calls that are decided differently along a chain, and what they get."""
         was, now = map(self.effects, self.both(names))
         for number, (one, other) in enumerate(zip(was, now, strict=True)):
             if one is not other:
-                yield number, one < other
+                yield number, (one, other)
+
+    def tool(self, number: int) -> str:
+        """Return the tool of a call."""
+        return self.universe.calls[number][0]
 
     @cached_property
     def starts(self) -> dict[_Names, bool]:
@@ -112,16 +117,19 @@ def chain_of(sides: Sides, project: Project, names: _Names) -> Chain | None:
     return chain
 
 
-def check_shared(sides: Sides, rules: dict[tuple[str, bool], set[_Names]]) -> None:
+def check_shared(sides: Sides, told: dict[_Names, set[tuple[str, Effects]]]) -> None:
     """What differs along a chain of both sides, some chain shows of which that is told."""
-    shown = {
-        key: set().union(*(set(sides.differing(names)) for names in chains))
-        for key, chains in rules.items()
-    }
+    shown: dict[object, set[Effects]] = {}
+    for chain, effects in told.items():
+        for number, _ in sides.differing(chain):
+            tool = sides.tool(number)
+            own = {both for name, both in effects if tool not in COMMANDS or name == tool}
+            shown.setdefault((chain[-1], number), set()).update(own)
     for names in sides.chains[0].keys() & sides.chains[1].keys():
-        for number, widened in sides.differing(names):
-            told = shown.get((names[-1], widened), set())
-            assert (number, widened) in told, (sides.reading, names, sides.universe.calls[number])
+        for number, both in sides.differing(names):
+            some = shown.get((names[-1], number), set())
+            call = sides.universe.calls[number]
+            assert is_told(*both, some, sides.tool(number)), (sides.reading, names, call, both)
 
 
 def check_lonely(
@@ -170,6 +178,7 @@ def check_diff(universe: Universe, before: Model, after: Model) -> None:
         sides = Sides(universe, (one.projects[0], other.projects[0]), reading)
         rules: dict[tuple[str, bool], set[_Names]] = {}
         lonely: dict[tuple[str, bool], set[_Names]] = {}
+        effects: dict[_Names, set[tuple[str, Effects]]] = {}
         for change in diff.changes:
             if reading in change.readings:
                 told = rules if change.what == "rule" else lonely
@@ -178,8 +187,11 @@ def check_diff(universe: Universe, before: Model, after: Model) -> None:
                 shown.setdefault(id(change), (change, set()))[1].update(found)
                 for names in found:
                     told.setdefault((names[-1], change.widened), set()).add(names)
+                    if change.what == "rule":
+                        shows = change.difference.tool, change.difference.effects
+                        effects.setdefault(names, set()).add(shows)
         if diff.exact:
-            check_shared(sides, rules)
+            check_shared(sides, effects)
         check_lonely(sides, rules, lonely)
     for change, found in shown.values():
         assert found == {change.chain, *change.also}, change

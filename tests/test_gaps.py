@@ -180,8 +180,12 @@ def test_a_file_that_commands_may_read_is_no_dead_letter() -> None:
 
 def test_a_tool_is_told_by_its_name_where_nothing_of_it_is_declared() -> None:
     lead = "---\nname: lead\ndescription: d\ntools: Read, Agent(worker)\n---\n"
-    agents = _agents({**CLAUDE, ".claude/agents/lead.md": lead})
+    worker = CLAUDE[".claude/agents/worker.md"].replace("Read", "WebSearch")
+    files = {".claude/agents/lead.md": lead, ".claude/agents/worker.md": worker}
+    agents = _agents({**CLAUDE, **files})
     (own, *_), handed = escalations(agents.values()), escalations([agents["worker"]])
     # `lead` may start `worker`, and by the host whom it likes.
     assert [own.calls(row) for row in own.rows] == [["Agent(explore)"]]
-    assert "Bash" in {call for group in handed for row in group.rows for call in group.calls(row)}
+    told = {call for group in handed for row in group.rows for call in group.calls(row)}
+    # Some commands run unasked.
+    assert told == {"WebSearch", "Bash(x)", "Bash(df)"}

@@ -304,7 +304,7 @@ def test_a_tool_that_agents_get_in_unlike_chains_is_told_once_with_their_names(
             file = tmp_path / side / f".claude/agents/{name}.md"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(AGENT.format(keys).replace("name: a", f"name: {name}"))
-    main(["diff", str(tmp_path / "a"), str(tmp_path / "b")])
+    main(["diff", str(tmp_path / "a"), str(tmp_path / "b"), "--all"])
     out = capsys.readouterr().out
     (told,) = (part for part in out.split("\n\n") if "Skill" in part)
     assert told.lstrip().startswith("tools that `one` and `two` did not have")

@@ -273,7 +273,7 @@ _POLICY = Universe(
 
 _RULES = (
     "Bash", "Bash(a)", "Bash(a *)", "Bash(a:*)", "Bash(* b)", "Bash(a* b)", "Bash(z b)",
-    "Read", "Read(a)", "Read(a/*)", "Read(a/**)", "Read(**/b)", "Edit", "Edit(a/**)",
+    "Bash(timeout 5 a b)", "Bash(nice *)", "Read", "Read(a)", "Read(a/*)", "Read(a/**)", "Read(**/b)", "Edit", "Edit(a/**)",
     "WebFetch", "WebFetch(domain:a.b)", "WebFetch(domain:*.b)", "mcp__a", "mcp__a__*", "mcp__a__b",
     "Agent(ann)", "Agent(bob)", "Agent(model:haiku)", "Agent(model:*u*)", "Agent(isolation:ia)",
 )  # fmt: skip
@@ -313,6 +313,7 @@ _CLAUDE = Universe(
     write=_claude,
     calls=(
         *_calls("Bash", "command", [*_COMMANDS, "ls", "cat a", "sudo a b", "a b > a", "a b; z b"]),
+        *_calls("Bash", "command", ["timeout 5 a b", "timeout 5 z b", "nice -n 5 a", "cat < a/a"]),
         *_calls("Read", "file_path", [f"/@project/{path}" for path in _PATHS]),
         *_calls("Edit", "file_path", [f"/@project/{path}" for path in ("a", "a/a", "b")]),
         *_calls("WebFetch", "url", [f"https://{host}/" for host in _HOSTS]),
@@ -322,7 +323,7 @@ _CLAUDE = Universe(
         *_starts("Agent", "ann bob zed", _SAID_OF_CLAUDE),
     ),
     matchers={
-        "Bash(z b)": r"Bash (.*; |sudo )?z b( > .*)?(;.*)?",
+        "Bash(z b)": r"Bash (.*; |sudo |timeout 5 )?z b( > .*)?(;.*)?",
         "Bash(* b)": r"Bash (.* b|sudo .* b|.* b >.*)",
         "Read(a/**)": r"Read (/@project/)?a/.*",
         "Read": r"Read .*",

@@ -9,6 +9,7 @@ Lists over one text, whatever it is of:
 - `alignment`: two lists side by side, and which lines they share.
 - `sides`: the lists of both sides, and which lines may decide a text together.
 - `together`: all lists searched at once, where lines overlap in too many ways.
+- `effects`: what a call gets of both sides: each pair that some call shows is told.
 - `pair`: a text for lines that decide it, and the call it is of: the search itself.
 
 Calls of one tool:
@@ -25,9 +26,10 @@ Of commands more is told apart than the text that is written:
 - `harmless`, `unasked`, `unasked_pair`: what a host runs where no rule speaks of it, as a
   language to search in.
 - `reads`: commands that are written here, as hosts read them.
-- `overlap`, `prefixes`, `disguise`: commands that rules know by other texts as well, behind
-  `sudo` or in quotes. Members of what lines share are tried, a prefix taken off; a direction
-  in which no command can change is not tried at all (`ToolPair.unheard`).
+- `overlap`, `prefixes`, `disguise`, `disguised_pair`: commands that rules know by other texts as
+  well, behind `sudo` or in quotes. Members of what lines share are tried, a prefix taken off; a
+  change that no command can show is not looked for (`ToolPair.unheard`, and what may come of
+  each line).
 - `opening`: commands that open files of which both sides say different things.
 
 All together:

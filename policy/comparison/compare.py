@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import attrs
 
+from policy.comparison.disguised_pair import disguised_differences
+from policy.comparison.effects import Effects, weaker
 from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
@@ -21,7 +23,6 @@ from policy.comparison.tool_pair import ToolPair
 from policy.comparison.unasked_pair import unasked_differences
 from policy.comparison.witness import Shape
 from policy.dialect import ArgumentKind, Dialect
-from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.rows.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.rows.row import Row
@@ -137,22 +138,22 @@ def _differing(
     shapes = _shapes(rows)
     if shapes is None:
         why[TOO_MANY_PARAMETERS] = None
-    effects: set[tuple[Effect, Effect]] = set()
+    effects: set[Effects] = set()
     for shape in shapes or [Shape(_dialect(rows), rows[0].argument)]:
         tool_pair = ToolPair(tool, before, after, shape)
         for difference in _of_shape(tool_pair, known, effects, why):
-            effects.add(_effects(difference))
+            effects.add(difference.effects)
             yield difference
         unreadable = tool_pair.unreadable()
-        if unreadable is not None and _effects(unreadable) not in effects:
-            effects.add(_effects(unreadable))
+        if unreadable is not None and unreadable.effects not in effects:
+            effects.add(unreadable.effects)
             yield unreadable
 
 
 def _of_shape(
     tool_pair: ToolPair,
     known: Known,
-    effects: Collection[tuple[Effect, Effect]],
+    effects: Collection[Effects],
     why: dict[str, None],
 ) -> Iterator[Difference]:
     if tool_pair.shape.argument.kind is ArgumentKind.PATH:
@@ -166,16 +167,16 @@ def _of_shape(
     opened = _opened(*tool_pair.lookups, known, why)
     yield from tool_pair.opening(opened, _settled(effects, tool_pair))
     exact = DIFFERENT_KINDS not in why
-    yield from tool_pair.disguised(_settled(effects, tool_pair), exact=exact)
+    yield from disguised_differences(tool_pair, _settled(effects, tool_pair), exact=exact)
     why.update(tool_pair.why)
     settled = _settled(effects, tool_pair) | tool_pair.unheard
-    why.update((doubt, None) for doubt, widened in tool_pair.doubts if widened not in settled)
+    why.update((doubt, None) for doubt, change in tool_pair.doubts if change not in settled)
 
 
 def _of_paths(
     tool_pair: ToolPair,
     known: Known,
-    effects: Collection[tuple[Effect, Effect]],
+    effects: Collection[Effects],
     why: dict[str, None],
 ) -> Iterator[Difference]:
     """Yield the same of paths: tools with the same rules share them, whatever they call them."""
@@ -202,9 +203,9 @@ def _of_paths(
         known[key] = [each.call[fields[0]] for each in found], tuple(tool_pair.why)
 
 
-def _settled(effects: Iterable[tuple[Effect, Effect]], tool_pair: ToolPair) -> set[bool]:
-    """Return the directions of which no further difference has to be found."""
-    return {before < after for before, after in effects} | tool_pair.precluded
+def _settled(effects: Iterable[Effects], tool_pair: ToolPair) -> set[Effects]:
+    """Return the changes of which no further difference of a command has to be found."""
+    return weaker(effects) | tool_pair.precluded
 
 
 def _opened(
@@ -252,10 +253,6 @@ def _signature(difference: Difference) -> object:
         difference.before.because,
         difference.after.because,
     )
-
-
-def _effects(difference: Difference) -> tuple[Effect, Effect]:
-    return difference.before.effect, difference.after.effect
 
 
 def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from policy.comparison.overlap import ODD, is_disguise
+from policy.comparison.overlap import ODD, is_disguise, leads_another
 from policy.comparison.prefixes import (
     NO_PREFIX,
     Prefix,
@@ -22,6 +22,7 @@ from policy.comparison.prefixes import (
     left_open,
     pipelines,
     prefixes,
+    quoted,
     samples,
     start_of,
 )
@@ -134,7 +135,13 @@ class Disguises:
                     for text in self._known(prefix, rest):
                         if self._is_new(prefix.text, text, text.removeprefix(prefix.text)):
                             yield text
-        # In quotes a word of the shell is the name of a program.
+        yield from self._quoted(frozen)
+
+    def _quoted(self, frozen: str) -> Iterator[str]:
+        """Yield a command with words in quotes, where they say no more than words do."""
+        if not ODD.isdisjoint(frozen):
+            yield from quoted(frozen)
+        # A word of the shell is the name of a program.
         yield from (in_quotes(frozen, quote) for quote in self._quotes)
 
     def _shared(self, prefix: Prefix, frozen: str) -> Iterator[str]:
@@ -163,7 +170,8 @@ class Disguises:
         behind which prefixes it does.
         """
         sample = text if text in samples(self._shell) else ""
-        key = way, sample, tuple(self._told(view, written, text) for view in self._views)
+        led = leads_another(text.partition(" ")[0], self._shell)  # known by yet another text
+        key = way, sample, led, tuple(self._told(view, written, text) for view in self._views)
         known = key in self._tried
         self._tried.add(key)
         return not known

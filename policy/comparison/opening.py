@@ -17,6 +17,7 @@ from itertools import chain, islice
 
 import attrs
 
+from policy.comparison.effects import CHANGES, Effects
 from policy.comparison.overlap import is_disguise
 from policy.comparison.pair import Difference
 from policy.comparison.reads import read_alike
@@ -66,6 +67,11 @@ class Openings:
         """Yield commands that open *file*, a canonical name, as a call of *tool*."""
         for name in self._spelled(file):
             yield from self._with(tool, name)
+
+    def changes(self, file: Effects) -> set[Effects]:
+        """Return what commands can show that open a file with these effects."""
+        rest = (self._ask(text).effects for text in self._most_granted())
+        return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
 
     def unknown(self, tools: Mapping[str, object]) -> Iterator[str]:
         """Yield commands that open files of *tools* of which nobody knows which they are."""

@@ -23,7 +23,7 @@ from policy.patterns.pattern import Kind, Pattern, freeze
 from policy.ruleset import Entry, RuleSet
 from policy.shell.readings import KEYWORDS
 
-__all__ = ["ODD", "Lines", "contains", "is_disguise", "runners"]
+__all__ = ["ODD", "Lines", "contains", "is_disguise", "leads_another", "runners"]
 
 # Characters by which a command, or its program, has other texts than the one it is written as.
 ODD: Final = frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0")
@@ -303,4 +303,9 @@ def is_disguise(pattern: Pattern, shell: Shell) -> bool:
     program, blank, _ = (start if isinstance(start, str) else "").partition(" ")
     if not blank and not pattern.exact:
         return True  # the name of the program is open
+    return leads_another(program, shell)
+
+
+def leads_another(program: str, shell: Shell) -> bool:
+    """Return whether a command may be known without its first word, *program*, or by another."""
     return not _ODD_PROGRAM.isdisjoint(program) or program in runners(shell)

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import attrs
-
 from policy import limits
 from policy.comparison.edited import Side
+from policy.comparison.effects import Difference, Effects
 from policy.comparison.sides import Sides
 from policy.comparison.together import HIDING, hidden_by, search_together
-from policy.comparison.witness import Call
-from policy.decision import Decision, Reason
-from policy.effect import Effect
+from policy.decision import Reason
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.domains import Domain
 from policy.patterns.letters import readable
@@ -35,33 +32,13 @@ _UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 _COMBINATIONS = 2_000
 _SEARCHES = 50
 
+# Lines that show a change but not all that they say, of which other texts are looked for.
+_LESSER = 20
+
 OVERLAPS = "more rules overlap than are tried together"
 _SEARCHED = "patterns overlap in more ways than are searched"
 _DOMAIN = "whether calls have some of the texts that rules tell apart is not known"
 _OPAQUE = "what the host knows of commands decides beside the rules"
-
-
-@attrs.frozen
-class Difference:
-    """Calls of one tool that are decided differently, shown by one of them.
-
-    Attributes:
-        tool: its name.
-        call: the witness; both decisions are of it.
-        before: what it got.
-        after: what it gets.
-
-    """
-
-    tool: str
-    call: Call = attrs.field(eq=False)
-    before: Decision
-    after: Decision
-
-    @property
-    def widened(self) -> bool:
-        """Whether more is granted than before."""
-        return self.before.effect < self.after.effect
 
 
 class Pair(Sides):
@@ -79,6 +56,7 @@ class Pair(Sides):
 
     Attributes:
         why: why something was left undecided so far; nothing where nothing was.
+        told: the effects of all differences so far.
         also: domains that a text must be in too.
         but: domains that it must not be in.
 
@@ -100,6 +78,8 @@ class Pair(Sides):
         self._wider = wider
         self.ask = ask
         self.why: dict[str, None] = {}
+        self.told: set[Effects] = set()
+        self._lesser: dict[Effects, int] = {}
         self.also: list[Domain] = []
         self.but: list[Domain] = []
         self._words = words
@@ -112,7 +92,7 @@ class Pair(Sides):
         """
         if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:
             return
-        together: set[tuple[Effect, Effect]] = set()
+        together: set[Effects] = set()
         for view, line in sorted(self.edits, key=lambda edit: edit[1] != NO_MATCH):
             pattern = self.pattern(view, line)
             if pattern is not None and any(each.denies(pattern) for each in self.denying):
@@ -126,9 +106,7 @@ class Pair(Sides):
             each.holds(text) for each in self.but
         )
 
-    def by_line(
-        self, view: int, line: int, seen: set[tuple[Effect, Effect]]
-    ) -> Iterator[Difference]:
+    def by_line(self, view: int, line: int, seen: set[Effects]) -> Iterator[Difference]:
         """Yield differences decided by one line, one for each pair of effects not *seen*."""
         if len(self.views) == 1:
             effects = self.effects({view: line})
@@ -144,8 +122,9 @@ class Pair(Sides):
             return  # a line before this one matches all that it matches
         chosen = {view: line}
         sample = self._confirmed(frozen, chosen) if self.holds(frozen) else None
-        if sample is not None and (sample.before.effect, sample.after.effect) not in seen:
-            seen.add((sample.before.effect, sample.after.effect))
+        if sample is not None and sample.effects not in seen:
+            seen.add(sample.effects)
+            self.told.add(sample.effects)
             yield sample
         searched = 0
         for tried, combination in enumerate(self.combinations(chosen, firsts, seen)):
@@ -158,29 +137,37 @@ class Pair(Sides):
             text = self._text(combination)
             if text is None:
                 continue
-            before, after = self.effects(combination)
-            widened = before < after
-            for difference in self._shown(text, combination, widened=widened):
+            effects = self.effects(combination)
+            for difference in self._shown(text, combination, effects):
+                self.told.add(difference.effects)
                 yield difference
-                if difference.widened is widened:
-                    seen.add((before, after))
+                if difference.is_like(effects) and effects in self.told:
+                    seen.add(effects)
 
-    def _shown(
-        self, text: str, chosen: Mapping[int, int], *, widened: bool
-    ) -> Iterator[Difference]:
-        """Yield what *text* shows, and if that is no change in one direction what others show."""
+    def _shown(self, text: str, chosen: Mapping[int, int], wanted: Effects) -> Iterator[Difference]:
+        """Yield what *text* shows, and if that is not the change *wanted* what others show.
+
+        Where it is one in that direction it is enough that any line shows the one that is wanted.
+        """
         difference = self._confirmed(text, chosen)
         if difference is not None:
             yield difference
-        if difference is None or difference.widened is not widened:
-            # The search and the table disagree, since a host knows more of
-            # commands than rules say, e.g. that `ls` only reads.
-            difference = self.otherwise(text, chosen, widened=widened)
-            if difference is not None:
-                yield difference
+        shown = None if difference is None else difference.effects
+        if difference is not None and difference.is_like(wanted):
+            if wanted in self.told:
+                return
+            self._lesser[wanted] = self._lesser.get(wanted, 0) + 1
+            if self._lesser[wanted] > _LESSER:
+                self.doubt(OVERLAPS, wanted)
+                return
+        # The search and the table disagree, since a host knows more of
+        # commands than rules say, e.g. that `ls` only reads.
+        for each in self.otherwise(text, chosen, wanted) if shown != wanted else ():
+            if each.effects != shown:
+                yield each
 
     def _all_at_once(
-        self, seen: set[tuple[Effect, Effect]], view: int | None = None, line: int = NO_MATCH
+        self, seen: set[Effects], view: int | None = None, line: int = NO_MATCH
     ) -> Iterator[Difference]:
         """Yield differences by searching all lists together, those that one line decides if given.
 
@@ -218,23 +205,28 @@ class Pair(Sides):
         return False
 
     def otherwise(
-        self, text: str, chosen: Mapping[int, int], *, widened: bool
-    ) -> Difference | None:
-        """Return a difference that other texts than *text* show, which the same lines decide.
+        self, text: str, chosen: Mapping[int, int], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield a difference that other texts than *text* show, which the same lines decide.
 
         Of one text it is settled that there is none; of many it may hold for this one alone.
 
         Args:
             text: one that the lines decide, and that shows no such difference.
             chosen: the lines.
-            widened: in which direction calls change by what the lines say.
+            wanted: how calls change by what the lines say.
 
         """
-        del text, widened
+        del text
         patterns = [self.pattern(view, line) for view, line in chosen.items()]
         if not any(pattern is not None and pattern.exact for pattern in patterns):
-            self.why[_OPAQUE] = None
-        return None
+            self.doubt(_OPAQUE, wanted)
+        yield from ()
+
+    def doubt(self, why: str, wanted: Effects) -> None:
+        """Admit that calls may change as *wanted* of which none was found, and *why*."""
+        del wanted
+        self.why[why] = None
 
     def _text(self, combination: Mapping[int, int]) -> str | None:
         """Return a text that every view decides by its line of *combination*, or None."""

@@ -33,6 +33,7 @@ __all__ = [
     "loud",
     "pipelines",
     "prefixes",
+    "quoted",
     "runs_another",
     "samples",
     "start_of",
@@ -40,6 +41,12 @@ __all__ = [
 
 # A command that no rule names, as it is looked for behind a prefix.
 _PROBE: Final = "q7z q7y"
+
+# What a program that runs others may be told before the command.
+_TOLD: Final = ("", "5 ", "-n 5 ", "-u q7w ", "-c ")
+
+# What means something to a shell within double quotes.
+_IN_QUOTES: Final = frozenset('"$`\\')
 
 _GLOBS: Final = frozenset("*?[")
 
@@ -97,7 +104,7 @@ def prefixes(
     patterns = [e.pattern for entries in lists for e in entries if e.pattern is not None]
     starts = dict.fromkeys(map(start_of, patterns))
     kept: dict[tuple[int, int], dict[int, int]] = {}
-    for text in dict.fromkeys((*_usual(shell), *(p for s in starts for p in _cuts(s)))):
+    for text in dict.fromkeys((*_usual(shell), *(p for s in starts for p in _cuts(s, shell)))):
         way = _way(text, shell)
         if way is None:
             continue
@@ -147,10 +154,9 @@ def _together(
 def _usual(shell: Shell) -> tuple[str, ...]:
     """Return prefixes that a shell knows: the program of each, with and without options."""
     names = sorted(runners(shell), key=lambda name: (name != "sudo", name))
-    forms = ("{} ", "{} 5 ", "{} -n 5 ", "{} -u q7w ", "{} -c ")
     variables = sorted({*shell.variables, *shell.locales})[:1]
     return (
-        *(form.format(name) for form in forms for name in names),
+        *(f"{name} {told}" for told in _TOLD for name in names),
         "/q7w/",
         "./",
         "Q7W=1 ",
@@ -205,6 +211,15 @@ def in_quotes(text: str, quote: str = "'") -> str:
     """Return a command with the name of its program in quotes."""
     program, blank, rest = text.partition(" ")
     return f"{quote}{program}{quote}{blank}{rest}"
+
+
+def quoted(text: str) -> Iterator[str]:
+    """Yield a command with all that follows its program as one word, in quotes."""
+    program, blank, rest = text.partition(" ")
+    if rest and "'" not in rest:
+        yield f"{program}{blank}'{rest}'"
+    elif rest and _IN_QUOTES.isdisjoint(rest):
+        yield f'{program}{blank}"{rest}"'
 
 
 def is_led(text: str, patterns: Iterable[Pattern], shell: Shell) -> bool:
@@ -287,11 +302,16 @@ def _with_gaps(frozen: str, places: Iterable[int], fresh: str) -> set[int]:
     return found
 
 
-def _cuts(start: str) -> Iterator[str]:
-    """Yield the texts at the start of a pattern behind which a command may stand."""
+def _cuts(start: str, shell: Shell) -> Iterator[str]:
+    """Yield the texts at the start of a pattern behind which a command may stand.
+
+    What a wrapper is told before its command is left to a star, most often.
+    """
     for end, letter in enumerate(start, 1):
         if letter in " /":
             yield start[:end]
+        if letter == " " and start[:end].split(" ")[-2] in runners(shell):
+            yield from (start[:end] + told for told in _TOLD[1:])
 
 
 def start_of(pattern: Pattern) -> str:

@@ -8,15 +8,16 @@ other texts (`policy.comparison.disguise`), and the files that it opens decide b
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import product
+from itertools import chain
 
 import attrs
 
-from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
 from policy.comparison.edited import Side
+from policy.comparison.effects import CHANGES, Effects, of_direction, weaker
 from policy.comparison.forms import is_unchecked
 from policy.comparison.opening import Openings, opened_by
 from policy.comparison.pair import OVERLAPS, Difference, Pair
@@ -30,7 +31,6 @@ from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.rows.outcome import Outcome
 
@@ -38,6 +38,9 @@ __all__ = ["ToolPair", "remembered"]
 
 # What a host name can hold: hardly a rule names all of it.
 _HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
+
+# A quote that stands within a word.
+_QUOTE = re.compile(r"(?<=[^\s'\"])['\"]")
 
 _UNREAD = "some commands that rules tell apart cannot be taken apart, and others may be"
 _FILES = "the files that some commands open decide beside what rules say of them"
@@ -52,8 +55,8 @@ class ToolPair(Pair):
         self.shape = shape
         # Most texts are tried in several ways.
         self.known: dict[str, Difference] = {}
-        # Why more commands may change than were shown, and in which direction.
-        self.doubts: dict[tuple[str, bool], None] = {}
+        # Why more commands may change than were shown, and how.
+        self.doubts: dict[tuple[str, Effects], None] = {}
         self.given = (_side(before, shape), _side(after, shape))
         super().__init__(
             *self.seen_as(self.given),
@@ -74,25 +77,29 @@ class ToolPair(Pair):
         return ()
 
     @cached_property
-    def precluded(self) -> frozenset[bool]:
-        """The directions in which no call changes: what is denied whatever it is only widens."""
+    def precluded(self) -> frozenset[Effects]:
+        """The changes that no call shows: what is denied whatever it is only widens."""
         denied = [denies_all(lookup) for lookup in self.lookups]
-        return frozenset(widened for widened in (False, True) if denied[widened])
+        return frozenset[Effects]().union(
+            *(of_direction(widened=widened) for widened in (False, True) if denied[widened])
+        )
 
     @cached_property
-    def unheard(self) -> frozenset[bool]:
-        """The directions in which no command changes, whatever texts it is known by.
+    def unheard(self) -> frozenset[Effects]:
+        """The changes that no command shows, whatever texts it is known by.
 
         Where the same lines stand in the same order, and some of one side deny what those of
         the other ask for, the line that decides a text is the same on both sides, or a
         stricter one.
         """
         before, after = ([self.views[number] for number in side] for side in self.sides)
-        return frozenset(
-            widened
-            for widened, (less, more) in ((False, (before, after)), (True, (after, before)))
-            if self.floors[widened] <= self.floors[not widened]
-            and all(any(is_stricter(one, other) for one in less) for other in more)
+        return frozenset[Effects]().union(
+            *(
+                of_direction(widened=widened)
+                for widened, (less, more) in ((False, (before, after)), (True, (after, before)))
+                if self.floors[widened] <= self.floors[not widened]
+                and all(any(is_stricter(one, other) for one in less) for other in more)
+            )
         )
 
     def asked(self, text: str) -> Difference:
@@ -115,65 +122,84 @@ class ToolPair(Pair):
         return tuple(found.values())
 
     def otherwise(
-        self, text: str, chosen: Mapping[int, int], *, widened: bool
-    ) -> Difference | None:
-        """Return a difference of lines whose *text* shows none, since it runs unasked."""
+        self, text: str, chosen: Mapping[int, int], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield a difference of lines whose *text* shows none, since it runs unasked."""
+        named = text.replace(self.fresh, "q7z")
         if not self.shell.programs:
-            return super().otherwise(text, chosen, widened=widened)
-        for prefix in loud(self.shell):
-            found = self.changed(prefix + text.replace(self.fresh, "q7z"), widened=widened)
-            if found is not None:
-                return found
-        for likely in runs_another(self.shell):
-            # Of what starts with a program that runs others most is not vouched for.
-            if self._decided(likely, chosen):
-                found = self.changed(likely, widened=widened)
-                if found is not None:
-                    return found
-        if self._grants_none(chosen):
-            return None
+            # No rule grants a program whose name is partly in quotes.
+            apart = _QUOTE.sub(" \\g<0>", named, count=1)
+            again = self._first((apart,) * self._decided(apart, chosen), wanted)
+            if again is not None:
+                yield again
+            if again is None or again.effects != wanted:
+                yield from super().otherwise(text, chosen, wanted)
+            return
+        # Of what starts with a program that runs others most is not vouched for.
+        others = (each for each in runs_another(self.shell) if self._decided(each, chosen))
+        found = self._first(chain((each + named for each in loud(self.shell)), others), wanted)
+        if found is not None:
+            yield found
+            if found.effects == wanted:
+                return
+        if self._grants_none(chosen, wanted):
+            wanted = wanted[0] & Effect.ASK, wanted[1] & Effect.ASK
+            if wanted not in CHANGES or found is not None:
+                return
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
         asked_for = self._searched(guides, chosen, but=[Unasked.of(shell) for shell in self.shells])
-        return self.shown(asked_for, guides, widened=widened)
+        yield from self.shown(asked_for, guides, wanted)
 
-    def changed(self, text: str, *, widened: bool) -> Difference | None:
-        """Return what *text* shows, if that is a change in one direction."""
-        found = self.asked(text)
-        changes = found.before.effect is not found.after.effect
-        return found if changes and found.widened is widened else None
+    def doubt(self, why: str, wanted: Effects) -> None:
+        """Admit the same of commands, as long as none that is known by other texts shows it."""
+        if self.shape.argument.kind is ArgumentKind.COMMAND:
+            self.doubts[why, wanted] = None
+        else:
+            super().doubt(why, wanted)
 
-    def _grants_none(self, chosen: Mapping[int, int]) -> bool:
+    def _first(self, texts: Iterable[str], wanted: Effects) -> Difference | None:
+        """Return the change *wanted* if one of *texts* shows it, or one in its direction."""
+        other: Difference | None = None
+        for text in texts:
+            found = self.asked(text)
+            if found.effects == wanted:
+                return found
+            if other is None and found.effects in of_direction(widened=wanted[0] < wanted[1]):
+                other = found
+        return other
+
+    def _grants_none(self, chosen: Mapping[int, int], wanted: Effects) -> bool:
         """Whether the side that would allow what *chosen* lines decide asks for all of it."""
-        effects = self.effects(chosen)
-        if {*effects} != {Effect.ALLOW, Effect.ASK}:
+        if Effect.ALLOW not in wanted:
             return False
-        granting = self.sides[effects.index(Effect.ALLOW)]
+        granting = self.sides[wanted.index(Effect.ALLOW)]
         patterns = (self.pattern(view, chosen[view]) for view in granting)
         return any(each and is_unchecked(each, self.shell) for each in patterns)
 
     def shown(
-        self, text: str | None, guides: Sequence[Pattern], *, widened: bool
-    ) -> Difference | None:
-        """Return the difference that a text shows; admit where its files may hide one."""
+        self, text: str | None, guides: Sequence[Pattern], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield the difference that a text shows; admit where its files may hide one."""
         if text is None:
-            return None
+            return
         named = text.replace(self.fresh, "q7z")
-        found = self.changed(named, widened=widened)
+        found = self._first((named,), wanted)
         if found is not None:
-            return found
-        if any(p.exact for p in guides):
-            return None
+            yield found
+        if (found is not None and found.effects == wanted) or any(p.exact for p in guides):
+            return
         plain = self.asked(named)
         if Reason.UNANALYSABLE in (plain.before.reason, plain.after.reason):
-            found = self.changed(in_quotes(named), widened=widened)
+            found = self._first((in_quotes(named),), wanted)
             if found is not None:
-                return found
+                yield found
+                if found.effects == wanted:
+                    return
             if not is_led(text, guides, self.shell):
-                self.doubts[_UNREAD, widened] = None  # of other texts the rules may be asked
+                self.doubt(_UNREAD, wanted)  # of other texts the rules may be asked
         opens = read_alike(text, self.shell).redirections
         if opens and not self._is_shut(opened_by(guides, self.shell)):
-            self.doubts[_FILES, widened] = None
-        return None
+            self.doubt(_FILES, wanted)
 
     def _is_shut(self, tools: Iterable[str]) -> bool:
         """Whether either side denies every command that opens a file as a call of these."""
@@ -184,38 +210,39 @@ class ToolPair(Pair):
         )
 
     def opening(
-        self, opened: Mapping[str, Sequence[Difference]], known: Collection[bool]
+        self, opened: Mapping[str, Sequence[Difference]], known: Iterable[Effects]
     ) -> Iterator[Difference]:
-        """Yield a difference of commands that open files.
+        """Yield a difference of commands that open files for each change that has one.
 
         Args:
             opened: tools, and how both sides decide other files as calls of them.
-            known: the directions that need no further one.
+            known: the changes that need no further one.
 
         """
-        shown = set(known)
-        if not opened or len(shown) > 1:
+        shown = weaker({*known})
+        if not opened or shown >= CHANGES:
             return
         for shell in self.shells or (self.shell,):
             dialect = attrs.evolve(self.shape.dialect, shell=shell)
             openings = Openings(self.views, dialect, self.asked)
             for tool, differences in opened.items():
                 for file in _telling(differences):
-                    if file.widened not in shown:
+                    wanted = openings.changes(file.effects)
+                    if not shown >= wanted:
                         path = str(next(iter(file.call.values()), "q7z"))
-                        yield from self._shows(openings.of(tool, path), shown, {file.widened})
-                        if openings.exhausted and file.widened not in shown:
+                        yield from self._shows(openings.of(tool, path), shown, wanted)
+                        if openings.exhausted and not shown >= wanted:
                             self.why[OVERLAPS] = None
-            yield from self._shows(openings.unknown(opened), shown, {False, True})
+            yield from self._shows(openings.unknown(opened), shown, CHANGES)
 
     def _shows(
-        self, texts: Iterable[str], shown: set[bool], wanted: Collection[bool]
+        self, texts: Iterable[str], shown: set[Effects], wanted: Collection[Effects]
     ) -> Iterator[Difference]:
-        """Yield what commands show in the *wanted* directions that none has *shown* yet."""
+        """Yield the changes that commands show and none has *shown*, until all *wanted* are."""
         for text in texts:
             found = self.asked(text)
-            if found.before.effect is not found.after.effect and found.widened not in shown:
-                shown.add(found.widened)
+            if found.effects in CHANGES and found.effects not in shown:
+                shown |= weaker([found.effects])
                 yield found
             if shown.issuperset(wanted):
                 return
@@ -233,91 +260,9 @@ class ToolPair(Pair):
         before, after = (lookup.decide_once(call, remembered) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
 
-    def disguised(self, known: Collection[bool], *, exact: bool) -> Iterator[Difference]:
-        """Yield a difference of commands that rules see through, or cannot grant.
-
-        Args:
-            known: the directions that need no further one.
-            exact: whether nothing else is left undecided.
-
-        """
-        shown = {*known, *self.unheard}
-        # What is not exact in any case is told by some of them.
-        most = _DISGUISED if exact else _DISGUISED // 10
-        shells = self.shells or (self.shell,)
-        disguises = (text for shell in shells for text in self._disguises(shell, shown))
-        for tried, text in enumerate(disguises):
-            if tried >= most:
-                self.doubts |= dict.fromkeys(product((OVERLAPS,), {False, True} - shown))
-                return
-            found = self.asked(text.replace(self.fresh, "q7z"))
-            if found.before.effect is found.after.effect or found.widened in shown:
-                continue
-            shown.add(found.widened)
-            plain = self.asked(text.replace(self.fresh, "x"))
-            same = (plain.before, plain.after) == (found.before, found.after)
-            yield plain if same else found
-
-    def _disguises(self, shell: Shell, shown: Container[bool]) -> Iterator[str]:
-        """Yield commands, frozen, as long as a direction is not *shown* that they may have."""
-        disguises: Disguises | None = None
-        for view, line in self.edits:
-            pattern = self.pattern(view, line)
-            # A line that allows matters to what is behind a prefix where it hides others.
-            reads = line <= self.views[view].last_strict
-            wanted = self._directions(view, line, reads=reads)
-            if pattern is None or all(each in shown for each in wanted):
-                continue
-            if disguises is None:
-                disguises = Disguises(self.views, self.fresh, shell)
-                yield from disguises.spelled_out()
-            hides = self.views[view].effect(line) is Effect.ALLOW
-            for text in disguises.of(pattern, reads=reads, hides=hides and reads):
-                yield text
-                if all(each in shown for each in wanted):
-                    break
-            said = (ODD_LINES, is_odd(pattern)), (OVERLAPS, disguises.exhausted)
-            doubted = (doubt for doubt, holds in said if holds)
-            self.doubts |= dict.fromkeys(product(doubted, wanted))
-        yield from SAMPLES
-
-    def _directions(self, view: int, line: int, *, reads: bool) -> tuple[bool, ...]:
-        """Return in which directions calls may change that a line knows."""
-        only = [view in side for side in self.sides]
-        effect = self.views[view].effect(line)
-        other = None if line == NO_MATCH else self.instead(view, line)
-        if other is not None and Effect.ALLOW not in (effect, other):
-            # The same texts are asked for or denied in the same place: no other line speaks up.
-            return ((effect < other) is only[0],)
-        strict = self.views[view].is_strictest(line) and self._denies_none
-        asks = effect is Effect.ASK and not strict
-        if not all(only) and self._most[only[0]] <= effect < Effect.ALLOW:
-            # What it decides the other side grants no more than this: it may hide others.
-            return (only[1],) if asks else ()
-        if all(only) or asks or (effect is Effect.ALLOW and reads):
-            return True, False
-        return ((effect is Effect.ALLOW) is only[1],)
-
-    @cached_property
-    def _most(self) -> tuple[Effect, Effect]:
-        """The most that each side grants of anything."""
-        before, after = (
-            min([floor, *(self.views[number].most for number in side)])
-            for floor, side in zip(self.floors, self.sides, strict=True)
-        )
-        return before, after
-
-    @cached_property
-    def _denies_none(self) -> bool:
-        """Whether no list denies by default: what a line asks for is granted no less without it."""
-        return all(view.default is not Effect.DENY for view in self.views)
-
 
 # Every row of both sides reads the same text, and so do tables with other rules for it.
 remembered = lru_cache(maxsize=16_384)(read_alike)
-
-# Commands known by other texts that are tried before the answer is no longer exact.
-_DISGUISED = 4_000
 
 
 def _telling(differences: Iterable[Difference]) -> Iterator[Difference]:

@@ -12,6 +12,7 @@ from itertools import combinations
 import attrs
 
 from policy.comparison.edited import Side
+from policy.comparison.effects import Effects
 from policy.comparison.opening import unasked
 from policy.comparison.pair import Difference
 from policy.comparison.prefixes import harmless
@@ -24,7 +25,7 @@ from policy.patterns.domains import Domain
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import Found
 
-__all__ = ["unasked_differences"]
+__all__ = ["is_closed", "unasked_differences"]
 
 
 def unasked_differences(pair: ToolPair) -> Iterator[Difference]:
@@ -48,7 +49,7 @@ class _UnaskedPair(ToolPair):
         self._running = tuple(running)
         super().__init__(pair.tool, *pair.lookups, pair.shape)
         self.aligned, self.why, self.doubts = pair.aligned, pair.why, pair.doubts
-        self.known = pair.known
+        self.known, self.told = pair.known, pair.told
         self.patterns, self.fresh = pair.patterns, pair.fresh
         self.extra, self.plain = pair.extra, pair.plain
         others = [shell for shell in pair.shells if shell not in running]
@@ -78,12 +79,10 @@ class _UnaskedPair(ToolPair):
     def shell(self) -> Shell:
         return self._running[0]
 
-    def by_line(
-        self, view: int, line: int, seen: set[tuple[Effect, Effect]]
-    ) -> Iterator[Difference]:
+    def by_line(self, view: int, line: int, seen: set[Effects]) -> Iterator[Difference]:
         """Yield differences decided by one line, if anything that it matches runs unasked."""
         pattern = self.pattern(view, line)
-        if pattern is not None and _is_closed(pattern) and self._runs_none(pattern):
+        if pattern is not None and is_closed(pattern) and self._runs_none(pattern):
             return iter(())
         return super().by_line(view, line, seen)
 
@@ -91,7 +90,7 @@ class _UnaskedPair(ToolPair):
         """Return a command that runs unasked, and that the lines decide."""
         for line in combination.items():
             pattern = self.pattern(*line)
-            if pattern is not None and not _is_closed(pattern):
+            if pattern is not None and not is_closed(pattern):
                 # Where the arguments are open those of a known command will do, most often.
                 for text in filter(self.holds, self._likely(pattern)):
                     if self._decided(text, combination):
@@ -130,12 +129,12 @@ class _UnaskedPair(ToolPair):
         return super()._search(domain, guides, combination, but)
 
     def otherwise(
-        self, text: str, chosen: Mapping[int, int], *, widened: bool
-    ) -> Difference | None:
-        """Return a difference of a command that opens no files, where those of *text* hide it."""
+        self, text: str, chosen: Mapping[int, int], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield a difference of a command that opens no files, where those of *text* hide it."""
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
         closed = self._search(Unasked.of(self.shell, closed=True), guides, chosen).text
-        return self.shown(closed or text, guides, widened=widened)
+        yield from self.shown(closed or text, guides, wanted)
 
 
 class _DeferredPair(_UnaskedPair):
@@ -149,6 +148,6 @@ class _DeferredPair(_UnaskedPair):
         return super().asked(f"{text} &")
 
 
-def _is_closed(pattern: Pattern) -> bool:
+def is_closed(pattern: Pattern) -> bool:
     """Whether a pattern leaves nothing open but what it ends with."""
     return all(isinstance(token, str) for token in pattern.tokens[:-1])
