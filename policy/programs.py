@@ -86,6 +86,8 @@ class Program:
             no text on its standard input.
         spelling: what every argument must match as it is written, quotes and all, likewise.
         subcommands: by the first operand; one that is not there is not known.
+        before: options that take a value and may stand before a subcommand, as an expression.
+        enters: of these, those whose value is the folder that files are looked for in.
         forms: other ways to call it that are harmless too.
     """
 
@@ -130,6 +132,8 @@ class Program:
     unexpanded: bool = False
     spelled: bool = False
     spelling: str = ""
+    before: str = ""
+    enters: str = ""
     subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
     forms: tuple[Program, ...] = ()
 
@@ -147,6 +151,7 @@ class Program:
 _OPENING = (
     "values pairs files given ends reads writes removes copies uproots into anywhere lists"
     " lists_if trailing moves confined runs stays unchecked settled unexpanded"
+    " before enters"
 ).split()
 
 

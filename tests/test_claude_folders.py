@@ -241,3 +241,22 @@ def test_a_way_up_behind_a_link_that_leads_out_is_asked_for_where_files_are_writ
 
     assert told(command.format("ln/../x"), links=_LINKS, allow=rules) == "ask"
     assert told(command.format("l2/../app/x"), links=_LINKS, allow=rules) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("git -C src diff b", "git -C . diff src/b", "git -C src -C .. diff src/b"),
+        *("git --work-tree=src grep x b", "git --no-pager diff src/b", "git -c a=b diff src/b"),
+    ],
+)
+def test_what_git_reads_is_looked_for_behind_its_options(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Read(src/b)"]) == "deny"
+    assert told(command, allow=["Bash"], deny=["Read(src/c)"]) == "allow"
+    assert told(command) == "ask"
+
+
+@pytest.mark.parametrize("command", ["test -gt", "test -eq", "touch +", "touch a +"])
+def test_what_lacks_an_operand_is_asked_for(command: str) -> None:
+    assert told(command, "acceptEdits") == "ask"
+    assert told("test 1 -gt 2", "acceptEdits") == "allow"

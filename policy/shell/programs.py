@@ -16,6 +16,7 @@ import attrs
 
 from policy.dialect import Shell
 from policy.programs import Files, Program
+from policy.shell.folders import below
 from policy.shell.given import Given, has, matches, split
 from policy.shell.opened import Opened, files_of, lists
 from policy.shell.words import Word
@@ -65,6 +66,8 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
     if program is None:
         return _examined_elsewhere(words, shell) if basename(name) != name else None
     rest, stays = list(words[1:]), program.stays
+    if program.before and rest and rest[0].plain[:1] == "-":
+        return _examined_behind(program, rest, shell)
     while rest and rest[0].plain in program.subcommands:
         program = program.subcommands[rest[0].plain]
         rest = rest[1:]
@@ -72,6 +75,25 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
     if program.subcommands and rest and not rest[0].plain.startswith("-"):
         known = attrs.evolve(known, harmless=False)  # a subcommand that is not known
     return attrs.evolve(known, stays=True) if stays and not known.stays else known
+
+
+def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examined:
+    """Return what is known of a program behind options before its subcommand: its files alone."""
+    at, folder = 0, ""
+    while at < len(rest) and rest[at].plain[:1] == "-":
+        option, joined, value = rest[at].plain.partition("=")
+        at += 1
+        if not joined and matches(program.before, option) and at < len(rest):
+            value, at = rest[at].plain, at + 1
+        if value and matches(program.enters, option):
+            folder = below(folder, value)
+    inner = program.subcommands.get(rest[at].plain) if at < len(rest) else None
+    known = _known(inner or program, rest[at + 1 :], shell)
+    opened = (
+        attrs.evolve(file, name=below(folder, file.name)) if file.name else file
+        for file in known.opened
+    )
+    return attrs.evolve(known, harmless=False, opened=tuple(opened), stays=True)
 
 
 def _examined_elsewhere(words: Sequence[Word], shell: Shell) -> Examined | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from policy.programs import Files
 from policy.shell.opened import is_abroad, is_indirect
 from policy.shell.readings import is_assignment, is_safe_assignment
+from policy.shell.wrappers import carries_files
 
 if TYPE_CHECKING:
     from policy.dialect import Shell
@@ -119,10 +120,11 @@ _ATTACHED: Final = re.compile(r"(?:--?[\w-]+|\w+)=(.*)|-[a-zA-Z]([^-].*)", re.DO
 
 def named(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield what may be the names of files that a command reads, beside those it is known to."""
-    if program[0].plain in shell.speechless:
+    around = len(words) - len(program)
+    if program[0].plain in shell.speechless and carries_files(words, around, shell):
         return
     of_host = shell.programs.known.get(program[0].plain)
-    rest = [*words[1 : len(words) - len(program)], *program[1:]]
+    rest = [*words[1:around], *program[1:]]
     if of_host is not None and of_host.reads is Files.BUT_LAST:
         rest = rest[:-1]
     if is_assignment(words[0]):

@@ -200,4 +200,10 @@ _SUBCOMMANDS: Final = {
     ),
 }  # fmt: skip
 
-GIT: Final = Program(harmless=False, stays=True, subcommands=_SUBCOMMANDS)
+GIT: Final = Program(
+    harmless=False,
+    stays=True,
+    subcommands=_SUBCOMMANDS,
+    before="-[Cc]|--(git-dir|work-tree|namespace|super-prefix|config-env|attr-source|shallow-file)",
+    enters="-C|--work-tree",
+)

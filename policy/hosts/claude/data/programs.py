@@ -201,7 +201,7 @@ _KNOWN: Final = {
         forms=(
             Program(
                 flags="-(eq|ne|lt|le|gt|ge)", globs=False, ends=False, most=2,
-                operands="[+-]?[0-9]+",
+                first="[+-]?[0-9]+", operands="[+-]?[0-9]+",
             ),
         ),
     ),
@@ -315,7 +315,7 @@ EDITING_PROGRAMS: Final = Programs(
     {
         **READ_ONLY_PROGRAMS,
         "touch": Program(
-            direct=True, flags="", operands="[A-Za-z0-9_./+~{].*|'.+", writes=Files.ALL,
+            direct=True, flags="", operands=r"(?!\+$)[A-Za-z0-9_./+~{].*|'.+", writes=Files.ALL,
             # Between blanks, quoted or not, stand names to the program.
             spelling=rf"{_TOUCHED}(?:\s+{_TOUCHED})*",
         ),
