@@ -203,6 +203,13 @@ def test_a_rule_for_a_wrapper_takes_away_what_was_allowed_behind_it() -> None:
     assert {each.effects for each in shown} == {(Effect.ALLOW, Effect.ASK)}
 
 
+def test_a_rule_for_an_assignment_denies_what_another_rule_asks_for_behind_it() -> None:
+    # Two commands in one that a rule spells out show nothing of one that is asked for.
+    rules = "ask Bash(a && b)", "ask Bash(git status)"
+    shown = table(*rules).differences(table("deny Bash(A=1 *)", *rules)).differences
+    assert {each.effects for each in shown} == {(Effect.ASK, Effect.DENY)}
+
+
 def test_files_that_rules_no_longer_deny_are_read_unasked_by_some_commands() -> None:
     dice = random.Random(0)
     rules = {"allow": ["Bash(cat:*)"], "ask": [], "deny": ["Read(.env)"]}

@@ -170,7 +170,8 @@ class Disguises:
         behind which prefixes it does.
         """
         sample = text if text in samples(self._shell) else ""
-        led = leads_another(text.partition(" ")[0], self._shell)  # known by yet another text
+        # Whether it is known by yet another text, or is several commands.
+        led = leads_another(text.partition(" ")[0], self._shell) or not ODD.isdisjoint(text)
         key = way, sample, led, tuple(self._told(view, written, text) for view in self._views)
         known = key in self._tried
         self._tried.add(key)
