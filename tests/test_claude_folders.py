@@ -260,3 +260,9 @@ def test_what_git_reads_is_looked_for_behind_its_options(command: str) -> None:
 def test_what_lacks_an_operand_is_asked_for(command: str) -> None:
     assert told(command, "acceptEdits") == "ask"
     assert told("test 1 -gt 2", "acceptEdits") == "allow"
+
+
+def test_who_edits_streams_is_asked_for_where_what_it_is_given_to_read_is_not_told() -> None:
+    assert told('sed -n 1p a <<<"$HOME"') == "ask"
+    assert told("sed -n 1p a <<< x") == "allow"
+    assert told('cat a <<<"$HOME"') == "allow"

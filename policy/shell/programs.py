@@ -43,6 +43,7 @@ class Examined:
         spelled: whether it is harmless only as it is spelled, with nothing put on its input.
         listed: whether its options are known one by one.
         leads: whether it is harmless only where nothing is redirected before it.
+        told: whether it is harmless only where a text on its input has nothing put into it.
     """
 
     harmless: bool = False
@@ -57,6 +58,7 @@ class Examined:
     spelled: bool = False
     listed: bool = False
     leads: bool = False
+    told: bool = False
 
 
 def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -130,6 +132,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         carried=any(way.carried for way in ways),
         spelled=program.spelled,
         listed=program.flags is not None,
+        told=program.spares,
         leads=program.spelled or bool(program.spelling),
         relative=not program.moves and _is_relative(program, opened, given, shell),
     )

@@ -337,7 +337,7 @@ class Reading:
         )
 
     def _is_harmless(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> bool:
-        if self._led and known.leads:
+        if (self._led and known.leads) or (self._fed and known.told and "$" in self.text):
             return False
         return is_harmless(known, words, program, self.shell, fed=self._fed) and all(
             word.literal or (word.vetted and all(self._reading[slice(*word.inner)]))
