@@ -206,7 +206,7 @@ def _finding(positions: Positions, standings: list[Standing]) -> Finding:
 
 def _without(standing: Standing) -> str:
     """Return what a call gets without a rule that no other alone covers, "" if none is at hand."""
-    shown = standing.witness
+    shown = standing.instead
     if shown is None or shown.without is None:
         return ""
     others = dict.fromkeys(f"`{one.rule}`" for one in shown.without.because)

@@ -36,11 +36,12 @@ class Standing:
         rule: the rule, and whose it is.
         what: ``live``, ``shadowed``, ``redundant``, or ``undecided`` where the
             comparison was not exact.
-        witness: a call that is decided differently without a rule that is live; of one that is
-            redundant and that no rule alone covers, a call that gets the same without it.
+        witness: a call that is decided differently without a rule that is live.
         by: the rules that each alone cover one that is not live; none where
             only several together do, or what no rule speaks of gets the same.
         why: why it is undecided.
+        instead: of a redundant rule that no other alone covers, a call of it, and what it gets
+            without the rule; None where none is at hand.
 
     """
 
@@ -49,6 +50,7 @@ class Standing:
     witness: Shown | None = None
     by: tuple[Because, ...] = ()
     why: tuple[str, ...] = ()
+    instead: Shown | None = None
 
 
 @attrs.frozen
@@ -165,8 +167,8 @@ class _Standings:
 
     def _dead(self, rule: WrittenRule, what: str) -> Standing:
         by = tuple(self.trials.covering(rule))
-        witness = None if by or what == "shadowed" else self.trials.without(rule)
-        return Standing(rule.because, what, witness, by)
+        instead = None if by or what == "shadowed" else self.trials.without(rule)
+        return Standing(rule.because, what, by=by, instead=instead)
 
 
 _TOO_MANY = "the rules overlap in more ways than are tried one by one"
