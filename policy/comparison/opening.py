@@ -11,13 +11,14 @@ or behind what lines name before it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
 import attrs
 
 from policy.comparison.effects import CHANGES, Effects
+from policy.comparison.near import prefix_of
 from policy.comparison.overlap import is_disguise
 from policy.comparison.pair import Difference
 from policy.comparison.reads import read_alike
@@ -60,13 +61,34 @@ class Openings:
             if entry.effect is effect
         )
         self._granting = list(islice(granting, _LINES))
+        self._allowed = {
+            prefix_of(pattern)
+            for view in views
+            for entry, pattern in zip(view.entries, view.patterns, strict=True)
+            if entry.effect is Effect.ALLOW
+        }
+        if any(view.default is Effect.ALLOW for view in views):
+            self._allowed.add("")
         self.exhausted = len(granting) > _LINES
         self._granted: list[str] | None = None
 
-    def of(self, tool: str, file: str) -> Iterator[str]:
-        """Yield commands that open *file*, a canonical name, as a call of *tool*."""
+    def of(self, tool: str, file: str, wanted: Collection[Effects]) -> Iterator[str]:
+        """Yield commands that open *file*, a canonical name, as a call of *tool*.
+
+        Those are left out that are no change *wanted*: where each is of what one side allows,
+        a program that runs unasked on neither side, and that no rule allows.
+        """
+        openers = _openers(self._shell).get(tool, {})
+        known = list(openers)
+        if all(Effect.ALLOW in each for each in wanted):
+            known = [text for text in known if openers[text] or self._allows(text)]
         for name in self._spelled(file):
-            yield from self._with(tool, name)
+            yield from self._with(tool, name, known)
+
+    def _allows(self, text: str) -> bool:
+        """Whether a rule may allow a command, by how both start, whichever file it names."""
+        text = text.partition(_FILE)[0]
+        return any(text.startswith(start) or start.startswith(text) for start in self._allowed)
 
     def changes(self, file: Effects) -> set[Effects]:
         """Return what commands can show that open a file with these effects."""
@@ -80,11 +102,11 @@ class Openings:
             for command in self._most_granted():
                 yield from _redirected(command, tool, "$x", self._shell)
 
-    def _with(self, tool: str, name: str) -> Iterator[str]:
+    def _with(self, tool: str, name: str, openers: Iterable[str]) -> Iterator[str]:
         shell = self._shell
         for command in self._most_granted():
             yield from _redirected(command, tool, name, shell)
-        known = [text.replace(_FILE, name) for text in _openers(shell).get(tool, ())]
+        known = [text.replace(_FILE, name) for text in openers]
         yield from known
         for pattern in self._granting:
             yield freeze(pattern, name)
@@ -159,8 +181,11 @@ def unasked(shell: Shell) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
-def _openers(shell: Shell) -> dict[str, list[str]]:
-    """Return commands that open a file, by the tool that this is a call of, the harmless first."""
+def _openers(shell: Shell) -> dict[str, dict[str, bool]]:
+    """Return commands that open a file, by the tool that this is a call of, the harmless first.
+
+    Each with whether it is harmless.
+    """
     found: dict[str, dict[str, bool]] = {}
     for text, _ in _calls("", shell.programs):
         command = read_alike(text, shell)
@@ -168,7 +193,10 @@ def _openers(shell: Shell) -> dict[str, list[str]]:
             if file.target == _FILE:
                 harmless = all(part.harmless for part in command.parts)
                 found.setdefault(file.tool, {})[text] = harmless
-    return {tool: sorted(texts, key=lambda text: not texts[text]) for tool, texts in found.items()}
+    return {
+        tool: dict(sorted(texts.items(), key=lambda each: not each[1]))
+        for tool, texts in found.items()
+    }
 
 
 @lru_cache(maxsize=16)

@@ -32,7 +32,9 @@ from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.pattern import Pattern
+from policy.rows.command import redirection_outcome
 from policy.rows.outcome import Outcome
+from policy.shell.parts import Redirection
 
 __all__ = ["ToolPair", "remembered"]
 
@@ -230,10 +232,30 @@ class ToolPair(Pair):
                     wanted = openings.changes(file.effects)
                     if not shown >= wanted:
                         path = str(next(iter(file.call.values()), "q7z"))
-                        yield from self._shows(openings.of(tool, path), shown, wanted)
+                        yield from self._shows(
+                            openings.of(tool, path, wanted - shown), shown, wanted
+                        )
                         if openings.exhausted and not shown >= wanted:
                             self.why[OVERLAPS] = None
-            yield from self._shows(openings.unknown(opened), shown, CHANGES)
+            unlike = {tool: pairs for tool in opened if (pairs := self._of_unknown(tool))}
+            if unlike:
+                wanted = set[Effects]().union(*map(openings.changes, chain(*unlike.values())))
+                yield from self._shows(openings.unknown(unlike), shown, wanted)
+
+    def _of_unknown(self, tool: str) -> set[Effects]:
+        """Return what both sides say of a file that nobody can name, where that is not the same."""
+        found = set[Effects]()
+        for shadowed in (False, True):
+            file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
+            before, after = (
+                min(
+                    (redirection_outcome(row, file).effect for row, _ in lookup.rows),
+                    default=Effect.ALLOW,
+                )
+                for lookup in self.lookups
+            )
+            found.add((before, after))
+        return found & CHANGES
 
     def _shows(
         self, texts: Iterable[str], shown: set[Effects], wanted: Collection[Effects]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from policy.rows.row import Row
 
-__all__ = ["command_outcome", "opened", "part_outcome"]
+__all__ = ["command_outcome", "opened", "part_outcome", "redirection_outcome"]
 
 _SILENT: Final = frozenset({Reason.DEFAULT})
 
@@ -68,7 +68,7 @@ def opened(
         outcome is row.default for outcome in outcomes
     )
     for redirection in command.redirections:
-        outcome = _redirection(row, redirection)
+        outcome = redirection_outcome(row, redirection)
         if not (whole and outcome.reason in passed):
             yield redirection, outcome
 
@@ -174,7 +174,8 @@ def _is_granted(row: Row, index: int, text: str) -> bool:
     return is_completed(entry.pattern, text, shell)
 
 
-def _redirection(row: Row, redirection: Redirection) -> Outcome:
+def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
+    """Return what *row*, of the tool that runs a command, says of a file that this opens."""
     rules = row.ruleset
     shell = rules.dialect.shell
     tool = redirection.tool or (shell.output if redirection.writes else shell.input)
