@@ -23,7 +23,7 @@ from policy.patterns.notations import Unusable
 from policy.table import Table
 from policy.workspace import load_tree
 from tests.strategies import table
-from tests.told import is_told
+from tests.told import Effects, is_told
 
 PAIRS = int(os.environ.get("PAIRS", "25"))
 
@@ -122,6 +122,8 @@ def test_no_command_is_decided_differently_that_a_difference_does_not_tell_of(ho
             was, now = before.decide("Bash", call).effect, after.decide("Bash", call).effect
             assert is_told(was, now, told, "Bash"), (lists, edited, command)
     assert exact > 0.9 * PAIRS
+    # Of our notation all that is generated here is compared exactly.
+    assert host != "policy" or exact == PAIRS
 
 
 def _confirm(comparison: Comparison, before: Table, after: Table) -> None:
@@ -186,6 +188,33 @@ def test_what_the_host_knows_of_commands_is_compared(
     found = tables[0].differences(tables[1]).differences
     told = {(d.before.effect.value, d.after.effect.value) for d in found if d.tool == "Bash"}
     assert told == shown
+
+
+@pytest.mark.parametrize(
+    ("lists", "edited", "shown"),
+    [
+        # Rules that allow know none of it by what is written: `nice` is seen through.
+        ([], ["allow Bash(nice -n 5 git *)"], set()),
+        (["ask Bash(b)"], ["ask Bash(b)", "allow Bash(timeout 5 rm *)"], set()),
+        # A rule that asks, or denies, knows all of it behind what it begins with.
+        (["deny Bash(a *)"], ["deny Bash(a *)", "allow Bash(./a *)"], set()),
+        (["ask Bash(timeout *)"], ["ask Bash(timeout *)", "allow Bash(sudo timeout *)"], set()),
+        (["allow Bash(A=1 rm *)", "deny Bash(A=1 *)", "deny Bash(rm *)"],
+         ["allow Bash(A=1 rm *)", "deny Bash(rm *)"], set()),
+        # Nobody vouches for what is set: it is asked for.
+        ([], ["allow Bash(A=1 *)"], {(Effect.DENY, Effect.ASK)}),
+        # Some of it is allowed.
+        (["deny Bash(* x)"], ["deny Bash(* x)", "allow Bash(sudo rm *)"], {(Effect.DENY, Effect.ALLOW)}),
+    ],
+)  # fmt: skip
+def test_what_begins_alike_is_compared_exactly(
+    lists: list[str], edited: list[str], shown: set[Effects]
+) -> None:
+    for default in (Effect.DENY, Effect.ASK):
+        comparison = table(*lists, default=default).differences(table(*edited, default=default))
+        assert comparison.exact
+        if default is Effect.DENY:
+            assert {difference.effects for difference in comparison.differences} == shown
 
 
 def test_rules_that_spell_out_operators_beside_stars_are_not_compared_in_silence() -> None:

@@ -30,6 +30,8 @@ Of commands more is told apart than the text that is written:
   well, behind `sudo` or in quotes. Members of what lines share are tried, a prefix taken off; a
   change that no command can show is not looked for (`ToolPair.unheard`, and what may come of
   each line).
+- `leading`, `leading_pair`: commands that begin with the same words, which tell by which texts
+  rules know them, searched where one that lines tell a change of shows none.
 - `opening`: commands that open files of which both sides say different things.
 
 All together:

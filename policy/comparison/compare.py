@@ -15,6 +15,7 @@ import attrs
 from policy.comparison.disguised_pair import disguised_differences
 from policy.comparison.effects import Effects, weaker
 from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
+from policy.comparison.leading_pair import leading_differences
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
 from policy.comparison.rows import by_rules, denies_all, grants_whole
@@ -168,6 +169,8 @@ def _of_shape(
     yield from tool_pair.opening(opened, _settled(effects, tool_pair))
     exact = DIFFERENT_KINDS not in why
     yield from disguised_differences(tool_pair, _settled(effects, tool_pair), exact=exact)
+    settled = _settled(effects, tool_pair) | tool_pair.unheard
+    yield from leading_differences(tool_pair, settled)
     why.update(tool_pair.why)
     settled = _settled(effects, tool_pair) | tool_pair.unheard
     why.update((doubt, None) for doubt, change in tool_pair.doubts if change not in settled)

@@ -22,7 +22,7 @@ from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import Found, search
 
-__all__ = ["OVERLAPS", "Difference", "Pair"]
+__all__ = ["OPAQUE", "OVERLAPS", "Difference", "Pair"]
 
 # Reasons of a decision that no rule gave: the call could not be read.
 _UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
@@ -38,7 +38,7 @@ _LESSER = 20
 OVERLAPS = "more rules overlap than are tried together"
 _SEARCHED = "patterns overlap in more ways than are searched"
 _DOMAIN = "whether calls have some of the texts that rules tell apart is not known"
-_OPAQUE = "what the host knows of commands decides beside the rules"
+OPAQUE = "what the host knows of commands decides beside the rules"
 
 
 class Pair(Sides):
@@ -220,7 +220,7 @@ class Pair(Sides):
         del text
         patterns = [self.pattern(view, line) for view, line in chosen.items()]
         if not any(pattern is not None and pattern.exact for pattern in patterns):
-            self.doubt(_OPAQUE, wanted)
+            self.doubt(OPAQUE, wanted)
         yield from ()
 
     def doubt(self, why: str, wanted: Effects) -> None:

@@ -59,6 +59,8 @@ class ToolPair(Pair):
         self.known: dict[str, Difference] = {}
         # Why more commands may change than were shown, and how.
         self.doubts: dict[tuple[str, Effects], None] = {}
+        # What is of some lines, and may change so, though by other texts it does not.
+        self.hidden: dict[tuple[tuple[Pattern, ...], Effects], None] = {}
         self.given = (_side(before, shape), _side(after, shape))
         super().__init__(
             *self.seen_as(self.given),
@@ -135,7 +137,7 @@ class ToolPair(Pair):
             if again is not None:
                 yield again
             if again is None or again.effects != wanted:
-                yield from super().otherwise(text, chosen, wanted)
+                self._hide(chosen, wanted)
             return
         # Of what starts with a program that runs others most is not vouched for.
         others = (each for each in runs_another(self.shell) if self._decided(each, chosen))
@@ -151,6 +153,12 @@ class ToolPair(Pair):
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
         asked_for = self._searched(guides, chosen, but=[Unasked.of(shell) for shell in self.shells])
         yield from self.shown(asked_for, guides, wanted)
+
+    def _hide(self, chosen: Mapping[int, int], wanted: Effects) -> None:
+        """Note lines of which texts may show a change that one of them does not."""
+        guides = tuple([p for view, line in chosen.items() if (p := self.pattern(view, line))])
+        if not any(pattern.exact for pattern in guides):
+            self.hidden[guides, wanted] = None
 
     def doubt(self, why: str, wanted: Effects) -> None:
         """Admit the same of commands, as long as none that is known by other texts shows it."""
