@@ -237,7 +237,7 @@ def test_what_a_host_lets_run_without_a_rule_is_compared_exactly(edited, modes) 
         ("default", {"ask": ["Bash(! *)"]}, "! cat | cat"),
         ("dontAsk", {"deny": ["Read(a)"]}, None),
         # A test ends where it is closed.
-        ("dontAsk", {"deny": ["Bash([ -f *)"]}, "[ -f q7z ]"),
+        ("dontAsk", {"deny": ["Bash([ -f *)"]}, "[ -f x ]"),
     ],
 )
 def test_a_command_that_runs_without_a_rule_is_a_witness(mode, added, command) -> None:
@@ -246,6 +246,21 @@ def test_a_command_that_runs_without_a_rule_is_a_witness(mode, added, command) -
     (shown,) = [each for each in found if each.tool == "Bash"]
     assert (shown.before.effect.value, shown.after.effect.value)[0] == "allow"
     assert command is None or shown.call == {"command": command}
+
+
+@pytest.mark.parametrize(
+    ("rule", "commands"),
+    [
+        # Without options it runs unasked on both sides: what the rule gives is the others.
+        ("Bash(git diff:*)", ["git diff --x"]),
+        ("Bash(ls:*)", ["nice ls"]),  # with any option it runs unasked
+        ("Bash(make*)", ["make"]),  # what a star would only make longer is left out
+    ],
+)
+def test_a_rule_is_shown_by_a_command_of_its_own_words(rule, commands) -> None:
+    (before, after), _ = _with("default", allow=[rule])
+    found = _table(before, "default").differences(_table(after, "default")).differences
+    assert [each.call["command"] for each in found if each.tool == "Bash"] == commands
 
 
 def test_a_rule_for_commands_that_nobody_vouches_for_is_compared_exactly() -> None:

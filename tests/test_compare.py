@@ -45,7 +45,7 @@ def test_the_order_of_rules_changes_decisions_where_the_last_one_wins() -> None:
     b = _last_wins("deny m__a(ab*)", "allow m__a(a*)")
     comparison = a.differences(b)
     assert comparison.exact
-    assert _shown(comparison) == [("m__a", "abx", DENY, ALLOW)]
+    assert _shown(comparison) == [("m__a", "ab", DENY, ALLOW)]
 
 
 def test_moving_rules_that_share_no_call_changes_nothing() -> None:
@@ -116,7 +116,7 @@ def test_a_link_that_asks_for_everything_is_a_difference_too() -> None:
     asked = a & table(default=ASK)
     comparison = a.differences(asked)
     assert comparison.exact
-    assert _shown(comparison) == [("m__a", "ax", ALLOW, ASK)]
+    assert _shown(comparison) == [("m__a", "a", ALLOW, ASK)]
     assert asked <= a
     assert not a <= asked
 
@@ -390,4 +390,4 @@ def test_a_command_that_is_allowed_as_a_whole_opens_each_file_that_no_rule_speak
     rules = ("allow Bash", "deny Read(a/**)")
     comparison = table(*rules).differences(table(*rules, "deny Read(b)"))
     assert comparison.exact
-    assert _shown(comparison) == [("Bash", "q7z < b", ALLOW, DENY)]
+    assert _shown(comparison) == [("Bash", "x < b", ALLOW, DENY)]

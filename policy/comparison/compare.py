@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 import attrs
 
 from policy.comparison.disguised_pair import disguised_differences
-from policy.comparison.effects import Effects, weaker
+from policy.comparison.effects import Effects, signature, weaker
 from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
 from policy.comparison.leading_pair import leading_differences
 from policy.comparison.manners import manner
@@ -81,7 +81,7 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
         calls = known[key_of(before, after)] = _searched(tool, before, after, known)
     found: dict[object, Difference] = {}
     for difference in calls.differences(tool, before, after, keep=again):
-        found.setdefault(_signature(difference), difference)
+        found.setdefault(signature(difference), difference)
     return Comparison(tuple(found.values()), calls.why)
 
 
@@ -144,7 +144,7 @@ def _differing(
         tool_pair = ToolPair(tool, before, after, shape)
         for difference in _of_shape(tool_pair, known, effects, why):
             effects.add(difference.effects)
-            yield difference
+            yield tool_pair.in_words(difference)
         unreadable = tool_pair.unreadable()
         if unreadable is not None and unreadable.effects not in effects:
             effects.add(unreadable.effects)
@@ -247,15 +247,6 @@ def _dialect(rows: Sequence[Row]) -> Dialect:
     dialects = [row.ruleset.dialect for row in rows]
     folders = dict.fromkeys(folder for dialect in dialects for folder in dialect.cased)
     return attrs.evolve(dialects[0], cased=tuple(folders))
-
-
-def _signature(difference: Difference) -> object:
-    return (
-        difference.before.effect,
-        difference.after.effect,
-        difference.before.because,
-        difference.after.because,
-    )
 
 
 def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:

@@ -17,7 +17,7 @@ from policy.comparison.witness import Call
 from policy.decision import Decision
 from policy.effect import Effect
 
-__all__ = ["CHANGES", "Difference", "Effects", "of_direction", "weaker"]
+__all__ = ["CHANGES", "Difference", "Effects", "of_direction", "signature", "weaker"]
 
 # What a call gets before and after.
 Effects = tuple[Effect, Effect]
@@ -55,6 +55,11 @@ class Difference:
     def is_like(self, effects: Effects) -> bool:
         """Whether it grants more where a change with these effects does, or less."""
         return self.widened is (effects[0] < effects[1])
+
+
+def signature(found: Difference) -> object:
+    """Return what tells differences apart: what each decision comes to, and by which rules."""
+    return *found.effects, found.before.because, found.after.because
 
 
 def of_direction(*, widened: bool) -> frozenset[Effects]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 from typing import Final
@@ -29,7 +29,7 @@ from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, Token
 from policy.programs import Files, Program
 
-__all__ = ["EXPRESSIONS", "OF_OPERANDS", "OF_OPTIONS", "Form", "is_unchecked"]
+__all__ = ["EXPRESSIONS", "OF_OPERANDS", "OF_OPTIONS", "Form", "is_unchecked", "unvouched"]
 
 # What no plain word holds.
 _NEVER: Final = mask_of(" ;&|<>()`$\\{}\"'")
@@ -152,6 +152,23 @@ def is_unchecked(pattern: Pattern, shell: Shell) -> bool:
         both((asked, without(_understood(each)))).is_empty(_STATES)
         for each in (text, *_alternatives(text))
     )
+
+
+def unvouched(command: str, shell: Shell) -> Iterator[str]:
+    """Yield *command* with an option that no host vouches for: `find -exec`, `git diff --x`."""
+    programs: Mapping[str, Program] = shell.programs.known
+    program = None
+    for word in command.split():
+        known = programs.get(word)
+        if known is None:
+            break
+        program, programs = known, known.subcommands
+    if program is None:
+        return
+    option = _understood(program.unsafe).shortest()
+    if option:
+        yield f"{command} {option}"
+    yield f"{command} --x"
 
 
 # What is left of expressions that is looked at to see whether one of them is inside the other.

@@ -17,8 +17,8 @@ from itertools import chain
 import attrs
 
 from policy.comparison.edited import Side
-from policy.comparison.effects import CHANGES, Effects, of_direction, weaker
-from policy.comparison.forms import is_unchecked
+from policy.comparison.effects import CHANGES, Effects, of_direction, signature, weaker
+from policy.comparison.forms import is_unchecked, unvouched
 from policy.comparison.opening import Openings, opened_by
 from policy.comparison.pair import OVERLAPS, Difference, Pair
 from policy.comparison.prefixes import in_quotes, is_led, loud, runs_another
@@ -40,6 +40,10 @@ __all__ = ["ToolPair", "remembered"]
 
 # What a host name can hold: hardly a rule names all of it.
 _HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
+
+# Words that no rule names, and those that people read instead.
+_PROBE = re.compile(r"\bq7([wyz])\b")
+_READ = {"w": "z", "y": "y", "z": "x"}
 
 # A quote that stands within a word.
 _QUOTE = re.compile(r"(?<=[^\s'\"])['\"]")
@@ -141,7 +145,8 @@ class ToolPair(Pair):
             return
         # Of what starts with a program that runs others most is not vouched for.
         others = (each for each in runs_another(self.shell) if self._decided(each, chosen))
-        found = self._first(chain((each + named for each in loud(self.shell)), others), wanted)
+        behind = (each + named for each in loud(self.shell))
+        found = self._first(chain(unvouched(named, self.shell), behind, others), wanted)
         if found is not None:
             yield found
             if found.effects == wanted:
@@ -159,6 +164,14 @@ class ToolPair(Pair):
         guides = tuple([p for view, line in chosen.items() if (p := self.pattern(view, line))])
         if not any(pattern.exact for pattern in guides):
             self.hidden[guides, wanted] = None
+
+    def in_words(self, found: Difference) -> Difference:
+        """Return a difference with words that people read, where the same rules decide these."""
+        text = next(iter(found.call.values()), None)
+        if not isinstance(text, str) or not _PROBE.search(text):
+            return found
+        again = self.asked(_PROBE.sub(lambda word: _READ[word[1]], text))
+        return again if signature(again) == signature(found) else found
 
     def doubt(self, why: str, wanted: Effects) -> None:
         """Admit the same of commands, as long as none that is known by other texts shows it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
@@ -61,13 +62,14 @@ def has_empty_set(tokens: Iterable[Token]) -> bool:
 
 # What may stand for "any text" in a witness, the most natural first.
 _WORDS = ("x", "", "a", "file", "x1", "zz", "/x", "--x")
+_FRESH = "\ue000-\ue3ff"
+# One that only makes another word longer: `*token*` is about `token` rather than `xtokenx`.
+_GLUED = re.compile(rf"(?<=[^\W_])[{_FRESH}]+(?!\w)|(?<!\w)[{_FRESH}]+(?=[^\W_])")
 
 
 def readable(text: str) -> Iterable[str]:
     """Yield *text* with words for its fresh characters, the best first."""
-    fresh = {character for character in text if "\ue000" <= character < "\ue400"}
+    fresh = re.compile(f"[{_FRESH}]")
+    yield fresh.sub(_WORDS[0], _GLUED.sub("", text))
     for word in _WORDS:
-        candidate = text
-        for character in fresh:
-            candidate = candidate.replace(character, word)
-        yield candidate
+        yield fresh.sub(word, text)
