@@ -206,13 +206,13 @@ def _finding(positions: Positions, standings: list[Standing]) -> Finding:
 
 def _without(standing: Standing) -> str:
     """Return what a call gets without a rule that no other alone covers, "" if none is at hand."""
-    shown = standing.instead
-    if shown is None or shown.without is None:
+    if standing.without is None:
         return ""
-    others = dict.fromkeys(f"`{one.rule}`" for one in shown.without.because)
+    shown, decision = standing.without.shown, standing.without.decision
+    others = dict.fromkeys(f"`{one.rule}`" for one in decision.because)
     why = f"by {' and '.join(others)}" if others else "where no rule speaks of it"
     text = visible(", ".join(map(str, shown.call.values())))
-    return f"; `{shown.tool}({text})` gets {shown.without.effect} {why}"
+    return f"; `{shown.tool}({text})` gets {decision.effect} {why}"
 
 
 def _removal(span: Span) -> tuple[Edit, ...]:

@@ -20,7 +20,7 @@ from policy import limits
 from policy.comparison.compare import Known
 from policy.decision import Because
 from policy.effect import Effect
-from policy.redundancy.trial import Shown, Trials
+from policy.redundancy.trial import Shown, Trials, Without
 from policy.redundancy.written import WrittenRule, written_rules
 from policy.source import Place
 from policy.table import Ceiling, Table
@@ -40,8 +40,8 @@ class Standing:
         by: the rules that each alone cover one that is not live; none where
             only several together do, or what no rule speaks of gets the same.
         why: why it is undecided.
-        instead: of a redundant rule that no other alone covers, a call of it, and what it gets
-            without the rule; None where none is at hand.
+        without: what a call of a redundant rule that no other alone covers gets without it;
+            None where none is at hand.
 
     """
 
@@ -50,7 +50,7 @@ class Standing:
     witness: Shown | None = None
     by: tuple[Because, ...] = ()
     why: tuple[str, ...] = ()
-    instead: Shown | None = None
+    without: Without | None = None
 
 
 @attrs.frozen
@@ -167,8 +167,8 @@ class _Standings:
 
     def _dead(self, rule: WrittenRule, what: str) -> Standing:
         by = tuple(self.trials.covering(rule))
-        instead = None if by or what == "shadowed" else self.trials.without(rule)
-        return Standing(rule.because, what, by=by, instead=instead)
+        without = None if by or what == "shadowed" else self.trials.without(rule)
+        return Standing(rule.because, what, by=by, without=without)
 
 
 _TOO_MANY = "the rules overlap in more ways than are tried one by one"

@@ -29,7 +29,7 @@ from policy.shell.parts import Part as CommandPart
 from policy.table import Ceiling, Part, Table
 from policy.telling import is_idle
 
-__all__ = ["Shown", "Trials"]
+__all__ = ["Shown", "Trials", "Without"]
 
 # What it costs to compare, beside the lines that are put side by side.
 _FIXED_COST = 15
@@ -40,18 +40,24 @@ _WORD = "q7z"
 
 @attrs.frozen
 class Shown:
-    """A call that a rule speaks of, and what it gets without that rule where somebody asked.
+    """A call that a rule speaks of.
 
     Attributes:
         tool: which tool is called.
         call: its arguments.
-        without: what it gets without the rule.
 
     """
 
     tool: str
     call: Call
-    without: Decision | None = None
+
+
+@attrs.frozen
+class Without:
+    """What one call of a rule gets once that rule is left out."""
+
+    shown: Shown
+    decision: Decision
 
 
 class Trials:
@@ -244,19 +250,19 @@ class Trials:
         )
         return before.differences(after, self._known)
 
-    def without(self, rule: WrittenRule) -> Shown | None:
-        """Return a call that *rule* matches, and what it gets without; None where none is told."""
+    def without(self, rule: WrittenRule) -> Without | None:
+        """Return what a call that *rule* matches gets without it; None where none is at hand."""
         entry = rule.entries[0]
         if entry.field or entry.pattern is None or is_glob(entry.tool):
             return None
-        tool, text = self._dialect.canonical(entry.tool), freeze(entry.pattern, _WORD)
+        tool, text = self._dialect.canonical(entry.tool), freeze(entry.pattern, "x")
         shape = Shape(self._dialect, self._dialect.argument(tool))
         if not shape.domain.holds(text):
             return None
         kept = [part.rules.entries for part in self.parts]
         _, after = self._lookups(tool, kept, rule, None)
         call = shape.call(text)
-        return Shown(tool, call, after.decide_once(call))
+        return Without(Shown(tool, call), after.decide_once(call))
 
     def covering(self, rule: WrittenRule) -> Iterator[Because]:
         """Yield the rules that in each list of *rule* alone match all that it matches there."""
