@@ -54,7 +54,7 @@ def test_the_simplest_tables_survive(table) -> None:
     assert table_from_json(table_to_json(table)) == table
 
 
-@pytest.mark.parametrize("front_end", FRONT_ENDS, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("front_end", FRONT_ENDS, ids=lambda each: each.HOST)
 def test_every_table_of_the_fixtures_survives(front_end) -> None:
     seen = set()
     for project in front_end.load(Folder(FIXTURES)):

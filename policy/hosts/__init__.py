@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 import attrs
 
 from policy.errors import PolicyError
 from policy.files.opening import Folder
-from policy.hosts import a3s, claude, notation, pikuri, zeph
+from policy.hosts.on_demand import ON_DEMAND
 from policy.project import FrontEnd
 
 __all__ = ["FRONT_ENDS", "front_ends"]
 
 # In the order of their names.
-FRONT_ENDS: tuple[FrontEnd, ...] = (a3s, claude, pikuri, notation, zeph)
+FRONT_ENDS: tuple[FrontEnd, ...] = ON_DEMAND
 
 
 def front_ends(
-    profiles: Iterable[str] = (), user: str = "", managed: str = ""
+    profiles: Collection[str] = (), user: str = "", managed: str = ""
 ) -> tuple[FrontEnd, ...]:
     """Return who reads, each host as the version that one of *profiles* names.
 
@@ -33,6 +33,10 @@ def front_ends(
             or a folder is none.
 
     """
+    if not (profiles or user or managed):
+        return FRONT_ENDS
+    from policy.hosts import claude  # noqa: PLC0415  # loaded where it is needed
+
     options = claude.Options(user_files=_folder(user), managed_files=_folder(managed))
     for profile in profiles:
         host, _, version = profile.partition("@")
@@ -45,7 +49,8 @@ def front_ends(
             raise PolicyError(str(error)) from None
     if options == claude.Options():
         return FRONT_ENDS
-    return tuple(claude.FrontEnd(options) if each is claude else each for each in FRONT_ENDS)
+    chosen = claude.FrontEnd(options)
+    return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
 
 
 def _folder(text: str) -> Folder | None:
