@@ -155,10 +155,10 @@ class Disguises:
     def _harmless(self, pattern: Pattern) -> Iterator[str]:
         """Yield commands that *pattern* matches and that run where no rule speaks of them."""
         program, blank, _ = start_of(pattern).partition(" ")
-        known = harmless(self._shell)
         complete = blank or pattern.exact
-        for texts in (known.get(program, ()),) if complete else known.values():
-            yield from filter(pattern.matches, texts)
+        begun = (name for name in self._shell.programs if name.startswith(program))
+        for name in (program,) if complete else begun:
+            yield from filter(pattern.matches, harmless(name, self._shell))
         if program and set(program) == {"["}:  # which ends where it is closed
             yield from (freeze(pattern, text) for text in ("q7z", f"q7z {']' * len(program)}"))
 

@@ -187,24 +187,19 @@ def _way(text: str, shell: Shell) -> _Way | None:
 @lru_cache(maxsize=64)
 def samples(shell: Shell) -> tuple[str, ...]:
     """Return commands that run where no rule speaks of them: one for each way behind prefixes."""
-    known = shell.programs
-    plain = (
-        (known[name].carried, each[0])
-        for name, each in harmless(shell).items()
-        if not known[name].direct
-    )
-    return tuple(dict(reversed([*plain])).values())
+    found: dict[bool, str] = {}
+    for name, program in shell.programs.items():
+        if not program.direct and program.carried not in found:
+            found.update((program.carried, text) for text in harmless(name, shell)[:1])
+    return tuple(found.values())
 
 
-@lru_cache(maxsize=64)
-def loud(shell: Shell) -> tuple[str, ...]:
-    """Return prefixes that rules which allow see through, and behind which nothing runs unasked."""
-    ways = ((text, _way(text, shell)) for text in _usual(shell))
-    return tuple(
-        text
-        for text, way in ways
-        if way and way.transparent and way.grantable and not any(way.quiet)
-    )
+def loud(shell: Shell) -> Iterator[str]:
+    """Yield prefixes that rules which allow see through, and behind which nothing runs unasked."""
+    for text in _usual(shell):
+        way = _way(text, shell)
+        if way and way.transparent and way.grantable and not any(way.quiet):
+            yield text
 
 
 def in_quotes(text: str, quote: str = "'") -> str:
@@ -245,18 +240,24 @@ def runs_another(shell: Shell) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def pipelines(shell: Shell) -> tuple[str, ...]:
     """Return pipelines of commands that run where no rule speaks of them, of two programs."""
-    plain = (each[0] for name, each in harmless(shell).items() if not shell.programs[name].direct)
+    plain = (
+        text
+        for name, program in shell.programs.items()
+        if not program.direct
+        for text in harmless(name, shell)[:1]
+    )
     return tuple(f"{text} | {text}" for text in islice(plain, 2))
 
 
-@lru_cache(maxsize=64)
-def harmless(shell: Shell) -> dict[str, list[str]]:
-    """Return commands that run where no rule speaks of them, some for each program."""
-    found: dict[str, list[str]] = {}
-    for text in _calls("", shell.programs):
-        if [part.harmless for part in read_alike(text, shell).parts] == [True]:
-            found.setdefault(text.partition(" ")[0], []).append(text)
-    return found
+@lru_cache(maxsize=4096)
+def harmless(name: str, shell: Shell) -> tuple[str, ...]:
+    """Return some commands of a program that run where no rule speaks of them."""
+    program = shell.programs.get(name)
+    return tuple(
+        text
+        for text in _calls("", {name: program} if program else {})
+        if [part.harmless for part in read_alike(text, shell).parts] == [True]
+    )
 
 
 def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:

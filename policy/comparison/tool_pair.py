@@ -251,13 +251,11 @@ class ToolPair(Pair):
             for tool, differences in opened.items():
                 for file in _telling(differences):
                     wanted = openings.changes(file.effects)
-                    if not shown >= wanted:
-                        path = str(next(iter(file.call.values()), "q7z"))
-                        yield from self._shows(
-                            openings.of(tool, path, wanted - shown), shown, wanted
-                        )
-                        if openings.exhausted and not shown >= wanted:
-                            self.why[OVERLAPS] = None
+                    path = str(next(iter(file.call.values()), "q7z"))
+                    texts = openings.of(tool, path, wanted - shown)
+                    yield from self._shows(texts, shown, wanted)
+                    if openings.exhausted and not shown >= wanted:
+                        self.why[OVERLAPS] = None
             unlike = {tool: pairs for tool in opened if (pairs := self._of_unknown(tool))}
             if unlike:
                 wanted = set[Effects]().union(*map(openings.changes, chain(*unlike.values())))
@@ -282,6 +280,8 @@ class ToolPair(Pair):
         self, texts: Iterable[str], shown: set[Effects], wanted: Collection[Effects]
     ) -> Iterator[Difference]:
         """Yield the changes that commands show and none has *shown*, until all *wanted* are."""
+        if shown.issuperset(wanted):
+            return
         for text in texts:
             found = self.asked(text)
             if found.effects in CHANGES and found.effects not in shown:

@@ -19,6 +19,7 @@ import attrs
 from policy.comparison.forms import Form
 from policy.comparison.harmless import BLANK, NEVER_FIRST, SIGNS, Between, Word
 from policy.dialect import Shell
+from policy.on_demand import OnDemand
 from policy.patterns.automaton import NO_MATCH, State
 from policy.patterns.domains import Domain
 from policy.patterns.expressions import OTHER, character_of, letter_of, mask_of
@@ -35,21 +36,16 @@ __all__ = ["Unasked", "runs_none"]
 class _Level:
     """Programs, or subcommands of one, by name; with the forms in which each may be called."""
 
-    below: dict[str, tuple[tuple[Form, ...], _Level | None]]
+    below: OnDemand[tuple[tuple[Form, ...], _Level | None]]
 
     @classmethod
     def of(cls, programs: Mapping[str, Program], shell: Shell, *, closed: bool) -> _Level:
-        return cls(
-            {
-                name: (
-                    tuple(Form.each(program, shell, closed=closed)),
-                    cls.of(program.subcommands, shell, closed=closed)
-                    if program.subcommands
-                    else None,
-                )
-                for name, program in programs.items()
-            }
-        )
+        def forms(name: str) -> tuple[tuple[Form, ...], _Level | None]:
+            program = programs[name]
+            below = program.subcommands and cls.of(program.subcommands, shell, closed=closed)
+            return tuple(Form.each(program, shell, closed=closed)), below or None
+
+        return cls(OnDemand(programs, forms))
 
 
 @attrs.frozen(cache_hash=True)

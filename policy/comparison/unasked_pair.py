@@ -108,7 +108,7 @@ class _UnaskedPair(ToolPair):
                 yield freeze(pattern, text)
                 yield freeze(pattern, f"{text} --")
             return
-        for text in harmless(self.shell).get(start.partition(" ")[0], ()):
+        for text in harmless(start.partition(" ")[0], self.shell):
             if text.startswith(start):
                 rest = text.removeprefix(start)
                 yield freeze(pattern, rest)
