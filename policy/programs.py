@@ -45,7 +45,14 @@ class Program:
             is not just any value, likewise.
         files: options whose value is a file that it reads, likewise.
         unsafe: of other options, those with which it is not harmless, likewise.
+        skipped: options that take a value where files are looked for, likewise, if the host
+            looks for these among others than *values*.
+        sure: what every option before one with a value must match for the next word to be
+            that value and no operand, likewise; nothing where it always is.
+        beside: what two words must not match that follow one another, with a blank between
+            them, for it to be harmless, likewise.
         needs: options of which one must be there for it to be harmless, likewise.
+        ahead: whether that must stand before its operands.
         once: whether only one of those may be there.
         leading: whether it is harmless only where its options come before its operands.
         ends: whether ``--`` ends its options.
@@ -96,8 +103,12 @@ class Program:
     values: str = ""
     pairs: str = ""
     files: str = ""
+    skipped: str | None = None
+    sure: str = ""
+    beside: str = ""
     unsafe: str = ""
     needs: str = ""
+    ahead: bool = False
     once: bool = False
     leading: bool = False
     ends: bool = True
@@ -149,8 +160,8 @@ class Program:
 
 # What tells which files a program opens, and what stands beside it, whether it runs or not.
 _OPENING = (
-    "values pairs files given ends reads writes removes copies uproots into anywhere lists"
-    " lists_if trailing moves confined runs stays unchecked settled unexpanded"
+    "values pairs files skipped sure given ends reads writes removes copies uproots into anywhere"
+    " lists lists_if trailing moves confined runs stays unchecked settled unexpanded"
     " before enters"
 ).split()
 

@@ -263,7 +263,7 @@ def _check(value: object) -> None:
         _compiled(value.unchecked or "")
         _compiled(value.first, value.operands, value.flags or "", value.values, value.pairs)
         _compiled(value.lists_if, value.files, value.unsafe, value.needs)
-        _compiled(value.given, value.spelling)
+        _compiled(value.given, value.spelling, value.skipped or "", value.sure, value.beside)
     if isinstance(value, Wrapper):
         _compiled(value.flags, value.values, value.value, *value.operands)
         _compiled(value.idle, value.runs, value.scripts)

@@ -149,7 +149,8 @@ def _is_unfinished(node: Node) -> bool:
         if "((" in text and not has_sum(text):
             return True
     if node.type == "arithmetic_expansion":
-        return children[-1].is_missing or children[-1].is_named or not has_sum(text)
+        ends = "((" in text and has_sum(text)
+        return children[-1].is_missing or children[-1].is_named or not ends
     if node.type in ("command_substitution", "expansion") and children[0].type in _OPENING:
         return text != "$()"
     return any(_is_unfinished(child) for child in children)

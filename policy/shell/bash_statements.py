@@ -37,6 +37,9 @@ _ENDING: Final = frozenset("then do done elif else fi esac }".split())
 # A name that is the same once it was expanded again, as one operator does.
 _TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
 
+# What a shell puts something else for, or would without the quotes around it.
+_EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
+
 _GLUED: Final = re.compile(r"\{\S")
 
 
@@ -128,6 +131,7 @@ class StatementReader(WordReader):
                 self.statement(child, depth + 1)
             elif kind != "ERROR":
                 words.append(self.word(child, depth + 1))
+        command.fed = self._with_text(node)
         while len(words) > 1 and words[0].raw == "!":
             if command.led:  # `<a ! ls`: it is one
                 self.script.doubt(self.text_of(node), DIFFER)
@@ -135,10 +139,18 @@ class StatementReader(WordReader):
         if not words and node.children:
             words.append(Word())  # a redirection alone, which is no program
         if words:
-            if words[0].raw in TESTS:  # no test of a grammar
+            # No test of a grammar, or what no shell but one begins with something redirected.
+            if words[0].raw in TESTS or (command.led and is_assignment(words[0])):
                 self.script.doubt(self.text_of(node), DIFFER)
             self.script.unclosed |= self.inside > 0 and words[0].raw in _ENDING
         self._add(command)
+
+    def _with_text(self, node: Node) -> str:
+        """Return a command with the text that is put on its input, but no files; "" for none."""
+        if all(child.type != "herestring_redirect" for child in node.children):
+            return ""
+        left = (child for child in node.children if child.type != "file_redirect")
+        return " ".join([self.text_of(child) for child in left])
 
     def _add(self, command: Simple) -> None:
         if command.words:
@@ -233,6 +245,8 @@ class StatementReader(WordReader):
                 operator = child.type
             elif child.type != "file_descriptor":
                 targets.append(self.word(child, depth + 1))
+                if child.type == "concatenation" and _EXPANDED.search(self.text_of(child)):
+                    self.script.doubt(self.text_of(child), UNKNOWN)
         if operator == "<<<":
             given = [word for word in targets if not (word.literal or word.vetted)]
             for word in given:

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["TESTS", "is_plain_test"]
 
 TESTS: Final = frozenset({"[", "[["})
+_ENDS: Final = frozenset({"]", "]]"})
 _JOINING: Final = frozenset({"=", "==", "!=", "=~", "<", ">"})
 _COMPARING: Final = frozenset("-eq -ne -lt -le -gt -ge".split())
+_OPERATOR: Final = re.compile(r"-[A-Za-z_]\w*", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
@@ -36,12 +38,18 @@ def _is_taken_apart(words: Sequence[Word]) -> bool:
             tests.append([])
         elif word.raw not in ("(", ")") and (tests[-1] or word.raw != "!"):
             tests[-1].append(word.raw)
-    return all(word.raw for word in words) and all(
-        len(test) == 1
-        or (len(test) == 2 and test[0].startswith("-"))
-        or (len(test) == 3 and (test[1] in _JOINING or test[1].startswith("-")))
-        for test in tests
-    )
+    if any(word.raw in _ENDS for word in words):
+        return False  # to some the test ends there
+    return all(word.raw for word in words) and all(map(_is_one, tests))
+
+
+def _is_one(test: Sequence[str]) -> bool:
+    """Whether it is a word, an operator and a word, or an operator between two."""
+    if len(test) == 2:
+        return _OPERATOR.fullmatch(test[0]) is not None
+    if len(test) == 3 and not _OPERATOR.fullmatch(test[0]):
+        return test[1] in _JOINING or _OPERATOR.fullmatch(test[1]) is not None
+    return len(test) == 1
 
 
 def _is_counted(words: Sequence[Word]) -> bool:

@@ -32,7 +32,8 @@ _NUMBERS: Final = re.compile(
 )
 _OF_CASES: Final = frozenset({";;", ";&", ";;&"})
 _QUOTING: Final = re.compile(r"['\"\\]")
-_BRACES: Final = re.compile(r"\{[^{}]*(?:,|\.\.)")
+# Braces that a host may not read as a shell does, whatever else is in them.
+_ESCAPED_BRACES: Final = re.compile(r"\{[^{]*\\\}|\{[^}]*\\\{")
 
 
 class WordReader(ABC):
@@ -95,7 +96,7 @@ class WordReader(ABC):
         elif kind == "concatenation":
             for child in node.children:
                 self._piece(child, word, pieces, depth + 1)
-            if _BRACES.search(text):
+            if _has_braces(text):
                 word.literal = word.known = False
         elif kind == "simple_expansion":
             self._variable(text[1:], word, pieces, quoted=text == "$HOME" and not any(pieces))
@@ -104,7 +105,7 @@ class WordReader(ABC):
         ):
             word.glob |= bool(_UNQUOTED_GLOB.search(text))
             word.literal &= kind != "$"
-            if kind == "number" and node.children:
+            if (kind == "number" and node.children) or (kind == "word" and _has_braces(text)):
                 word.literal = word.known = False
             pieces.append(_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
         elif kind == "ansi_c_string":
@@ -132,7 +133,9 @@ class WordReader(ABC):
                 word.literal = word.known = False
                 pieces.append(self.text_of(child))
                 self.substitutions(child, depth + 1)
-        self._quoted(position, node.end_byte - 1, pieces)
+        last = node.children[-1]
+        ends = node.child_count > 1 and last.type == '"' and not last.is_missing
+        self._quoted(position, node.end_byte - ends, pieces)
 
     def _quoted(self, start: int, end: int, pieces: list[str]) -> None:
         text = self.source[start:end].decode("utf-8", "surrogatepass")
@@ -187,7 +190,7 @@ class WordReader(ABC):
         """Whether the host takes a word that it cannot know: a text with something put in."""
         kind = node.type
         if kind == "concatenation":
-            return not _BRACES.search(self.text_of(node)) and all(
+            return not _has_braces(self.text_of(node)) and all(
                 self._is_vetted(child, word) for child in node.children
             )
         if kind == "string":
@@ -246,6 +249,20 @@ class WordReader(ABC):
             return False
         text = self.text_of(node)
         return re.match(r"\$\(\s*cat\s*<<\s*['\"]", text) is not None
+
+
+def _has_braces(text: str) -> bool:
+    """Whether a shell may put several words for *text*, which is not quoted as a whole.
+
+    Each stretch of it counts from its first brace to its last, quotes and all.
+    """
+    if "{" not in text:
+        return False
+    for stretch in text.split():
+        within = stretch[stretch.index("{") : stretch.rfind("}")] if "{" in stretch else ""
+        if "," in within or ".." in within:
+            return True
+    return _ESCAPED_BRACES.search(text) is not None
 
 
 _NESTED: Final = frozenset(

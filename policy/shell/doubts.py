@@ -44,7 +44,8 @@ _ODD_BLANK = re.compile("[" + "".join(sorted(ODD_BLANKS)) + "]")
 # Text that a host finds by eye, wherever it stands, and does not vouch for.
 _DOUBTFUL = re.compile(
     r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|(?:^|[\s;&|(])=[A-Za-z_]|\\\{[^\n]*[,.]"
-    r"|\|[ \t]*\\\n|[<>]&?[ \t]*[^\s;|&<>'\"]+[ \t]+#|(?:&&|\|\|)\s*#"
+    r"|\|[ \t]*\\\n|[<>]&?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+[ \t]+#"
+    r"|(?:&&|\|\|)\s*#"
 )
 
 
@@ -109,7 +110,7 @@ def _first(found: Iterable[re.Match[str] | None]) -> str | None:
 # What of it makes a host give up before it takes anything apart.
 _REFUSED = re.compile(
     r"\\[ \t]|(?:^|[^ \t])\\\n(?!\s*\|)|(?:^|[\s;&|(])=[A-Za-z_]"
-    r"|[<>]&?[ \t]*[^\s;|&<>'\"]+[ \t]+#|(?:&&|\|\|)\s*#|\\\Z"
+    r"|[<>]&?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+[ \t]+#|(?:&&|\|\|)\s*#|\\\Z"
 )
 
 

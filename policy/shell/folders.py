@@ -11,7 +11,7 @@ import attrs
 from policy.shell.parts import Redirection
 from policy.shell.words import Word
 
-__all__ = ["Folders", "below", "somewhere"]
+__all__ = ["Folders", "Way", "below", "somewhere", "way_to_itself"]
 
 _OPTION: Final = re.compile(r"-[PLe@]+")
 _NUMBER: Final = re.compile(r"[+-][0-9]+")
@@ -99,6 +99,43 @@ def somewhere(file: Redirection) -> Redirection:
     """
     relative = file.target is not None and file.target[:1] not in ("/", "~")
     return attrs.evolve(file, target=None) if relative or file.writes else file
+
+
+@attrs.frozen
+class Way:
+    """How a command goes to the folder that it is in.
+
+    Attributes:
+        is_none: whether the host takes it for no change of folder.
+        is_plain: whether it is no more than the change, so that what must not follow one may.
+    """
+
+    is_none: bool
+    is_plain: bool
+
+
+# Behind one of these the next command is not one that runs only where the last did.
+_LOOSE: Final = re.compile(r"\|\||[;\n]|(?<!&)&(?!&)|&&&")
+
+
+def way_to_itself(words: Sequence[Word], text: str, cwd: str, *, first: bool) -> Way:
+    """Return how a command of *text* goes to *cwd*, in which it is.
+
+    Args:
+        words: the command.
+        text: what it is part of.
+        cwd: the folder.
+        first: whether no other command stands before it.
+
+    """
+    written = " ".join([word.raw for word in words])
+    end = re.search(rf"{re.escape(written)}[ \t]*(?:\Z|&&|\|\|?|[;\n)])", text)
+    if words[0].raw != "cd" or end is None:
+        return Way(is_none=False, is_plain=False)
+    if "|" in text.replace("||", ""):  # it is a part of a pipe
+        return Way(is_none=False, is_plain=True)
+    chained = first and text.lstrip().startswith(written) and not _LOOSE.search(text)
+    return Way(is_none=written == f"cd {cwd}" or chained, is_plain=True)
 
 
 def _folder(name: str, operands: Sequence[Word]) -> str | None:

@@ -36,6 +36,7 @@ class Given:
 def split(program: Program, rest: list[Word]) -> Given:
     """Return which of the words behind a program are options, and which are operands."""
     options: list[Word] = []
+    sure = True
     operands: list[Word] = []
     files: list[Word] = []
     named: list[Word] = []
@@ -62,10 +63,11 @@ def split(program: Program, rest: list[Word]) -> Given:
             if program.files and matches(program.files, word.plain[:2]) and word.plain[2:]:
                 files.append(attrs.evolve(word, plain=word.plain[2:]))
             known &= not (program.leading and operands)
-            value = rest[index] if index < len(rest) else None
+            sure &= not program.sure or matches(program.sure, word.plain)
+            value = rest[index] if sure and index < len(rest) else None
             if value is not None and _takes(program, word.plain, value.plain):
                 index += 1
-                named += [value] * behind
+                named += [value] * (behind or _is_looked_at(program, word.plain))
                 if matches(program.files, word.plain):
                     files.append(value)
             elif program.flags is not None:
@@ -86,6 +88,11 @@ def _takes(program: Program, option: str, value: str) -> bool:
     return not value.startswith("-") and (
         matches(program.values, option) or matches(program.files, option)
     )
+
+
+def _is_looked_at(program: Program, option: str) -> bool:
+    """Whether the value of an option is an operand to whoever looks for files."""
+    return program.skipped is not None and not matches(program.skipped, option)
 
 
 @lru_cache(maxsize=1024)

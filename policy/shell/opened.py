@@ -175,6 +175,8 @@ def _of_patterns(
     program: Program, rest: list[Word], given: Given, known: set[str | None], tool: str
 ) -> Iterator[Opened]:
     """Yield what a program may read of the files that a shell puts for its patterns."""
+    if any("$" in word.plain and has_loose_blank(word) for word in rest):
+        yield Opened(None, tool)  # it may be several, of which one is not known
     if program.writes is Files.NONE:
         chosen = [*_chosen(program, program.reads, rest, given.named), *given.files]
         if any(_climbs(word.plain) for word in (*chosen, *_expanded(rest))):

@@ -52,11 +52,13 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             command.swallowed = True
         if kind == _PLAIN:
             raw = match[4]
-            if not words and raw in _NOT_FIRST:
+            if not words and (raw in _NOT_FIRST or (command.led and "=" in raw)):
                 return None
             words.append(Word(raw, raw))
         elif kind == _QUOTED:
             raw = match[5]
+            if "{" in raw and not _is_one_piece(raw):
+                return None
             words.append(_quoted(raw))
             if words[0].plain in _NOT_FIRST:
                 return None
@@ -92,6 +94,11 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         for command in commands:
             command.reworded = _is_reworded(command.words)
     return Script(commands, targets)
+
+
+def _is_one_piece(raw: str) -> bool:
+    """Whether all of a word stands in one pair of quotes."""
+    return raw[0] in "'\"" and raw.find(raw[0], 1) == len(raw) - 1
 
 
 def _is_descriptor(name: str, rest: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 from typing import Final
 
 import attrs
@@ -33,6 +33,7 @@ class Examined:
         harmless: whether it runs where no rule speaks of it.
         opened: the files it names.
         moves: how many folders it is told to go to, as that of what follows.
+        still: whether the one that it is told to go to is the one that it is in.
         stays: whether it must not follow such a change.
         direct: whether it is harmless without anything before it only.
         internal: whether it is part of a shell.
@@ -49,6 +50,7 @@ class Examined:
     harmless: bool = False
     opened: tuple[Opened, ...] = ()
     moves: int = 0
+    still: bool = False
     stays: bool = False
     direct: bool = False
     internal: bool = False
@@ -121,11 +123,13 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     opened = files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
     if program.moves and not given.named and shell.reads:
         opened = (Opened("~", shell.reads),)
-    moves = _folders(rest, given) if program.moves and not _stays(rest, shell) else 0
+    still = program.moves and _stays(rest, shell)
+    moves = _folders(rest) if program.moves and not still else 0
     return Examined(
         bool(ways),
         opened,
         moves,
+        still,
         stays=program.stays,
         direct=all(way.direct for way in ways),
         internal=program.internal,
@@ -138,10 +142,11 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     )
 
 
-def _folders(rest: list[Word], given: Given) -> int:
+def _folders(rest: list[Word]) -> int:
     """Return to how many folders it is told to go; behind one of them an option is another."""
-    named = [*dropwhile(lambda word: word in given.options or word.plain == "--", rest)]
-    return max(1, len(named))
+    plain = [word.plain for word in rest]
+    named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), plain)]
+    return max(1, len(named) - (named[:1] == ["--"]))
 
 
 def _reads_more(inner: Program, rest: list[Word]) -> bool:
@@ -181,6 +186,8 @@ def _harmless(program: Program, rest: list[Word], given: Given) -> bool:
         return False
     if program.needs and not has(given.options, program.needs):
         return False
+    if not _is_ordered(program, rest, given):
+        return False
     if program.once and sum(matches(program.needs, each.plain) for each in given.options) > 1:
         return False
     if program.flags == "" and any(word.plain == "--" for word in rest):
@@ -194,6 +201,19 @@ def _harmless(program: Program, rest: list[Word], given: Given) -> bool:
         return False
     others = operands[1:] if program.first else operands
     return not program.operands or all(matches(program.operands, word.plain) for word in others)
+
+
+def _is_ordered(program: Program, rest: list[Word], given: Given) -> bool:
+    """Whether what must be there stands before every operand, and no two words by ill chance."""
+    if program.beside and any(
+        matches(program.beside, f"{word.plain} {behind.plain}") for word, behind in pairwise(rest)
+    ):
+        return False
+    if not program.ahead:
+        return True
+    operands = {id(word) for word in given.operands}
+    options = {id(word) for word in given.options if matches(program.needs, word.plain)}
+    return next((id(word) in options for word in rest if id(word) in operands | options), True)
 
 
 _DOUBTED: Final = re.compile(r"[$`]|\{.*(?:,|\.\.)")

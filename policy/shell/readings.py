@@ -126,6 +126,8 @@ def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> b
         if not word.literal or word.glob:
             return False
         value = word.plain[match.end() :]
+        if "$" in word.raw and "~" in value:
+            return False  # it is the name of a home folder
     elif not _SIMPLE_VALUE.fullmatch(value):
         return False
     if name in shell.locales:

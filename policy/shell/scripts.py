@@ -11,7 +11,7 @@ import attrs
 from policy import limits
 from policy.dialect import Shell
 from policy.shell import doubts, tracing, variables
-from policy.shell.folders import Folders, somewhere
+from policy.shell.folders import Folders, somewhere, way_to_itself
 from policy.shell.harmless import is_harmless, is_idle, is_quoted
 from policy.shell.parts import DIFFER, UNKNOWN, Command, Doubt, Part, Redirection
 from policy.shell.programs import Examined, examine
@@ -25,7 +25,7 @@ from policy.shell.readings import (
 )
 from policy.shell.repositories import plants
 from policy.shell.rewording import exposed
-from policy.shell.spelled import spelled
+from policy.shell.spelled import spelled, with_text
 from policy.shell.targets import GUARDED, is_unchecked_target, redirected
 from policy.shell.words import Script, Simple, Word
 from policy.shell.wrappers import basename, carries_files, script_of
@@ -66,6 +66,7 @@ class Reading:
         self.files = [*redirected(script.targets, shell)]
         self.astray = False
         self._moves = self._stays = 0
+        self._still = 0  # of these moves, those to the folder that it is in
         self._folders = Folders()  # that what follows may run in
         self._entered: list[list[Redirection]] = []  # by each command that goes elsewhere
         self._empties = False  # whether all of a folder is removed that its name does not tell
@@ -126,7 +127,7 @@ class Reading:
             if "|" in self.text.replace("||", ""):
                 self._uncheck(self.text, "sets for its pipe what programs look at")
             self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
-        scattered = self._moves > 1 or (self._moves and self._stays)
+        scattered = self._moves > 1 or (self._moves > self._still and self._stays)
         if scattered:
             self.doubts.append(Doubt(self.text, "goes to more than one folder"))
         if self.unchecked or scattered:
@@ -202,6 +203,8 @@ class Reading:
                 self._uncheck(as_written(words), DIFFER)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
             grantable = self._doubt(granted[0].raw, "is no plain name of a program")
+        if command.fed:
+            known = (*known, *with_text(command.fed, as_written(words), (text, *known)))
         inexact = shell.control and (self._fed or self._is_inexact(words, granted))
         return Part(
             *(text, known, grantable, harmless, doubtful, written, inexact),
@@ -268,6 +271,10 @@ class Reading:
             self._quiet &= harmless or is_idle(words, shell)
             return harmless, doubtful
         self._moves += known.moves
+        if known.still:
+            way = way_to_itself(words, self.text, shell.cwd, first=not self.parts)
+            self._moves += not way.is_none
+            self._still += way.is_plain and not way.is_none
         self.astray |= known.moves > 1
         self._stays += known.stays
         self._relative |= known.relative
@@ -339,12 +346,16 @@ class Reading:
     def _is_harmless(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> bool:
         if (self._led and known.leads) or (self._fed and known.told and "$" in self.text):
             return False
+        if self._fed and _GIVEN_GLOB.search(self.text):
+            return False
         return is_harmless(known, words, program, self.shell, fed=self._fed) and all(
             word.literal or (word.vetted and all(self._reading[slice(*word.inner)]))
             for word in words
         )
 
 
+# A pattern that is put on the input of a command, where a host looks for one in all of its text.
+_GIVEN_GLOB = re.compile(r"<<<[ \t]*[^\s'\"]*[*?\[]")
 _CHANGES = "may change how the rest is read, or run what it names"
 # What stands in one of these is looked at for itself.
 _APART = re.compile(r"(?<!\|)\|(?!\|)|\(|`")

@@ -19,17 +19,29 @@ from policy.shell.rewording import reworded
 from policy.shell.wrappers import basename
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from policy.dialect import Shell
     from policy.shell.words import Word
 
-__all__ = ["Texts", "spelled"]
+__all__ = ["Texts", "spelled", "with_text"]
 
 # The text for rules that allow, those for rules that deny, and others for rules that allow.
 Texts = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 _NAME: Final = re.compile(r"[\w./+-]+")
+
+
+def with_text(fed: str, written: str, known: Sequence[str]) -> Iterator[str]:
+    """Yield the texts by which rules that deny know a command that is given a text to read.
+
+    Args:
+        fed: the command with that text.
+        written: the command without it.
+        known: how they know this.
+
+    """
+    yield from dict.fromkeys((fed, *(fed.replace(written, each, 1) for each in known)))
 
 
 def spelled(

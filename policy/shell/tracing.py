@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Final
 
 from policy.programs import Files
 from policy.shell.opened import is_abroad, is_indirect
 from policy.shell.readings import is_assignment, is_safe_assignment
-from policy.shell.wrappers import carries_files
+from policy.shell.words import ASSIGNMENT
+from policy.shell.wrappers import basename, carries_files
 
 if TYPE_CHECKING:
     from policy.dialect import Shell
@@ -55,6 +57,7 @@ def is_untraced(
         or any(word.plain.startswith("~") and word.plain[1:2] not in ("", "/") for word in words)
         or "xargs" in {word.plain for word in words[: len(words) - len(program) + 1]}
         or _sets_more(words, program, shell)
+        or _is_given_variables(words, shell)
         or (name in shell.movers and [word.plain for word in program[1:]] != [shell.cwd])
         or (name in shell.interpreters and (_is_given_script(program) or _is_fed(text, program)))
         or _is_odd_reader(program, known, shell)
@@ -89,6 +92,17 @@ def _sets_more(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> 
         if is_assignment(word) and not (leading and is_safe_assignment(word, shell)):
             return True
     return False
+
+
+def _is_given_variables(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether `env` sets, anywhere, what is not known to do no harm."""
+    behind = [*dropwhile(is_assignment, words)]
+    if not behind or basename(behind[0].plain) != "env":
+        return False
+    return any(
+        ASSIGNMENT.match(word.plain) and not is_safe_assignment(word, shell, harmless=True)
+        for word in behind[1:]
+    )
 
 
 def _is_given_script(program: Sequence[Word]) -> bool:

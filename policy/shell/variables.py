@@ -60,6 +60,8 @@ def guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
         declared = (word.plain for word in program[1:] if "=" in word.plain)
         if any(guarded.fullmatch(_variable(text)) for text in declared):
             return True
+    if name in _FILLING_OTHERS and fills_guarded(program, shell):
+        return True
     return is_worked_out(words, shell)
 
 
@@ -111,6 +113,8 @@ _FILLING: Final = {
     "set": "A",
     "wait": "p",
 }
+# Those of which no more is told elsewhere.
+_FILLING_OTHERS: Final = frozenset("getopts print set wait".split())
 _AROUND: Final = frozenset("builtin command noglob !".split())
 _OPTION: Final = re.compile(r"-[-pvV]*")
 # A variable, perhaps in one word with the option that names it: `-vPATH`, `PATH[0]`.

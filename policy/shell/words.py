@@ -126,6 +126,7 @@ class Simple:
         swallowed: whether words stand behind a redirection, which some read as more targets.
         piped: whether it is part of a pipeline; told of assignments alone.
         aside: whether it stands in a function, in a case or in a loop that no host follows.
+        fed: all of its text, where that puts a text on its input; "" where none is.
         reworded: whether a host puts its text together anew from its words: it goes on behind
             a line break, or names a variable.
     """
@@ -135,6 +136,7 @@ class Simple:
     writes: bool = False
     fills: bool = False
     swallowed: bool = False
+    fed: str = ""
     reworded: bool = False
     aside: bool = False
     piped: bool = False

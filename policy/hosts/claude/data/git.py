@@ -63,7 +63,7 @@ _TAGS: Final[dict[str, Any]] = {
 
 def _listing(given: dict[str, Any]) -> Program:
     """Return a subcommand that lists what its operands match, and else makes something new."""
-    listed = _git(**given, needs="-[a-zA-Z]*l[a-zA-Z]*|--list")
+    listed = _git(**given, needs="-[a-zA-Z]*l[a-zA-Z]*|--list", ahead=True)
     return _git(**given, most=0, forms=(listed,))
 
 
@@ -99,6 +99,7 @@ _SUBCOMMANDS: Final = {
         " color-words exit-code quiet pickaxe-all pickaxe-regex cached staged no-color no-ext-diff",
         values="G O S ws-error-highlight diff-algorithm word-diff-regex relative diff-filter",
         counts="abbrev inter-hunk-context",
+        operands="(?!--(submodule|ignore-submodules)(=|$)).*",
         reads=Files.ALL,
         trailing=False,
     ),
@@ -160,7 +161,7 @@ _SUBCOMMANDS: Final = {
         "eflnpstwCM",
         "incremental root show-stats score-debug show-name show-number porcelain line-porcelain"
         " show-email",
-        values="L ignore-rev ignore-revs-file date", counts="abbrev",
+        values="L ignore-rev ignore-revs-file date", counts="abbrev", also="--", ends=False,
     ),
     "branch": _listing(_BRANCHES),
     "tag": _listing(_TAGS),
@@ -171,7 +172,9 @@ _SUBCOMMANDS: Final = {
     "stash": Program(
         harmless=False, stays=True,
         subcommands={
-            "list": _git("", _REFERENCES, values="date", counts="n max-count"),
+            "list": _git(
+                "", _REFERENCES, values="date", counts="n max-count", also="--", ends=False
+            ),
             "show": _git(
                 "ps",
                 "patch stat name-only no-patch numstat shortstat name-status color no-color"

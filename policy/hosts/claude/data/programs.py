@@ -12,6 +12,7 @@ from typing import Final
 import attrs
 
 from policy.hosts.claude.data.changing_programs import CHANGING, COPY, MOVE, REMOVE, UPROOT
+from policy.hosts.claude.data.docker import DOCKER
 from policy.hosts.claude.data.git import GIT
 from policy.hosts.claude.data.program_options import options
 from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
@@ -24,11 +25,11 @@ __all__ = ["EDITING_PROGRAMS", "READ_ONLY_PROGRAMS"]
 _READS: Final = Program(reads=Files.ALL, texts=True)
 _COUNTED: Final = Program(reads=Files.ALL, files="-[nc]", texts=True, piped=True)
 _TEXTS: Final = Program(texts=True)
-_NAME: Final = "[^/~]*"
+_NAME: Final = r"[^/~\\]*"
 _NO_DASH: Final = r"(?!-$)(.|\n)*"
 # The name of what tells the variables of a shell may stand nowhere, not even in a file's.
 _NO_ENV: Final = r"(?!((.|\n)*\W)?env(\W(.|\n)*)?$)(.|\n)*"
-_NO_HOME: Final = "(?!(.*[=:])?~|.*\\{.*~|.*~.*\\{).*"
+_ANY: Final = "(.|\n)*"
 _ALONE: Final = Program(flags="", most=0)
 
 _FREE: Final = {
@@ -44,7 +45,12 @@ _FREE: Final = {
     "wc": attrs.evolve(_READS, piped=True),
     "head": _COUNTED,
     "tail": _COUNTED,
-    "cut": Program(reads=Files.ALL, values="-[dfcb]", texts=True),
+    "cut": Program(
+        reads=Files.ALL, texts=True,
+        values="-[nswz]*[bcdf]|--(bytes|characters|delimiter|fields|output-delimiter)",
+        sure="-[nswz]*([bcdf](.|\n)*)?|-[0-9]+|--(complement|only-delimited|zero-terminated|bytes"
+        "|characters|delimiter|fields|output-delimiter|(.|\n)*=(.|\n)*)",
+    ),
     **dict.fromkeys("readlink realpath du df basename dirname".split(), _TEXTS),
     "tr": Program(reads=Files.SETS, texts=True),
     **dict.fromkeys(
@@ -67,7 +73,7 @@ _FREE: Final = {
         first=rf"(?!-|(.|\n)*(`|\$ENV)){_NO_ENV}",
         operands=_NO_ENV,
         unsafe=r"(?!-[a-zA-Z]+$|--[a-zA-Z-]+(=.+)?$)-.*|-[a-zA-Z]*[fL][a-zA-Z]*|-(.*\W)?env(\W.*)?"
-        "|--(from-file|file|argfile|rawfile|slurpfile|run-tests|library-path)(=.*)?",
+        "|--(from-file|file|argfile|rawfile|slurpfile|run-tests|library-path).*",
     ),
     "uniq": Program(
         flags="-[a-zA-Z]+|--count(=.+)?", most=0, direct=True, ends=False, globs=False,
@@ -89,11 +95,13 @@ _SEARCH: Final = options(
     " line-regexp null-data no-messages invert-match version help byte-offset line-number"
     " line-buffered with-filename no-filename only-matching quiet silent text recursive"
     " dereference-recursive files-without-match files-with-matches count initial-tab null"
-    " no-group-separator binary color colour",
+    " no-group-separator binary",
     values="e d D regexp label binary-files directories devices include exclude"
     " exclude-from exclude-dir group-separator color colour",
     counts="m A B C max-count before-context after-context context",
     attached="edDmABC",
+    skipped="-[efmABC]|--(regexp|file|exclude|include|exclude-from|exclude-dir|max-count|context"
+    "|(after|before)-context)",
     files="-f|--file|--exclude-from",
     given=_GIVEN,
     lines=False,
@@ -112,11 +120,6 @@ _FIND_FILES: Final = options(
     counts="d j max-depth min-depth exact-depth batch-size threads max-results",
     globs=False,
 )
-_DOCKER_LIST: Final = Program(
-    globs=False,
-    operands=_NO_HOME,
-    unsafe="-[cHr]|--(context|host|config|url|connection)(=.*)?|.*[=:]~.*",
-)
 _PS_LETTERS: Final = "acdfjlmwyAFHLNTV"
 _PS_NAMES: Final = "help deselect forest headers no-headers info version"
 _PRINTED: Final = r" ?(\d+(,\d+)?)?p(;(\d+(,\d+)?)?p)* ?"
@@ -130,6 +133,7 @@ _EDITED: Final = (
     r"(?!/[^/]*/[IMim]*([ewWsyrR]|[aAcCdDgGhHiIlnNpPqQtTxz]$))"
     r"(?!.*\.\.)(?!.*s.*[wWeE])(?!.*y..*)[A-Za-z0-9_./@+-]+"
 )
+_LSOF_PLUS: Final = r"\+([DEMdew]|c[0-9]*|f[cfgGn]*|[Lr][0-9]*)?"
 # What a terminal does that is told to start anew, to print, or to be programmed.
 _SET_UP: Final = (
     "clear|flash|if|init|iprog|is[123]|mc(0|4|5[ip]?)|pf(key|loc|xl?)|reset|rf|rmcup|rs[123]|smcup"
@@ -145,6 +149,7 @@ _SED: Final = options(
     operands=_NO_DASH,
     reads=Files.REST,
     files="-f|--file",
+    unsafe="-f|--file",
     given="-.*[ef].*",
     writes=Files.REST,
     spares=True,
@@ -189,6 +194,8 @@ _KNOWN: Final = {
         unsafe="--file(=.*)?",
         counts="d m A B C after-context before-context context max-count max-depth",
         attached="egtTdmABC",
+        skipped="-[efgtTmABC]|--(regexp|file|glob|type|type-not|max-count|max-depth|context"
+        "|(after|before)-context)",
         lines=False, reads=Files.REST, lists=True, globs=False,
     ),
     "which": options("apsvwV", globs=False, operands="(?!-$).*"),
@@ -207,7 +214,12 @@ _KNOWN: Final = {
     ),
     "help": options("d", globs=False, operands=_NAME, internal=True),
     "lsof": options(
-        "abghilnorstvxCEFHKLNOPQRSTUVX", values="c d e k p u A", joined=False, globs=False
+        "abghilnorstvxCEFHKLNOPQRSTUVX", globs=False,
+        pairs=rf"-[cdekpuA] ([^-+]{_ANY})?|-[cdekpuA] {_LSOF_PLUS}",
+        operands=rf"(?!\+|-[a-zA-Z]*[^a-zA-Z]){_ANY}|{_LSOF_PLUS}",
+        # What would be looked up, and what is a value to some and a name to others.
+        beside=rf"-[a-zA-Z]*i ([^@]*@[^:]*[a-zA-Z]{_ANY}|{_ANY}~{_ANY})"
+        rf"|[-+][a-zA-Z]*[LSor] [0-9]+[^0-9]{_ANY}",
     ),
     "pgrep": options(
         "acfilnovwxLV",
@@ -230,9 +242,9 @@ _KNOWN: Final = {
         operands=rf"(?!({_SET_UP})$).*",
     ),
     "man": options(
-        "adhwfk", "whatis apropos all", values="s S", joined=False, leading=True, globs=False,
+        "adhwfk", "whatis apropos all", pairs="-[sS] [A-Za-z0-9:,]+", leading=True, globs=False,
         operands=rf"(?!-$){_NAME}", reads=Files.SLASHED, trailing=False,
-        given="--local-file|-[^-]*l.*", files="-C|--config-file",
+        given="--local-file|-[^-]*l.*", files="-C|--config-file", unsafe="-C|--config-file",
     ),
     "printf": options(
         piped=True, globs=False, first=r"(?!-$)([^%]|%([sbq]|%))*", operands="(?!-$).*"
@@ -246,7 +258,7 @@ _KNOWN: Final = {
     ),
     "ps": options(
         _PS_LETTERS, _PS_NAMES,
-        pairs="-[gnpqstuCGU] [^e-][^e]*|--(pid|quick-pid|sid|tty|user|sort) [^e-][^e]*"
+        pairs="-[gnpqstuCGU] [^eE-][^eE]*|--(pid|quick-pid|sid|tty|user|sort) [^eE-][^eE]*"
         "|--width [0-9]+",
         also="--(pid|quick-pid|sid|tty|user|sort)=[^e-][^e]*|--width=[0-9]+",
         globs=False, operands="-|[^~eE-][^eE]*",
@@ -270,23 +282,7 @@ _KNOWN: Final = {
     "node": Program(harmless=False, subcommands={"-v": _ALONE, "--version": _ALONE}),
     "python": _VERSION,
     "python3": _VERSION,
-    "docker": Program(
-        harmless=False,
-        subcommands={
-            "ps": _DOCKER_LIST,
-            "images": _DOCKER_LIST,
-            "logs": options(
-                "ft", "details follow timestamps", globs=False, operands=_NO_HOME,
-                pairs=rf"(-n|--(since|tail|until)) (?!-){_NO_HOME}",
-                also=rf"--(since|tail|until)=(?!-){_NO_HOME}",
-            ),
-            "inspect": options(
-                "s", "size", globs=False, operands=_NO_HOME,
-                pairs=rf"(-f|--(format|type)) (?!-){_NO_HOME}",
-                also=rf"(-f|--(format|type))=(?!-){_NO_HOME}",
-            ),
-        },
-    ),
+    "docker": DOCKER,
     "git": GIT,
 }  # fmt: skip
 

@@ -67,7 +67,7 @@ _TESTED: Final = (
 _BARE: Final = r"[^\0*?\[\]]*"
 _VALUED: Final = r"-(?:[EHLPXdsx]*D|f|[dsx]*[EHLPX][EHLPXdsx]*f)"
 _SOUGHT: Final = (
-    rf"(?:{_TESTED}(?:\0[^\0]*)?|{_VALUED}(?:\0{_BARE})?"
+    rf"(?:{_TESTED}(?:\0[^\0]*|\Z)|{_VALUED}(?:\0{_BARE}|\Z)"
     rf"|(?!{_TESTED}(?:\0|\Z)|{_VALUED}(?:\0|\Z)|-[dsx]+f(?:\0|\Z)){_BARE})"
 )
 

@@ -1,0 +1,125 @@
+"""What stands near to what runs and is asked for, as Claude Code 2.1.329 was seen to do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+
+pytest.importorskip("tree_sitter_bash")
+
+ALLOWED = ["Bash(foo:*)", "Bash(getopts:*)", "Bash(set:*)", "Edit(out)"]
+
+
+def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Effect:
+    settings = json.dumps({"permissions": lists})
+    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
+
+
+@pytest.mark.parametrize(
+    ("runs", "asks"),
+    [
+        # An option that takes a value, or speaks to another host, wherever it stands in a word.
+        ("docker ps -a", "docker ps -ac"),
+        ("docker images --no-trunc", "docker images --out=x"),
+        ("docker logs -f x", "docker logs -- -r"),
+        ("docker inspect --type container x", "docker inspect --format '{a}~' x"),
+        ("grep --color x a", "grep x a --color"),
+        ("grep -d skip x a", "grep -d x x /etc/passwd"),
+        ("rg -d 5 x", "rg -d 5 /etc/passwd"),
+        ("man -s 1:2 ls", "man -s {} ls"),
+        ("man ls", "man -C x"),
+        ("sed -n 1p a", "sed -n -f 1p a"),
+        ("help cd", r"help 'a\b'"),
+        ("ps -u bob", "ps --sid HEAD"),
+        ("lsof -p 5", "lsof -c +x"),
+        ("lsof -i", "lsof -i @host"),
+        ("lsof -L x", "lsof -L 5x"),
+        ("lsof -- x", "lsof -- -R5"),
+        ("jq --arg .", "jq --rawfilex ."),
+        ("cut -b ../docs/a.md a", "cut -DP -b ../docs/a.md"),
+        ("cut -nb 1 a", "cut -n ../docs/a.md"),
+        ("git tag -l a", "git tag a -l"),
+        ("git branch --list x", "git branch -r x --list"),
+        ("git blame -- a", "git blame -- --contents=x"),
+        ("git diff -- a", "git diff -- --submodule"),
+        # Words that a shell may make several of, and what is put into a variable.
+        ("jq {a}", "jq {a},b}"),
+        ("foo '{a,b}'", "foo \"{a\"'b,c}'"),
+        ("NO_COLOR=x date", "NO_COLOR=$HOME date"),
+        ("getopts ab: opt", "getopts ab: OPTIND"),
+        ("set -e", "set -A PATH x"),
+        # Tests that a grammar takes for others than a host does.
+        ("[[ -f x ]]", "[[ -f -a x ]]"),
+        ("[ a -nt b ]", "[ x -5 y ]"),
+        ("[[ a == b ]]", "[[ ]] == b ]]"),
+        # What is redirected.
+        ("foo > 'out'", "foo > 'out' # x"),
+        ("2>/dev/null ls", "2>/dev/null NODE_ENV=x ls"),
+        ("cat < a'b'", "cat < a'$x'"),
+        ("sort a <<< x", "sort a <<< ?x"),
+        # A quote that is not closed.
+        ("tr -d a' b", "tr -d a' $x b"),
+    ],
+)
+def test_near_to_what_runs_stands_what_is_asked_for(runs: str, asks: str) -> None:
+    assert decide(runs, allow=ALLOWED) is Effect.ALLOW
+    assert decide(asks, allow=ALLOWED) is Effect.ASK
+
+
+def test_a_value_of_a_test_hides_no_pattern_behind_it() -> None:
+    assert decide("find . -name '*.py'", allow=["Bash(find:*)"]) is Effect.ALLOW
+    assert decide("find . -name -name '*.py'", allow=["Bash(find:*)"]) is Effect.ASK
+    assert decide("find -f -name '*'", allow=["Bash(find:*)"]) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["cd -N +5 src", "cd -- -x y", "cd - x"])
+def test_two_folders_are_two_whatever_they_begin_with(command: str) -> None:
+    assert decide(command, allow=["Bash(cd:*)"]) is Effect.ASK
+
+
+STILL = [
+    *("ls && cd . && ls", "cd . ; ls", "cd . || ls", "cd . && ls | head", "cd . | ls"),
+    *("cd . && cd . && ls", "cd /srv/app | cat a", "cat a && cd .", "cd . 2>/dev/null && ls"),
+    *("NODE_ENV=x cd . && ls", "if cd .; then ls; fi", "! cd . && ls", "cd .\nls"),
+]
+
+
+@pytest.mark.parametrize("command", STILL)
+def test_a_change_to_the_same_folder_is_one_where_reads_are_denied(command: str) -> None:
+    assert decide(command, deny=["Read(secrets/**)"]) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cd . && ls", "cd './' && cat a", "cd /srv/app/ && ls", "cd /srv/app; cat a"),
+        *("foo && cd /srv/app && cat a", "foo && cd . && git status", "cd . && foo a"),
+    ],
+)
+def test_a_chain_that_begins_with_it_stays_where_it_is(command: str) -> None:
+    assert decide(command, allow=ALLOWED, deny=["Read(secrets/**)"]) is Effect.ALLOW
+
+
+def test_a_text_that_is_put_on_the_input_is_part_of_what_rules_deny() -> None:
+    assert decide("cat a <<< x", deny=["Bash(* x)"]) is Effect.DENY
+    assert decide("cat a <<< y", deny=["Bash(* x)"]) is Effect.ALLOW
+    assert decide("<<<x cat a", deny=["Bash(<<<x *)"]) is Effect.DENY
+
+
+def test_what_env_sets_may_lead_reads_elsewhere() -> None:
+    kept = {"allow": ["Bash(env:*)", "Bash(id:*)"], "blockReadsOutsideWorkingDirectories": True}
+    assert decide("env a IFS=5", **kept) is Effect.ASK
+    assert decide("id IFS=5", **kept) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ['git log b" \u00e9', 'foo "\u00e9', "foo a $[1;]"])
+def test_what_does_not_end_is_asked_for_in_any_letters(command: str) -> None:
+    assert decide(command, allow=ALLOWED) is Effect.ASK
