@@ -10,6 +10,7 @@ import attrs
 
 from tests.live import oddities, options, programs
 from tests.live import vocabulary as words
+from tests.live.altered import altered
 from tests.live.command_rules import command_rule
 from tests.live.scenario import LISTS, SCOPES, Call, Scenario
 from tests.live.wide import wide_command, wide_rule
@@ -220,8 +221,9 @@ class Generator:
 
     def command(self, depth: int = 0) -> str:
         """Return a shell command: plain ones of any shape, put together."""
-        if self.wide and not depth and self.chance.random() < 0.5:
-            return wide_command(self.chance)
+        if self.wide and not depth and self.chance.random() < 0.7:
+            near = wide_command(self.chance) if self.chance.random() < 0.6 else self.simple()
+            return altered(near, self.chance) if self.chance.random() < 0.5 else near
         if depth < 3 and self.chance.random() < (0.5 if not depth else 0.12):
             shape = self.pick(words.SHAPES)
             return shape.format(self.command(depth + 1), self.command(depth + 1))
