@@ -13,7 +13,7 @@ from policy.hosts.claude import Options, load
 
 pytest.importorskip("tree_sitter_bash")
 
-ALLOWED = ["Bash(foo:*)", "Bash(getopts:*)", "Bash(set:*)", "Edit(out)"]
+ALLOWED = ["Bash(foo:*)", "Bash(test:*)", "Bash(getopts:*)", "Bash(set:*)", "Edit(out)"]
 
 
 def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Effect:
@@ -67,6 +67,10 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         ("sort a <<< x", "sort a <<< ?x"),
         # A quote that is not closed.
         ("tr -d a' b", "tr -d a' $x b"),
+        ("sed -n 1p b", "sed -n 1p b' a"),
+        # What may come to an option of a test, or to nothing.
+        ("test -f a$((1))", "test -f $((1))"),
+        ('test -f "$PWD/a"', 'test -f "$USER..ab"'),
     ],
 )
 def test_near_to_what_runs_stands_what_is_asked_for(runs: str, asks: str) -> None:

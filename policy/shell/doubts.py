@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from policy.shell.bash_tests import TESTS
 from policy.shell.opened import is_home_of_other
 from policy.shell.readings import is_fragment, stages
 from policy.shell.variables import guards
@@ -205,6 +206,8 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
         return True
     if program.unexpanded and any(word.glob or is_home_of_other(word) for word in words[1:]):
         return True
+    if program.unexpanded and any(_may_be_option(word, words[0]) for word in words[1:]):
+        return True
     if program.unchecked is None:
         return False
     if program.spelled and any(word.raw != word.plain for word in words[1:]):
@@ -213,9 +216,19 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
     return _expression(program.unchecked).fullmatch(arguments) is not None
 
 
+def _may_be_option(word: Word, program: Word) -> bool:
+    """Whether a word that is not known may come to an option, or to nothing."""
+    if word.literal or word.plain[:1] not in ("$", "`", "-", "+"):
+        return False
+    return program.plain not in {*TESTS, "test"} or "/" not in _PUT_IN.sub("", word.plain)
+
+
+_PUT_IN = re.compile(r"\$\(.*\)|`.*`", re.DOTALL)
+
+
 def has_half_assignment(words: Sequence[Word]) -> bool:
     """Whether a word is a lone ``=``, which a grammar may take for half an assignment."""
-    return any(word.raw == "=" for word in words) and words[0].plain not in ("[", "[[")
+    return any(word.raw == "=" for word in words) and words[0].plain not in TESTS
 
 
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
