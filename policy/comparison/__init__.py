@@ -30,8 +30,9 @@ Of commands more is told apart than the text that is written:
   well, behind `sudo` or in quotes. Members of what lines share are tried, a prefix taken off; a
   change that no command can show is not looked for (`ToolPair.unheard`, and what may come of
   each line).
-- `leading`, `leading_pair`: commands that begin with the same words, which tell by which texts
-  rules know them, searched where one that lines tell a change of shows none.
+- `words`, `simple`, `simple_pair`: all commands of plain words by all their texts, where of
+  wrappers no more is known than their names; searched where lines tell a change of which a first
+  command of theirs shows nothing.
 - `opening`: commands that open files of which both sides say different things.
 
 All together:

@@ -15,10 +15,10 @@ import attrs
 from policy.comparison.disguised_pair import disguised_differences
 from policy.comparison.effects import Effects, signature, weaker
 from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
-from policy.comparison.leading_pair import leading_differences
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
 from policy.comparison.rows import by_rules, denies_all, grants_whole
+from policy.comparison.simple_pair import hidden_differences
 from policy.comparison.stranger_pair import stranger_differences
 from policy.comparison.tool_pair import ToolPair
 from policy.comparison.unasked_pair import unasked_differences
@@ -170,7 +170,7 @@ def _of_shape(
     exact = DIFFERENT_KINDS not in why
     yield from disguised_differences(tool_pair, _settled(effects, tool_pair), exact=exact)
     settled = _settled(effects, tool_pair) | tool_pair.unheard
-    yield from leading_differences(tool_pair, settled)
+    yield from hidden_differences(tool_pair, settled)
     why.update(tool_pair.why)
     settled = _settled(effects, tool_pair) | tool_pair.unheard
     why.update((doubt, None) for doubt, change in tool_pair.doubts if change not in settled)

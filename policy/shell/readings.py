@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEYWORDS",
+    "TAKES_ONE",
     "as_granted",
     "as_written",
     "behind_all",
@@ -46,7 +47,7 @@ _ELSEWHERE: Final = re.compile(r"^[.~]*[/\\]|[/\\][/\\]|:[/\\.]|(?:^|[/\\])\.\.(
 _DURATION: Final = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?\Z")
 
 # Wrappers with an operand before the program.
-_TAKES_ONE: Final = frozenset("chroot flock taskset".split())
+TAKES_ONE: Final = frozenset("chroot flock taskset".split())
 
 
 def as_written(words: Sequence[Word]) -> str:
@@ -327,7 +328,7 @@ def _in_wrapper(word: Word, before: Sequence[Word], shell: Shell) -> bool:
     """Return whether *word* may be an option, or the value of one, of a wrapper before it."""
     if word.plain.startswith("-") or _DURATION.match(word.plain) or "=" in word.plain:
         return True
-    if before[-1].plain.rsplit("/", 1)[-1] in _TAKES_ONE or before[-1].plain == "function":
+    if before[-1].plain.rsplit("/", 1)[-1] in TAKES_ONE or before[-1].plain == "function":
         return True
     return before[-1].plain.startswith("-") and any(
         _looks_through(earlier.plain, shell) for earlier in before
