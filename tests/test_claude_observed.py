@@ -574,18 +574,6 @@ def test_a_prefix_ends_in_a_colon_and_a_star_without_blanks(rule, runs, asks) ->
         assert run({"deny": [f"Bash({rule})"], "allow": ["Bash"]}, command) == "allow"
 
 
-@pytest.mark.parametrize("rule", ["WebFetch(https://example.com)", "Bash(x", "m*", "Bash()", ""])
-@pytest.mark.parametrize("effect", ["deny", "ask"])
-def test_an_administrator_allows_nothing_beside_a_denial_that_is_no_rule(rule, effect) -> None:
-    def decided(scope: str, rules: object) -> str:
-        given = {scope: Source("<it>", json.dumps({"permissions": rules}))}
-        return run({}, "make", **given)
-
-    assert decided("managed", {"allow": ["Bash(make)"], effect: [rule]}) == "ask"
-    assert decided("managed", {"allow": ["Bash(make)", rule]}) == "allow"
-    assert decided("user", {"allow": ["Bash(make)"], effect: [rule]}) == "allow"
-
-
 def test_a_profile_chooses_the_version() -> None:
     tree = Memory({".claude/settings.json": "{}"})
     reader = front_ends(["claude-code@2.1.240"])[1]

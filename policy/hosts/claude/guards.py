@@ -26,7 +26,7 @@ from policy.hosts.claude.file_names import (
     guarded_last,
     misread_files,
 )
-from policy.hosts.claude.modes import EDITING_MODES, is_plan, is_silent
+from policy.hosts.claude.modes import EDITING_MODES, is_plan
 from policy.hosts.claude.session import Session
 from policy.patterns import notations
 from policy.patterns.folders import within
@@ -44,7 +44,7 @@ def held(session: Session, mode: str) -> Iterator[Entry]:
     judged = is_judged(session, mode)
     yield from guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
     if is_plan(mode) and session.options.behaves.plan_before_rules:
-        held = Effect.DENY if is_silent(mode) else Effect.ASK
+        held = Effect.DENY if session.asks_nobody(mode) else Effect.ASK
         yield from (built_in(tool, held) for tool in _NOT_PLANNED)
 
 

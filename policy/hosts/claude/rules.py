@@ -15,6 +15,7 @@ from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.lines import Line, Lines, RuleText, Scope
+from policy.hosts.claude.restrictions import is_ambiguous
 from policy.hosts.claude.specifiers import PARAMETER, read_parameter, read_specifier, unread
 from policy.language.parse import parse_matcher
 from policy.limits import PATTERN_CHARACTERS
@@ -97,7 +98,7 @@ def _read(rule: RuleText) -> Lines:
         )
     if tool.startswith("mcp__") and content is not None:
         return _call_of_server(rule, tool, content)
-    if content is not None and not rule.scope.flag and _is_ambiguous(content):
+    if content is not None and not rule.scope.flag and is_ambiguous(content):
         return rule.skipped(
             "malformed-rule",
             "has an escaped parenthesis beside one that is not",
@@ -110,18 +111,6 @@ def _read(rule: RuleText) -> Lines:
     if not tool[:1].isupper():
         return _unknown(rule, tool)
     return _built_in(rule, tool, content)
-
-
-_ESCAPED: Final = re.compile(r"(?:^|[^\\])\\[()]")
-_BARE: Final = {each: re.compile(rf"(?<!\\)(?:\\\\)*\{each}") for each in "()"}
-
-
-def _is_ambiguous(content: str) -> bool:
-    """Return whether nobody knows which parentheses are meant: of a file it is no rule."""
-    if not _ESCAPED.search(content):
-        return False
-    opened, closed = (len(bare.findall(content)) for bare in _BARE.values())
-    return opened != closed
 
 
 def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:

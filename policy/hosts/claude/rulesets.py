@@ -37,7 +37,7 @@ from policy.hosts.claude.guards import guards, guards_before, held, misread
 from policy.hosts.claude.left_to_model import is_left_to_model
 from policy.hosts.claude.lending import led_out, lent
 from policy.hosts.claude.lines import Line
-from policy.hosts.claude.modes import EDITING_MODES, is_silent
+from policy.hosts.claude.modes import EDITING_MODES
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
 from policy.patterns.folding import folded
@@ -87,7 +87,7 @@ _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
 def _is_silent(session: Session, mode: str) -> bool:
     """Return whether what no rule speaks of is denied, as nobody is asked and no model judges."""
-    return is_silent(mode) and not is_judged(session, mode)
+    return session.asks_nobody(mode) and not is_judged(session, mode)
 
 
 @lru_cache(maxsize=64)
@@ -165,14 +165,14 @@ def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
 def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
     reading = dialect(session, mode)
     opened = (
-        RuleSet(tuple(_answered(entries, mode)), Effect.ALLOW, reading)
+        RuleSet(tuple(_answered(entries, session, mode)), Effect.ALLOW, reading)
         for entries in session.reopened
     )
     shell = attrs.evolve(reading.shell, traced=True)
-    traced = attrs.evolve(reading, shell=shell, asks=not is_silent(mode))
+    traced = attrs.evolve(reading, shell=shell, asks=not session.asks_nobody(mode))
     yield from _choices(session, reading)
     for fence in fences(session):
-        said = tuple(_answered(fence.entries, mode))
+        said = tuple(_answered(fence.entries, session, mode))
         yield RuleSet(said, Effect.ALLOW, traced if fence.traces else reading)
     yield _rule_set(session, mode)
     # What these ask for is asked of somebody, also where a model judges the rest.
@@ -193,12 +193,13 @@ def _choices(session: Session, reading: Dialect) -> Iterator[RuleSet]:
             yield RuleSet((*entries, refused), Effect.ALLOW, reading)
 
 
-def _answered(entries: Iterable[Entry], mode: str) -> Iterator[Entry]:
+def _answered(entries: Iterable[Entry], session: Session, mode: str) -> Iterator[Entry]:
     """Yield what entries come to where nobody is asked; what a model judges it judges still."""
-    kept = (_HOOK_ASKS.rule, Reason.CLASSIFIER)
+    silent, kept = session.asks_nobody(mode), "" if session.silent else _HOOK_ASKS.rule
     for entry in entries:
-        asks = entry.effect is Effect.ASK and entry.rule != kept[0] and entry.reason is not kept[1]
-        yield attrs.evolve(entry, effect=Effect.DENY) if asks and is_silent(mode) else entry
+        asks = entry.effect is Effect.ASK and entry.reason is not Reason.CLASSIFIER
+        denied = silent and asks and entry.rule != kept
+        yield attrs.evolve(entry, effect=Effect.DENY) if denied else entry
 
 
 def _rule_set(session: Session, mode: str) -> RuleSet:
@@ -240,7 +241,9 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     silent = _is_silent(session, mode)
     if silent and default is Effect.ASK:
         default = Effect.DENY
-    return RuleSet(tuple(_answered(entries, mode)), default, dialect(session, mode), reason)
+    return RuleSet(
+        tuple(_answered(entries, session, mode)), default, dialect(session, mode), reason
+    )
 
 
 # What a hook asks is asked in every mode.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
-
 import attrs
 
 from policy.effect import Effect
@@ -14,7 +11,7 @@ from policy.hosts.claude.negations import negates, opened
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
-from policy.hosts.claude.settings import Settings, Written
+from policy.hosts.claude.settings import Settings
 from policy.patterns.pattern import Kind
 from policy.ruleset import Entry
 
@@ -55,7 +52,6 @@ class Said:
         rules = [r for r in file.rules if not self.locked or _kept(file.scope, r.effect)]
         first = options.behaves.managed_asks_first
         negations = [(number, rule) for number, rule in enumerate(rules) if negates(rule)]
-        withheld = file.scope == "managed" and _loses_some(rules, scope)
         paths: set[str] = set()
         for number, rule in enumerate(rules):
             found = read_rule(rule.text, rule.span, rule.effect, scope)
@@ -66,7 +62,7 @@ class Said:
                 self.reopened.append(opening.entries(found))
                 continue
             if rule.effect is Effect.ALLOW:
-                if withheld or not trusted or rule.text in self.paths:
+                if not trusted or rule.text in self.paths:
                     continue  # a path counts once, relative to the folder of the strongest scope
                 paths.update([rule.text] if _is_path(found) else [])
             if rule.effect is Effect.ASK and file.scope == "managed" and not first:
@@ -74,25 +70,6 @@ class Said:
                 continue
             self.lines += found.lines
         self.paths |= paths
-
-
-# Rules that the host takes for none where it reads a file.
-_REFUSED: Final = frozenset(
-    "empty-specifier malformed-rule mcp-specifier unprefixed-webfetch-specifier".split()
-)
-
-
-def _loses_some(rules: Iterable[Written], scope: Scope) -> bool:
-    """Return whether something that an administrator denies or asks for is no rule.
-
-    Nothing of what the same file allows is in force then (2.1.329, observed).
-    """
-    return any(
-        finding.code in _REFUSED
-        for rule in rules
-        if rule.effect is not Effect.ALLOW
-        for finding in read_rule(rule.text, rule.span, rule.effect, scope).findings
-    )
 
 
 def _is_path(found: Lines) -> bool:

@@ -7,7 +7,7 @@ observed).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -20,8 +20,9 @@ from policy.finding import Finding
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.links import LINKED, OF_SYSTEMS
-from policy.hosts.claude.data.settings import FENCES, READS_INSIDE
+from policy.hosts.claude.data.settings import ASKING_TOOLS, FENCES, READS_INSIDE
 from policy.hosts.claude.lines import Line, Lines, Scope
+from policy.hosts.claude.modes import is_silent
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
@@ -59,6 +60,7 @@ class Session:
         tools: the built-in tools that are offered; None is all.
         no_bypass: whether no agent may go without permissions.
         no_auto: whether no agent may have its calls judged by a model.
+        silent: whether nobody is asked, in any mode.
         starts: whether the host starts at all, and all that it reads is known.
         fences: what is kept in working folders, by the names that settings have for it, and
             the folders that it is kept in.
@@ -77,6 +79,7 @@ class Session:
     tools: frozenset[str] | None
     no_bypass: bool
     no_auto: bool
+    silent: bool
     starts: bool
     fences: Mapping[str, tuple[str, ...]]
     findings: tuple[Finding, ...]
@@ -91,6 +94,10 @@ class Session:
         """The home folder."""
         home = self.options.home or "/@home"
         return slashed_path(home) if self.options.os == "windows" else home
+
+    def asks_nobody(self, mode: str) -> bool:
+        """Return whether what would be asked for in *mode* is denied."""
+        return self.silent or is_silent(mode)
 
     @cached_property
     def _removals(self) -> Automaton:
@@ -158,10 +165,11 @@ def session(
     )
     active, granted = _by_skills(skills, scope, options, locked=said.locked)
     no_bypass, no_auto = any(s.no_bypass for s in settings), any(s.no_auto for s in settings)
+    silent = any(each.silent for each in settings)
     asked = options.mode or next((each.mode for each in settings if each.mode), "default")
     return Session(
         options,
-        lines=(*said.lines, *active.lines, *left_out(variables)),
+        lines=(*said.lines, *active.lines, *left_out(variables), *_unasking(silent)),
         reopened=tuple(said.reopened),
         folders=folders,
         mode=_mode(asked, no_bypass=no_bypass, no_auto=no_auto),
@@ -172,6 +180,7 @@ def session(
         tools=next((frozenset(s.tools) for s in settings if s.tools is not None), None),
         no_bypass=no_bypass,
         no_auto=no_auto,
+        silent=silent,
         starts=not any(s.unknown or (s.unreadable and s.scope == "managed") for s in settings),
         fences=_fences(settings, options, cwd, home),
         findings=(
@@ -180,6 +189,13 @@ def session(
             *active.findings,
         ),
     )
+
+
+def _unasking(silent: bool) -> Iterator[Line]:  # noqa: FBT001  # one question
+    """Yield what takes away the tools that ask, where nobody is asked."""
+    for tool in ASKING_TOOLS if silent else ():
+        rule = f"{tool} (nobody is asked)"
+        yield Line(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
 
 
 def _fences(

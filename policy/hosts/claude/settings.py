@@ -36,6 +36,7 @@ class Settings:
         fences: what is kept in working folders, by the names that settings have for it.
         no_bypass: whether no session may go without permissions.
         no_auto: whether no session may have its calls judged by a model.
+        silent: whether nobody is asked, and what would be asked for is denied.
         agent: the agent that a session is started as, or "".
         hooks: what runs at events of a session.
         hooks_off: whether hooks are switched off, and where that stands; None where it
@@ -58,6 +59,7 @@ class Settings:
     fences: frozenset[str] = frozenset()
     no_bypass: bool = False
     no_auto: bool = False
+    silent: bool = False
     agent: str = ""
     hooks: tuple[Hook, ...] = ()
     hooks_off: tuple[bool, Span] | None = attrs.field(default=None, repr=False)

@@ -20,9 +20,19 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
 from policy.hosts.claude.data.agents import MODES
-from policy.hosts.claude.data.settings import FENCES, FILE_READS_INSIDE, VALUES, Kind
+from policy.hosts.claude.data.settings import (
+    EDITS_INSIDE,
+    FENCES,
+    FILE_READS_INSIDE,
+    READS_INSIDE,
+    SILENT,
+    SILENT_SCOPES,
+    VALUES,
+    Kind,
+)
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.hooks import read_hooks
+from policy.hosts.claude.restrictions import is_set, lost_lists
 from policy.hosts.claude.settings import Settings, Written
 from policy.hosts.claude.variables import read_variables
 from policy.source import Source, Span
@@ -32,7 +42,9 @@ __all__ = ["UNKNOWN", "looks_like_settings", "read_settings"]
 
 _LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
 _SWITCHES: Final = ("disableAutoMode", "disableBypassPermissionsMode")
-_KEYS: Final = frozenset({*_LISTS, *FENCES, *_SWITCHES, "additionalDirectories", "defaultMode"})
+_KEYS: Final = frozenset(
+    {*_LISTS, *FENCES, *_SWITCHES, SILENT, "additionalDirectories", "defaultMode"}
+)
 
 
 def looks_like_settings(node: Node) -> bool:
@@ -46,6 +58,8 @@ def looks_like_settings(node: Node) -> bool:
 
 def read_settings(source: Source, scope: str, behaves: Behaviour | None = None) -> Settings:
     """Return what *source* says. Whatever is wrong with it is among the findings."""
+    if not source.text.strip():
+        return Settings(scope)  # a file without a text says nothing
     try:
         node = read_json(source, byte_order_mark=True)
     except PolicyError as error:
@@ -68,6 +82,7 @@ _REJECTED: Final = "the host rejects the file: nothing in it is in force, deny r
 _NO_START: Final = "the host does not start"
 UNKNOWN: Final = "every call is denied here, since nobody knows what the rest of it denies"
 _SKIPPED: Final = "the host skips it; nothing it says is in force"
+_HELD_BACK: Final = "the host holds back what the file allows, its folders and its mode"
 
 
 @attrs.define
@@ -96,12 +111,14 @@ class _Reader:
         settings = Settings(
             self.scope,
             tools=tuple(self._texts(tools, "tools")) if tools is not None else None,
-            managed_only=self.scope == "managed" and _is_locked(managed),
+            managed_only=self.scope == "managed" and is_set(managed),
         )
         if isinstance(permissions, Mapping):
             settings = self._permissions(permissions, settings)
         elif permissions is not None:
             self._wrong("permissions", "an object", permissions)
+            if self.scope == "managed" and is_set(permissions):
+                settings = _strictest(settings)
         self._misplaced(node)
         self._values(node)
         hooks, mistakes = read_hooks(node.get("hooks"))
@@ -128,21 +145,38 @@ class _Reader:
 
     def _permissions(self, node: Mapping, settings: Settings) -> Settings:
         keys = _KEYS if self.scope == "flag" else _KEYS - {FILE_READS_INSIDE}
+        if self.scope not in SILENT_SCOPES:
+            keys -= {SILENT}
         self._check_keys(node, keys)
         rules = self._rules(node)
         mode, span = self._mode(node)
-        folders = node.get("additionalDirectories")
+        listed = node.get("additionalDirectories")
+        folders = self._folders(listed) if listed is not None else ()
+        if self.scope == "managed" and self._holds_back(node):
+            mode, span, folders = None, None, ()
+            rules = rules and tuple(rule for rule in rules if rule.effect is not Effect.ALLOW)
         return attrs.evolve(
             settings,
             rules=rules or (),
             mode=mode,
             mode_span=span,
-            folders=self._folders(folders) if folders is not None else (),
+            folders=folders,
+            silent=self._is_true(node, SILENT) and SILENT in keys,
             fences=frozenset(name for name in FENCES if self._is_true(node, name)) & keys,
             no_bypass=self._switch(node, "disableBypassPermissionsMode"),
             no_auto=self._switch(node, "disableAutoMode"),
             unknown=rules is None,
         )
+
+    def _holds_back(self, node: Mapping) -> bool:
+        """Return whether the host holds back what an administrator's file allows."""
+        lost = list(lost_lists(node, self.behaves))
+        for name, listed in lost:
+            message = f"nothing in `permissions.{name}` is a rule"
+            self.findings.append(
+                Finding("allows-held-back", message, Severity.ERROR, listed.span, help=_HELD_BACK)
+            )
+        return bool(lost)
 
     def _check_keys(self, node: Mapping, keys: frozenset[str]) -> None:
         for lost, _ in node.repeated():
@@ -221,12 +255,14 @@ class _Reader:
             f'expected the string "disable" for `{name}`, found {_shown(value)}',
             value.span,
         )
-        return False
+        return self.scope == "managed" and is_set(value)
 
     def _is_true(self, node: Mapping, name: str) -> bool:
         value = node.get(name)
         if value is not None and not Kind.TRUTH.holds(value):
             self._wrong(f"`{name}`", Kind.TRUTH.value, value)
+        if self.scope == "managed":
+            return is_set(value)
         return isinstance(value, Scalar) and value.value is True
 
     def _folders(self, node: Node) -> tuple[str, ...]:
@@ -277,19 +313,17 @@ class _Reader:
         self.findings.append(Finding(code, message, Severity.WARNING, span, help=help))
 
 
+def _strictest(settings: Settings) -> Settings:
+    """Return what an administrator's file comes to whose restrictions nobody can read."""
+    fences = frozenset({READS_INSIDE, EDITS_INSIDE})
+    return attrs.evolve(settings, fences=fences, silent=True, no_bypass=True, no_auto=True)
+
+
 def _switched_on(node: Node | None) -> Iterator[Span]:
     for entry in node.entries if isinstance(node, Mapping) else ():
         # A list of versions switches a plugin on as well.
         if not (isinstance(entry.value, Scalar) and entry.value.value in (False, None)):
             yield entry.key.span
-
-
-def _is_locked(node: Node | None) -> bool:
-    """Return whether the lock is on: whatever is neither false nor null is on."""
-    return not (
-        node is None
-        or (isinstance(node, Scalar) and any(node.value is off for off in (False, None)))
-    )
 
 
 def _shown(node: Node) -> str:

@@ -13,7 +13,17 @@ from typing import Final
 
 from policy.documents.node import Mapping, Node, Scalar, Sequence
 
-__all__ = ["EDITS_INSIDE", "FENCES", "FILE_READS_INSIDE", "READS_INSIDE", "VALUES", "Kind"]
+__all__ = [
+    "ASKING_TOOLS",
+    "EDITS_INSIDE",
+    "FENCES",
+    "FILE_READS_INSIDE",
+    "READS_INSIDE",
+    "SILENT",
+    "SILENT_SCOPES",
+    "VALUES",
+    "Kind",
+]
 
 # What settings call it that reads and edits are kept in working folders: by whatever reads, by
 # what edits, and by the tools for files alone, which only whoever starts the host can say.
@@ -27,6 +37,14 @@ FENCES: Final = {
     EDITS_INSIDE: frozenset({"managed", "flag", "local", "user"}),
     FILE_READS_INSIDE: frozenset({"flag"}),
 }
+
+
+# What settings call it that nobody is asked: what would be asked for is denied. It counts where a
+# project does not say it.
+SILENT: Final = "denyInsteadOfPrompting"
+SILENT_SCOPES: Final = frozenset({"managed", "flag", "user"})
+# Tools that are not there then.
+ASKING_TOOLS: Final = ("AskUserQuestion",)
 
 
 class Kind(enum.Enum):

@@ -1,0 +1,140 @@
+"""What settings of an administrator come to, where 2.1.329 takes more for a restriction."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.decision import Reason
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.source import Source
+
+BYPASS = "bypassPermissions"
+_NO_RULES = (
+    *("WebFetch(https://example.com)", "Bash(x", "m*", "Bash()", "", "bash", "Bash(:*)", "a(b)"),
+    *("Bash(a) b", "Read)", "Read(a:*)", "Bash(a\\)", "mcp__a(b)", 5, None, {}),
+)
+_DEAD_RULES = (
+    *("Nope", "Nope(x)", "Bash (x)", " Bash(x)", "Bash[x]", "**/.env*", "x_y", "Bash( )", "-"),
+    *("Bash(command:x)", "Agent(a,b)", "Read(a)(b)", "Skill(:*)", "WebFetch(domain:a/b)", "(x)"),
+)
+
+
+def decide(
+    permissions: object, tool: str, call: dict[str, object], mode: str | None = None, **more: object
+) -> str:
+    """Return what comes of a call where an administrator says *permissions*."""
+    given = Source("<managed>", json.dumps({"permissions": permissions}))
+    options = {"managed": given, "cwd": "/srv/app", "home": "/home/user", "mode": mode, **more}
+    (project,) = load(Memory({}), Options(**options))  # type: ignore[arg-type]
+    decision = Chain.start("main", project.enforced).decide(tool, call)
+    return "unavailable" if decision.reason is Reason.UNAVAILABLE else str(decision.effect)
+
+
+def run(permissions: object, command: str = "make", **more: object) -> str:
+    return decide(permissions, "Bash", {"command": command}, **more)  # type: ignore[arg-type]
+
+
+def user(**permissions: object) -> Source:
+    return Source("<user>", json.dumps({"permissions": permissions}))
+
+
+INSIDE, OUTSIDE = {"file_path": "/srv/app/a"}, {"file_path": "/srv/docs/a"}
+
+
+@pytest.mark.parametrize("lost", [*([rule] for rule in _NO_RULES), "x", 5, {}])
+@pytest.mark.parametrize("effect", ["deny", "ask"])
+def test_an_administrator_allows_nothing_beside_a_list_without_a_rule(lost, effect) -> None:
+    assert run({"allow": ["Bash(make)"], effect: lost}) == "ask"
+    assert run({"allow": ["Bash(make)"], effect: lost}, user=user(allow=["Bash(make)"])) == "allow"
+    if isinstance(lost, list):
+        assert run({"allow": ["Bash(make)"], effect: [*lost, "Bash(jest)"]}) == "allow"
+        assert run({"allow": ["Bash(make)", *lost]}) == "allow"
+        assert run({}, user=user(allow=["Bash(make)"], **{effect: lost})) == "allow"
+
+
+@pytest.mark.parametrize("rule", _DEAD_RULES)
+def test_a_rule_that_matches_nothing_holds_nothing_back(rule: str) -> None:
+    assert run({"allow": ["Bash(make)"], "deny": [rule]}) == "allow"
+
+
+def test_folders_and_the_mode_of_an_administrator_are_held_back_as_well() -> None:
+    rest = {"defaultMode": "acceptEdits", "additionalDirectories": ["/srv/docs"]}
+
+    assert decide({**rest, "deny": ["bash"]}, "Edit", INSIDE) == "ask"
+    assert decide({**rest, "deny": ["bash"]}, "Read", OUTSIDE) == "ask"
+    assert decide({**rest, "deny": ["Nope"]}, "Edit", INSIDE) == "allow"
+    assert decide({**rest, "deny": ["Nope"]}, "Read", OUTSIDE) == "allow"
+
+
+@pytest.mark.parametrize("value", [True, "x", 1, 0, [], {}])
+def test_a_restriction_of_an_administrator_holds_whatever_its_value_is(value: object) -> None:
+    for name, tool in (("Reads", "Read"), ("Writes", "Edit")):
+        key = f"block{name}OutsideWorkingDirectories"
+        assert decide({key: value}, tool, OUTSIDE) == "deny"
+        assert decide({key: False}, tool, OUTSIDE) == decide({key: None}, tool, OUTSIDE) == "ask"
+    assert decide({"disableBypassPermissionsMode": value}, "Edit", INSIDE, BYPASS) == "ask"
+    assert decide({"disableBypassPermissionsMode": False}, "Edit", INSIDE, BYPASS) == "allow"
+    assert decide({"disableAutoMode": value}, "Edit", INSIDE, "auto") == "ask"
+    assert decide({"disableAutoMode": None}, "Edit", INSIDE, "auto") == "allow"
+
+
+@pytest.mark.parametrize("permissions", [5, [], "x"])
+def test_permissions_of_an_administrator_that_are_none_restrict_all_they_could(permissions) -> None:
+    for mode in (None, "acceptEdits", "bypassPermissions", "auto", "plan"):
+        assert run(permissions, mode=mode) == "deny"
+        assert decide(permissions, "Read", OUTSIDE, mode) == "deny"
+        assert decide(permissions, "Edit", OUTSIDE, mode) == "deny"
+        assert decide(permissions, "Read", INSIDE, mode) == "allow"
+        edits = "allow" if mode == "acceptEdits" else "deny"
+        assert decide(permissions, "Edit", INSIDE, mode) == edits
+    assert run(permissions, user=user(allow=["Bash(make)"])) == "allow"
+    assert run(None, mode="bypassPermissions") == "allow"
+
+
+SILENT = {"denyInsteadOfPrompting": True}
+
+
+@pytest.mark.parametrize("mode", [None, "acceptEdits", "plan", "dontAsk"])
+def test_where_nobody_is_asked_what_would_be_asked_for_is_denied(mode: str | None) -> None:
+    silent = {**SILENT, "disableAutoMode": "disable", "ask": ["Bash(jest)"]}
+
+    assert run(silent, mode=mode) == run(silent, "jest", mode=mode) == "deny"
+    assert decide(silent, "Read", OUTSIDE, mode) == "deny"
+    assert decide(silent, "Read", INSIDE, mode) == run(silent, "ls", mode=mode) == "allow"
+    assert decide(silent, "AskUserQuestion", {}, mode) == "unavailable"
+    assert run(silent, hooks=("ask",)) == "deny"
+
+
+def test_where_nobody_is_asked_modes_still_allow_and_models_still_judge() -> None:
+    silent = {**SILENT, "ask": ["Bash(jest)"]}
+
+    assert run(silent, mode="bypassPermissions") == "allow"
+    assert run(silent, "jest", mode="bypassPermissions") == "deny"
+    assert run(silent, "rm -rf /", mode="bypassPermissions") == "deny"
+    assert run(silent, mode="auto") == "ask"  # of the model
+    assert run(silent, "jest", mode="auto") == "deny"
+
+
+def test_a_project_does_not_say_that_nobody_is_asked() -> None:
+    for scope in ("user", "flag"):
+        assert run({}, **{scope: user(**SILENT)}) == "deny"
+        assert run({}, **{scope: user(denyInsteadOfPrompting="x", allow=["Bash"])}) == "ask"
+    text = json.dumps({"permissions": SILENT})
+    for name in ("settings.json", "settings.local.json"):
+        (project,) = load(Memory({f".claude/{name}": text}), Options(cwd="/srv/app"))
+        call = {"command": "make"}
+        assert str(Chain.start("main", project.enforced).decide("Bash", call).effect) == "ask"
+        assert [finding.code for finding in project.findings] == ["unknown-key"]
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_file_of_an_administrator_says_nothing(text: str) -> None:
+    (project,) = load(Memory({}), Options(managed=Source("<it>", text), cwd="/srv/app"))
+
+    chain = Chain.start("main", project.enforced)
+    assert str(chain.decide("Bash", {"command": "ls"}).effect) == "allow"
+    assert not project.findings
