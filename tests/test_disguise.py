@@ -217,6 +217,13 @@ def test_what_begins_alike_is_compared_exactly(
             assert {difference.effects for difference in comparison.differences} == shown
 
 
+def test_three_rules_may_know_a_command_by_two_texts() -> None:
+    # What is written, what it is allowed by and what is asked for: `time z x b`.
+    lists = table("allow Bash(* b)") & table("ask Bash(z *)", "allow Bash(timeout *)")
+    found = lists.differences(lists & table("deny Bash(time *)", default=Effect.ALLOW))
+    assert (Effect.ASK, Effect.DENY) in {difference.effects for difference in found.differences}
+
+
 def test_rules_that_spell_out_operators_beside_stars_are_not_compared_in_silence() -> None:
     comparison = table("allow Bash(b)").differences(table("allow Bash(b)", "deny Bash(a '*)"))
     assert any("quotes or operators" in reason for reason in comparison.why)

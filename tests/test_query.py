@@ -133,6 +133,30 @@ def test_a_witness_of_a_query_matches_and_is_decided_as_it_says() -> None:
         assert matching.decide(answer.tool, answer.call).effect is DENY
 
 
+@pytest.mark.parametrize(
+    ("rules", "tools"),
+    [
+        # Of what runs unasked behind a wrapper the first that comes to mind is asked for.
+        ({"ask": ["Bash(cat *)"], "deny": ["Read"]}, "Bash"),
+        # The agent has but one program, some commands of which run unasked.
+        ({"allow": ["Bash(npm run *)"]}, "Bash(git *)"),
+    ],
+)
+def test_what_runs_unasked_behind_a_wrapper_is_told_where_rules_speak_of_others(
+    rules: dict[str, list[str]], tools: str
+) -> None:
+    files = {
+        ".claude/settings.json": json.dumps({"permissions": rules}),
+        ".claude/agents/ann.md": f"---\nname: ann\ndescription: works\ntools: {tools}\n---\nWork.\n",
+    }
+    for reading in ("attenuated", "enforced"):
+        found = query(
+            load_tree(Memory(files)), parse_matcher("Bash(timeout *)"), readings=[reading]
+        )
+        told = {each.agent: each.decision.effect for each in found.answers}
+        assert (found.exact, told["ann"]) == (True, ALLOW)
+
+
 def _policy(text: str) -> Policy:
     return read_maximum(Source("max.policy", text))
 

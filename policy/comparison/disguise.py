@@ -9,7 +9,8 @@ what both lines share, the prefix taken off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
@@ -80,6 +81,9 @@ class Disguises:
         spelled = any("'" in str(pattern) for pattern in self._lines)
         self._quotes = ("'", '"') if spelled else ("'",)
         self._tried: set[object] = set()
+        # Commands that run where no rule speaks of them, beside those that stand for all.
+        self._quiet: set[str] = set()
+        self._others: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {}
         # Behind most prefixes lines leave the same open.
         self._met: dict[tuple[str, ...], tuple[str, ...]] = {}
 
@@ -169,7 +173,7 @@ class Disguises:
         by which it is known as well, on which of both comes first, and where it runs unasked
         behind which prefixes it does.
         """
-        sample = text if text in samples(self._shell) else ""
+        sample = text if text in samples(self._shell) else text in self._quiet
         # Whether it is known by yet another text, or is several commands.
         led = leads_another(text.partition(" ")[0], self._shell) or not ODD.isdisjoint(text)
         key = way, sample, led, tuple(self._told(view, written, text) for view in self._views)
@@ -194,7 +198,7 @@ class Disguises:
         """Yield commands behind *prefix* that other lines know there, and are *rest* as well."""
         start = rest.partition(self._fresh)[0]
         whole = Pattern.text(rest.replace(self._fresh, "*"))
-        usual = filter(whole.matches, samples(self._shell))
+        usual = filter(whole.matches, (*samples(self._shell), *self._unasked))
         unasked = dict.fromkeys((*islice(self._harmless(whole), 1), *usual))
         yield from (prefix.text + text for text in unasked)
         tried = 0
@@ -207,7 +211,41 @@ class Disguises:
             if tried > _COMBINATIONS:
                 self.exhausted = True
                 return
-            yield from self._members(prefix, (rest, freeze(pattern, self._fresh)))
+            frozen = freeze(pattern, self._fresh)
+            yield from self._members(prefix, (rest, frozen))
+            for chosen in self._beside(prefix, rest):
+                if self._may_meet((frozen, *chosen)):
+                    yield from self._members(prefix, (rest, frozen, *chosen))
+            if not strict:
+                for text in islice(filter(whole.matches, self._harmless(pattern)), 1):
+                    self._quiet.add(text)
+                    yield prefix.text + text
+
+    def _beside(self, prefix: Prefix, rest: str) -> tuple[tuple[str, ...], ...]:
+        """Return what other lines that may decide with *rest* leave open behind *prefix*."""
+        key = prefix.text, rest
+        found = self._others.get(key)
+        if found is None:
+            told = {rest, self._fresh}
+            behind = prefix.behind[:_COMBINATIONS]
+            found = tuple(each for each in behind if not told.issuperset(each))
+            self._others[key] = found
+        return found
+
+    def _may_meet(self, frozen: Iterable[str]) -> bool:
+        """Return whether some text may be all of *frozen*, by what they start with."""
+        starts = sorted((each.partition(self._fresh)[0] for each in frozen), key=len)
+        return all(map(starts[-1].startswith, starts))
+
+    @cached_property
+    def _unasked(self) -> tuple[str, ...]:
+        """One that runs where no rule speaks of it, and of which none does."""
+        silent = (
+            text
+            for text in self._harmless(Pattern.text("*"))
+            if all(view.automaton.first(text) == NO_MATCH for view in self._views)
+        )
+        return tuple(islice(silent, 1))
 
     def _members(self, prefix: Prefix, frozen: tuple[str, ...]) -> Iterator[str]:
         shared = self._met.get(frozen)
