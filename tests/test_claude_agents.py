@@ -444,3 +444,12 @@ def test_an_agent_whose_guards_cannot_be_loaded_is_not_there(front, is_there) ->
 
     assert ("a" in found.agents) is is_there
     assert ("bad-front-matter" in {each.code for each in found.findings}) is not is_there
+
+
+def test_an_agent_of_a_file_is_no_fork_whatever_its_name_is() -> None:
+    files = {".claude/agents/fork.md": "---\nname: fork\ndescription: d\ntools: Read\n---\n"}
+    (project,) = load(Memory(files))
+    chain = Chain.start("main", project.enforced).spawn("fork")
+
+    assert chain.decide("Bash", {"command": "ls"}).reason is Reason.UNAVAILABLE
+    assert chain.decide("Read", {"file_path": "a"}).effect is Effect.ALLOW

@@ -389,3 +389,68 @@ def test_a_skill_with_a_star_alone_in_its_list_allows_nothing(listed: str, effec
     text = f"---\nname: deploy\ndescription: d\nallowed-tools: {listed}\n---\n"
     project = only({".claude/skills/deploy/SKILL.md": text}, Options(active_skill="deploy"))
     assert decide(project, "main", "Bash", PUSH) is effect
+
+
+# --- which skill a name is ----------------------------------------------------------
+
+GRANTS = "---\nname: s\ndescription: d\nallowed-tools: Bash({})\n---\n"
+OF_PROJECT = ".claude/skills/s/SKILL.md"
+
+
+def in_turn(files: dict[str, str], command: str, **beside: dict[str, str]) -> Effect:
+    """Return what a command gets in the turn in which the skill `s` was invoked."""
+    folders = {name: Memory(given) for name, given in beside.items()}
+    options = Options(active_skill="s", **folders)  # type: ignore[arg-type]
+    return decide(only(files, options), "main", "Bash", {"command": command})
+
+
+def test_a_skill_of_a_user_comes_before_one_of_a_project_and_behind_an_administrator_s() -> None:
+    project = {OF_PROJECT: GRANTS.format("make")}
+    user = {"skills/s/SKILL.md": GRANTS.format("jest")}
+    managed = {".claude/skills/s/SKILL.md": GRANTS.format("tox")}
+
+    assert in_turn(project, "make") is Effect.ALLOW
+    assert in_turn(project, "make", user_files=user) is Effect.ASK
+    assert in_turn(project, "jest", user_files=user) is Effect.ALLOW
+    assert in_turn(project, "jest", user_files=user, managed_files=managed) is Effect.ASK
+    assert in_turn(project, "tox", user_files=user, managed_files=managed) is Effect.ALLOW
+
+
+def test_a_command_of_a_user_comes_before_one_of_a_project_and_behind_each_skill() -> None:
+    skill, command = {OF_PROJECT: GRANTS.format("make")}, {"commands/s.md": GRANTS.format("jest")}
+    other = {".claude/commands/s.md": GRANTS.format("make")}
+
+    assert in_turn(skill, "make", user_files=command) is Effect.ALLOW
+    assert in_turn(other, "make", user_files=command) is Effect.ASK
+    assert in_turn(other, "jest", user_files=command) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("keys", "denied"),
+    [
+        ("disallowedTools: Bash(make)", True),
+        ("disallowedTools: Bash(make)\ndisallowed-tools: null", True),
+        ("disallowedTools: Bash(make)\ndisallowed-tools: ''", False),
+        ("disallowedTools: Bash(make)\ndisallowed-tools: WebSearch", False),
+        ("disallowed_tools: Bash(make)", False),
+    ],
+)
+def test_a_skill_takes_away_by_either_spelling_of_the_key(keys: str, denied: bool) -> None:
+    text = f"---\nname: s\ndescription: d\n{keys}\n---\n"
+
+    assert in_turn({OF_PROJECT: text}, "make") is (Effect.DENY if denied else Effect.ASK)
+
+
+def test_a_skill_that_an_agent_of_its_own_runs_allows_nothing_to_others() -> None:
+    text = GRANTS.format("make").replace("\n---\n", "\ncontext: fork\n---\n")
+
+    assert in_turn({OF_PROJECT: text}, "make") is Effect.ASK
+    assert in_turn({OF_PROJECT: text.replace("fork", "inline")}, "make") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("name", ["s", "/s", "t", "/t"])
+def test_a_skill_is_active_by_each_of_its_names(name: str) -> None:
+    files = {OF_PROJECT: GRANTS.format("make").replace("name: s", "name: t")}
+    project = only(files, Options(active_skill=name))
+
+    assert decide(project, "main", "Bash", {"command": "make"}) is Effect.ALLOW

@@ -173,6 +173,7 @@ class _Files:
     skills: dict[str, Skill] = attrs.field(factory=dict)
     findings: list[Finding] = attrs.field(factory=list)
     stronger: frozenset[str] = frozenset()
+    ranks: dict[str, tuple[bool, int]] = attrs.field(factory=dict)
 
     def take(self, files: Iterable[Role]) -> None:
         """Read *files*, and the settings that a session is started with."""
@@ -190,12 +191,13 @@ class _Files:
                 self.settings.append(read_settings(given, scope, options.behaves))
         managed, user = options.managed_files, options.user_files
         for role in managed_roles(managed) if managed is not None else ():
-            self._take(role)
+            self._take(role, 0)
         self.stronger = frozenset(self.definitions)
-        users = user_roles(user) if user is not None else ()
-        for role in (*files, *users):
+        for role in files:
             if not role.above or role.scope != "local" or options.behaves.local_at_root:
-                self._take(role)
+                self._take(role, 3 if role.above else 2)
+        for role in user_roles(user) if user is not None else ():
+            self._take(role, 1)
 
     def passed(self, files: Iterable[Role]) -> Iterator[Settings]:
         """Yield what settings say that are not in force."""
@@ -209,7 +211,8 @@ class _Files:
         yield from (definition.hooks for definition in self.definitions.values())
         yield from (skill.hooks for skill in self.skills.values())
 
-    def _take(self, role: Role) -> None:
+    def _take(self, role: Role, rank: int) -> None:
+        """Read one file; of skills of one name the one of the lowest *rank* counts."""
         source = role.source
         if source is None:
             if role.error is not None:
@@ -226,10 +229,13 @@ class _Files:
             case "settings":
                 self.settings.append(read_settings(source, role.scope, self.options.behaves))
             case "skill" | "command":
-                # A skill is invoked rather than a command of its name, a near one than a far one.
-                known = self.skills.get(role.scope)
-                if known is None or (role.kind == "skill" and not role.above):
-                    command = role.kind == "command"
+                # A skill is invoked rather than a command of its name, one of a user rather
+                # than one of a project, and a near one than a far one (2.1.329, observed).
+                command = role.kind == "command"
+                ranked = (command, rank)
+                known = self.ranks.get(role.scope)
+                if known is None or ranked < known or (ranked == known and not command):
+                    self.ranks[role.scope] = ranked
                     self.skills[role.scope] = read_skill(role.scope, source, command=command)
             case _:
                 self._agent(source, role)

@@ -169,7 +169,7 @@ class Enforced:
         """Return the link behind *parent*."""
         definition = self.session.agents.get(agent) or self._resolved(agent)
         state = parent.state if isinstance(parent.state, State) else State(self.session.mode)
-        if agent == known.FORK:
+        if agent == known.FORK and definition.place is None:  # files may define one of that name
             if state.fork:
                 raise SpawnDenied(agent, parent.name, "depth")
             forked = attrs.evolve(state, fork=True)

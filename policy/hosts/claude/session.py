@@ -269,13 +269,19 @@ def _by_skills(
     skills: Mapping[str, Skill], scope: Scope, options: Options, *, locked: bool
 ) -> tuple[Lines, tuple[Line, ...]]:
     """Return what the active skill says, with all that is wrong with any; and what all allow."""
-    active = skills.get(options.active_skill)
+    invoked = options.active_skill.removeprefix("/")
+    active = skills.get(options.aliases.get(invoked, invoked))
     read = [(skill, _granted(skill, scope)) for skill in skills.values()]
     findings = [found for skill, lines in read for found in (*skill.findings, *lines.findings)]
     if locked and options.behaves.lock_binds_skills:
         read = []
     granted = tuple(line for _, lines in read for line in lines.lines)
-    allowed = (line for skill, lines in read if skill is active for line in lines.lines)
+    allowed = (
+        line
+        for skill, lines in read
+        if skill is active and not skill.forked
+        for line in lines.lines
+    )
     denied = Lines()
     if active is not None and options.behaves.skills_take_away:
         denied = _denied(active, scope)

@@ -37,6 +37,7 @@ class Skill:
         disallowed: what it denies while it is active.
         asked: whether invoking it is asked for.
         typed: whether only the user may invoke it.
+        forked: whether an agent of its own runs it, and nobody else has what it allows.
         hooks: what runs while it is active.
         span: of its list of allowed tools; None where it has none.
         findings: what is wrong with it.
@@ -47,6 +48,7 @@ class Skill:
     disallowed: Declared = Declared(Presence.ABSENT)
     asked: bool = False
     typed: bool = False
+    forked: bool = False
     hooks: tuple[Hook, ...] = ()
     span: Span | None = attrs.field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
@@ -83,21 +85,33 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
     if not isinstance(node, Mapping):
         return Skill(name)
     allowed, found = read_list(node.get("allowed-tools"), "allowed-tools")
-    disallowed, more = read_list(node.get("disallowed-tools"), "disallowed-tools")
+    disallowed, more = _disallowed(node)
     hooks = node.get("hooks")
     typed = node.get("disable-model-invocation")
-    called = node.get("name")
+    called, context = node.get("name"), node.get("context")
     return Skill(
         name,
         allowed,
         disallowed,
         asked=_has_hooks(hooks) or Presence.LISTED in (allowed.presence, disallowed.presence),
         typed=isinstance(typed, Scalar) and typed.value is True,
+        forked=isinstance(context, Scalar) and context.value == "fork",
         hooks=read_hooks(hooks)[0],
         span=allowed.span,
         findings=(*found, *more, *_misspelt(node)),
         called="" if command else _called(name, called),
     )
+
+
+def _disallowed(node: Mapping) -> tuple[Declared, tuple[Finding, ...]]:
+    """Return what a skill takes away, by the first of two keys that has a value."""
+    found = read_list(node.get(_TAKING_AWAY[0]), _TAKING_AWAY[0])
+    if found[0].presence in (Presence.ABSENT, Presence.NULL):
+        return read_list(node.get(_TAKING_AWAY[1]), _TAKING_AWAY[1])
+    return found
+
+
+_TAKING_AWAY: Final = ("disallowed-tools", "disallowedTools")
 
 
 def _called(name: str, node: Node | None) -> str:
