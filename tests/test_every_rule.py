@@ -104,6 +104,18 @@ def test_a_list_that_takes_tools_away_says_nothing_of_commands() -> None:
     check_standings(universe, Model(lists, options))
 
 
+@pytest.mark.parametrize("mode", ["default", "dontAsk"])
+@pytest.mark.parametrize("key", ["deny", "ask"])
+def test_a_rule_matters_that_keeps_what_would_read_the_working_folder(key: str, mode: str) -> None:
+    # What `ls` reads is allowed by a line of the host: without that it would be denied anyway.
+    universe = UNIVERSES["claude-code"]
+    options = {name: some[0] for name, some in universe.options.items()} | {"mode": mode}
+    model = Model({"allow": (), "ask": (), "deny": (), key: ("Bash(ls *)",)}, options)
+    check_standings(universe, model)
+    path = ".claude/settings.json"
+    assert "Bash(ls *)" in minimal(Memory(universe.write(model)), path).text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("host", UNIVERSES)
 @given(data=st.data())

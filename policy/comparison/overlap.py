@@ -109,6 +109,11 @@ class Lines:
             among = sorted(chain.from_iterable(self._around(*_ends(entry))))
         return [number for number in among if contains(self.entries[number], entry)]
 
+    @property
+    def alive(self) -> list[Entry]:
+        """The lines that were not taken out, in order."""
+        return [self.entries[number] for number in self._alive()]
+
     def _alive(self) -> list[int]:
         return sorted(number for lines in self._by_prefix.values() for number in lines)
 

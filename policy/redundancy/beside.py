@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from policy.comparison.witness import Shape
 from policy.decision import Because
 from policy.dialect import ArgumentKind, Dialect
 from policy.lookup import Lookup
 from policy.patterns.notations import names
 from policy.redundancy.written import WrittenRule, because_of, key_of
 from policy.ruleset import Entry
+from policy.shell.commands import read_command
+from policy.shell.parts import Command
+from policy.shell.parts import Part as CommandPart
 from policy.table import Part
 
-__all__ = ["covering", "is_opened", "may_meet", "opens_otherwise"]
+__all__ = [
+    "covering",
+    "is_one_text",
+    "is_opened",
+    "may_meet",
+    "opens_otherwise",
+    "together",
+]
 
 
 def covering(
@@ -74,3 +85,23 @@ def may_meet(dialect: Dialect, entry: Entry, rule: WrittenRule) -> bool:
     start = entry.tool.partition("*")[0]
     starts = [each.tool.partition("*")[0] for each in rule.entries]
     return any(start.startswith(other) or other.startswith(start) for other in starts)
+
+
+def together(places: Mapping[int, int], *lines: Iterable[Entry]) -> list[Entry]:
+    """Return some *lines* of one list, each once, by their *places*."""
+    wanted = {id(entry): entry for some in lines for entry in some}
+    return sorted(wanted.values(), key=lambda entry: places[id(entry)])
+
+
+def is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
+    """Whether the first line that matches *text* decides, and a call can have that text."""
+    argument = dialect.argument(tool)
+    match argument.kind:
+        case ArgumentKind.COMMAND:
+            return read_command(text, dialect.shell) == Command((CommandPart(text),))
+        case ArgumentKind.POWERSHELL | ArgumentKind.JSON | ArgumentKind.JOINED:
+            return False
+        case ArgumentKind.PATH if dialect.links:
+            return False
+        case _:
+            return Shape(dialect, argument).domain.holds(text)

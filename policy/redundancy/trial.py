@@ -7,6 +7,8 @@ most rules one call settles it: one in which a fresh word fills what the rule le
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
 
 import attrs
 
@@ -20,12 +22,16 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import freeze
-from policy.redundancy.beside import covering, is_opened, may_meet, opens_otherwise
+from policy.redundancy.beside import (
+    covering,
+    is_one_text,
+    is_opened,
+    may_meet,
+    opens_otherwise,
+    together,
+)
 from policy.redundancy.written import WrittenRule, key_of, replaced
 from policy.ruleset import Entry, RuleSet
-from policy.shell.commands import read_command
-from policy.shell.parts import Command
-from policy.shell.parts import Part as CommandPart
 from policy.table import Ceiling, Part, Table
 from policy.telling import is_idle
 
@@ -77,6 +83,8 @@ class Trials:
         self._known: Known = {} if known is None else known
         self._lines: dict[str, list[Lines]] = {}
         self._gone: list[set[object]] = [set() for _ in parts]
+        # Those of each part about files that commands open, once they are asked for.
+        self._about_files: list[list[Entry]] | None = None
         self._uniform = len({part.rules.dialect for part in parts}) == 1
         self.cost = 0
 
@@ -95,6 +103,7 @@ class Trials:
         """Leave a rule out from now on."""
         for part, entries in rule.lists.items():
             self._gone[part].add(key_of(entries[0]))
+            self._about_files = None
             for lines in self._lines.values():
                 lines[part].take_out(entries)
 
@@ -119,7 +128,7 @@ class Trials:
                 continue
             tool = freeze(glob_pattern(entry.tool), _WORD) if is_glob(entry.tool) else entry.tool
             text = freeze(entry.pattern, _WORD) if entry.pattern is not None else _WORD
-            if _is_one_text(self._dialect, tool, text):
+            if is_one_text(self._dialect, tool, text):
                 lines = self._of(tool)
                 others = (each.effect(text) for n, each in enumerate(lines) if n not in rule.lists)
                 yield tool, text, lines, min(others, default=Effect.ALLOW)
@@ -149,6 +158,11 @@ class Trials:
         if not self._uniform or self._dialect.fold_names or self._dialect.loose:
             return False
         return not any(is_glob(entry.tool) for entry in entries)
+
+    @cached_property
+    def _places(self) -> list[dict[int, int]]:
+        """Where each line of a part stands, by identity."""
+        return [{id(e): n for n, e in enumerate(part.rules.entries)} for part in self._parts]
 
     @property
     def _dialect(self) -> Dialect:
@@ -193,8 +207,28 @@ class Trials:
                 if opens_otherwise(before, after):
                     kept = [list(part.rules.entries) for part in self.parts]
                     before, after = self._lookups(tool, kept, rule, effect)
-                found[said] = compare_until(self.matters, tool, before, after, self._known)
+                compared = compare_until(self.matters, tool, before, after, self._known)
+                if self._opens(tool) and not any(map(self.matters, compared.differences)):
+                    # What no line speaks of counts for the files that commands open too.
+                    before, after = self._lookups(tool, self._with_files(kept), rule, effect)
+                    compared = compare_until(self.matters, tool, before, after, self._known)
+                found[said] = compared
         return _joined([*found.values(), *self._commands(rule, effect)])
+
+    def _opens(self, tool: str) -> bool:
+        """Whether calls of *tool* open files that they name."""
+        dialect = self._dialect
+        return dialect.argument(tool).kind is ArgumentKind.COMMAND and bool(dialect.shell.reads)
+
+    def _with_files(self, kept: list[list[Entry]]) -> list[list[Entry]]:
+        """Return *kept* with all lines about files that commands open."""
+        if self._about_files is None:
+            by_tool = [
+                [each.alive for each in self._of(name)] for name in self._dialect.shell.opening
+            ]
+            self._about_files = [[*chain(*each)] for each in zip(*by_tool, strict=True)]
+        lines = zip(self._places, kept, self._about_files, strict=True)
+        return [together(places, *each) for places, *each in lines]
 
     def _commands(self, rule: WrittenRule, effect: Effect | None) -> Iterator[Comparison]:
         """Yield how commands are decided differently, where *rule* speaks of files they open."""
@@ -284,20 +318,6 @@ class Trials:
             others = [entry for entry in part.rules.entries if key_of(entry) not in gone]
             wider = ((other, e) for other in others for e in entries if contains(other, e))
         return covering(entries, wider, others, part)
-
-
-def _is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
-    """Whether the first line that matches *text* decides, and a call can have that text."""
-    argument = dialect.argument(tool)
-    match argument.kind:
-        case ArgumentKind.COMMAND:
-            return read_command(text, dialect.shell) == Command((CommandPart(text),))
-        case ArgumentKind.POWERSHELL | ArgumentKind.JSON | ArgumentKind.JOINED:
-            return False
-        case ArgumentKind.PATH if dialect.links:
-            return False
-        case _:
-            return Shape(dialect, argument).domain.holds(text)
 
 
 def _matters(difference: Difference) -> bool:
