@@ -76,11 +76,15 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
         return plain
     known = {} if known is None else known
     calls = known_calls(before, after, known)
-    again = calls is not None  # most lines that meet are never met again
+    differences: Iterable[Difference]
     if calls is None:
-        calls = known[key_of(before, after)] = _searched(tool, before, after, known)
+        why: dict[str, None] = {}
+        differences = list(_differing(tool, before, after, known, why))
+        calls = known[key_of(before, after)] = _calls(differences, why)
+    else:
+        differences = calls.differences(tool, before, after)
     found: dict[object, Difference] = {}
-    for difference in calls.differences(tool, before, after, keep=again):
+    for difference in differences:
         found.setdefault(signature(difference), difference)
     return Comparison(tuple(found.values()), calls.why)
 
@@ -93,7 +97,7 @@ def compare_until(
         key = key_of(before, after)
         one = known.get((wanted, key))  # one call, of which there may be more
         if one is not None:
-            (difference,) = one.differences(tool, before, after, keep=False)
+            (difference,) = one.differences(tool, before, after)
             return Comparison((difference,))
         why: dict[str, None] = {}
         found: list[Difference] = []
@@ -116,12 +120,6 @@ def _plainly(tool: str, before: Lookup, after: Lookup) -> Comparison | None:
     if len({row.argument.kind for row in rows}) > 1:
         return Comparison((), (DIFFERENT_KINDS,))
     return None
-
-
-def _searched(tool: str, before: Lookup, after: Lookup, known: Known) -> Calls:
-    """Return a call for every difference, and why there may be more."""
-    why: dict[str, None] = {}
-    return _calls(_differing(tool, before, after, known, why), why)
 
 
 def _calls(found: Iterable[Difference], why: Iterable[str]) -> Calls:

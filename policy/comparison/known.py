@@ -38,28 +38,25 @@ class Calls:
     why: tuple[str, ...]
     _said: dict[Row, tuple[Outcome, ...]] = attrs.field(factory=dict)
 
-    def said(self, row: Row, *, keep: bool = True) -> tuple[Outcome, ...]:
-        """Return what *row* says of each call, and remember it where it is to be kept."""
+    def said(self, row: Row) -> tuple[Outcome, ...]:
+        """Return what *row* says of each call."""
         said = self._said.get(row)
         if said is None:
             said = tuple([row.outcome_once(call, remembered) for call in self.calls])
-            if keep:
-                self._said[row] = said
+            self._said[row] = said
         return said
 
-    def decided(self, lookup: Lookup, *, keep: bool) -> list[Decision]:
+    def decided(self, lookup: Lookup) -> list[Decision]:
         """Return what each call gets."""
         if lookup.constant is not None:
             return [lookup.constant] * len(self.calls)
-        by_row = [self.said(row, keep=keep) for row, _ in lookup.rows]
+        by_row = [self.said(row) for row, _ in lookup.rows]
         return [lookup.combined(outcomes) for outcomes in zip(*by_row, strict=True)]
 
-    def differences(
-        self, tool: str, before: Lookup, after: Lookup, *, keep: bool
-    ) -> Iterator[Difference]:
+    def differences(self, tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
         """Yield what each call of *tool* gets of both sides, alike ones once."""
         seen: set[tuple[int, int]] = set()
-        sides = (self.decided(lookup, keep=keep) for lookup in (before, after))
+        sides = (self.decided(lookup) for lookup in (before, after))
         for call, was, now in zip(self.calls, *sides, strict=True):
             both = id(was), id(now)  # a lookup gives one decision for what is said alike
             if both not in seen:
