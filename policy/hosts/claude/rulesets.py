@@ -120,6 +120,12 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
     return attrs.evolve(shell, programs=Programs(known))
 
 
+@lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
+def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
+    """Return what a session in the folder *cwd* knows of commands."""
+    return attrs.evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
+
+
 def dialect(session: Session, mode: str) -> Dialect:
     """Return how calls are read in *mode*."""
     return Dialect(
@@ -127,10 +133,8 @@ def dialect(session: Session, mode: str) -> Dialect:
         arguments=known.ENTERING if session.enters else known.ARGUMENTS,
         aliases=known.ALIASES,
         aliased=False,
-        shell=attrs.evolve(
-            _shell(mode in EDITING_MODES, session.options.behaves),
-            cwd=session.cwd,
-            kept=tuple(f"{session.home}/{name}" for name in OWN),
+        shell=_shell_below(
+            session.cwd, session.home, _shell(mode in EDITING_MODES, session.options.behaves)
         ),
         cwd=session.cwd,
         home=session.home,
