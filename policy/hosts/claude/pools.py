@@ -113,9 +113,7 @@ def _elsewhere(definition: Definition, session: Session) -> Iterator[Entry]:
 
 
 def _available(session: Session, position: Position) -> frozenset[str]:
-    tools = frozenset(name for name in known.NAMES if not session.is_removed(name))
-    if session.tools is not None:
-        tools = tools & session.tools
+    tools = session.offered
     if position.main:
         return tools
     kept = tools - known_agents.NEVER_BELOW

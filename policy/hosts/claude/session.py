@@ -112,6 +112,12 @@ class Session:
         return tool != known.LAST or self._ends
 
     @cached_property
+    def offered(self) -> frozenset[str]:
+        """The built-in tools that are offered, and that no rule takes away from every agent."""
+        names = known.NAMES if self.tools is None else known.NAMES & self.tools
+        return frozenset(name for name in names if not self.is_removed(name))
+
+    @cached_property
     def enters(self) -> frozenset[Effect]:
         """What rules say of folders that the user enters, if there are such rules."""
         return frozenset(e.entry.effect for e in self.lines if e.entry.tool == known.ENTER)
