@@ -91,9 +91,15 @@ def _compound(shell: Shell) -> Automaton:
     return Automaton(compound(shell), " ")
 
 
+def _is_plain(text: str, shell: Shell) -> bool:
+    """Whether no pattern of `compound` matches: those of programs need no walk."""
+    program = text.partition(" ")[0]
+    return program not in shell.programs.known and _compound(shell).first(text) == NO_MATCH
+
+
 def read_command(text: str, shell: Shell) -> Command:
     """Return the parts and redirections of *text*. Never fails; never vouches for a guess."""
-    if not 0 < shell.longest < len(text) and _compound(shell).first(text) == NO_MATCH:
+    if not 0 < shell.longest < len(text) and _is_plain(text, shell):
         return Command((Part(text),))
     short = len(text) <= limits.COMMAND_PIECES
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
