@@ -224,6 +224,19 @@ def test_three_rules_may_know_a_command_by_two_texts() -> None:
     assert (Effect.ASK, Effect.DENY) in {difference.effects for difference in found.differences}
 
 
+def test_what_one_list_asks_for_behind_a_wrapper_is_gone_with_what_another_one_allows() -> None:
+    # `timeout 5 z b`: one list asks for it, and so grants what it allows nowhere.
+    asking = table("allow Bash(timeout *)", "ask Bash(timeout 5 *)")
+    found = (asking & table("allow Bash(z b)")).differences(asking & table("allow Bash(a)"))
+    assert (Effect.ASK, Effect.DENY) in {difference.effects for difference in found.differences}
+
+
+def test_a_program_in_a_folder_behind_a_wrapper_is_compared() -> None:
+    before, after = table("ask Bash(* ./a)"), table("ask Bash(* ./a)", "deny Bash(a)")
+    found = before.differences(after).differences
+    assert {each.effects for each in found} == {(Effect.ASK, Effect.DENY)}
+
+
 def test_rules_that_spell_out_operators_beside_stars_are_not_compared_in_silence() -> None:
     comparison = table("allow Bash(b)").differences(table("allow Bash(b)", "deny Bash(a '*)"))
     assert any("quotes or operators" in reason for reason in comparison.why)

@@ -104,13 +104,14 @@ class Disguises:
                 return
             yield str(pattern)
 
-    def of(self, pattern: Pattern, *, reads: bool, hides: bool) -> Iterator[str]:
+    def of(self, pattern: Pattern, *, reads: bool, hides: bool, met: bool) -> Iterator[str]:
         """Yield commands that a line with *pattern* knows by some of their texts, frozen.
 
         Args:
             pattern: of the line.
             reads: whether what the line says of a text that is not written counts.
             hides: whether it counts in that it hides what other lines say.
+            met: whether other lists decide beside that of the line.
 
         """
         frozen = freeze(pattern, self._fresh)
@@ -132,14 +133,29 @@ class Disguises:
                 written = form.format(program, blank + rest)
                 if self._is_new(form, written, text):
                     yield written
+        if met and not reads:
+            yield from self._granted(frozen)
         if is_disguise(pattern, self._shell):
-            for prefix in self._prefixes:
-                for rest in self._left(pattern, prefix.text):
-                    yield prefix.text + rest
-                    for text in self._known(prefix, rest):
-                        if self._is_new(prefix.text, text, text.removeprefix(prefix.text)):
-                            yield text
+            yield from self._behind(pattern)
         yield from self._quoted(frozen)
+
+    def _granted(self, frozen: str) -> Iterator[str]:
+        """Yield commands that a rule knows which allows, and another list by what is written.
+
+        That one may ask for them, and so grant what this one allows.
+        """
+        for prefix in self._prefixes:
+            if prefix.transparent and prefix.behind != NO_PREFIX.behind:
+                yield from self._shared(prefix, frozen)
+
+    def _behind(self, pattern: Pattern) -> Iterator[str]:
+        """Yield commands that a line knows by what is written, and others behind a prefix."""
+        for prefix in self._prefixes:
+            for rest in self._left(pattern, prefix.text):
+                yield prefix.text + rest
+                for text in self._known(prefix, rest):
+                    if self._is_new(prefix.text, text, text.removeprefix(prefix.text)):
+                        yield text
 
     def _quoted(self, frozen: str) -> Iterator[str]:
         """Yield a command with words in quotes, where they say no more than words do."""

@@ -93,6 +93,7 @@ class _Disguised:
     def _texts(self, shell: Shell) -> Iterator[str]:
         """Yield commands, frozen, as long as a change is not shown that they may have."""
         pair, disguises = self._pair, None
+        met = any(len(side) > 1 for side in pair.sides)
         for each in self._lines:
             if self._shown.issuperset(each.changes):
                 continue
@@ -100,7 +101,7 @@ class _Disguised:
                 disguises = Disguises(pair.views, pair.fresh, shell)
                 yield from disguises.spelled_out()
             hides = each.reads and pair.views[each.view].effect(each.line) is Effect.ALLOW
-            for text in disguises.of(each.pattern, reads=each.reads, hides=hides):
+            for text in disguises.of(each.pattern, reads=each.reads, hides=hides, met=met):
                 yield text
                 if self._shown.issuperset(each.changes):
                     break

@@ -104,7 +104,10 @@ def prefixes(
     patterns = [e.pattern for entries in lists for e in entries if e.pattern is not None]
     starts = dict.fromkeys(map(start_of, patterns))
     kept: dict[tuple[int, int], dict[int, int]] = {}
-    for text in dict.fromkeys((*_usual(shell), *(p for s in starts for p in _cuts(s, shell)))):
+    inside = (text for pattern in patterns for text in _cuts_inside(pattern))
+    for text in dict.fromkeys(
+        (*_usual(shell), *(p for s in starts for p in _cuts(s, shell)), *inside)
+    ):
         way = _way(text, shell)
         if way is None:
             continue
@@ -313,6 +316,17 @@ def _cuts(start: str, shell: Shell) -> Iterator[str]:
             yield start[:end]
         if letter == " " and start[:end].split(" ")[-2] in runners(shell):
             yield from (start[:end] + told for told in _TOLD[1:])
+
+
+def _cuts_inside(pattern: Pattern) -> Iterator[str]:
+    """Yield the same of what follows the first star of a pattern, behind words that it may be."""
+    start = start_of(pattern)
+    behind = next((t for t in pattern.tokens[bool(start) :] if isinstance(t, str)), "")
+    if not behind.startswith(" ") or (start and not start.endswith(" ")):
+        return
+    for end, letter in enumerate(behind[1:], 2):
+        if letter in " /":
+            yield (f"{start}-n" if start else "sudo") + behind[:end]
 
 
 def start_of(pattern: Pattern) -> str:
