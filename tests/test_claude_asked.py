@@ -68,6 +68,8 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         # A quote that is not closed.
         ("tr -d a' b", "tr -d a' $x b"),
         ("sed -n 1p b", "sed -n 1p b' a"),
+        ("xargs -d , echo", 'xargs -d "$HOME" echo'),
+        ("cat <<'E'\nx\nE y", "cat <<'E'\nx\nE }"),
         # What may come to an option of a test, or to nothing.
         ("test -f a$((1))", "test -f $((1))"),
         ('test -f "$PWD/a"', 'test -f "$USER..ab"'),
@@ -110,6 +112,30 @@ def test_a_change_to_the_same_folder_is_one_where_reads_are_denied(command: str)
 )
 def test_a_chain_that_begins_with_it_stays_where_it_is(command: str) -> None:
     assert decide(command, allow=ALLOWED, deny=["Read(secrets/**)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "IFS=, for f in a b; do ls $f; done",
+            "X=a if ls; then ls; fi",
+            "X='a b' done",
+            ">out fi",
+        ),
+        *("X=a f() { ls; }", ">out while ls; do ls; done", "ls | X=a for f in a; do ls; done"),
+        *("echo $$(ls)", "echo '$$[1]'", "echo $${x}"),
+    ],
+)
+def test_what_shells_begin_in_different_places_is_asked_for_whatever_is_allowed(
+    command: str,
+) -> None:
+    assert decide(command, "bypassPermissions") is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["X=a; for i in a; do ls; done", "X=a { ls; }", "X=a 'for' x"])
+def test_what_all_shells_read_alike_runs_where_all_is_allowed(command: str) -> None:
+    assert decide(command, "bypassPermissions") is Effect.ALLOW
 
 
 def test_a_text_that_is_put_on_the_input_is_part_of_what_rules_deny() -> None:

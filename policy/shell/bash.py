@@ -85,6 +85,8 @@ def read_script(text: str, shell: Shell) -> Script | None:
     script = reader.read(root)
     if swallowed:
         script.doubt("\\\n", DIFFER)
+    if "<<" in text and _may_end_before(text):
+        script.doubt("<<", DIFFER)
     ill = ill_formed(root, source, shell)
     if ill is not None:
         script.doubt(reader.text_of(ill), "is no command of a shell" if root.has_error else UNSEEN)
@@ -133,6 +135,19 @@ def _ends_of_documents(node: Node) -> Iterator[Node]:
         yield node
     for child in node.children:
         yield from _ends_of_documents(child)
+
+
+_ENDING = re.compile(r"[`}]")
+
+
+def _may_end_before(text: str) -> bool:
+    """Whether a line begins with the word that ends a here-document, and goes on to end more."""
+    words = {found[1] for found in _DOCUMENT.findall(text.encode("utf-8", "surrogatepass"))}
+    if not words:
+        return False
+    begun = tuple(word.decode("utf-8", "surrogatepass") for word in words)
+    lines = (line.lstrip("\t") for line in text.split("\n")[1:])
+    return any(line.startswith(begun) and _ENDING.search(line) for line in lines)
 
 
 _OPENING = frozenset({"$(", "${", "$((", "$["})

@@ -157,6 +157,7 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     if len(text) <= shell.longest:
         script = bash.read_script(text, shell)
         if script is not None:
+            script.unclosed |= shell.control and doubts.has_late_keyword(text)
             return script
     # Without a grammar nobody looks into it.
     script = Scanner(text).run()

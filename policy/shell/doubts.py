@@ -23,6 +23,7 @@ __all__ = [
     "doubtful",
     "has_background",
     "has_half_assignment",
+    "has_late_keyword",
     "has_sum",
     "hides",
     "is_environment",
@@ -121,8 +122,33 @@ def refused(text: str) -> str | None:
 
 
 def is_misread(text: str) -> bool:
-    """Whether readers differ on where a substitution begins that follows an escaped dollar."""
-    return "\\$$(" in text
+    """Whether readers differ on what begins behind two dollars, escaped or quoted or not."""
+    return "$$" in text and _BEHIND_DOLLARS.search(text) is not None
+
+
+_BEHIND_DOLLARS = re.compile(r"\$\$[({[]")
+
+
+# What may stand before a program, with the blank behind it.
+_PREFIX = (
+    r"(?:[A-Za-z_]\w*(?:\[[^\]\s]*\])?\+?=[^\s;&|()<>]*"
+    r"|[0-9]*(?:&>>?|<>|<<<|[<>]{1,2}[&|]?)[ \t]*[^\s;&|()<>]*)[ \t]+"
+)
+_KEYWORD = "(?:if|then|elif|else|fi|while|until|for|do|done|case|esac|function|select)"
+_SOME_KEYWORD = re.compile(rf"[ \t]{_KEYWORD}\b|\([ \t]*\)")
+_LATE_KEYWORD = re.compile(
+    r"(?:\A|[;&|\n(){`!]|(?<!\w)(?:then|do|else|if|elif|while|until|time)[ \t])[ \t]*"
+    rf"(?:{_PREFIX})+"
+    rf"(?:{_KEYWORD}(?![^\s;&|()<>])"
+    r"|[^\s;&|()<>=$`]+[ \t]*\([ \t]*\))"
+)
+
+
+def has_late_keyword(text: str) -> bool:
+    """Whether a statement or a function begins behind a variable or a redirection."""
+    if not ("=" in text or "<" in text or ">" in text) or not _SOME_KEYWORD.search(text):
+        return False
+    return _LATE_KEYWORD.search(without_quoted(text)) is not None
 
 
 def without_quoted(text: str) -> str:

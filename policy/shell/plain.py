@@ -52,7 +52,9 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             command.swallowed = True
         if kind == _PLAIN:
             raw = match[4]
-            if not words and (raw in _NOT_FIRST or (command.led and "=" in raw)):
+            if (raw in _NOT_FIRST and all("=" in word.raw for word in words)) or (
+                command.led and not words and "=" in raw
+            ):
                 return None
             words.append(Word(raw, raw))
         elif kind == _QUOTED:

@@ -278,7 +278,7 @@ _KNOWN: Final = {
     "ifconfig": Program(flags="", most=1, globs=False, operands="[a-zA-Z][a-zA-Z0-9._:/ -]*"),
     "ip": Program(harmless=False, subcommands={"addr": _ALONE}),
     "sed": _SED,
-    "xargs": options("rtx0", counts="n L s P", pairs=r"-d .|-I \{\}", runs=True),
+    "xargs": options("rtx0", counts="n L s P", pairs=r"-d [^~]|-I \{\}", runs=True),
     "node": Program(harmless=False, subcommands={"-v": _ALONE, "--version": _ALONE}),
     "python": _VERSION,
     "python3": _VERSION,
