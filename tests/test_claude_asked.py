@@ -70,6 +70,11 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         ("sed -n 1p b", "sed -n 1p b' a"),
         ("xargs -d , echo", 'xargs -d "$HOME" echo'),
         ("cat <<'E'\nx\nE y", "cat <<'E'\nx\nE }"),
+        ("cat <<'E'\nx\nE y", "cat <<'E'\nx\nE (a)"),
+        ("man -k x", "man -k -- --x"),
+        ("NODE_ENV=x", "NODE_ENV=x 2>&1"),
+        ("NODE_ENV=x; ls 2>/dev/null", "NODE_ENV=x >/dev/null; ls"),
+        ("cat < 'a'", "cat < 'a a $x"),
         # What may come to an option of a test, or to nothing.
         ("test -f a$((1))", "test -f $((1))"),
         ('test -f "$PWD/a"', 'test -f "$USER..ab"'),
@@ -142,6 +147,19 @@ def test_a_text_that_is_put_on_the_input_is_part_of_what_rules_deny() -> None:
     assert decide("cat a <<< x", deny=["Bash(* x)"]) is Effect.DENY
     assert decide("cat a <<< y", deny=["Bash(* x)"]) is Effect.ALLOW
     assert decide("<<<x cat a", deny=["Bash(<<<x *)"]) is Effect.DENY
+
+
+def test_what_is_denied_is_denied_behind_whatever_env_takes_for_a_variable() -> None:
+    lists = {"allow": ["Bash(env:*)"], "deny": ["Read(.env)"]}
+    assert decide("env A:=1 cat a", **lists) is Effect.ALLOW
+    assert decide("env A:=1 cat .env", **lists) is Effect.DENY
+    assert decide("env A:=1 eval x", **lists) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["grep x'", "grep x' a"])
+def test_rules_that_ask_know_a_word_whose_quote_is_not_closed_as_it_is_read(command: str) -> None:
+    assert decide(command, ask=["Bash(* x)"]) is Effect.ASK
+    assert decide(command, ask=["Bash(* y)"]) is Effect.ALLOW
 
 
 def test_what_env_sets_may_lead_reads_elsewhere() -> None:

@@ -137,7 +137,8 @@ def _ends_of_documents(node: Node) -> Iterator[Node]:
         yield from _ends_of_documents(child)
 
 
-_ENDING = re.compile(r"[`}]")
+# Behind the word; a parenthesis right behind it may end a substitution, and is looked at there.
+_ENDING = re.compile(r"[`}]|[^ \t)].*\)")
 
 
 def _may_end_before(text: str) -> bool:
@@ -146,8 +147,11 @@ def _may_end_before(text: str) -> bool:
     if not words:
         return False
     begun = tuple(word.decode("utf-8", "surrogatepass") for word in words)
-    lines = (line.lstrip("\t") for line in text.split("\n")[1:])
-    return any(line.startswith(begun) and _ENDING.search(line) for line in lines)
+    for line in text.split("\n")[1:]:
+        word = next(filter(line.lstrip("\t").startswith, begun), None)
+        if word is not None and _ENDING.search(line.lstrip("\t"), len(word)):
+            return True
+    return False
 
 
 _OPENING = frozenset({"$(", "${", "$((", "$["})

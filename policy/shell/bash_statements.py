@@ -113,6 +113,7 @@ class StatementReader(WordReader):
             kind = child.type
             if kind in ("file_redirect", "herestring_redirect"):
                 redirected |= bool(words)
+                command.directed = True
                 command.led |= not words
                 before, known = not words, len(self.script.targets)
                 extra = self._redirect(child, depth + 1)
@@ -218,6 +219,8 @@ class StatementReader(WordReader):
         else:
             self._add(Simple([Word()]))
         count, inner = len(self.script.commands), len(self.script.targets)
+        if count > first:
+            self.script.commands[-1].directed = True
         for child in node.children:
             if child.type == "heredoc_redirect":
                 self._heredoc(child, depth + 1)

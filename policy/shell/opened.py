@@ -96,7 +96,7 @@ _SLASHED: Final = re.compile(r"\A[.~]|[/\\]")
 
 # What may stand before the folders that a program is to search, and what ends these.
 _AHEAD: Final = re.compile(r"--|-[a-zA-Z]|-O\d*")
-_EXPRESSION: Final = ("-", "(", "!", "\\")
+_EXPRESSION: Final = "-"
 
 _EXPANDABLE: Final = frozenset("$`")
 _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")

@@ -77,6 +77,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
                 commands.append(command)
         else:
             redirected |= bool(words)
+            command.directed = True
             command.led |= not words
             if kind == _FILE and (
                 match[3][:2] == "//" or _is_descriptor(match[3], text[position:])

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
-from policy.shell.words import ASSIGNMENT, Word
+from policy.shell.words import ASSIGNMENT, Word, otherwise
 from policy.shell.wrappers import basename, behind_options, behind_wrapper, expression, unwrapped
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "may_vanish",
     "readings",
     "stages",
+    "unclosed",
     "without_vanishing",
 ]
 
@@ -217,6 +218,7 @@ def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
         if one and one[0].plain != (name := basename(one[0].plain)):
             named = [Word(name, name), *one[1:]]
             found += (" ".join([word.plain for word in named]), *without_vanishing(named))
+    found += unclosed(words)
     for text in found:
         if (closer := _closer(text, shell)) is not None and closer not in found:
             found.append(closer)
@@ -280,6 +282,14 @@ def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
     """Return the text without the words that a shell may leave out, if there are such."""
     left = [word.plain for word in words if not _VANISHING.fullmatch(word.raw)]
     return (" ".join(left),) if left and len(left) < len(words) else ()
+
+
+def unclosed(words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the text with the last letter taken for the end of a quote that is not closed."""
+    others = otherwise(words[-1]) if words and words[-1].raw.endswith("'") else ()
+    if not others or others[0] == ".":
+        return ()
+    return (" ".join([*(word.plain for word in words[:-1]), others[0]]).strip(),)
 
 
 def _names(words: Sequence[Word]) -> Iterator[str]:

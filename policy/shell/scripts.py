@@ -180,6 +180,7 @@ class Reading:
         if shell.programs:
             harmless, doubtful = self._effects(words, program, anew=anew, aside=command.aside)
             harmless &= not (command.writes or (command.led and self._edits))
+            harmless &= not (command.directed and all(map(is_assignment, words)))
         else:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
         grantable = self._is_vouched_for(words, program)

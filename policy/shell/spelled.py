@@ -13,6 +13,7 @@ from policy.shell.readings import (
     is_assignment,
     may_vanish,
     readings,
+    unclosed,
     without_vanishing,
 )
 from policy.shell.rewording import reworded
@@ -84,6 +85,7 @@ def _spelled(
     ):
         plain = " ".join([word.plain for word in words])
         vanishing = without_vanishing(words) if shell.control and may_vanish(text) else ()
+        vanishing += unclosed(words)
         return text, (() if plain == text and not vanishing else (plain, *vanishing)), ()
     if shell.control and all(map(is_assignment, words)):
         return "", (), ()  # no command: a rule may spell out all of the text alone

@@ -68,6 +68,9 @@ class Target:
 _PATTERN: Final = re.compile(r"[*?{}]|\[.*\]", re.DOTALL)
 
 
+_EXPANDED: Final = re.compile(r"[$*?\[]")
+
+
 def is_pattern(name: str) -> bool:
     """Whether *name* has what a shell expands, which some hosts write nowhere, quoted or not."""
     return _PATTERN.search(name) is not None
@@ -103,7 +106,8 @@ def has_loose_blank(word: Word) -> bool:
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
     if others := otherwise(word):
-        unknown = [None] * (not word.known or (writes and has_loose_blank(word)))
+        parted = has_loose_blank(word) and (writes or _EXPANDED.search(word.plain) is not None)
+        unknown = [None] * (not word.known or parted)
         return [Target(name, writes) for name in (*others, word.plain, *unknown)]
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", word.plain):
         patterned = writes and is_pattern(word.plain)
@@ -120,6 +124,7 @@ class Simple:
 
     Attributes:
         words: what it consists of; none where an operator has nothing beside it.
+        directed: whether something is redirected.
         led: whether something is redirected before its program.
         writes: whether that is a file it writes.
         fills: whether it is redirected, or a statement that it is part of, to a file it writes.
@@ -132,6 +137,7 @@ class Simple:
     """
 
     words: list[Word] = attrs.field(factory=list)
+    directed: bool = False
     led: bool = False
     writes: bool = False
     fills: bool = False

@@ -57,7 +57,7 @@ def behind_wrapper(
     may end those of any wrapper.
     """
     if wrapper.loose:
-        index, script = _behind_loosely(words, start, wrapper, wide=False)
+        index, script = _behind_loosely(words, start, wrapper, wide=None)
         return index if index < len(words) and not (script and index == start) else None
     behind = behind_options(words, start, wrapper, quoted=quoted, ends=ends)
     return behind if behind is not None and behind < len(words) else None
@@ -121,12 +121,13 @@ _CLUSTER: Final = re.compile(r"-[A-Za-z]+")
 
 
 def _behind_loosely(
-    words: Sequence[Word], start: int, wrapper: Wrapper, *, wide: bool
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, wide: bool | None
 ) -> tuple[int, str]:
     """Return the number of the word behind a wrapper, and the command it is given as a text.
 
-    Where there is such a text, the number is that of the word that holds it, or that of
-    the wrapper where it is only part of a word.
+    Read *wide* or not as by rules that deny, or, with None, as by whoever looks for files.
+    Where there is such a text, the number is that of the word that holds it, or that of the
+    wrapper where it is only part of a word.
     """
     index, last, taken = start + 1, len(words) - 1, False
     operand = wrapper.operands[0] if wrapper.operands else ""
@@ -175,7 +176,9 @@ def _takes_at_end(text: str, wrapper: Wrapper) -> bool:
     return takes.index(True) == len(takes) - 1 if True in takes else False
 
 
-def _assigns(program: str, text: str, wrapper: Wrapper, *, wide: bool) -> bool:
+def _assigns(program: str, text: str, wrapper: Wrapper, *, wide: bool | None) -> bool:
+    if wide is None:
+        return wrapper.assignments and "=" in text
     if not wide:
         return wrapper.assignments and _NAME.match(text) is not None
     return "=" in text and (wrapper.assignments or (basename(program) == "sudo" and text[0] != "/"))

@@ -243,7 +243,7 @@ _KNOWN: Final = {
     ),
     "man": options(
         "adhwfk", "whatis apropos all", pairs="-[sS] [A-Za-z0-9:,]+", leading=True, globs=False,
-        operands=rf"(?!-$){_NAME}", reads=Files.SLASHED, trailing=False,
+        operands=rf"(?!-){_NAME}", reads=Files.SLASHED, trailing=False,
         given="--local-file|-[^-]*l.*", files="-C|--config-file", unsafe="-C|--config-file",
     ),
     "printf": options(
