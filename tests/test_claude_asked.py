@@ -13,7 +13,16 @@ from policy.hosts.claude import Options, load
 
 pytest.importorskip("tree_sitter_bash")
 
-ALLOWED = ["Bash(foo:*)", "Bash(test:*)", "Bash(getopts:*)", "Bash(set:*)", "Edit(out)"]
+ALLOWED = [
+    "Bash(cp:*)",
+    "Bash(foo:*)",
+    "Bash(nohup:*)",
+    "Bash(*=foo)",
+    "Bash(test:*)",
+    "Bash(getopts:*)",
+    "Bash(set:*)",
+    "Edit(out)",
+]
 
 
 def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Effect:
@@ -75,6 +84,14 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         ("NODE_ENV=x", "NODE_ENV=x 2>&1"),
         ("NODE_ENV=x; ls 2>/dev/null", "NODE_ENV=x >/dev/null; ls"),
         ("cat < 'a'", "cat < 'a a $x"),
+        ("foo 'x'", "cd src <<'E\nx\nE && foo"),
+        ("nohup foo", "nohup command '|'"),
+        ('nohup foo #a b "c"', 'nohup foo #a b "c${(ls)"'),
+        ("foo |", "foo;|"),
+        ("foo", "}=foo"),
+        ("sed -n 1p -- a", "sed -n 1p -- -u"),
+        ("cp a out", "cp a $((1)) out"),
+        ("! CI=1 foo a=foo", "CI=1 ! foo a=foo"),
         # What may come to an option of a test, or to nothing.
         ("test -f a$((1))", "test -f $((1))"),
         ('test -f "$PWD/a"', 'test -f "$USER..ab"'),
@@ -160,6 +177,27 @@ def test_what_is_denied_is_denied_behind_whatever_env_takes_for_a_variable() -> 
 def test_rules_that_ask_know_a_word_whose_quote_is_not_closed_as_it_is_read(command: str) -> None:
     assert decide(command, ask=["Bash(* x)"]) is Effect.ASK
     assert decide(command, ask=["Bash(* y)"]) is Effect.ALLOW
+
+
+def test_behind_xargs_a_star_must_stand_at_the_end_of_what_allows() -> None:
+    for pattern, effect in (("foo *", Effect.ALLOW), ("foo:*", Effect.ALLOW), ("f* x", Effect.ASK)):
+        assert decide("xargs foo x", allow=[f"Bash({pattern})"]) is effect, pattern
+    assert decide("xargs foo x", allow=["Bash(xargs * x)"]) is Effect.ALLOW
+
+
+def test_a_rule_spells_out_the_whole_of_a_command_without_a_star() -> None:
+    assert decide("foo {a,b}", allow=["Bash(foo {a,b})"]) is Effect.ALLOW
+    assert decide("foo {a,b}", allow=["Bash(foo {a,b}:*)"]) is Effect.ASK
+
+
+def test_no_rule_spells_out_a_quote_that_nobody_wrote() -> None:
+    assert decide("foo 'x'", allow=["Bash(foo 'x')"]) is Effect.ALLOW
+    assert decide("foo 'x", allow=["Bash(foo 'x')"]) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["./ set -e", "~/ set -e"])
+def test_a_folder_is_no_program_to_rules_that_deny(command: str) -> None:
+    assert decide(command, allow=["Bash(* -e)"], deny=["Bash(set *)"]) is Effect.DENY
 
 
 def test_what_env_sets_may_lead_reads_elsewhere() -> None:

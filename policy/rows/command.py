@@ -98,9 +98,10 @@ def _spelled_out(row: Row, command: Command, outcomes: list[Outcome]) -> list[Ou
         if index == NO_MATCH:
             continue
         pattern, outcome = row.entries[index].pattern, row.at(index)
+        spans = row.ruleset.dialect.shell.spanning
         exact = pattern is not None and pattern.exact
         if outcome.effect is Effect.ALLOW:
-            spans = row.ruleset.dialect.shell.spanning
+            exact &= spans or not row.entries[index].rule.rstrip(") ").endswith("*")
             waits = spans or not command.background
             if (
                 (exact or spans)
@@ -159,9 +160,10 @@ _MORE: Final = " \x1f"
 def _granting(row: Row, part: Part) -> int:
     """Return the first entry that matches a part as rules that allow know it."""
     first = row.first(part.text)
-    if (part.inexact or part.fed) and first != NO_MATCH and row.at(first).effect is Effect.ALLOW:
+    goes_on = part.fed or part.extended
+    if (part.inexact or goes_on) and first != NO_MATCH and row.at(first).effect is Effect.ALLOW:
         pattern = row.entries[first].pattern
-        if pattern is not None and (part.fed or pattern.exact):
+        if pattern is not None and (goes_on or pattern.exact):
             return row.first(part.text + _MORE)
     return first if first == NO_MATCH or _is_granted(row, first, part.text) else NO_MATCH
 

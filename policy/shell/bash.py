@@ -83,6 +83,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
                 break
     reader = StatementReader(source, shell, closed=closed)
     script = reader.read(root)
+    script.closed = closed
     if swallowed:
         script.doubt("\\\n", DIFFER)
     if "<<" in text and _may_end_before(text):
@@ -183,7 +184,8 @@ def _mended(source: bytes) -> Iterator[bytes]:
     if begun := _DOCUMENT.findall(source):
         yield source + b"\n" + begun[-1][1]
     for operator in (b"|&", b"|"):
-        if source.rstrip().endswith(operator) and source.strip() != operator:
-            yield source.rstrip().removesuffix(operator)
+        before = source.rstrip().removesuffix(operator)
+        if before != source.rstrip() and before.strip() and before.rstrip()[-1:] not in b";&|":
+            yield before
     if b"'" in source and not source.endswith(b"\\"):
         yield source + b"'"

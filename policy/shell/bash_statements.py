@@ -277,7 +277,10 @@ class StatementReader(WordReader):
 
     def _heredoc(self, node: Node, depth: int) -> None:
         start = next((child for child in node.children if child.type == "heredoc_start"), None)
-        quoted = start is not None and any(mark in self.text_of(start) for mark in "'\"\\")
+        word = self.text_of(start) if start is not None else ""
+        quoted = any(mark in word for mark in "'\"\\")
+        if word[:1] in ("'", '"') and word[-1:] != word[:1]:
+            self.script.doubt(word, DIFFER)
         for child in node.children:
             if child.type == "heredoc_body":
                 if not quoted:

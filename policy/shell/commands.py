@@ -20,7 +20,7 @@ from policy.shell import bash, doubts
 from policy.shell.abandoned import abandoned
 from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection
 from policy.shell.plain import read_plain
-from policy.shell.readings import KEYWORDS, as_written
+from policy.shell.readings import KEYWORDS, as_written, is_assignment
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
 from policy.shell.words import Script, Simple
@@ -142,8 +142,19 @@ def _doubt(text: str, script: Script, shell: Shell) -> None:
         script.doubts.insert(0, _long(shell))
     for command in script.commands:
         hides = "\n" in text and doubts.hides(command.words)
-        if command.swallowed or hides or any(map(doubts.is_joined_oddly, command.words)):
+        if (
+            command.swallowed
+            or hides
+            or _is_negated_late(command)
+            or any(map(doubts.is_joined_oddly, command.words))
+        ):
             script.doubt(as_written(command.words), DIFFER)
+
+
+def _is_negated_late(command: Simple) -> bool:
+    """Return whether a variable is set before what negates a command, which is no program there."""
+    behind = next((word for word in command.words if not is_assignment(word)), None)
+    return behind is not None and behind.raw == "!" and behind is not command.words[0]
 
 
 def _is_unknown(command: Simple) -> bool:

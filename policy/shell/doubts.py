@@ -65,9 +65,13 @@ _QUOTE_IN_BRACES = re.compile(r"\{[^}]*['\"]")
 _SPELLED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`", re.DOTALL)
 
 
+# The same, or a comment, in which a host does not pass over what is quoted.
+_SAID = re.compile(rf"(?<![^\s;&|()<>])#[^\n]*|{_SPELLED.pattern}", re.DOTALL)
+
+
 def _quote_in_braces(text: str) -> re.Match[str] | None:
     """Return braces that are not quoted and may hold a quote, by which the rest is hidden."""
-    bare = _SPELLED.sub(lambda m: m[0] if m[0][0] == "\\" else m[0].replace("{", " "), text)
+    bare = _SAID.sub(lambda m: m[0] if m[0][0] in "\\#" else m[0].replace("{", " "), text)
     return _QUOTE_IN_BRACES.search(bare)
 
 
@@ -131,7 +135,7 @@ _BEHIND_DOLLARS = re.compile(r"\$\$[({[]")
 
 # What may stand before a program, with the blank behind it.
 _PREFIX = (
-    r"(?:[A-Za-z_]\w*(?:\[[^\]\s]*\])?\+?=[^\s;&|()<>]*"
+    r"(?:[A-Za-z_]\w*(?:\[[^\]\s]*\])?\+?=(?:[^\s;&|()<>]|\$\([^()]*\))*"
     r"|[0-9]*(?:&>>?|<>|<<<|[<>]{1,2}[&|]?)[ \t]*[^\s;&|()<>]*)[ \t]+"
 )
 _KEYWORD = "(?:if|then|elif|else|fi|while|until|for|do|done|case|esac|function|select)"

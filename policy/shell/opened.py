@@ -218,6 +218,8 @@ def _put_into_folders(rest: list[Word], operands: list[Word], tool: str) -> Iter
     """Yield what is written where the last operand, or the one of an option, is a folder."""
     if len(operands) < len(rest) or any(word.plain[:1] == "-" for word in operands):
         yield Opened(None, tool)
+    if any(word.vetted and not word.known for word in operands):
+        yield Opened(None, tool)  # which is the last of them is not looked at
     if not operands:
         return
     folder = next((to for name, to in pairwise(rest) if _INTO.fullmatch(name.plain)), operands[-1])

@@ -43,6 +43,7 @@ class Part:
         inexact: whether no exact rule may allow it: it has other blanks, or will have
             more arguments.
         fed: whether a text is put on its input, with which its own goes on for rules that allow.
+        extended: whether more arguments will stand behind its own, for rules that allow.
         written: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
         deferred: whether it is harmless, but for that nobody waits for the command.
@@ -60,6 +61,7 @@ class Part:
     deferred: bool = False
     blind: bool = False
     fed: bool = False
+    extended: bool = False
 
 
 @attrs.frozen

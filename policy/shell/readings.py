@@ -81,7 +81,12 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
     """Whether it is an option alone, or nothing, or its wrapper has no such option or program."""
     name = words[0]
-    if name.plain.startswith("-") or not name.plain or not name.literal or _is_cut_off(name):
+    if (
+        name.plain.startswith(("-", "|", "&"))
+        or not name.plain
+        or not name.literal
+        or _is_cut_off(name)
+    ):
         return True
     wrapper = shell.granting.known.get(words[0].plain)
     if wrapper is None or wrapper.appends or len(words) == 1:
@@ -216,7 +221,7 @@ def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
             found += (" ".join([word.plain for word in one]), *without_vanishing(one))
     for one in inside:
         if one and one[0].plain != (name := basename(one[0].plain)):
-            named = [Word(name, name), *one[1:]]
+            named = [Word(name, name), *one[1:]] if name or len(one) == 1 else one[1:]
             found += (" ".join([word.plain for word in named]), *without_vanishing(named))
     found += unclosed(words)
     for text in found:

@@ -185,11 +185,13 @@ class Reading:
             self._moves += bool(self.files) and program[0].plain in _MOVERS
         grantable = self._is_vouched_for(words, program)
         text, known, written = spelled(words, program, granted, shell, anew=anew)
+        if self.script.closed and command is self.script.commands[-1]:  # rules see no such quote
+            text, written = text.removesuffix("'"), tuple(t.removesuffix("'") for t in written)
         if shell.control:
             name = granted[0]
             if command.led:
                 grantable = self._doubt(as_written(words), "stands behind its redirection")
-            if not name.literal or "$" in name.raw or name.plain[:1] in ("", "-"):
+            if not name.literal or "$" in name.raw or name.plain[:1] in ("", "-", "}"):
                 grantable = self._doubt(name.raw, "is no name of a program")
             if (
                 program is not words
@@ -211,6 +213,7 @@ class Reading:
             *(text, known, grantable, harmless, doubtful, written, inexact),
             blind=self._blind,
             fed=shell.control and self._fed,
+            extended=shell.control and self._is_extended(words, granted),
         )
 
     def _is_vouched_for(self, words: Sequence[Word], program: Sequence[Word]) -> bool:
@@ -338,6 +341,9 @@ class Reading:
         """Whether blanks were folded, or a wrapper will add arguments."""
         if self._spaced and (self._many or as_written(words) not in self.text):
             return True
+        return self._is_extended(words, granted)
+
+    def _is_extended(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
         return any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]

@@ -179,6 +179,7 @@ class Script:
         background: whether nobody waits for one of its commands.
         grouped: whether several statements stand between two parentheses.
         broken: whether it is no command to a grammar.
+        closed: whether its last quote is one that nobody wrote.
         given: words behind the signs of redirections of which nobody knows what they come to.
         abandoned: why a host that looks into it gives it up (`policy.shell.abandoned`).
     """
@@ -192,6 +193,7 @@ class Script:
     background: bool = False
     grouped: bool = False
     broken: bool = False
+    closed: bool = False
     given: list[Word] = attrs.field(factory=list)
     abandoned: Doubt | None = None
 

@@ -26,6 +26,7 @@ _READS: Final = Program(reads=Files.ALL, texts=True)
 _COUNTED: Final = Program(reads=Files.ALL, files="-[nc]", texts=True, piped=True)
 _TEXTS: Final = Program(texts=True)
 _NAME: Final = r"[^/~\\]*"
+_NO_OPTION: Final = r"(?!-)(.|\n)*"
 _NO_DASH: Final = r"(?!-$)(.|\n)*"
 # The name of what tells the variables of a shell may stand nowhere, not even in a file's.
 _NO_ENV: Final = r"(?!((.|\n)*\W)?env(\W(.|\n)*)?$)(.|\n)*"
@@ -146,7 +147,7 @@ _SED: Final = options(
     "quiet silent posix regexp-extended",
     needs="-[a-zA-Z]*n[a-zA-Z]*|--quiet|--silent",
     first=_PRINTED,
-    operands=_NO_DASH,
+    operands=_NO_OPTION,
     reads=Files.REST,
     files="-f|--file",
     unsafe="-f|--file",
@@ -325,7 +326,7 @@ EDITING_PROGRAMS: Final = Programs(
             for name, known in (("mv", MOVE), ("cp", COPY))
         },
         "sed": Program(
-            direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED, operands=_NO_DASH,
+            direct=True, flags="-[Er]", unsafe="-f|--file", first=_REPLACED, operands=_NO_OPTION,
             reads=Files.REST, files=_SED.files, given=_SED.given,
             writes=Files.REST, globs=False,
             forms=(
