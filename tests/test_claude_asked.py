@@ -92,6 +92,10 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         ("sed -n 1p -- a", "sed -n 1p -- -u"),
         ("cp a out", "cp a $((1)) out"),
         ("! CI=1 foo a=foo", "CI=1 ! foo a=foo"),
+        ("foo a{b", "foo a,{b"),
+        ("tr -d a b", "tr -*d a ~/x x"),
+        ("hostname -f -s", "hostname -fs"),
+        ("foo a=foo", "'LANG=C' a=foo"),
         # What may come to an option of a test, or to nothing.
         ("test -f a$((1))", "test -f $((1))"),
         ('test -f "$PWD/a"', 'test -f "$USER..ab"'),
@@ -143,6 +147,7 @@ def test_a_chain_that_begins_with_it_stays_where_it_is(command: str) -> None:
             "IFS=, for f in a b; do ls $f; done",
             "X=a if ls; then ls; fi",
             "X='a b' done",
+            "X=$(ls) then",
             ">out fi",
         ),
         *("X=a f() { ls; }", ">out while ls; do ls; done", "ls | X=a for f in a; do ls; done"),

@@ -96,7 +96,7 @@ class WordReader(ABC):
         elif kind == "concatenation":
             for child in node.children:
                 self._piece(child, word, pieces, depth + 1)
-            if _has_braces(text):
+            if self._has_braces(node, "".join(pieces)):
                 word.literal = word.known = False
         elif kind == "simple_expansion":
             self._variable(text[1:], word, pieces, quoted=text == "$HOME" and not any(pieces))
@@ -105,7 +105,7 @@ class WordReader(ABC):
         ):
             word.glob |= bool(_UNQUOTED_GLOB.search(text))
             word.literal &= kind != "$"
-            if (kind == "number" and node.children) or (kind == "word" and _has_braces(text)):
+            if (kind == "number" and node.children) or self._has_braces(node, text):
                 word.literal = word.known = False
             pieces.append(_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
         elif kind == "ansi_c_string":
@@ -186,13 +186,25 @@ class WordReader(ABC):
             for child in node.named_children:
                 self.substitutions(child, depth + 1)
 
+    def _has_braces(self, node: Node, plain: str) -> bool:
+        """Whether a shell may put several words for one that comes to *plain* without braces."""
+        text = self.text_of(node)
+        if "{" not in text or node.type not in ("word", "concatenation"):
+            return False
+        bare = (node.children or [node]) if node.type == "concatenation" else [node]
+        if any("{" in self.text_of(each) and each.type not in _QUOTED for each in bare):
+            return _has_several(plain) or _ESCAPED_BRACES.search(text) is not None
+        return _has_braces(text)
+
     def _is_vetted(self, node: Node, word: Word) -> bool:
         """Whether the host takes a word that it cannot know: a text with something put in."""
         kind = node.type
         if kind == "concatenation":
-            return not _has_braces(self.text_of(node)) and all(
+            return not self._has_braces(node, word.plain) and all(
                 self._is_vetted(child, word) for child in node.children
             )
+        if kind == "word":
+            return not self._has_braces(node, self.text_of(node))
         if kind == "string":
             return self._is_vetted_text(node)
         if kind == "simple_expansion":
@@ -200,7 +212,7 @@ class WordReader(ABC):
         if kind == "arithmetic_expansion":
             self._put_in = True
             return self._is_number(node)
-        return kind in ("word", "number", "raw_string", "variable_name", "test_operator")
+        return kind in ("number", "raw_string", "variable_name", "test_operator")
 
     def _is_vetted_text(self, node: Node) -> bool:
         """Whether quoted text has two characters of its own beside what is put in."""
@@ -249,6 +261,14 @@ class WordReader(ABC):
             return False
         text = self.text_of(node)
         return re.match(r"\$\(\s*cat\s*<<\s*['\"]", text) is not None
+
+
+_QUOTED: Final = frozenset({"string", "raw_string", "ansi_c_string", "expansion"})
+
+
+def _has_several(text: str) -> bool:
+    """Whether there is what parts several words in braces."""
+    return "," in text or ".." in text
 
 
 def _has_braces(text: str) -> bool:

@@ -58,7 +58,7 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
             is_given = program.given and has(rest, program.given)
             return operands if is_given else operands[1:]
         case Files.SETS:
-            deletes = any(re.match("-[a-zA-Z]*d|--delete", word.plain) for word in rest)
+            deletes = any(word.plain[:1] == "-" and "d" in word.plain for word in rest)
             return operands[1 if deletes else 2 :]
         case Files.BUT_LAST:
             return operands[:-1] if len(operands) > 1 else operands

@@ -189,6 +189,8 @@ class Reading:
             text, written = text.removesuffix("'"), tuple(t.removesuffix("'") for t in written)
         if shell.control:
             name = granted[0]
+            if anew and self.script.closed:
+                grantable = self._doubt(as_written(words), DIFFER)
             if command.led:
                 grantable = self._doubt(as_written(words), "stands behind its redirection")
             if not name.literal or "$" in name.raw or name.plain[:1] in ("", "-", "}"):
@@ -198,7 +200,7 @@ class Reading:
                 or basename(program[0].plain) in shell.odd
                 or "/environ" in text
                 or name.plain[:1] == "-"
-                or is_assignment(name)
+                or "=" in name.plain
             ) and doubts.is_unchecked(words, shell):
                 self._uncheck(as_written(words), _CHANGES)
             self._exports |= variables.exports_inherited(program, shell)

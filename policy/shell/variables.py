@@ -51,6 +51,8 @@ def guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
     program = words[len(set_before) :]
     name = program[0].plain if program else ""
     guarded = _expression(shell.guarded)
+    if "=" in name and guarded.fullmatch(_variable(name)):
+        return True  # spelled in another way it is a name to shells, and a variable to the host
     for word in set_before:
         variable = _variable(word.raw)
         if variable == "IFS" or ((not first or name in _KEEPING) and guarded.fullmatch(variable)):

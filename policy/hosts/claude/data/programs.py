@@ -271,9 +271,8 @@ _KNOWN: Final = {
         globs=False,
     ),
     "hostname": options(
-        "adfhisvAIV",
-        "version help alias all-fqdns domain fqdn long ip-address all-ip-addresses short",
-        most=0, direct=True, spelled=True, ends=False,
+        names="version help alias all-fqdns domain fqdn long ip-address all-ip-addresses short",
+        also="-[adfhisvAIV]", most=0, direct=True, spelled=True, ends=False,
     ),
     "history": Program(flags="", most=1, operands=r"\d+", internal=True),
     "ifconfig": Program(flags="", most=1, globs=False, operands="[a-zA-Z][a-zA-Z0-9._:/ -]*"),
