@@ -138,3 +138,70 @@ def test_an_empty_file_of_an_administrator_says_nothing(text: str) -> None:
     chain = Chain.start("main", project.enforced)
     assert str(chain.decide("Bash", {"command": "ls"}).effect) == "allow"
     assert not project.findings
+
+
+# --- which mode counts --------------------------------------------------------------
+
+
+def modes(parts: dict[str, object] | None = None, **said: str) -> str:
+    """Return what an edit gets in the mode that files say: `project`, `local`, `user`."""
+    text = {
+        scope: json.dumps({"permissions": {"defaultMode": mode}}) for scope, mode in said.items()
+    }
+    names = {"project": "settings.json", "local": "settings.local.json"}
+    files = {f".claude/{names[scope]}": text[scope] for scope in text if scope in names}
+    options = {"user": Source("<user>", text["user"])} if "user" in text else {}
+    managed = {
+        name: json.dumps(
+            {"permissions": given if isinstance(given, dict) else {"defaultMode": given}}
+        )
+        for name, given in (parts or {}).items()
+    }
+    given = Options(cwd="/srv/app", managed_files=Memory(managed), **options)  # type: ignore[arg-type]
+    (project,) = load(Memory(files), given)
+    return str(Chain.start("main", project.enforced).decide("Edit", INSIDE).effect)
+
+
+def test_a_mode_that_a_project_may_not_choose_keeps_others_from_counting() -> None:
+    for mode in ("bypassPermissions", "auto"):
+        assert modes(project=mode, user="acceptEdits") == "ask"
+        assert modes(local=mode, project="acceptEdits") == "ask"
+        assert modes(project=mode, user=mode) == "allow"
+        assert modes(project=mode, local="acceptEdits") == "allow"
+        assert modes({WHOLE: "acceptEdits"}, project=mode) == "allow"
+
+
+WHOLE = "managed-settings.json"
+PART = "managed-settings.d/{}.json"
+
+
+def test_a_mode_of_an_administrator_that_is_none_keeps_others_from_counting() -> None:
+    for mode in ("nope", 5, "AcceptEdits"):
+        assert modes({WHOLE: mode}, user="acceptEdits") == "ask"
+    assert modes({WHOLE: None}, user="acceptEdits") == "allow"
+
+
+def test_a_careful_mode_of_an_administrator_is_not_held_back() -> None:
+    assert modes({WHOLE: {"defaultMode": "plan", "deny": ["bash"]}}, user="acceptEdits") == "ask"
+    assert modes({WHOLE: {"defaultMode": "dontAsk", "deny": ["bash"]}}) == "deny"
+
+
+def test_the_last_part_of_an_administrator_s_settings_counts_first() -> None:
+    first, last = PART.format("10"), PART.format("9")
+
+    assert modes({first: "acceptEdits", last: "dontAsk"}) == "deny"
+    assert modes({first: "dontAsk", last: "acceptEdits"}) == "allow"
+    assert modes({first: "acceptEdits", WHOLE: "dontAsk"}) == "allow"
+    assert modes({PART.format(".x"): "acceptEdits"}) == "ask"
+
+
+def test_settings_beside_a_project_are_no_part_of_it() -> None:
+    allow = json.dumps({"permissions": {"allow": ["Bash(make)"]}})
+    found = load(Memory({".claude/settings.json": "{}", "settings.json": allow}))
+
+    assert [project.root for project in found] == ["", "settings.json"]
+    decided = [
+        str(Chain.start("main", project.enforced).decide("Bash", {"command": "make"}).effect)
+        for project in found
+    ]
+    assert decided == ["ask", "allow"]

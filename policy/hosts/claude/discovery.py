@@ -102,6 +102,7 @@ def discover(tree: Tree) -> tuple[Found, ...]:
     for root, role in discovery.run():
         discovery.found.setdefault(root, Found(root)).files.append(role)
     found = discovery.found
+    discovery.part()
     for root, error in discovery.refused.items():
         if root in found:
             found[root].refused = error
@@ -124,6 +125,10 @@ def discover(tree: Tree) -> tuple[Found, ...]:
                             attrs.evolve(role, above=True)
                         )
     return tuple(found[root] for root in sorted(found))
+
+
+def _is_stray(role: Role) -> bool:
+    return role.kind == "settings" and bool(role.assumed)
 
 
 def _above(root: str) -> Iterator[str]:
@@ -209,6 +214,14 @@ class _Discovery:
             yield from self._stray_settings(path, segments)
         elif path.endswith(".md"):
             yield from self._stray_text(path, segments)
+
+    def part(self) -> None:
+        """Make of settings beside a project, in no place of the host, projects of their own."""
+        for root in filter(self.is_project, tuple(self.found)):
+            files = self.found[root].files
+            self.found[root].files = [role for role in files if not _is_stray(role)]
+            for role in filter(_is_stray, files):
+                self.found.setdefault(role.path, Found(role.path)).files.append(role)
 
     def is_project(self, root: str) -> bool:
         """Return whether a session may be started in the folder *root* as it is."""

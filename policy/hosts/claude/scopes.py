@@ -21,6 +21,7 @@ __all__ = ["managed_roles", "user_roles"]
 _HOME: Final = "~"
 _USER: Final = "~/.claude"
 _MANAGED: Final = "/etc/claude-code"
+_WHOLE: Final = f"{_MANAGED}/managed-settings.json"
 
 
 @attrs.frozen
@@ -58,9 +59,11 @@ def managed_roles(tree: Tree) -> list[Role]:
     """Return what is read of the folder of an administrator, e.g. ``/etc/claude-code``."""
     placed = _Placed(tree, _MANAGED)
     roles = [role for role in _roles(placed, _MANAGED) if role.kind != "settings"]
-    for path in placed.paths():
+    # What a later part says counts before what an earlier one does, or the file itself.
+    for path in sorted(placed.paths(), key=lambda path: (path != _WHOLE, path), reverse=True):
         name = path.removeprefix(f"{_MANAGED}/")
-        in_parts = name.startswith("managed-settings.d/") and name.count("/") == 1
+        folder, _, part = name.rpartition("/")
+        in_parts = folder == "managed-settings.d" and not part.startswith(".")
         if name == "managed-settings.json" or (in_parts and name.endswith(".json")):
             try:
                 roles.append(Role(path, "settings", "managed", placed.source(path)))

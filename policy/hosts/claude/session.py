@@ -172,7 +172,7 @@ def session(
     active, granted = _by_skills(skills, scope, options, locked=said.locked)
     no_bypass, no_auto = any(s.no_bypass for s in settings), any(s.no_auto for s in settings)
     silent = any(each.silent for each in settings)
-    asked = options.mode or next((each.mode for each in settings if each.mode), "default")
+    asked = options.mode or _asked(settings, options)
     return Session(
         options,
         lines=(*said.lines, *active.lines, *left_out(variables), *_unasking(silent)),
@@ -229,6 +229,24 @@ def _placed(options: Options) -> tuple[str, str]:
     """Return the working folder and the home folder, canonical."""
     cwd, home = options.cwd or "/@project", options.home or "/@home"
     return (slashed_path(cwd), slashed_path(home)) if options.os == "windows" else (cwd, home)
+
+
+def _asked(settings: Iterable[Settings], options: Options) -> str:
+    """Return the mode that the strongest file says, which a project may not say of some."""
+    said = [(each.scope, each.mode) for each in settings if each.mode]
+    scope, mode = said[0] if said else ("", "default")
+    taken = {
+        "auto": options.behaves.auto_of_project,
+        "bypassPermissions": options.behaves.bypass_of_project,
+    }
+    if scope not in _OF_PROJECT or taken.get(mode or "", True):
+        return mode or "default"
+    # It counts where somebody else says it too, and nothing else does (2.1.329, observed).
+    others = {other for scope, other in said if scope not in _OF_PROJECT}
+    return mode if mode and mode in others else "default"
+
+
+_OF_PROJECT: Final = ("project", "local")
 
 
 def _mode(asked: str, *, no_bypass: bool, no_auto: bool) -> str:

@@ -42,6 +42,8 @@ __all__ = ["UNKNOWN", "looks_like_settings", "read_settings"]
 
 _LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
 _SWITCHES: Final = ("disableAutoMode", "disableBypassPermissionsMode")
+# Modes that do nothing unasked that others ask for.
+_CAREFUL: Final = frozenset({"default", "plan", "dontAsk"})
 _KEYS: Final = frozenset(
     {*_LISTS, *FENCES, *_SWITCHES, SILENT, "additionalDirectories", "defaultMode"}
 )
@@ -153,7 +155,7 @@ class _Reader:
         listed = node.get("additionalDirectories")
         folders = self._folders(listed) if listed is not None else ()
         if self.scope == "managed" and self._holds_back(node):
-            mode, span, folders = None, None, ()
+            mode, folders = mode and (mode if mode in _CAREFUL else "default"), ()
             rules = rules and tuple(rule for rule in rules if rule.effect is not Effect.ALLOW)
         return attrs.evolve(
             settings,
@@ -229,7 +231,8 @@ class _Reader:
                 value.span,
                 "a mode is one of " + ", ".join(MODES),
             )
-            return None, None
+            # What an administrator says of it keeps others from saying anything.
+            return ("default" if self.scope == "managed" and is_set(value) else None), None
         ignored = {
             "auto": not self.behaves.auto_of_project,
             "bypassPermissions": not self.behaves.bypass_of_project,
@@ -241,7 +244,6 @@ class _Reader:
                 value.span,
                 help="it counts in the settings of the user, or as a flag",
             )
-            return None, None
         return mode, value.span
 
     def _switch(self, node: Mapping, name: str) -> bool:
