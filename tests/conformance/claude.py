@@ -132,6 +132,8 @@ def _project(case: Case, tree: Memory) -> Project:
         teammate=env.get("run") == "teammate",
         links=env.get("symlinks") or {},
         active_skill=env.get("active_skill") or "",
+        sandboxed=env.get("sandbox") == "auto-allow" and env.get("sandboxable", True) is True,
+        cowork=env.get("cowork", False) is True,
     )
     (project,) = load(tree, options)
     return project

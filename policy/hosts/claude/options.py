@@ -54,6 +54,11 @@ class Options:
         teammate: whether agents are members of a team.
         strangers: whether there may be agents that no file here defines, e.g. those of plugins.
         active_skill: the skill whose lists hold in this turn, or "".
+        sandboxed: whether commands run in a sandbox that lets them run unasked: what settings
+            say of it (``sandbox.enabled``) is not read, since a host may have none
+            (documented, not observed).
+        cowork: whether the server `workspace` of the desktop program runs commands and fetches
+            for the host, so that denials of its tools hold for those (documented, not observed).
     """
 
     version: str = attrs.field(default=VERSION, validator=_is_version)
@@ -82,6 +87,8 @@ class Options:
     teammate: bool = False
     strangers: bool = False
     active_skill: str = ""
+    sandboxed: bool = False
+    cowork: bool = False
 
     def in_background(self, depth: int) -> bool:
         """Return whether agents at *depth* below the main conversation run in the background."""

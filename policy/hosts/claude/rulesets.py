@@ -37,7 +37,7 @@ from policy.hosts.claude.guards import guards, guards_before, held, misread
 from policy.hosts.claude.left_to_model import is_left_to_model
 from policy.hosts.claude.lending import led_out, lent
 from policy.hosts.claude.lines import Line
-from policy.hosts.claude.modes import EDITING_MODES
+from policy.hosts.claude.modes import EDITING_MODES, is_plan
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
 from policy.patterns.folding import folded
@@ -214,7 +214,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     if "deny" in hooks:
         return RuleSet(tuple(removed), Effect.DENY, dialect(session, mode), Reason.RULE)
     behaves = session.options.behaves
-    entries = [*_early(session), *_denied(session), *_asked(session)]
+    entries = [*_early(session), *_denied(session), *_asked(session, mode)]
     default, reason = Effect.ASK, Reason.DEFAULT
     if hooks and not (behaves.deny_before_hook if "ask" in hooks else behaves.rules_bind_hooks):
         entries = removed
@@ -233,6 +233,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         entries += agents(session, mode)
     else:
         entries += held(session, mode)
+        entries += _in_sandbox(session, mode)
         entries += _allowed(session, mode)
         entries += (line.entry for line in session.lines if line.late)
         reason = by_default(session, mode)
@@ -284,11 +285,28 @@ def _denied(session: Session) -> Iterator[Entry]:
     yield from _pick(session.lines, Effect.DENY, exact=False)
 
 
-def _asked(session: Session) -> Iterator[Entry]:
-    yield from _pick(session.lines, Effect.ASK, exact=False)
+def _asked(session: Session, mode: str) -> Iterator[Entry]:
+    skipped = _runs_in_sandbox(session, mode)
+    for entry in _pick(session.lines, Effect.ASK, exact=False):
+        # A sandbox stands for what is asked of every command, and of none in particular.
+        if not (skipped and entry.tool == "Bash" and entry.pattern is None):
+            yield entry
     wanted = session.options.interactive if session.options.behaves.servers_may_ask else ()
     for tool in sorted({*known.INTERACTIVE, *wanted}):
         yield built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
+
+
+def _runs_in_sandbox(session: Session, mode: str) -> bool:
+    return session.options.sandboxed and not is_plan(mode)
+
+
+def _in_sandbox(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what lets commands run in a sandbox, but for those that are to run outside."""
+    if _runs_in_sandbox(session, mode):
+        outside, reason = Pattern.exactly("true"), by_default(session, mode)
+        asked = built_in("Bash", Effect.ASK, outside, reason, "outside the sandbox")
+        yield attrs.evolve(asked, field=known.UNSANDBOXED)
+        yield built_in("Bash", Effect.ALLOW, why="in a sandbox")
 
 
 def _allowed(session: Session, mode: str) -> Iterator[Entry]:

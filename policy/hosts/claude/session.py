@@ -175,7 +175,13 @@ def session(
     asked = options.mode or _asked(settings, options)
     return Session(
         options,
-        lines=(*said.lines, *active.lines, *left_out(variables), *_unasking(silent)),
+        lines=(
+            *said.lines,
+            *(_of_workspace(said.lines) if options.cowork else ()),
+            *active.lines,
+            *left_out(variables),
+            *_unasking(silent),
+        ),
         reopened=tuple(said.reopened),
         folders=folders,
         mode=_mode(asked, no_bypass=no_bypass, no_auto=no_auto),
@@ -195,6 +201,14 @@ def session(
             *active.findings,
         ),
     )
+
+
+def _of_workspace(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield what rules that take tools away say of the server that does the same."""
+    for line in lines:
+        other = known.OF_WORKSPACE.get(line.entry.tool)
+        if other is not None and line.entry.reason is Reason.UNAVAILABLE:
+            yield attrs.evolve(line, entry=attrs.evolve(line.entry, tool=other))
 
 
 def _unasking(silent: bool) -> Iterator[Line]:  # noqa: FBT001  # one question

@@ -19,6 +19,7 @@ __all__ = [
     "INTERACTIVE",
     "LAST",
     "NAMES",
+    "OF_WORKSPACE",
     "OPERAND_READ",
     "OPERAND_REMOVE",
     "OPERAND_WRITE",
@@ -30,6 +31,7 @@ __all__ = [
     "REMOVED",
     "SPECIFIED",
     "UNASKED",
+    "UNSANDBOXED",
 ]
 
 # What a shell command does to files is decided as a call of one of these.
@@ -64,6 +66,15 @@ ALIASES: Final = {
     "ReadMcpResource": "ReadMcpResourceTool",
     "Task": "Agent",
 }
+
+# What a server of the desktop program does for the host: tool -> the tool of the server.
+OF_WORKSPACE: Final = {
+    "Bash": "mcp__workspace__bash",
+    "WebFetch": "mcp__workspace__web_fetch",
+}
+
+# The argument of a command that is to run outside a sandbox.
+UNSANDBOXED: Final = "dangerouslyDisableSandbox"
 
 # Tools that need no permission.
 UNASKED: Final = frozenset(
