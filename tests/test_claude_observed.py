@@ -480,6 +480,17 @@ def _with(*scopes: dict[str, object], **options: object) -> Chain:
 _DEPTH = "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH"
 
 
+@pytest.mark.parametrize(
+    ("value", "told"), [("20", False), ("21", True), ("0", False), (500, True)]
+)
+def test_more_levels_than_are_followed_are_told_where_they_are_set(value, told: bool) -> None:
+    files = {".claude/settings.json": json.dumps({"env": {_DEPTH: value}})}
+    (found,) = load(Memory(files))
+
+    assert [f.code for f in found.findings] == ["levels-not-followed"] * told
+    assert all(f.span is not None and f.span.text == json.dumps(value) for f in found.findings)
+
+
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.parametrize(
     ("scopes", "levels"),

@@ -11,6 +11,8 @@ from policy.chain import Chain
 from policy.decision import Decision
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
+from policy.hosts.claude.data import versions
+from policy.hosts.claude.data.versions import behaviour
 from policy.source import Source
 
 EDIT = ("Edit", {"file_path": "/srv/app/a"})
@@ -183,3 +185,28 @@ def test_local_settings_of_the_top_count_below_it_since_2_1_211() -> None:
         projects = load(Memory(files), Options(version=version))
         (found,) = [project for project in projects if project.root == "web"]
         assert str(Chain.start("main", found.enforced).decide(*MAKE).effect) == effect
+
+
+# Every version of which release notes and documentation tell that it decides otherwise.
+_TOLD = """
+1.0.123 2.0.30 2.0.43 2.0.70 2.1.0 2.1.7 2.1.20 2.1.33 2.1.63 2.1.71 2.1.72 2.1.74 2.1.77 2.1.78
+2.1.89 2.1.98 2.1.101 2.1.113 2.1.119 2.1.126 2.1.136 2.1.139 2.1.140 2.1.142 2.1.145 2.1.147
+2.1.152 2.1.162 2.1.163 2.1.166 2.1.172 2.1.178 2.1.186 2.1.198 2.1.199 2.1.200 2.1.208 2.1.211
+2.1.212 2.1.214 2.1.217 2.1.218 2.1.219 2.1.223 2.1.228 2.1.232 2.1.236 2.1.238 2.1.246 2.1.257
+2.1.260 2.1.267 2.1.268 2.1.269 2.1.280 2.1.281 2.1.282 2.1.283 2.1.287
+"""
+
+
+def test_each_version_that_decides_otherwise_is_told_of() -> None:
+    known = {change.since for change in versions.CHANGES} | {since for since, *_ in versions.UNTOLD}
+
+    assert set(_TOLD.split()) <= known
+    for change in versions.CHANGES:
+        newer, older = behaviour(change.since), behaviour(_before(change.since))
+        assert getattr(newer, change.field) != getattr(older, change.field) == change.before
+
+
+def _before(version: str) -> str:
+    """Return the version just before one of those that are told of."""
+    first, second, third = map(int, version.split("."))
+    return f"{first}.{second}.{third - 1}" if third else f"{first}.{second - 1}.999"

@@ -7,9 +7,20 @@ an agent plans, whoever it starts plans; `dontAsk` below a plan stays a plan.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["EDITING_MODES", "child_mode", "is_judged_plan", "is_plan", "is_silent"]
+from policy.hosts.claude.options import Options
+from policy.hosts.claude.settings import Settings
+
+__all__ = [
+    "EDITING_MODES",
+    "child_mode",
+    "is_judged_plan",
+    "is_plan",
+    "is_silent",
+    "session_mode",
+]
 
 # Modes that edit files in working folders without asking.
 EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
@@ -53,3 +64,39 @@ def is_judged_plan(mode: str) -> bool:
 def is_silent(mode: str) -> bool:
     """Return whether nobody is asked in it."""
     return mode == "dontAsk" or mode in _SILENT.values()
+
+
+def session_mode(
+    settings: Iterable[Settings], options: Options, *, no_bypass: bool, no_auto: bool
+) -> str:
+    """Return the mode that a session comes to, whoever asks for one.
+
+    Args:
+        settings: of every scope, the strongest first.
+        options: how it is started.
+        no_bypass: whether there is no ``bypassPermissions``, though a flag asks for it.
+        no_auto: whether there is no ``auto``.
+
+    """
+    asked = options.mode or _said(settings, options)
+    if asked == "bypassPermissions" and no_bypass:
+        return "default"
+    return "default" if asked == "manual" or (asked == "auto" and no_auto) else asked
+
+
+def _said(settings: Iterable[Settings], options: Options) -> str:
+    """Return the mode that the strongest file says, which a project may not say of some."""
+    said = [(each.scope, each.mode) for each in settings if each.mode]
+    scope, mode = said[0] if said else ("", "default")
+    taken = {
+        "auto": options.behaves.auto_of_project,
+        "bypassPermissions": options.behaves.bypass_of_project,
+    }
+    if scope not in _OF_PROJECT or taken.get(mode or "", True):
+        return mode or "default"
+    # It counts where somebody else says it too, and nothing else does (2.1.329, observed).
+    others = {other for scope, other in said if scope not in _OF_PROJECT}
+    return mode if mode and mode in others else "default"
+
+
+_OF_PROJECT: Final = ("project", "local")

@@ -22,7 +22,7 @@ from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.links import LINKED, OF_SYSTEMS
 from policy.hosts.claude.data.settings import ASKING_TOOLS, FENCES, READS_INSIDE
 from policy.hosts.claude.lines import Line, Lines, Scope
-from policy.hosts.claude.modes import is_silent
+from policy.hosts.claude.modes import is_silent, session_mode
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
@@ -172,7 +172,6 @@ def session(
     active, granted = _by_skills(skills, scope, options, locked=said.locked)
     no_bypass, no_auto = any(s.no_bypass for s in settings), any(s.no_auto for s in settings)
     silent = any(each.silent for each in settings)
-    asked = options.mode or _asked(settings, options)
     return Session(
         options,
         lines=(
@@ -184,7 +183,7 @@ def session(
         ),
         reopened=tuple(said.reopened),
         folders=folders,
-        mode=_mode(asked, no_bypass=no_bypass, no_auto=no_auto),
+        mode=session_mode(settings, options, no_bypass=no_bypass, no_auto=no_auto),
         agents=agents,
         main_agent=options.main_agent or next((s.agent for s in settings if s.agent), ""),
         skills=skills,
@@ -243,31 +242,6 @@ def _placed(options: Options) -> tuple[str, str]:
     """Return the working folder and the home folder, canonical."""
     cwd, home = options.cwd or "/@project", options.home or "/@home"
     return (slashed_path(cwd), slashed_path(home)) if options.os == "windows" else (cwd, home)
-
-
-def _asked(settings: Iterable[Settings], options: Options) -> str:
-    """Return the mode that the strongest file says, which a project may not say of some."""
-    said = [(each.scope, each.mode) for each in settings if each.mode]
-    scope, mode = said[0] if said else ("", "default")
-    taken = {
-        "auto": options.behaves.auto_of_project,
-        "bypassPermissions": options.behaves.bypass_of_project,
-    }
-    if scope not in _OF_PROJECT or taken.get(mode or "", True):
-        return mode or "default"
-    # It counts where somebody else says it too, and nothing else does (2.1.329, observed).
-    others = {other for scope, other in said if scope not in _OF_PROJECT}
-    return mode if mode and mode in others else "default"
-
-
-_OF_PROJECT: Final = ("project", "local")
-
-
-def _mode(asked: str, *, no_bypass: bool, no_auto: bool) -> str:
-    """Return the mode that a session comes to for which one was *asked*, by whomever."""
-    if asked == "bypassPermissions" and no_bypass:
-        return "default"  # though a flag asks for it
-    return "default" if asked == "manual" or (asked == "auto" and no_auto) else asked
 
 
 def _folders(

@@ -34,7 +34,7 @@ from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.hooks import read_hooks
 from policy.hosts.claude.restrictions import is_set, lost_lists
 from policy.hosts.claude.settings import Settings, Written
-from policy.hosts.claude.variables import read_variables
+from policy.hosts.claude.variables import read_variables, variable_findings
 from policy.source import Source, Span
 
 __all__ = ["UNKNOWN", "looks_like_settings", "read_settings"]
@@ -134,6 +134,7 @@ class _Reader:
         named = agent.value if isinstance(agent, Scalar) and isinstance(agent.value, str) else ""
         on = tuple(_switched_on(node.get("enabledPlugins")))
         variables = read_variables(node.get("env"))
+        self.findings += variable_findings(node.get("env"))
         settings = attrs.evolve(settings, hooks=hooks, agent=named, plugins=on, variables=variables)
         if self.rejected and self.scope != "managed":
             return Settings(self.scope, findings=tuple(self.findings), unreadable=True)

@@ -16,13 +16,14 @@ from policy.decision import Reason
 from policy.documents.node import Mapping as Object
 from policy.documents.node import Node, Scalar
 from policy.effect import Effect
+from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import variables as known
 from policy.hosts.claude.lines import Line
 from policy.hosts.claude.options import Options
 from policy.ruleset import Entry
 
-__all__ = ["left_out", "offered", "read_variables", "started"]
+__all__ = ["left_out", "offered", "read_variables", "started", "variable_findings"]
 
 _LEVELS: Final = re.compile(r"\s*0*([1-9][0-9]*)\s*", re.ASCII)
 # Agents below more of them are said to start nobody: every level is looked at.
@@ -36,6 +37,21 @@ def read_variables(node: Node | None) -> tuple[tuple[str, str], ...]:
         for entry in (node.entries if isinstance(node, Object) else ())
         if isinstance(entry.value, Scalar) and entry.value.value is not None
     )
+
+
+def variable_findings(node: Node | None) -> Iterator[Finding]:
+    """Yield where ``env`` sets more levels of agents than are looked at here."""
+    value = node.get(known.DEPTH) if isinstance(node, Object) else None
+    text = str(value.value) if isinstance(value, Scalar) else ""
+    levels = _LEVELS.fullmatch(text)
+    if value is not None and levels and int(levels[1][:3]) > _MOST:
+        yield Finding(
+            "levels-not-followed",
+            f"the host starts agents on more levels than the {_MOST} that are followed here",
+            Severity.WARNING,
+            value.span,
+            help=f"agents on level {_MOST} are said to start nobody",
+        )
 
 
 def _is_on(variables: Mapping[str, str], name: str) -> bool:

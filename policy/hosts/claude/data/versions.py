@@ -231,6 +231,36 @@ CHANGES: Final = (
 # What release notes tell of besides, and no profile does otherwise: since when, what, and why not.
 UNTOLD: Final = (
     (
+        "2.1.287",
+        "plugins may check calls behind rules and hooks (`tool.check`)",
+        "their code is not read: it may allow what is said to be asked for",
+    ),
+    (
+        "2.1.283",
+        "a session in a terminal begins in `auto` where nothing else is said",
+        "every profile is that of a session without one; say `--mode auto`",
+    ),
+    (
+        "2.1.260",
+        "a rule that denies a pattern which is none guards the file of that name",
+        "2.1.329 was observed not to",
+    ),
+    (
+        "2.1.246",
+        "a rule with a star before the subcommand is warned of (2.1.210, 2.1.3: of others)",
+        "what `lint` says is the same of every version",
+    ),
+    (
+        "2.1.238",
+        "servers that an agent defines for itself need trust",
+        "which tools they offer is not told by files",
+    ),
+    (
+        "2.1.218",
+        "hooks in front matter need trust",
+        "hooks are not run here, and what they refuse is refused besides",
+    ),
+    (
         "2.1.260",
         "rules for paths with parentheses hold",
         "what they were before is not said; one that denies holds in every profile",
@@ -266,9 +296,24 @@ UNTOLD: Final = (
         "which of them counted before is not said; it was no more than all",
     ),
     (
+        "2.1.119",
+        "lists of the agent that a session without a terminal is started as hold",
+        "which it had before is not said; every profile holds them",
+    ),
+    (
         "2.1.98",
         "`/dev/tcp` in a redirection is asked for",
         "what it was before is not said; asking is the stricter",
+    ),
+    (
+        "2.1.78",
+        "a rule that denies a tool of a server takes it away",
+        "it denied the calls before, so that nothing is granted in either",
+    ),
+    (
+        "1.0.123",
+        "rules for commands hold where something is redirected",
+        "what they were before is not said",
     ),
 )
 
