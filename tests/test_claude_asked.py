@@ -96,6 +96,10 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         ("tr -d a b", "tr -*d a ~/x x"),
         ("hostname -f -s", "hostname -fs"),
         ("foo a=foo", "'LANG=C' a=foo"),
+        ("foo a < {", "foo a < }"),
+        ("CI=1 foo a=foo", "CI=1 [[ a=foo"),
+        ("CI=1 true", "CI==1 true"),
+        ("cd /srv/app && cd src", "cd . && cd src"),
         # What may come to an option of a test, or to nothing.
         ("test -f a$((1))", "test -f $((1))"),
         ('test -f "$PWD/a"', 'test -f "$USER..ab"'),
@@ -151,7 +155,7 @@ def test_a_chain_that_begins_with_it_stays_where_it_is(command: str) -> None:
             ">out fi",
         ),
         *("X=a f() { ls; }", ">out while ls; do ls; done", "ls | X=a for f in a; do ls; done"),
-        *("echo $$(ls)", "echo '$$[1]'", "echo $${x}"),
+        *("echo ${2X}", "echo ${x!}", "echo $$(ls)", "echo '$$[1]'", "echo $${x}"),
     ],
 )
 def test_what_shells_begin_in_different_places_is_asked_for_whatever_is_allowed(

@@ -260,7 +260,7 @@ class StatementReader(WordReader):
             self.script.doubt(self.text_of(node), UNSEEN)
             return targets
         target = targets[0]
-        if operator[1:] == "&" and target.plain[:1] == "-":
+        if target.raw == "}" or (operator[1:] == "&" and target.plain[:1] == "-"):
             self.script.doubt(self.text_of(node), DIFFER)
         if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
             target.plain not in HARMLESS_TARGETS

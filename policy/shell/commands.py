@@ -129,7 +129,7 @@ def read_command(text: str, shell: Shell) -> Command:
 
 def _doubt(text: str, script: Script, shell: Shell) -> None:
     """Note what nobody vouches for, however the rest of *text* was read."""
-    script.unclosed |= doubts.is_misread(text)
+    script.unclosed |= doubts.is_misread(text) or doubts.is_no_expansion(text)
     odd, control = doubts.doubtful(text), doubts.control(text)
     if odd is not None and "#" in text:
         # What looks like a comment may be none to whoever cannot read the rest.
@@ -152,9 +152,11 @@ def _doubt(text: str, script: Script, shell: Shell) -> None:
 
 
 def _is_negated_late(command: Simple) -> bool:
-    """Return whether a variable is set before what negates a command, which is no program there."""
+    """Return whether a variable is set before what negates a command, or begins a statement."""
     behind = next((word for word in command.words if not is_assignment(word)), None)
-    return behind is not None and behind.raw == "!" and behind is not command.words[0]
+    if behind is None or behind is command.words[0]:
+        return False
+    return behind.raw in ("!", "[[", "]]", "}") or behind.raw[:1] == "{"
 
 
 def _is_unknown(command: Simple) -> bool:

@@ -30,6 +30,7 @@ __all__ = [
     "is_evaluated",
     "is_joined_oddly",
     "is_misread",
+    "is_no_expansion",
     "is_unchecked",
     "refused",
     "without_quoted",
@@ -130,6 +131,13 @@ def is_misread(text: str) -> bool:
     return "$$" in text and _BEHIND_DOLLARS.search(text) is not None
 
 
+def is_no_expansion(text: str) -> bool:
+    """Whether braces behind a dollar name no variable that may end there: `${2X}`."""
+    return "${" in text and _NO_EXPANSION.search(_LITERAL.sub("", text)) is not None
+
+
+_LITERAL = re.compile(r"\\.|'[^']*'", re.DOTALL)
+_NO_EXPANSION = re.compile(r"\$\{(?:[0-9]+|[A-Za-z_]\w*)[^\w}:#%/^,@=+?\[-]|\$\{[0-9]+[A-Za-z_]")
 _BEHIND_DOLLARS = re.compile(r"\$\$[({[]")
 
 

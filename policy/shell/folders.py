@@ -134,7 +134,8 @@ def way_to_itself(words: Sequence[Word], text: str, cwd: str, *, first: bool) ->
         return Way(is_none=False, is_plain=False)
     if "|" in text.replace("||", ""):  # it is a part of a pipe
         return Way(is_none=False, is_plain=True)
-    chained = first and text.lstrip().startswith(written) and not _LOOSE.search(text)
+    once = "cd" not in text[end.end() :]
+    chained = first and once and text.lstrip().startswith(written) and not _LOOSE.search(text)
     return Way(is_none=written == f"cd {cwd}" or chained, is_plain=True)
 
 

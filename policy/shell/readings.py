@@ -127,7 +127,7 @@ def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> b
     if match is None or match[2] or word.raw[match.end() - 2] == "+":
         return False
     name, value = match[1], word.raw[match.end() :]
-    if name not in shell.variables:
+    if name not in shell.variables or value[:1] == "=":
         return False
     if harmless:
         if not word.literal or word.glob:
@@ -292,9 +292,10 @@ def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
 def unclosed(words: Sequence[Word]) -> tuple[str, ...]:
     """Return the text with the last letter taken for the end of a quote that is not closed."""
     others = otherwise(words[-1]) if words and words[-1].raw.endswith("'") else ()
-    if not others or others[0] == ".":
+    if not others:
         return ()
-    return (" ".join([*(word.plain for word in words[:-1]), others[0]]).strip(),)
+    last = "" if others[0] == "." else others[0]
+    return (" ".join([*(word.plain for word in words[:-1]), last]).strip(),)
 
 
 def _names(words: Sequence[Word]) -> Iterator[str]:
