@@ -287,3 +287,21 @@ def test_what_keeps_calls_inside_counts_no_folder_that_a_project_names(
 
     assert str(decided(tool, "/opt/data/a", settings["project"], **given).effect) == effect
     assert str(decided(tool, "a", settings["project"], **given).effect) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("folder", "effect"),
+    [
+        ("/srv/docs", "allow"),
+        (" /srv/docs ", "allow"),
+        ("../docs", "allow"),
+        ("//srv/docs", "ask"),
+        (" //srv/docs", "ask"),
+    ],
+)
+def test_a_folder_that_may_be_of_another_machine_is_not_worked_in(folder: str, effect: str) -> None:
+    text = json.dumps({"permissions": {"additionalDirectories": [folder]}})
+    (project,) = load(Memory({".claude/settings.json": text}), Options(cwd="/srv/app"))
+    decision = Chain.start("main", project.enforced).decide("Read", {"file_path": "/srv/docs/a"})
+
+    assert str(decision.effect) == effect

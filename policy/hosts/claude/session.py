@@ -249,10 +249,11 @@ def _folders(
 ) -> tuple[str, ...]:
     """Return the working folder, and the additional ones of every file that is trusted."""
     others = (
-        _folder(name, cwd, home)
+        _folder(name.strip(), cwd, home)
         for each in settings
         if options.trusted or not needs_trust(each.scope, options)
         for name in each.folders
+        if not name.strip().startswith("//")  # a folder of another machine is none
     )
     return tuple(dict.fromkeys((cwd, *others)))
 
