@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import attrs
@@ -453,3 +454,24 @@ def test_an_agent_of_a_file_is_no_fork_whatever_its_name_is() -> None:
 
     assert chain.decide("Bash", {"command": "ls"}).reason is Reason.UNAVAILABLE
     assert chain.decide("Read", {"file_path": "a"}).effect is Effect.ALLOW
+
+
+def test_an_agent_that_would_have_no_tool_on_the_last_level_is_not_started_there() -> None:
+    # On the third level nobody starts others, and `ann` has nothing else.
+    files = {
+        f".claude/agents/{name}.md": f"---\nname: {name}\ndescription: works\ntools: {tools}\n---\nWork.\n"
+        for name, tools in (("ann", "Agent"), ("bob", "Agent, Bash"))
+    }
+    (project,) = load(Memory(files))
+    chain = Chain.start("main", project.enforced)
+    for effect in (Effect.ALLOW, Effect.ALLOW, Effect.DENY):
+        decision = chain.decide("Agent", {"subagent_type": "ann", "prompt": "", "description": ""})
+        assert (decision.effect, decision.reason is Reason.NO_TOOLS) == (
+            effect,
+            effect is Effect.DENY,
+        )
+        started = []
+        with suppress(SpawnDenied):
+            started.append(chain.spawn("ann"))
+        assert bool(started) is (effect is Effect.ALLOW)
+        chain = chain.spawn("bob")

@@ -40,6 +40,7 @@ class Position:
         plans: whether its definition says that it plans.
         background: whether it runs in the background.
         may_start: whether agents may follow below it.
+        leads_on: whether agents that it starts may start others, where that decides which start.
         types: the agents that may be started in the whole session; None is all.
     """
 
@@ -47,6 +48,7 @@ class Position:
     plans: bool = False
     background: bool = True
     may_start: bool = True
+    leads_on: bool = True
     types: tuple[str, ...] | None = None
 
 

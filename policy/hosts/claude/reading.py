@@ -132,16 +132,21 @@ class Enforced:
 
     def _barred_last(self, limit: int) -> frozenset[str]:
         """Return the agents that do not start on the last level alone: there they start nobody."""
+        known = self.session.cache.get(("barred", limit))
+        if isinstance(known, frozenset):
+            return known
         last = Position(
             main=False, background=self.session.options.in_background(limit), may_start=False
         )
         earlier = attrs.evolve(last, may_start=True)
-        return frozenset(
+        barred = frozenset(
             name
             for name, definition in self.session.agents.items()
             if has_no_tools(definition, self.session, last)
             and not has_no_tools(definition, self.session, earlier)
         )
+        self.session.cache["barred", limit] = barred
+        return barred
 
     def start(self, agent: str) -> Link:
         """Return the main conversation, as itself or as *agent*."""
@@ -156,7 +161,13 @@ class Enforced:
         types = definition.types if self.session.options.behaves.type_lists else None
         state = State(self.session.mode, skilled=skilled, types=types)
         depth = depth_limit(self.session)
-        position = Position(main=True, background=False, may_start=depth > 0, types=types)
+        position = Position(
+            main=True,
+            background=False,
+            may_start=depth > 0,
+            leads_on=self._leads_on(0),
+            types=types,
+        )
         return Link(agent, self._table(definition, position, state, agent), 0, state)
 
     def _of_workflow(self) -> Link:
@@ -193,6 +204,7 @@ class Enforced:
             plans=definition.mode == "plan",
             background=background,
             may_start=depth < limit,
+            leads_on=self._leads_on(depth),
             types=state.types,
         )
         if has_no_tools(definition, self.session, position):
@@ -217,7 +229,7 @@ class Enforced:
         reading = dialect(session, mode)
         sets = [pool(definition, session, position, reading), *rule_sets(session, mode)]
         if position.may_start:
-            sets.append(self._startable(mode, below_main=position.main))
+            sets.append(self._startable(mode, position))
         if position.background and not session.options.behaves.background_asks:
             sets = [_unasked(rules) for rules in sets]
         table = Table(Ceiling.of(Part(rules, links) for rules in sets))
@@ -235,13 +247,19 @@ class Enforced:
             found = self.session.cache["unforked", mode] = Table.of(rules)
         return found
 
-    def _startable(self, mode: str, *, below_main: bool) -> RuleSet:
-        """Return the rule set that denies to start agents which would have no tool."""
-        background = self.session.options.in_background(1 if below_main else 2)
-        known = self.session.cache.get(("startable", mode, background))
+    def _leads_on(self, depth: int) -> bool:
+        """Return whether agents below one at *depth* may start others, or start all the same."""
+        limit = depth_limit(self.session)
+        return depth + 1 < limit or not self._barred_last(limit)
+
+    def _startable(self, mode: str, position: Position) -> RuleSet:
+        """Return the rule set that denies to start agents which would have no tool there."""
+        background = self.session.options.in_background(1 if position.main else 2)
+        key = ("startable", mode, background, position.leads_on)
+        known = self.session.cache.get(key)
         if isinstance(known, RuleSet):
             return known
-        below = Position(main=False, background=background)
+        below = Position(main=False, background=background, may_start=position.leads_on)
         entries = tuple(
             Entry(
                 "Agent",
@@ -255,5 +273,5 @@ class Enforced:
             if has_no_tools(definition, self.session, below)
         )
         rules = RuleSet(entries, Effect.ALLOW, dialect(self.session, mode))
-        self.session.cache["startable", mode, background] = rules
+        self.session.cache[key] = rules
         return rules
