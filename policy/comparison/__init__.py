@@ -23,17 +23,18 @@ Calls of one tool:
 
 Of commands more is told apart than the text that is written:
 
-- `harmless`, `unasked`, `unasked_pair`: what a host runs where no rule speaks of it, as a
-  language to search in.
 - `reads`: commands that are written here, as hosts read them.
+- `harmless`, `unasked`: what a host runs where no rule speaks of it, as a language to search in.
+- `opening`: commands that open files of which both sides say different things.
+- `command_pair`: the commands of one tool, where a text of some lines shows not what these say.
+- `unasked_pair`: those that a host runs where no rule speaks of them.
 - `overlap`, `prefixes`, `disguise`, `disguised_pair`: commands that rules know by other texts as
   well, behind `sudo` or in quotes. Members of what lines share are tried, a prefix taken off; a
-  change that no command can show is not looked for (`ToolPair.unheard`, and what may come of
+  change that no command can show is not looked for (`CommandPair.unheard`, and what may come of
   each line).
 - `words`, `simple`, `simple_pair`: all commands of plain words by all their texts, where of
   wrappers no more is known than their names; searched where lines tell a change of which a first
   command of theirs shows nothing.
-- `opening`: commands that open files of which both sides say different things.
 
 All together:
 

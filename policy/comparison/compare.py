@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import attrs
 
+from policy.comparison.command_pair import CommandPair
 from policy.comparison.disguised_pair import disguised_differences
-from policy.comparison.effects import Effects, signature, weaker
+from policy.comparison.effects import Effects, signature
 from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
@@ -138,40 +139,44 @@ def _differing(
     if shapes is None:
         why[TOO_MANY_PARAMETERS] = None
     effects: set[Effects] = set()
+    pairs: list[ToolPair] = []
     for shape in shapes or [Shape(_dialect(rows), rows[0].argument)]:
-        tool_pair = ToolPair(tool, before, after, shape)
-        for difference in _of_shape(tool_pair, known, effects, why):
+        pair: ToolPair
+        found: Iterable[Difference]
+        match shape.argument.kind:
+            case ArgumentKind.COMMAND:
+                pair = command_pair = CommandPair(tool, before, after, shape)
+                searched = _of_commands(command_pair, known, effects, why)
+                found = map(command_pair.in_words, searched)
+            case ArgumentKind.PATH:
+                pair = ToolPair(tool, before, after, shape)
+                found = _of_paths(pair, known, effects, why)
+            case _:
+                pair = ToolPair(tool, before, after, shape)
+                found = pair.differences()
+        pairs.append(pair)
+        for difference in found:
             effects.add(difference.effects)
-            yield tool_pair.in_words(difference)
-        unreadable = tool_pair.unreadable()
+            yield difference
+        unreadable = pair.unreadable()
         if unreadable is not None and unreadable.effects not in effects:
             effects.add(unreadable.effects)
             yield unreadable
+    for pair in pairs:
+        why.update(dict.fromkeys((*pair.why, *pair.left(effects))))
 
 
-def _of_shape(
-    tool_pair: ToolPair,
-    known: Known,
-    effects: Collection[Effects],
-    why: dict[str, None],
+def _of_commands(
+    pair: CommandPair, known: Known, effects: Collection[Effects], why: dict[str, None]
 ) -> Iterator[Difference]:
-    if tool_pair.shape.argument.kind is ArgumentKind.PATH:
-        yield from _of_paths(tool_pair, known, effects, why)
-        return
-    yield from tool_pair.differences()
-    why.update(tool_pair.why)
-    if tool_pair.shape.argument.kind is not ArgumentKind.COMMAND:
-        return
-    yield from unasked_differences(tool_pair)
-    opened = _opened(*tool_pair.lookups, known, why)
-    yield from tool_pair.opening(opened, _settled(effects, tool_pair))
+    """Yield every difference of commands; *effects* are those that were found so far."""
+    yield from pair.differences()
+    yield from unasked_differences(pair)
+    opened = _opened(*pair.lookups, known, why)
+    yield from pair.opening(opened, pair.settled(effects))
     exact = DIFFERENT_KINDS not in why
-    yield from disguised_differences(tool_pair, _settled(effects, tool_pair), exact=exact)
-    settled = _settled(effects, tool_pair) | tool_pair.unheard
-    yield from hidden_differences(tool_pair, settled)
-    why.update(tool_pair.why)
-    settled = _settled(effects, tool_pair) | tool_pair.unheard
-    why.update((doubt, None) for doubt, change in tool_pair.doubts if change not in settled)
+    yield from disguised_differences(pair, pair.settled(effects), exact=exact)
+    yield from hidden_differences(pair, pair.settled(effects) | pair.unheard)
 
 
 def _of_paths(
@@ -199,14 +204,9 @@ def _of_paths(
     for difference in stranger_differences(tool_pair, set(effects)) if alike else ():
         found.append(difference)
         yield difference
-    why.update(tool_pair.why)
     if shareable:
-        known[key] = [each.call[fields[0]] for each in found], tuple(tool_pair.why)
-
-
-def _settled(effects: Iterable[Effects], tool_pair: ToolPair) -> set[Effects]:
-    """Return the changes of which no further difference of a command has to be found."""
-    return weaker(effects) | tool_pair.precluded
+        why_not = (*tool_pair.why, *tool_pair.left(effects))
+        known[key] = [each.call[fields[0]] for each in found], why_not
 
 
 def _opened(

@@ -13,12 +13,12 @@ from itertools import product
 
 import attrs
 
+from policy.comparison.command_pair import CommandPair
 from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
 from policy.comparison.effects import CHANGES, Effects, weaker
 from policy.comparison.overlap import ODD, is_disguise, leads_another
 from policy.comparison.pair import OVERLAPS, Difference
 from policy.comparison.prefixes import start_of
-from policy.comparison.tool_pair import ToolPair
 from policy.comparison.unasked import runs_none
 from policy.comparison.unasked_pair import is_closed
 from policy.dialect import Shell
@@ -33,7 +33,7 @@ _DISGUISED = 4_000
 
 
 def disguised_differences(
-    pair: ToolPair, known: Iterable[Effects], *, exact: bool
+    pair: CommandPair, known: Iterable[Effects], *, exact: bool
 ) -> Iterator[Difference]:
     """Yield a difference of commands that rules see through for each change that has one.
 
@@ -67,7 +67,7 @@ class _Line:
 
 
 class _Disguised:
-    def __init__(self, pair: ToolPair, known: Iterable[Effects]) -> None:
+    def __init__(self, pair: CommandPair, known: Iterable[Effects]) -> None:
         self._pair = pair
         self._shown = weaker({*known}) | pair.unheard
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from policy.comparison.command_pair import CommandPair
 from policy.comparison.effects import CHANGES, Difference, Effects, weaker
 from policy.comparison.pair import OPAQUE
 from policy.comparison.simple import Simple
-from policy.comparison.tool_pair import ToolPair
 from policy.comparison.words import ACTED_ON, is_told
 from policy.effect import Effect
 from policy.patterns.letters import named, tokens_of
@@ -23,7 +23,7 @@ __all__ = ["hidden_differences"]
 _PLACES: Final = 6_000
 
 
-def hidden_differences(pair: ToolPair, known: Iterable[Effects]) -> Iterator[Difference]:
+def hidden_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator[Difference]:
     """Yield a difference for each of these changes that has one, and is not *known*.
 
     Args:
@@ -48,7 +48,7 @@ def hidden_differences(pair: ToolPair, known: Iterable[Effects]) -> Iterator[Dif
             pair.doubt(OPAQUE, wanted)
 
 
-def _simple(pair: ToolPair) -> Simple | None:
+def _simple(pair: CommandPair) -> Simple | None:
     """Return the commands of plain words; None where more than lines decides."""
     rows = [row for lookup in pair.lookups for row, _ in lookup.rows]
     asks = {row.ruleset.dialect.asks for row in rows}

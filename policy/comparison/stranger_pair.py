@@ -35,7 +35,7 @@ class _StrangerPair(ToolPair):
         self._folder = folder
         self._shown_effects = shown
         super().__init__(pair.tool, *pair.lookups, attrs.evolve(pair.shape, behind=folder.name))
-        self.why = pair.why
+        self.why, self.doubts = pair.why, pair.doubts
 
     def differences(self) -> Iterator[Difference]:
         """Yield a difference for each pair of effects that no other path shows."""

@@ -11,12 +11,12 @@ from itertools import combinations
 
 import attrs
 
+from policy.comparison.command_pair import CommandPair
 from policy.comparison.edited import Side
 from policy.comparison.effects import Effects
 from policy.comparison.opening import unasked
 from policy.comparison.pair import Difference
 from policy.comparison.prefixes import harmless
-from policy.comparison.tool_pair import ToolPair
 from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.view import View
 from policy.dialect import Shell
@@ -28,7 +28,7 @@ from policy.patterns.search import Found
 __all__ = ["is_closed", "unasked_differences"]
 
 
-def unasked_differences(pair: ToolPair) -> Iterator[Difference]:
+def unasked_differences(pair: CommandPair) -> Iterator[Difference]:
     """Yield differences of commands that run where no rule speaks of them."""
     for count in range(len(pair.shells), 0, -1):
         for running in combinations(pair.shells, count):
@@ -37,14 +37,14 @@ def unasked_differences(pair: ToolPair) -> Iterator[Difference]:
                 yield from _DeferredPair(pair, running).differences()
 
 
-class _UnaskedPair(ToolPair):
+class _UnaskedPair(CommandPair):
     """The commands that run where no rule speaks of them: to these, no rule is one that allows.
 
     Only what a default decides on one of the sides is another comparison than that of
     all commands.
     """
 
-    def __init__(self, pair: ToolPair, running: Sequence[Shell]) -> None:
+    def __init__(self, pair: CommandPair, running: Sequence[Shell]) -> None:
         """Take from *pair* what *running* shells run, and no other."""
         self._running = tuple(running)
         super().__init__(pair.tool, *pair.lookups, pair.shape)
