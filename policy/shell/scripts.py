@@ -11,8 +11,9 @@ import attrs
 from policy import limits
 from policy.dialect import Shell
 from policy.shell import doubts, tracing, variables
-from policy.shell.folders import Folders, somewhere, way_to_itself
+from policy.shell.folders import somewhere
 from policy.shell.harmless import is_harmless, is_idle, is_quoted
+from policy.shell.moves import SEVERAL, Moves
 from policy.shell.parts import DIFFER, UNKNOWN, Command, Doubt, Part, Redirection
 from policy.shell.programs import Examined, examine
 from policy.shell.readings import (
@@ -32,9 +33,6 @@ from policy.shell.wrappers import basename, carries_files, script_of
 
 __all__ = ["Reading"]
 
-
-# Folders that a command goes to, so that nobody knows which it is in: it is asked for.
-_SEVERAL = 2
 
 # Programs that change the folder of what follows.
 _MOVERS = frozenset("cd chdir pushd popd".split())
@@ -65,12 +63,9 @@ class Reading:
         self.parts: list[Part] = []
         self.files = [*redirected(script.targets, shell)]
         self.astray = False
-        self._moves = self._stays = 0
-        self._still = 0  # of these moves, those to the folder that it is in
-        self._folders = Folders()  # that what follows may run in
-        self._entered: list[list[Redirection]] = []  # by each command that goes elsewhere
+        self._moves = Moves(text, shell)
         self._empties = False  # whether all of a folder is removed that its name does not tell
-        self._relative = self._blind = self._untraced = False
+        self._blind = self._untraced = False
         self.doubts: list[Doubt] = []
         self._opaque = script.opaque
         self.unchecked = shell.control and is_unchecked_target(script.targets)
@@ -99,15 +94,14 @@ class Reading:
             self._harmless.append(harmless)
             self._reading.append(harmless and not self._edits and not command.fills)
         self.parts += self._statements()
-        if self._moves:
+        if self._moves.count:
             self.files += [*self._elsewhere(self.files[:count])]
             self.files += [somewhere(file) for file in self.files[:count]]
             self.files += [somewhere(file) for file in self.files[count:] if file.writes]
         self._doubt_together()
-        if self._is_lost():
-            entered = {id(file) for files in self._entered for file in files}
-            self.files = [file for file in self.files if id(file) not in entered]
-        if self._moves and self._relative:
+        if not self.script.broken:
+            self.files = self._moves.looked_at(self.files)
+        if self._moves.count and self._moves.relative:
             self.files.append(Redirection(None, writes=False, tool=self.shell.reads, shadowed=True))
         if self.shell.control:
             if self._quiet and doubts.has_background(self.text):
@@ -127,7 +121,7 @@ class Reading:
             if "|" in self.text.replace("||", ""):
                 self._uncheck(self.text, "sets for its pipe what programs look at")
             self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
-        scattered = self._moves > 1 or (self._moves > self._still and self._stays)
+        scattered = self._moves.scatter
         if scattered:
             self.doubts.append(Doubt(self.text, "goes to more than one folder"))
         if self.unchecked or scattered:
@@ -135,21 +129,15 @@ class Reading:
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
 
-    def _is_lost(self) -> bool:
-        """Whether it is asked for before anybody looks where each change of folder goes to."""
-        if self._moves < _SEVERAL or self.script.broken:
-            return False
-        return len(self._entered) == 1 or not _APART.search(self.text)
-
     def _is_guarded(self) -> bool:
         """Whether nobody knows of a file that is opened, so that no rule may allow it."""
-        if self._moves and self._empties:
+        if self._moves.count and self._empties:
             return True
         if self.shell.traced and self._is_untraced():
             return True
         if not self.shell.control:
             return False
-        if self._moves and doubts.has_background(self.text):
+        if self._moves.count and doubts.has_background(self.text):
             return True  # nobody waits for it, so nobody knows where what follows runs
         # Who knows where it ends, and what is removed in it?
         return self.script.unclosed
@@ -182,7 +170,7 @@ class Reading:
             harmless &= not (command.writes or (command.led and self._edits))
             harmless &= not (command.directed and all(map(is_assignment, words)))
         else:
-            self._moves += bool(self.files) and program[0].plain in _MOVERS
+            self._moves.count += bool(self.files) and program[0].plain in _MOVERS
         grantable = self._is_vouched_for(words, program)
         text, known, written = spelled(words, program, granted, shell, anew=anew)
         if self.script.closed and command is self.script.commands[-1]:  # rules see no such quote
@@ -272,21 +260,25 @@ class Reading:
             )
         if known is None:
             if moves:
-                self._folders.move(program)
+                self._moves.folders.move(program)
             harmless = len(words) == 1 and self._is_set(words[0])
             self._quiet &= harmless or is_idle(words, shell)
             return harmless, doubtful
-        self._moves += known.moves
-        if known.still:
-            way = way_to_itself(words, self.text, shell.cwd, first=not self.parts)
-            self._moves += not way.is_none
-            self._still += way.is_plain and not way.is_none
+        self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
-        self._stays += known.stays
-        self._relative |= known.relative
         self._blind = known.blind
         self._edits |= (edits := program[0].plain in (shell.planting | shell.scripted))
-        self._stays += edits and not known.opened
+        self._moves.stays |= edits and not known.opened
+        self._open(known, words, program)
+        if moves:  # its own folder is looked for where it was before
+            self._moves.folders.move(program)
+        harmless = self._is_harmless(known, words, program)
+        self._quiet &= harmless or is_idle(words, shell)
+        return harmless and not self._opaque, doubtful
+
+    def _open(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> None:
+        """Note the files that a command opens, wherever it may run, and the folders it goes to."""
+        shell = self.shell
         is_carried, before = carries_files(words, len(words) - len(program), shell), len(self.files)
         for file in known.opened:
             if file.relative:
@@ -301,16 +293,9 @@ class Reading:
             self.files.append(
                 attrs.evolve(found, deep=file.deep, copied=copied, shadowed=file.shadowed)
             )
-            if known.moves < _SEVERAL:
+            if known.moves < SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
-        if known.moves:
-            apart = known.moves == 1 or program[1].plain[:1] not in ("/", "~")
-            self._entered.append(self.files[before:] if apart else [])
-        if moves:  # its own folder is looked for where it was before
-            self._folders.move(program)
-        harmless = self._is_harmless(known, words, program)
-        self._quiet &= harmless or is_idle(words, shell)
-        return harmless and not self._opaque, doubtful
+        self._moves.enter(known, program, self.files[before:])
 
     def _inside(self, script: str, *, aside: bool) -> tuple[str, ...]:
         """Return what is doubtful of a script in an argument; note the files it removes."""
@@ -327,7 +312,7 @@ class Reading:
         )
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
-        return self._folders.elsewhere(files, opaque=self._opaque)
+        return self._moves.folders.elsewhere(files, opaque=self._opaque)
 
     def _is_set(self, word: Word) -> bool:
         """Whether a variable is set, and to what the host can tell, that changes nothing."""
@@ -366,5 +351,3 @@ class Reading:
 # A pattern that is put on the input of a command, where a host looks for one in all of its text.
 _GIVEN_GLOB = re.compile(r"<<<[ \t]*[^\s'\"]*[*?\[]")
 _CHANGES = "may change how the rest is read, or run what it names"
-# What stands in one of these is looked at for itself.
-_APART = re.compile(r"(?<!\|)\|(?!\|)|\(|`")
