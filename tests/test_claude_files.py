@@ -215,6 +215,21 @@ def test_any_other_rule_does_not_hold_where_a_link_leads(rule) -> None:
     assert str(decided("Read", "/opt/out/x", rules, links=LINKS).effect) == "allow"
 
 
+@pytest.mark.parametrize(
+    ("allow", "effect"),
+    [
+        (["Read(//opt/**)", "Read(//srv/b/**)"], "allow"),
+        (["Edit(//opt/**)", "Edit(//srv/b/**)"], "allow"),
+        (["Read(//opt/**)", "Edit(//srv/b/**)"], "ask"),
+        (["Edit(//opt/**)", "Read(//srv/b/**)"], "ask"),
+    ],
+)
+def test_rules_of_one_tool_speak_of_both_names_of_a_file_that_is_read(allow, effect) -> None:
+    rules = {"allow": allow}
+    found = decided("Read", "/opt/a/x", rules, links={"/opt/a": "/srv/b/a"})
+    assert str(found.effect) == effect
+
+
 @pytest.mark.parametrize("name", ["etc", "tmp", "var"])
 def test_on_macos_three_folders_are_links(name) -> None:
     for rule in (f"Read(//{name}/**)", f"Read(//private/{name}/**)"):

@@ -121,13 +121,19 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
         is_same = alike or row.default.effect is Effect.ALLOW
         return found if is_same else guarded(row.ruleset)
     if found.effect is Effect.ALLOW:
-        # Where only a rule speaks of one name, one must speak of the other too.
-        ruled = [name for name, said in ((path, named), (real, led_to)) if not _is_default(said)]
-        alike = len(ruled) != 1 or is_within(ruled[0], row.ruleset.dialect)
-        return named if alike else unsure(row.ruleset)
+        # Where only a rule speaks of one name, one must speak of the other too, for the same tool.
+        ruled = [
+            each for each in ((path, named), (real, led_to)) if each[1].reason not in BY_DEFAULT
+        ]
+        if len(ruled) == 1 and not is_within(ruled[0][0], row.ruleset.dialect):
+            return unsure(row.ruleset)
+        tools = {_ruled_tool(row, said) for _, said in ruled}
+        return named if len(tools) <= 1 else unsure(row.ruleset)
     # Whoever else could judge a call, this is asked of somebody.
     return UNANALYSABLE if found.reason is Reason.CLASSIFIER else found
 
 
-def _is_default(outcome: Outcome) -> bool:
-    return outcome.reason in BY_DEFAULT
+def _ruled_tool(row: Row, outcome: Outcome) -> str:
+    """Return which tool the deciding rule is written for: what may be edited may be read."""
+    written = outcome.entries[0].rule if outcome.entries else ""
+    return row.ruleset.dialect.canonical(written.partition("(")[0])
