@@ -107,8 +107,9 @@ def test_what_is_compared_of_an_agent_does_not_grow_with_the_chains_to_it(
     }
     agents = _agents(files)
     assert any(gap.widened for agent in agents.values() for gap in agent.escalations)
-    # One for each list that some ancestor has; not one for each two of them.
-    assert len(compared) <= (size + 2) * len(agents)
+    # One for each list that some ancestor has, and a few on the last levels, where none of these
+    # agents has a tool left; not one for each two lists.
+    assert len(compared) <= (size + 6) * len(agents)
 
 
 def test_no_chain_of_a_team_in_our_own_notation_escalates() -> None:
