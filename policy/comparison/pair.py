@@ -22,10 +22,10 @@ from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import Found, search
 
-__all__ = ["OPAQUE", "OVERLAPS", "Difference", "Pair"]
+__all__ = ["OPAQUE", "OVERLAPS", "UNREAD", "Difference", "Pair"]
 
 # Reasons of a decision that no rule gave: the call could not be read.
-_UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
+UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 
 # Combinations of deciding lines that are tried for one edit, before all lists are searched
 # together; and those that take a search each.
@@ -321,6 +321,6 @@ class Pair(Sides):
             found = self.ask(candidate)
             if found.before.effect is found.after.effect:
                 continue
-            if not {found.before.reason, found.after.reason} & _UNREAD:
+            if not {found.before.reason, found.after.reason} & UNREAD:
                 return found
         return None

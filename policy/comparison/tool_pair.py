@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from policy.comparison.edited import Side
 from policy.comparison.effects import Difference, Effects, of_direction
-from policy.comparison.pair import Pair
+from policy.comparison.pair import UNREAD, Pair
 from policy.comparison.reads import read_alike
 from policy.comparison.rows import denies_all
 from policy.comparison.view import View
@@ -69,6 +69,14 @@ class ToolPair(Pair):
         if found is None:
             found = self.known[text] = self.decided(self.shape.call(text))
         return found
+
+    def otherwise(
+        self, text: str, chosen: Mapping[int, int], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield the same, and nothing where the other arguments are refused: so are all texts."""
+        asked = self.asked(text)
+        if UNREAD.isdisjoint((asked.before.reason, asked.after.reason)):
+            yield from super().otherwise(text, chosen, wanted)
 
     def doubt(self, why: str, wanted: Effects) -> None:
         """Admit the same as long as no other call shows it."""
