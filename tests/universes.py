@@ -187,7 +187,7 @@ _Said = tuple[dict[str, object], ...]
 def _said(*models: str) -> _Said:
     return tuple(
         {key: value for key, value in (("model", model), ("isolation", isolation)) if value}
-        for model, isolation in product(("", *models), ("", "ia"))
+        for model, isolation in product(("", *models), ("", "worktree"))
     )
 
 
@@ -207,7 +207,7 @@ _OWN = (
     "Read(a)", "Read(a/*)", "Read(a/**)", "Read(**/b)", "Read(z/*/b)", "WebFetch",
     "WebFetch(domain:a.b)", "WebFetch(domain:*.b)", "m__a", "m__*", "m__a(a*)", "m__a(*b)", "*",
     "Task", "Task(ann)", "Task(bob, cy)", "Task(ann, ann)", "Task(model:ma)", "Task(model:m*)",
-    "Task(isolation:ia)",
+    "Task(isolation:worktree)",
 )  # fmt: skip
 
 
@@ -275,7 +275,7 @@ _RULES = (
     "Bash", "Bash(a)", "Bash(a *)", "Bash(a:*)", "Bash(* b)", "Bash(a* b)", "Bash(z b)",
     "Bash(timeout 5 a b)", "Bash(nice *)", "Read", "Read(a)", "Read(a/*)", "Read(a/**)", "Read(**/b)", "Edit", "Edit(a/**)",
     "WebFetch", "WebFetch(domain:a.b)", "WebFetch(domain:*.b)", "mcp__a", "mcp__a__*", "mcp__a__b",
-    "Agent(ann)", "Agent(bob)", "Agent(model:haiku)", "Agent(model:*u*)", "Agent(isolation:ia)",
+    "Agent(ann)", "Agent(bob)", "Agent(model:haiku)", "Agent(model:*u*)", "Agent(isolation:worktree)",
 )  # fmt: skip
 _TOOLS = ("Bash", "Read", "Edit", "WebFetch", "mcp__a__b", "Agent", "Agent(bob)", "Write")
 # Those that are built in: most models do without, for there to be fewer chains.
