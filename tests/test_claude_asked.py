@@ -77,6 +77,12 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         # A quote that is not closed.
         ("tr -d a' b", "tr -d a' $x b"),
         ("sed -n 1p b", "sed -n 1p b' a"),
+        ("docker ps '-a", "docker ps '-rb"),
+        ("cat 'b/a", "cat '~+/a"),
+        ("cmp 'x", "cmp '= x"),
+        ("cat src/'a", "cat src/'../a"),
+        ("find . 'x", "find . -files0'-from"),
+        ("seq 1 'x", "seq 1' -{a} "),
         ("xargs -d , echo", 'xargs -d "$HOME" echo'),
         ("cat <<'E'\nx\nE y", "cat <<'E'\nx\nE }"),
         ("cat <<'E'\nx\nE y", "cat <<'E'\nx\nE (a)"),
@@ -186,6 +192,12 @@ def test_what_is_denied_is_denied_behind_whatever_env_takes_for_a_variable() -> 
 def test_rules_that_ask_know_a_word_whose_quote_is_not_closed_as_it_is_read(command: str) -> None:
     assert decide(command, ask=["Bash(* x)"]) is Effect.ASK
     assert decide(command, ask=["Bash(* y)"]) is Effect.ALLOW
+
+
+def test_blanks_at_the_ends_of_a_command_are_no_part_of_it_to_rules_that_deny() -> None:
+    assert decide("grep 'x '", ask=["Bash(* x)"]) is Effect.ASK
+    assert decide("grep a 'x '", deny=["Bash(grep * x)"]) is Effect.DENY
+    assert decide("' foo' x", deny=["Bash(foo *)"]) is Effect.DENY
 
 
 def test_behind_xargs_a_star_must_stand_at_the_end_of_what_allows() -> None:

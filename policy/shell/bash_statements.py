@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from policy import limits
 from policy.shell.bash_tests import TESTS, is_plain_test
 from policy.shell.bash_words import WordReader
@@ -20,11 +22,15 @@ from policy.shell.words import (
     Script,
     Simple,
     Statement,
+    Target,
     Word,
+    otherwise,
     targets_of,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tree_sitter import Node
 
 __all__ = ["StatementReader"]
@@ -59,7 +65,16 @@ class StatementReader(WordReader):
     def read(self, root: Node) -> Script:
         """Return what a tree comes to."""
         self.statement(root, 0)
+        if self.unclosed is not None:
+            self.script.commands += self._otherwise(self.unclosed)
         return self.script
+
+    def _otherwise(self, word: Word) -> Iterator[Simple]:
+        """Yield what a command comes to besides whose last word has a quote that is not closed."""
+        for command in self.script.commands[:]:
+            if command.words and command.words[-1] is word:
+                for others in otherwise(word):
+                    yield attrs.evolve(command, words=[*command.words[:-1], *others])
 
     # --- statements ----------------------------------------------------------------
 
@@ -208,7 +223,8 @@ class StatementReader(WordReader):
             return Word(raw, raw)
         word = self.word(value, depth)
         name = self.source[node.start_byte : value.start_byte].decode("utf-8", "surrogatepass")
-        word.raw, word.plain = raw, name + word.plain
+        word.raw = raw[:-1] if word is self.unclosed else raw
+        word.plain = name + word.plain
         return word
 
     def _redirected(self, node: Node, depth: int) -> None:
@@ -272,8 +288,16 @@ class StatementReader(WordReader):
                 operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
             ):
                 self.script.doubt(self.text_of(node), DIFFER)
-            self.script.targets += targets_of(target, writes=operator[0] in ">&")
+            self._aim(target, writes=operator[0] in ">&")
         return targets[1:]
+
+    def _aim(self, target: Word, *, writes: bool) -> None:
+        self.script.targets += targets_of(target, writes=writes)
+        if target is self.unclosed:
+            for others in otherwise(target):
+                for other in others:
+                    self.script.targets += targets_of(other, writes=writes)
+                self.script.targets += [Target(None, writes)] * (writes and len(others) > 1)
 
     def _heredoc(self, node: Node, depth: int) -> None:
         start = next((child for child in node.children if child.type == "heredoc_start"), None)

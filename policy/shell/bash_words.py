@@ -50,6 +50,7 @@ class WordReader(ABC):
         self.inside = 0  # statements that hold others
         self.aside = 0  # of these, whose parts no host follows
         self.closed = closed  # whether the last quote is one that nobody wrote
+        self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
         self._put_in = False  # into a word: what nobody knows
         self._told = ""  # all of the text without quotes, once it was looked into
 
@@ -78,6 +79,10 @@ class WordReader(ABC):
         self._piece(node, word, pieces, depth)
         word.plain = "".join(pieces)
         word.inner = (first, len(self.script.commands))
+        if self.closed and node.end_byte == len(self.source):
+            word.raw, self.unclosed = word.raw[:-1], word
+            if "{" in word.raw:  # nobody knows which braces are quoted
+                self.script.doubt(word.raw, DIFFER)
         if not word.literal and self.shell.control:
             self._put_in = False
             word.vetted = self._is_vetted(node, word) and not (
@@ -89,7 +94,6 @@ class WordReader(ABC):
         kind, text = node.type, self.text_of(node)
         if kind == "raw_string":
             ends = self.closed and node.end_byte == len(self.source)
-            word.known &= not (ends and text == "''" and any(pieces))  # `..'` may be `..`
             pieces.append(text[:-1] if ends else text[1:-1])
         elif kind == "string":
             self._string(node, word, pieces, depth)

@@ -13,7 +13,7 @@ from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.given import Given, has
 from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
-from policy.shell.words import Word, has_loose_blank, is_pattern, otherwise
+from policy.shell.words import Word, is_pattern
 
 __all__ = ["Opened", "files_of", "is_abroad", "is_home_of_other", "is_indirect", "lists"]
 
@@ -110,7 +110,7 @@ def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
     written = not read or program.writes is not Files.NONE
     if written and (not word.literal or is_pattern(word.plain)):
         return True  # nor is any that is not told, or a pattern, where one of them is written
-    if not read and ("\n" in word.plain or has_loose_blank(word)):
+    if not read and "\n" in word.plain:
         return True
     return not word.known or (program.confined and is_indirect(word.plain))
 
@@ -131,7 +131,7 @@ def files_of(
         if spared and tool == shell.writes:
             continue
         read = tool == shell.reads
-        operands = given.named if read else [word for word in given.named if _is_name(word)]
+        operands = given.named
         if files is Files.LAST:
             operands = [word for word in operands if word.plain]  # which is none of them
         given_too = given.files if read or files is not Files.NONE else []
@@ -148,9 +148,6 @@ def files_of(
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
         opened += (Opened(None, tool, guarded=not read) for w in chosen if is_abroad(w.plain))
-        unclosed = [w for w in given.named if w not in operands and w.plain]
-        opened += (Opened(name, tool) for w in (*chosen, *unclosed) for name in otherwise(w))
-        opened += (Opened(None, tool) for w in unclosed if _is_devious(w, program, read=read))
     if shell.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
         opened += _of_patterns(program, rest, given, {file.name for file in opened}, shell.reads)
     plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the last
@@ -175,8 +172,6 @@ def _of_patterns(
     program: Program, rest: list[Word], given: Given, known: set[str | None], tool: str
 ) -> Iterator[Opened]:
     """Yield what a program may read of the files that a shell puts for its patterns."""
-    if any("$" in word.plain and has_loose_blank(word) for word in rest):
-        yield Opened(None, tool)  # it may be several, of which one is not known
     if program.writes is Files.NONE:
         chosen = [*_chosen(program, program.reads, rest, given.named), *given.files]
         if any(_climbs(word.plain) for word in (*chosen, *_expanded(rest))):
@@ -240,11 +235,6 @@ def is_home_of_other(word: Word) -> bool:
     return word.plain[:1] == "~" and word.plain[1:2] not in ("", "/")
 
 
-def _is_name(word: Word) -> bool:
-    """Whether a word names a file: one whose quote is not closed does not."""
-    return not word.raw[:1] == "'" == word.plain[:1]
-
-
 def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
     """Yield what the removal of one operand counts as, and the folder that it empties."""
     tool = shell.removes
@@ -258,8 +248,7 @@ def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
     if not word.known:
         yield Opened("~" if is_home(word) else None, tool)
         return
-    # Without a name it is the folder itself; a quote that is not closed leaves none.
-    name = word.plain if word.plain and _is_name(word) else "."
+    name = word.plain or "."  # without a name it is the folder itself
     folder = emptied(name)
     if folder is None or not GLOB.search(folder):
         yield Opened(name if folder is None else folder, tool)

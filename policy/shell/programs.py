@@ -19,7 +19,7 @@ from policy.programs import Files, Program
 from policy.shell.folders import below
 from policy.shell.given import Given, has, matches, split
 from policy.shell.opened import Opened, files_of, lists
-from policy.shell.words import Word, otherwise
+from policy.shell.words import Word
 from policy.shell.wrappers import basename
 
 __all__ = ["Examined", "examine"]
@@ -44,7 +44,8 @@ class Examined:
         spelled: whether it is harmless only as it is spelled, with nothing put on its input.
         listed: whether its options are known one by one.
         leads: whether it is harmless only where nothing is redirected before it.
-        told: whether it is harmless only where a text on its input has nothing put into it.
+        told: whether it is harmless only where a text on its input has nothing put into it, and
+            where the command ends.
     """
 
     harmless: bool = False
@@ -136,7 +137,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         carried=any(way.carried for way in ways),
         spelled=program.spelled,
         listed=program.flags is not None,
-        told=program.spares,
+        told=any(form.spares for form in (program, *program.forms)),
         leads=program.spelled or bool(program.spelling),
         relative=not program.moves and _is_relative(program, opened, given, shell),
     )
@@ -180,8 +181,6 @@ def _harmless(program: Program, rest: list[Word], given: Given) -> bool:
         return False
     if program.flags is not None and any(_is_doubted(word.plain, program) for word in rest):
         return False
-    if _is_unclosed(program, rest):
-        return False
     if program.spelling and not all(matches(program.spelling, word.raw) for word in rest):
         return False
     if program.needs and not has(given.options, program.needs):
@@ -201,13 +200,6 @@ def _harmless(program: Program, rest: list[Word], given: Given) -> bool:
         return False
     others = operands[1:] if program.first else operands
     return not program.operands or all(matches(program.operands, word.plain) for word in others)
-
-
-def _is_unclosed(program: Program, rest: list[Word]) -> bool:
-    """Whether a quote is not closed that what it is told to do may depend on."""
-    if program.first and any(word.raw[:1] == "'" == word.plain[:1] for word in rest):
-        return True
-    return program.spares and any(map(otherwise, rest))
 
 
 def _is_ordered(program: Program, rest: list[Word], given: Given) -> bool:

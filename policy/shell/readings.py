@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
-from policy.shell.words import ASSIGNMENT, Word, otherwise
+from policy.shell.words import ASSIGNMENT, Word
 from policy.shell.wrappers import basename, behind_options, behind_wrapper, expression, unwrapped
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ __all__ = [
     "may_vanish",
     "readings",
     "stages",
-    "unclosed",
     "without_vanishing",
 ]
 
@@ -81,12 +80,7 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
     """Whether it is an option alone, or nothing, or its wrapper has no such option or program."""
     name = words[0]
-    if (
-        name.plain.startswith(("-", "|", "&"))
-        or not name.plain
-        or not name.literal
-        or _is_cut_off(name)
-    ):
+    if name.plain.startswith(("-", "|", "&")) or not name.plain or not name.literal:
         return True
     wrapper = shell.granting.known.get(words[0].plain)
     if wrapper is None or wrapper.appends or len(words) == 1:
@@ -99,11 +93,6 @@ def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
         if not expression(wrapper.runs).fullmatch(started.plain):
             return True
     return behind is None and (words[1].plain.startswith("-") or bool(wrapper.operands))
-
-
-def _is_cut_off(word: Word) -> bool:
-    """Whether a quote is not closed, and its one letter taken for its end."""
-    return word.raw[:1] == "'" == word.plain[:1] and len(word.plain) <= 2
 
 
 def _safe_assignments(words: Sequence[Word], shell: Shell, *, harmless: bool) -> int:
@@ -197,7 +186,8 @@ def stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
 def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield every text by which a rule that denies may know the command."""
     if shell.wrapping.known:
-        yield from dict.fromkeys(_known_by(words, shell))
+        # Blanks at both ends are no part of it, quoted or not.
+        yield from dict.fromkeys(text.strip() for text in _known_by(words, shell))
         return
     for start in range(min(len(words), limits.NESTING)):
         yield from _names(words[start:])
@@ -223,7 +213,6 @@ def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
         if one and one[0].plain != (name := basename(one[0].plain)):
             named = [Word(name, name), *one[1:]] if name or len(one) == 1 else one[1:]
             found += (" ".join([word.plain for word in named]), *without_vanishing(named))
-    found += unclosed(words)
     for text in found:
         if (closer := _closer(text, shell)) is not None and closer not in found:
             found.append(closer)
@@ -287,15 +276,6 @@ def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
     """Return the text without the words that a shell may leave out, if there are such."""
     left = [word.plain for word in words if not _VANISHING.fullmatch(word.raw)]
     return (" ".join(left),) if left and len(left) < len(words) else ()
-
-
-def unclosed(words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the text with the last letter taken for the end of a quote that is not closed."""
-    others = otherwise(words[-1]) if words and words[-1].raw.endswith("'") else ()
-    if not others:
-        return ()
-    last = "" if others[0] == "." else others[0]
-    return (" ".join([*(word.plain for word in words[:-1]), last]).strip(),)
 
 
 def _names(words: Sequence[Word]) -> Iterator[str]:

@@ -173,8 +173,6 @@ class Reading:
             self._moves.count += bool(self.files) and program[0].plain in _MOVERS
         grantable = self._is_vouched_for(words, program)
         text, known, written = spelled(words, program, granted, shell, anew=anew)
-        if self.script.closed and command is self.script.commands[-1]:  # rules see no such quote
-            text, written = text.removesuffix("'"), tuple(t.removesuffix("'") for t in written)
         if shell.control:
             name = granted[0]
             if anew and self.script.closed:
@@ -186,7 +184,7 @@ class Reading:
             if (
                 program is not words
                 or basename(program[0].plain) in shell.odd
-                or "/environ" in text
+                or any("/environ" in word.plain for word in words)
                 or name.plain[:1] == "-"
                 or "=" in name.plain
             ) and doubts.is_unchecked(words, shell):
@@ -338,7 +336,9 @@ class Reading:
         )
 
     def _is_harmless(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> bool:
-        if (self._led and known.leads) or (self._fed and known.told and "$" in self.text):
+        if self._led and known.leads:
+            return False
+        if known.told and (self.script.closed or (self._fed and "$" in self.text)):
             return False
         if self._fed and _GIVEN_GLOB.search(self.text):
             return False

@@ -13,7 +13,6 @@ from policy.shell.readings import (
     is_assignment,
     may_vanish,
     readings,
-    unclosed,
     without_vanishing,
 )
 from policy.shell.rewording import reworded
@@ -84,8 +83,8 @@ def _spelled(
         and not is_assignment(name)
     ):
         plain = " ".join([word.plain for word in words])
+        plain = plain.strip() if shell.control else plain
         vanishing = without_vanishing(words) if shell.control and may_vanish(text) else ()
-        vanishing += unclosed(words)
         return text, (() if plain == text and not vanishing else (plain, *vanishing)), ()
     if shell.control and all(map(is_assignment, words)):
         return "", (), ()  # no command: a rule may spell out all of the text alone

@@ -19,7 +19,6 @@ __all__ = [
     "Statement",
     "Target",
     "Word",
-    "has_loose_blank",
     "is_pattern",
     "otherwise",
     "targets_of",
@@ -68,47 +67,26 @@ class Target:
 _PATTERN: Final = re.compile(r"[*?{}]|\[.*\]", re.DOTALL)
 
 
-_EXPANDED: Final = re.compile(r"[$*?\[]")
-
-
 def is_pattern(name: str) -> bool:
     """Whether *name* has what a shell expands, which some hosts write nowhere, quoted or not."""
     return _PATTERN.search(name) is not None
 
 
-def _loose(word: Word) -> str:
-    """Return what stands behind a quote that is not closed, and the quote; "" where all are."""
-    begun = word.raw[:-1]
-    if not (word.raw.endswith("'") and "'" in begun):
-        return ""
-    loose = begun[begun.rfind("'") :]
-    return loose if word.plain.endswith(loose) else ""
+def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
+    """Return what a word comes to besides, whose last quote is not closed.
 
-
-def otherwise(word: Word) -> tuple[str, ...]:
-    """Return what a word may come to besides where a quote in it is not closed.
-
-    Some take the last letter behind the quote for its end, and blanks behind it for such.
+    To some the last letter behind the quote is its end; others overlook it, so that the word
+    ends at a blank.
     """
-    loose = _loose(word)
-    if not loose:
-        return ()
+    loose = word.raw[word.raw.rindex("'") :]
     before = word.plain.removesuffix(loose)
-    parted = (before + loose[1:]).split() if has_loose_blank(word) else ()
-    return (before + loose[1:-1] or ".", *parted)
-
-
-def has_loose_blank(word: Word) -> bool:
-    """Whether a word has a blank in a quote that is not closed, by which some part it in two."""
-    return any(map(str.isspace, _loose(word)))
+    cut = attrs.evolve(word, plain=before + loose[1:-1])
+    pieces = zip(word.raw.split(), (before + loose[1:]).split(), strict=False)
+    return [cut], [attrs.evolve(word, raw=raw, plain=plain) for raw, plain in pieces]
 
 
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
-    if others := otherwise(word):
-        parted = has_loose_blank(word) and (writes or _EXPANDED.search(word.plain) is not None)
-        unknown = [None] * (not word.known or parted)
-        return [Target(name, writes) for name in (*others, word.plain, *unknown)]
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", word.plain):
         patterned = writes and is_pattern(word.plain)
         return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
