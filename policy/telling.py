@@ -37,10 +37,9 @@ def is_idle(difference: Difference, *, checked: bool = False) -> bool:
         checked: whether their host refuses such calls unread, whatever either says.
 
     """
-    both = (difference.before, difference.after)
-    return any(one.reason is Reason.MALFORMED for one in both) and (
-        checked or all(one.effect is not Effect.ALLOW for one in both)
-    )
+    if Reason.MALFORMED not in (difference.before.reason, difference.after.reason):
+        return False
+    return checked or Effect.ALLOW not in difference.effects
 
 
 def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference, ...]:

@@ -120,8 +120,10 @@ class Edited:
                 (n, patterns[n], entries[n].effect) for n in self.own[view]
             )
             self.kept_lines[view] = sorted(counterpart)
-            effect, otherwise = self.views[view].effect, self.views[other].effect
-            changed = {n: at for n, at in counterpart.items() if effect(n) is not otherwise(at)}
+            others = self.views[other].entries
+            changed = {
+                n: at for n, at in counterpart.items() if entries[n].effect is not others[at].effect
+            }
             self.partners |= {(view, line): (other, at) for line, at in changed.items()}
             says[view] = sorted((*self.own[view], *changed))
         for view, lines_of in says.items():

@@ -232,14 +232,17 @@ class Pair(Sides):
         """Return a text that every view decides by its line of *combination*, or None."""
         guides = [p for view, line in combination.items() if (p := self.pattern(view, line))]
         if self.plain and all(self.holds(freeze(p, self.fresh)) for p in guides):
+            decided = False
             try:
-                texts = members([freeze(p, self.fresh) for p in guides], self.fresh)
-                decided = [text for text in texts if self._decided(text, combination)]
+                for text in members([freeze(p, self.fresh) for p in guides], self.fresh):
+                    if self._decided(text, combination):
+                        if self.holds(text):
+                            return text
+                        decided = True
             except OverflowError:
                 return self._searched(guides, combination)
-            possible = next(filter(self.holds, decided), None)
-            if possible is not None or not decided or self.domain.closed:
-                return possible
+            if not decided or self.domain.closed:
+                return None
         return self._searched(guides, combination)
 
     def _searched(

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     _Key = int | frozenset[int]
 
 
-def _needed(nodes: Sequence[Node]) -> Sequence[Node]:
+def _needed(nodes: Sequence[Node], looping: Iterable[Node]) -> Sequence[Node]:
     # What can still follow an earlier node of a line can also follow a later one
     # that loops: the loop takes whatever would have led there. A loop within a
     # part does so for the nodes of its part only.
     loops: dict[int, int] = {}
-    for node in nodes:
+    for node in looping:
         if node.loop is Gap.ANY or node.loop is Gap.PART:
             stretch = node.line if node.loop is Gap.ANY else -node.part
             loops[stretch] = max(loops.get(stretch, 0), node.depth)
@@ -264,7 +264,7 @@ class Automaton:
                 return self._states.get(node.number) or self._made(node.number, entered)
         # Entering a node enters what its open gaps lead to: they may be empty.
         nodes: dict[int, Node] = {}
-        forever = NO_MATCH
+        looping: list[Node] = []
         while entered:
             node = entered.pop()
             if node.number in nodes:
@@ -274,13 +274,12 @@ class Automaton:
                 self.trie.build(node)
             if node.gaps:
                 entered.extend(child for gap, child in node.gaps.items() if gap is not Gap.ONE)
-            if node.loop is Gap.ANY and node.accept < forever:
-                forever = node.accept
+            if node.loop is not None:
+                looping.append(node)
         needed: Sequence[Node] = [*nodes.values()]
-        if len(needed) > 1:
-            needed = _needed(needed)
-        if forever != NO_MATCH:
-            needed = self._undecided(needed)
+        if looping and len(needed) > 1:
+            needed = _needed(needed, looping)
+        needed = self._undecided(needed, looping)
         if len(needed) == 1:
             number = needed[0].number
             return self._states.get(number) or self._made(number, needed)
@@ -292,18 +291,21 @@ class Automaton:
         self._remembered += len(nodes) // _NODES_PER_ENTRY
         return state
 
-    def _undecided(self, nodes: Sequence[Node]) -> Sequence[Node]:
+    def _undecided(self, nodes: Sequence[Node], looping: Iterable[Node]) -> Sequence[Node]:
         """Return *nodes* without those that change nothing, since a pattern before theirs matches.
 
-        A match inside an ANY loop survives every character. Of those that nothing below
-        can better, one stands for all.
+        A match inside an ANY loop, one of those *looping*, survives every character. Of those that
+        nothing below can better, one stands for all.
         """
-        forever = min((node.accept for node in nodes if node.loop is Gap.ANY), default=NO_MATCH)
+        forever = NO_MATCH
+        for node in looping:
+            if node.accept < forever and node.loop is Gap.ANY:
+                forever = node.accept
         if forever == NO_MATCH:
             return nodes
         kept = [node for node in nodes if node.first < forever or node.hopes]
         if not any(node.accept == forever and node.loop is Gap.ANY for node in kept):
-            settled = next(n for n in nodes if n.accept == forever and n.loop is Gap.ANY)
+            settled = next(n for n in looping if n.accept == forever and n.loop is Gap.ANY)
             kept.append(self._settled.setdefault(forever, settled))
         return kept
 

@@ -194,39 +194,43 @@ class Trie:
         self, node: Node
     ) -> tuple[dict[str, Node], dict[Gap | Run, Node], dict[OneOf, Node]]:
         """Return where the patterns go on from *node*, which is told of those that end there."""
+        at, offset = node.position
+        of: Any = self._tokens
+        # Of most patterns one more letter comes next, and nothing else is made for each of these.
+        going_on: dict[str, list[int]] = {}
+        others: list[int] = []
+        for index in node.indices:
+            try:
+                letter = of[index][at][offset]
+            except (IndexError, TypeError):  # the letters are over, or a gap comes next
+                others.append(index)
+                continue
+            alike = going_on.get(letter)
+            if alike is None:
+                going_on[letter] = [index]
+            else:
+                alike.append(index)
         letters: dict[str, Node] = {}
+        for edge, indices in going_on.items():
+            letters[edge] = more = self._node()
+            more.position, more.indices = (at, offset + 1), indices
         gaps: dict[Gap | Run, Node] = {}
         sets: dict[OneOf, Node] = {}
-        at, offset = node.position
-        begun = (at, offset + 1)
-        of = self._tokens
-        for index in node.indices:
+        following = at + 1 if offset else at  # whatever letters there were are over
+        for index in others:
             tokens = of[index]
-            token = tokens[at] if at < len(tokens) else None
-            following = begun
-            if offset and offset == len(token):  # type: ignore[arg-type]  # a literal, which is over
-                token = tokens[at + 1] if at + 1 < len(tokens) else None
-                following = (at + 1, 1)
-            if type(token) is str:
-                edge = token[following[1] - 1]
-                child = letters.get(edge)
-                if child is None:
-                    child = letters[edge] = self._node()
-                    child.position = following
-                child.indices.append(index)
-                continue
+            token = tokens[following] if following < len(tokens) else None
             if token is None:
                 self._end(node, self._origins.get(index, index))
                 continue
             if isinstance(token, Either):
                 node.indices = [*self._choices(node)]
                 return self._children(node)
-            open_: Any = token
             children: dict[Any, Node] = gaps if isinstance(token, (Gap, Run)) else sets
-            child = children.get(open_)
+            child = children.get(token)
             if child is None:
-                child = children[open_] = self._node(open_ if _loops(open_) else None)
-                child.position = (following[0] + 1, 0)
+                child = children[token] = self._node(token if _loops(token) else None)
+                child.position = (following + 1, 0)
             child.indices.append(index)
         return letters, gaps or NONE, sets or NONE
 
