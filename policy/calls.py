@@ -16,7 +16,7 @@ from policy import limits
 from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.patterns.folding import folded
-from policy.patterns.tokens import BLANKS
+from policy.patterns.tokens import BLANKS, CONTROLS
 from policy.urls import read_url
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "stranger_path",
 ]
 
+
+_CONTROL: Final = re.compile("[" + "".join(sorted(CONTROLS)) + "]")
 
 # Where no argument alone decides: a name that no call has, not even "".
 NO_FIELD: Final = cast("str", object())
@@ -63,6 +65,8 @@ def argument_text(
 
     """
     text = given_text(argument, call)
+    if argument.kind is ArgumentKind.COMMAND and dialect.checks and _CONTROL.search(text):
+        raise Unreadable
     if len(text) > limits.CALL_CHARACTERS:
         raise Unreadable(Reason.TOO_LONG)
     match argument.kind:

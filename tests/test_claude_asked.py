@@ -103,6 +103,9 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         ("hostname -f -s", "hostname -fs"),
         ("foo a=foo", "'LANG=C' a=foo"),
         ("foo a < {", "foo a < }"),
+        ("foo a 2>&1", "foo a 2>&1 \\\n # x"),
+        ("foo x > out", f"foo x > out/{'x' * 256}"),
+        ("if foo; then foo x; fi", "if foo; then foo \ud800; fi"),
         ("CI=1 foo a=foo", "CI=1 [[ a=foo"),
         ("CI=1 true", "CI==1 true"),
         ("cd /srv/app && cd src", "cd . && cd src"),
@@ -192,6 +195,13 @@ def test_what_is_denied_is_denied_behind_whatever_env_takes_for_a_variable() -> 
 def test_rules_that_ask_know_a_word_whose_quote_is_not_closed_as_it_is_read(command: str) -> None:
     assert decide(command, ask=["Bash(* x)"]) is Effect.ASK
     assert decide(command, ask=["Bash(* y)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["foo a\rb", "foo '\x01'", "foo \x85", "foo \x7f", "\x1bfoo"])
+def test_a_command_with_a_character_that_controls_a_terminal_is_refused(command: str) -> None:
+    for allowed in ("Bash", "Bash(foo *)"):
+        assert decide(command, allow=[allowed]) is Effect.DENY
+        assert decide("foo a\tb\nfoo \xa0", allow=["Bash"]) is Effect.ALLOW
 
 
 def test_blanks_at_the_ends_of_a_command_are_no_part_of_it_to_rules_that_deny() -> None:

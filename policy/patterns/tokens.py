@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLANKS",
+    "CONTROLS",
     "GAPS",
     "Either",
     "Gap",
@@ -132,6 +133,9 @@ BLANKS = (
     "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
+
+# Characters that control a terminal, without those that a text has: the tab and the line break.
+CONTROLS = frozenset(map(chr, [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0)]))
 
 
 def plainness(letter: str) -> tuple[bool, bool, str]:

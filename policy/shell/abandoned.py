@@ -33,9 +33,8 @@ def abandoned(text: str, script: Script, shell: Shell) -> Doubt | None:
         return None
     if script.abandoned is not None:
         return script.abandoned
-    for found in (doubts.control(text), doubts.refused(text)):
-        if found is not None:
-            return Doubt(found, DIFFER)
+    if (found := doubts.refused(text)) is not None:
+        return Doubt(found, DIFFER)
     for command in script.commands:
         if command.swallowed and "<<<" not in text:
             return Doubt(as_written(command.words), DIFFER)
@@ -69,7 +68,7 @@ def gives_up(root: Node, text: str, script: Script, shell: Shell) -> Doubt | Non
         if _is_unknown(word, told):
             return Doubt(word.raw, UNKNOWN)
     refused = _refused(root, shell)
-    return refused and Doubt((refused.text or b"").decode("utf-8", "surrogatepass"), UNSEEN)
+    return refused and Doubt((refused.text or b"").decode("utf-8"), UNSEEN)
 
 
 def _unknown(words: Sequence[Word], told: str, shell: Shell) -> Iterable[Word]:

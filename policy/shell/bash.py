@@ -63,7 +63,8 @@ def read_script(text: str, shell: Shell) -> Script | None:
     parser = _parser()
     if parser is None:
         return None
-    source, closed = text.encode("utf-8", "surrogatepass"), False
+    given, text = text, _HALF.sub("\ufffd", text)
+    source, closed = text.encode("utf-8"), False
     root = parser.parse(source).root_node
     swallowed = [*_swallowed_breaks(root)] if b"\n\\" in source else []
     if swallowed:
@@ -84,6 +85,8 @@ def read_script(text: str, shell: Shell) -> Script | None:
     reader = StatementReader(source, shell, closed=closed)
     script = reader.read(root)
     script.closed = closed
+    if given != text:
+        script.doubt("", DIFFER)
     if swallowed:
         script.doubt("\\\n", DIFFER)
     if "<<" in text and _may_end_before(text):
@@ -101,6 +104,10 @@ def read_script(text: str, shell: Shell) -> Script | None:
         script.unclosed |= _is_unfinished(root)
         script.broken = True
     return script
+
+
+# Half a character, which no program is given.
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def _swallowed_breaks(node: Node) -> Iterator[int]:
@@ -144,10 +151,10 @@ _ENDING = re.compile(r"[`}]|[^ \t)].*\)")
 
 def _may_end_before(text: str) -> bool:
     """Whether a line begins with the word that ends a here-document, and goes on to end more."""
-    words = {found[1] for found in _DOCUMENT.findall(text.encode("utf-8", "surrogatepass"))}
+    words = {found[1] for found in _DOCUMENT.findall(text.encode("utf-8"))}
     if not words:
         return False
-    begun = tuple(word.decode("utf-8", "surrogatepass") for word in words)
+    begun = tuple(word.decode("utf-8") for word in words)
     for line in text.split("\n")[1:]:
         word = next(filter(line.lstrip("\t").startswith, begun), None)
         if word is not None and _ENDING.search(line.lstrip("\t"), len(word)):
@@ -162,7 +169,7 @@ def _is_unfinished(node: Node) -> bool:
     """Return whether a sum, an expansion or a substitution begins there that may not end."""
     if not node.has_error:
         return False
-    children, text = node.children, (node.text or b"").decode("utf-8", "surrogatepass")
+    children, text = node.children, (node.text or b"").decode("utf-8")
     if node.type == "ERROR":
         if any(child.type in _OPENING for child in children):
             return True

@@ -222,7 +222,7 @@ class StatementReader(WordReader):
         if value is None:
             return Word(raw, raw)
         word = self.word(value, depth)
-        name = self.source[node.start_byte : value.start_byte].decode("utf-8", "surrogatepass")
+        name = self.source[node.start_byte : value.start_byte].decode("utf-8")
         word.raw = raw[:-1] if word is self.unclosed else raw
         word.plain = name + word.plain
         return word
@@ -312,7 +312,7 @@ class StatementReader(WordReader):
             elif child.type == "heredoc_end" and self.inside:
                 behind = self.source[child.end_byte :].partition(b"\n")[0]
                 if behind:  # the text goes on, to a shell
-                    self.script.doubt(behind.decode("utf-8", "surrogatepass"), DIFFER)
+                    self.script.doubt(behind.decode("utf-8"), DIFFER)
                 self.script.unclosed |= behind.lstrip(b" \t")[:1] not in (b"", b")")
             elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
                 self.statement(child, depth + 1)

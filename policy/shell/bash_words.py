@@ -56,7 +56,7 @@ class WordReader(ABC):
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "surrogatepass")
+        return self.source[node.start_byte : node.end_byte].decode("utf-8")
 
     def give_up(self, node: Node) -> None:
         """Note that what stands in *node* is not read: it is nested too deep."""
@@ -142,7 +142,7 @@ class WordReader(ABC):
         self._quoted(position, node.end_byte - ends, pieces)
 
     def _quoted(self, start: int, end: int, pieces: list[str]) -> None:
-        text = self.source[start:end].decode("utf-8", "surrogatepass")
+        text = self.source[start:end].decode("utf-8")
         pieces.append(_QUOTED_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
 
     def _variable(self, name: str, word: Word, pieces: list[str], *, quoted: bool) -> None:
@@ -252,7 +252,7 @@ class WordReader(ABC):
     def _is_inherited(self, name: str) -> bool:
         """Whether nothing in the text may set a variable: its name stands behind a `$` alone."""
         if not self._told:
-            self._told = _QUOTING.sub("", self.source.decode("utf-8", "surrogatepass"))
+            self._told = _QUOTING.sub("", self.source.decode("utf-8"))
         return re.search(rf"(?<![$\w]){re.escape(name)}(?!\w)", self._told) is None
 
     def _is_number(self, node: Node) -> bool:
@@ -302,7 +302,7 @@ def _spelled(node: Node) -> Iterator[str]:
         elif child.children:
             yield from _spelled(child)
         else:
-            yield (child.text or b"").decode("utf-8", "surrogatepass")
+            yield (child.text or b"").decode("utf-8")
 
 
 # What a grammar takes for a text in an expansion.

@@ -15,7 +15,7 @@ from functools import cache
 from policy import limits
 from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
 from policy.shell import bash, doubts
 from policy.shell.abandoned import abandoned
 from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection
@@ -29,7 +29,7 @@ from policy.shell.wrappers import SHELLS
 __all__ = ["Command", "Part", "Redirection", "compound", "read_command"]
 
 
-_ACTED_ON = OneOf(frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0"))
+_ACTED_ON = OneOf(frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS)
 
 
 def _shells(shell: Shell) -> frozenset[str]:
@@ -130,14 +130,12 @@ def read_command(text: str, shell: Shell) -> Command:
 def _doubt(text: str, script: Script, shell: Shell) -> None:
     """Note what nobody vouches for, however the rest of *text* was read."""
     script.unclosed |= doubts.is_misread(text) or doubts.is_no_expansion(text)
-    odd, control = doubts.doubtful(text), doubts.control(text)
+    odd = doubts.doubtful(text)
     if odd is not None and "#" in text:
         # What looks like a comment may be none to whoever cannot read the rest.
         script.commands += Scanner(text.replace("#", " ")).run().commands
-    for found in (odd, control):
-        if found is not None:
-            script.doubt(found, DIFFER)
-    script.unread |= control is not None
+    if odd is not None:
+        script.doubt(odd, DIFFER)
     if 0 < shell.longest < len(text):
         script.doubts.insert(0, _long(shell))
     for command in script.commands:

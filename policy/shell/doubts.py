@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ODD_BLANKS",
-    "control",
     "doubtful",
     "has_background",
     "has_half_assignment",
@@ -44,11 +43,15 @@ ODD_BLANKS = frozenset(
 
 _ODD_BLANK = re.compile("[" + "".join(sorted(ODD_BLANKS)) + "]")
 
+# A comment behind a target, or behind an operator.
+_COMMENT = (
+    r"[<>]&?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+(?:[ \t]|\\\n)+#|(?:&&|\|\|)\s*#"
+)
+
 # Text that a host finds by eye, wherever it stands, and does not vouch for.
 _DOUBTFUL = re.compile(
     r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|(?:^|[\s;&|(])=[A-Za-z_]|\\\{[^\n]*[,.]"
-    r"|\|[ \t]*\\\n|[<>]&?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+[ \t]+#"
-    r"|(?:&&|\|\|)\s*#"
+    rf"|\|[ \t]*\\\n|{_COMMENT}"
 )
 
 
@@ -74,16 +77,6 @@ def _quote_in_braces(text: str) -> re.Match[str] | None:
     """Return braces that are not quoted and may hold a quote, by which the rest is hidden."""
     bare = _SAID.sub(lambda m: m[0] if m[0][0] in "\\#" else m[0].replace("{", " "), text)
     return _QUOTE_IN_BRACES.search(bare)
-
-
-# No command has these; where one has, readers of shell differ.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-
-
-def control(text: str) -> str | None:
-    """Return the first control character of *text* that is no blank; None for none."""
-    found = _CONTROL.search(text)
-    return found and found[0]
 
 
 def doubtful(text: str) -> str | None:
@@ -116,8 +109,7 @@ def _first(found: Iterable[re.Match[str] | None]) -> str | None:
 
 # What of it makes a host give up before it takes anything apart.
 _REFUSED = re.compile(
-    r"\\[ \t]|(?:^|[^ \t])\\\n(?!\s*\|)|(?:^|[\s;&|(])=[A-Za-z_]"
-    r"|[<>]&?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+[ \t]+#|(?:&&|\|\|)\s*#|\\\Z"
+    rf"\\[ \t]|(?:^|[^ \t])\\\n(?!\s*\|)|(?:^|[\s;&|(])=[A-Za-z_]|{_COMMENT}|\\\Z"
 )
 
 

@@ -15,7 +15,15 @@ from policy.shell.given import Given, has
 from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
 from policy.shell.words import Word, is_pattern
 
-__all__ = ["Opened", "files_of", "is_abroad", "is_home_of_other", "is_indirect", "lists"]
+__all__ = [
+    "Opened",
+    "files_of",
+    "is_abroad",
+    "is_home_of_other",
+    "is_indirect",
+    "is_unwritable",
+    "lists",
+]
 
 
 @attrs.frozen
@@ -147,7 +155,8 @@ def files_of(
             opened.append(Opened(".", tool))
         opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
-        opened += (Opened(None, tool, guarded=not read) for w in chosen if is_abroad(w.plain))
+        odd = is_abroad if read else is_unwritable
+        opened += (Opened(None, tool, guarded=not read) for w in chosen if odd(w.plain))
     if shell.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
         opened += _of_patterns(program, rest, given, {file.name for file in opened}, shell.reads)
     plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the last
@@ -156,7 +165,9 @@ def files_of(
         opened += (
             Opened(w.plain, shell.writes, copied=w.plain[:1] != "~") for w in copied if w.known
         )
-        opened += (Opened(None, shell.writes, guarded=True) for w in copied if is_abroad(w.plain))
+        opened += (
+            Opened(None, shell.writes, guarded=True) for w in copied if is_unwritable(w.plain)
+        )
     if shell.kept and program.uproots is not Files.NONE:
         taken = _chosen(program, program.uproots if plain else Files.ALL, rest, given.named)
         opened += (Opened(w.plain, shell.writes, deep=True) for w in taken if w.known and w.plain)
@@ -228,6 +239,16 @@ def _put_into_folders(rest: list[Word], operands: list[Word], tool: str) -> Iter
 def is_abroad(name: str) -> bool:
     """Whether *name* may be that of a file on another host: ``//host/share``."""
     return name.startswith("//")
+
+
+def is_unwritable(name: str) -> bool:
+    """Whether nobody looks whether *name* leads elsewhere: on another host, or none of a file."""
+    return is_abroad(name) or any(
+        len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in name.split("/")
+    )
+
+
+_LONGEST_NAME: Final = 255  # bytes, on the file systems that there are
 
 
 def is_home_of_other(word: Word) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from policy.shell.doubts import is_environment
-from policy.shell.opened import is_abroad, is_indirect
+from policy.shell.opened import is_indirect, is_unwritable
 from policy.shell.parts import Redirection
 from policy.shell.words import Target
 
@@ -32,7 +32,7 @@ def redirected(targets: Iterable[Target], shell: Shell) -> Iterator[Redirection]
         if shell.control and target.name is not None:
             if is_indirect(target.name) or target.name.startswith(_NETWORK):
                 yield Redirection(None, target.writes)
-            if target.writes and is_abroad(target.name):
+            if target.writes and is_unwritable(target.name):
                 yield GUARDED
 
 
