@@ -8,9 +8,11 @@ tool is a *row*: the entries whose tool pattern matches the name, in order.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator
-from functools import cached_property
+from collections.abc import Callable, Container, Iterator
+from functools import cached_property, partial
 from itertools import chain, groupby
+from operator import attrgetter
+from typing import Final
 from weakref import WeakValueDictionary
 
 import attrs
@@ -183,13 +185,10 @@ class RuleSet:
         if name in self.dialect.shell.inner:
             # Nobody calls it by this name, so of globs a star alone speaks of it.
             matching = {i: e for i, e in matching.items() if e.tool == "*" or not is_glob(e.tool)}
-        return [entry for _, entry in sorted(matching.items(), key=lambda item: item[0])]
+        return [matching[index] for index in sorted(matching)]
 
     def _matching(self, name: str) -> Iterator[RowEntry]:
-        return (
-            RowEntry(e.pattern, e.field, e.effect, e.reason, e.rule, e.place)
-            for e in self.lines(name)
-        )
+        return map(_ROW_ENTRY, map(_SAID, self.lines(name)))
 
     @cached_property
     def worded(self) -> Key:
@@ -273,6 +272,10 @@ class RuleSet:
 
 
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
+
+# What a line of a row has of an entry, and the line; of large tools ten thousands are made.
+_SAID: Final = attrgetter(*RowEntry._fields)
+_ROW_ENTRY: Final[Callable[[tuple[object, ...]], RowEntry]] = partial(tuple.__new__, RowEntry)
 
 # Rows of names that no entry gives literally, kept at most.
 _REMEMBERED_NAMES = 4096

@@ -114,6 +114,8 @@ class ChainChanges:
         )
         self._known = known
         self._compared: dict[object, _Compared] = {}
+        # by identity -> differences, and one of them for each cause
+        self._causes: dict[object, tuple[tuple[Difference, ...], tuple[Difference, ...]]] = {}
         self._chains: tuple[dict[_Names, Chain], ...] = ({}, {})
         # agent -> what it is told of, by cause
         self._told: dict[str, dict[_Cause, Difference]] = {}
@@ -187,13 +189,23 @@ class ChainChanges:
         if found is None:
             comparison = compare_meets(before.use.linked, after.use.linked, self._known)
             self.why.update(dict.fromkeys(comparison.why))
+            shown = self._worth_telling(comparison.differences, tables)
+            found = self._compared[key] = _Compared(tables, shown, comparison.why)
+        return found
+
+    def _worth_telling(
+        self, differences: tuple[Difference, ...], tables: _Tables
+    ) -> tuple[Difference, ...]:
+        """Return one of *differences* for each cause: once where chains come to the same ones."""
+        dialects = frozenset(part.rules.dialect for table in tables for part in table.use.parts)
+        key = dialects, *map(id, differences)
+        if key not in self._causes:
             causes: dict[_Cause, Difference] = {}
-            for difference in told(comparison.differences, *tables):
+            for difference in told(differences, *tables):
                 if not self._is_of_new_agent(difference):
                     causes.setdefault(self._key(difference).cause, difference)
-            found = _Compared(tables, tuple(causes.values()), comparison.why)
-            self._compared[key] = found
-        return found
+            self._causes[key] = differences, tuple(causes.values())
+        return self._causes[key][1]
 
     def _key(self, difference: Difference) -> _Key:
         """Return the key of a difference, which comparisons share."""

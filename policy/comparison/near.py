@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from policy.effect import Effect
 from policy.patterns.pattern import Pattern
@@ -20,15 +21,17 @@ class Lines:
     """
 
     def __init__(self, lines: Iterable[tuple[int, Pattern, Effect]]) -> None:
-        # effect -> what lines start with -> their numbers, and what each ends with
-        self._by_prefix: dict[Effect, dict[str, tuple[list[int], list[str]]]] = {
-            effect: {} for effect in Effect
-        }
+        # effect -> what lines start with -> their numbers
+        self._by_prefix: dict[Effect, dict[str, list[int]]] = {effect: {} for effect in Effect}
+        self._suffixes: dict[int, str] = {}  # what each ends with
         for number, pattern, effect in lines:
             prefix, by_prefix = prefix_of(pattern), self._by_prefix[effect]
-            numbers, suffixes = by_prefix.get(prefix) or by_prefix.setdefault(prefix, ([], []))
-            numbers.append(number)
-            suffixes.append(_suffix(pattern))
+            numbers = by_prefix.get(prefix)
+            if numbers is None:
+                by_prefix[prefix] = [number]
+            else:
+                numbers.append(number)
+            self._suffixes[number] = _suffix(pattern)
         self._prefixes = {effect: sorted(index) for effect, index in self._by_prefix.items()}
 
     def near(self, pattern: Pattern, effect: Effect, first: int, last: int) -> Iterator[int]:
@@ -43,15 +46,17 @@ class Lines:
         while position < len(prefixes) and prefixes[position].startswith(prefix):
             starts.append(prefixes[position])
             position += 1
+        suffixes = self._suffixes
         for start in starts:
-            numbers, suffixes = index[start]
+            numbers = index[start]
             if numbers[-1] < first or numbers[0] > last:
                 continue
-            for at in range(bisect_left(numbers, first), len(numbers)):
-                if numbers[at] > last:
+            for number in islice(numbers, bisect_left(numbers, first), None):
+                if number > last:
                     break
-                if suffix.endswith(suffixes[at]) or suffixes[at].endswith(suffix):
-                    yield numbers[at]
+                end = suffixes[number]
+                if suffix.endswith(end) or end.endswith(suffix):
+                    yield number
 
 
 def may_meet(one: Pattern, other: Pattern) -> bool:

@@ -79,8 +79,8 @@ class View:
     @cached_property
     def key(self) -> Key:
         """What two views that decide alike line by line have in common."""
-        lines = tuple((entry.pattern, entry.effect) for entry in self.entries)
-        return Key((self.kind, lines, self.default))
+        effects = tuple([entry.effect for entry in self.entries])
+        return Key((self.kind, self.patterns, effects, self.default))
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:

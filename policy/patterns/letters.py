@@ -26,10 +26,12 @@ def tokens_of(patterns: Iterable[Pattern]) -> frozenset[Token]:
     return frozenset[Token]().union(*(pattern.tokens for pattern in patterns))
 
 
-def named(tokens: Iterable[Token]) -> set[str]:
+def named(tokens: Collection[Token]) -> set[str]:
     """Return every character that some of *tokens* names."""
-    leaves = {*pieces(tokens)}
-    letters = set("".join(token for token in leaves if isinstance(token, str)))
+    texts = [token for token in tokens if isinstance(token, str)]
+    leaves = {*pieces(token for token in tokens if not isinstance(token, str))}
+    texts += [token for token in leaves if isinstance(token, str)]
+    letters = set("".join(texts))
     return letters.union(*(t.characters for t in leaves if isinstance(t, (OneOf, Run))))
 
 

@@ -52,13 +52,13 @@ class Said:
     """All that decides, for every argument, what a row grants.
 
     Attributes:
-        entries: of each what counts, and whether somebody wrote it.
+        entries: what counts of all, and of which somebody wrote it, each in order.
         default: the effect where none of them matches, and the reason.
         beside: what else is asked.
 
     """
 
-    entries: tuple[tuple[Pattern | None, str, Effect, Reason, bool], ...]
+    entries: tuple[tuple[object, ...], ...]
     default: tuple[Effect, Reason]
     beside: object
 

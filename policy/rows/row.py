@@ -7,7 +7,7 @@ Cost does not grow with the number of rules: all patterns of a row run at once
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from policy import limits
 from policy.calls import NO_FIELD, Unreadable, argument_text, given_text, parameter_text
@@ -164,14 +164,11 @@ class Row:
     def lines(self) -> Lines:
         """All that decides what the row grants: rows with equal ones grant the same."""
         if self._lines is None:
-            entries = (
-                (e.pattern, e.field, e.effect, e.reason, e.place is None) for e in self.entries
-            )
             dialect = self.ruleset.dialect
             alone = self.argument.kind not in _OPENING and not dialect.links
             beside = dialect if alone else (self.ruleset, dialect.links and self._opening)
             default = self.default.effect, self.default.reason
-            self._lines = Lines(Said(tuple(entries), default, beside), self.argument)
+            self._lines = Lines(Said(_columns(self.entries), default, beside), self.argument)
         return self._lines
 
     @property
@@ -280,3 +277,12 @@ class Row:
             if index != NO_MATCH:
                 first = min(first, indices[index])
         return first
+
+
+def _columns(entries: Sequence[RowEntry]) -> tuple[tuple[object, ...], ...]:
+    """Return what counts of entries, a tuple for each kind of thing: of each it would take more."""
+    patterns, fields, effects, reasons, _, places = zip(*entries, strict=True) if entries else _NONE
+    return patterns, fields, effects, reasons, tuple([place is None for place in places])
+
+
+_NONE: Final[tuple[tuple[()], ...]] = ((),) * len(RowEntry._fields)
