@@ -220,10 +220,9 @@ def test_what_begins_alike_is_compared_exactly(
 @pytest.mark.parametrize(
     ("rules", "edit", "shown", "default"),
     [
-        # An option takes the word behind it: `nice -q A flock ! x` is `A flock ! x` to one that
-        # allows, and begins with `flock` to one that denies.
+        # A wrapper of some folder begins as the rule that allows does: `A/sudo flock ! x`.
         (["allow Bash(A*)"], "deny Bash(flock * x)", (Effect.ALLOW, Effect.DENY), Effect.DENY),
-        # `nice -q a 5 ! a` is `a 5 ! a` to a rule that allows, and `5 ! a` to one that denies.
+        # `nice 5 a x a` is `a x a` to a rule that allows, and begins with `5` to one that denies.
         (["allow Bash(a * a)"], "deny Bash(5 * a)", (Effect.ALLOW, Effect.DENY), Effect.ASK),
     ],
 )  # fmt: skip

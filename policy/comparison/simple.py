@@ -5,7 +5,8 @@ lead others, of which those are tried that lines tell apart, and some for all th
 follows is searched letter by letter (as in `policy.patterns.search`). So a command is found that
 two sides decide as it is wanted, or there is none.
 
-Left out are words with a quote or an expansion, and those that stand for names of files.
+Left out are words with a quote or an expansion, those that stand for names of files, and what one
+rule takes for a program and another one for the value of an option before it (`Place.is_either`).
 """
 
 from __future__ import annotations
@@ -128,7 +129,9 @@ class Simple:
         """Return the words that lead what follows behind *place*, and where that is."""
         found = self._by_place.get(place)
         if found is None:
-            behind = ((word, _behind(place, f"{word} ", self._names)) for word in self._words)
+            names = self._names
+            words = (w for w in self._words if not _behind(place, w, names).is_either(names))
+            behind = ((word, _behind(place, f"{word} ", names)) for word in words)
             found = self._by_place[place] = [each for each in behind if each[1].leads]
         return found
 
@@ -190,7 +193,7 @@ class Simple:
         return _At(place, granted, _telling(each.after(letter) for each in at.known), named)
 
     def _parted(self, at: _At) -> _At | None:
-        if not at.place.begun:
+        if not at.place.begun or at.place.is_either(self._names):
             return None
         place = _behind(at.place, " ", self._names)
         known = [each.after(" ") for each in at.strict]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Final
 
 import attrs
@@ -114,8 +115,12 @@ class Names:
                 starts.append(f"{fresh}{text}" if before else text)
             if before:
                 ends.append(f"{text}{fresh}" if behind else text)
+        ways = (fresh, "=7", "/sudo", "/timeout")
+        told |= dict.fromkeys(f"{start}{way}" for start in starts[1:] for way in ways)
+        told |= dict.fromkeys(f"{way}{end}" for end in ends[1:] for way in (fresh, "-q", "Q=7"))
         if len(starts) * len(ends) <= _JOINED:
-            told |= dict.fromkeys(f"{start}{fresh}{end}" for start in starts for end in ends)
+            both = product(starts[1:], (fresh, "=7"), ends[1:])
+            told |= dict.fromkeys(map("".join, both))
         yield from (word for word in told if ACTED_ON.isdisjoint(word))
 
 
@@ -245,6 +250,16 @@ class Place:
         return (
             place if place.is_open else Place(leads=False, granted="", refused=refused, typed=None)
         )
+
+    def is_either(self, names: Names) -> bool:
+        """Return whether the word at hand is a program to rules that allow, and none to others.
+
+        What follows an option of a wrapper may be told to it: of `nice -q git a` a rule that
+        denies knows `a` as well, though no program is run so.
+        """
+        behind = self.ended(names)
+        led = self.name(names) in names.around or self.assigns == _ASSIGNS
+        return self.granted == "skip" and behind.leads and not (behind.granted or led)
 
     def _is(self, name: str) -> bool:
         return not self.slashed and self.typed == name
