@@ -1,0 +1,140 @@
+"""Of random policies of every host: what `audit` says of agents, against every chain and call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.chain import Chain, SpawnDenied
+from policy.comparison.pair import OVERLAPS
+from policy.effect import Effect
+from policy.project import Project
+from policy.reach.audit import AgentAudit, Position, audit
+from policy.reach.gaps import Gap, Gaps
+from tests.told import COMMANDS, Effects, is_told
+from tests.universes import UNIVERSES, Model, Universe, models, walks
+
+_Names = tuple[str, ...]
+
+# Hosts of which a policy takes no second: those are tried at length.
+QUICK = [name for name, each in UNIVERSES.items() if each.host != "claude-code"]
+
+
+class Walked:
+    """Every chain of a project in one reading, and what each call of it gets."""
+
+    def __init__(self, universe: Universe, project: Project, reading: str) -> None:
+        self.calls = universe.calls
+        self.reading = project.reading(reading)
+        asides = walks(self.reading, (*project.asides,), 1)
+        started = walks(self.reading, project.starts, universe.longest, universe.said)
+        self.chains: Mapping[_Names, Chain] = {
+            chain.names: chain for some in (asides, started) for chain in some
+        }
+        self._effects: dict[object, list[Effect]] = {}
+
+    def effects(self, chain: Chain) -> list[Effect]:
+        """Return what each call gets."""
+        key = chain.table.use.sets
+        if key not in self._effects:
+            self._effects[key] = [chain.decide(*call).effect for call in self.calls]
+        return self._effects[key]
+
+    def most(self, chains: Iterable[Chain]) -> list[Effect]:
+        """Return what each call gets at most."""
+        some = [self.effects(chain) for chain in chains]
+        return [max(each) for each in zip(*some, strict=True)] or [Effect.DENY] * len(self.calls)
+
+    def of(self, agent: str) -> list[Chain]:
+        """Return the chains whose last agent it is."""
+        return [chain for names, chain in self.chains.items() if names[-1] == agent]
+
+    def chain(self, names: _Names) -> Chain | None:
+        """Return one of any length; None where it cannot come about."""
+        try:
+            chain = Chain.start(names[0], self.reading)
+            for name in names[1:]:
+                chain = chain.spawn(name)
+        except SpawnDenied:
+            return self.chains.get(names)
+        return chain
+
+
+def check_positions(walked: Walked, agent: AgentAudit, positions: Iterable[Position]) -> None:
+    """Compare the positions that are told with every chain: these grant all, and nothing more."""
+    told = [walked.chain(position.chain) for position in positions]
+    shown = [chain for chain in told if chain is not None]
+    assert len(shown) == len(told), "every chain that is told comes about"
+    # A chain that is longer than those that are walked may show more.
+    every = walked.of(agent.name)
+    assert bool(shown) == bool(every), agent.name
+    assert walked.most(shown) == walked.most([*every, *shown]), agent.name
+
+
+def check_gaps(ours: Walked, theirs: Walked, agent: str, gaps: Iterable[Gap]) -> None:
+    """Compare where the host grants something else than is declared with every call."""
+    told: set[tuple[str, Effects]] = set()
+    for gap in gaps:
+        for walked, decision in ((ours, gap.before), (theirs, gap.after)):
+            chain = walked.chain(gap.chain)
+            assert chain is not None
+            assert chain.decide(gap.tool, gap.call).effect is decision.effect
+        told.add((gap.tool, gap.effects))
+    for chain in ours.of(agent):
+        real = theirs.chains.get(chain.names)
+        if real is None:
+            continue
+        both = zip(ours.calls, ours.effects(chain), theirs.effects(real), strict=True)
+        for call, was, now in both:
+            own = {effects for tool, effects in told if call[0] not in COMMANDS or tool == call[0]}
+            assert is_told(was, now, own, call[0]), (chain.names, call, was, now)
+
+
+def check_audit(universe: Universe, model: Model) -> None:
+    workspace = universe.load(model)
+    (project,) = workspace.projects
+    (audited,) = audit(workspace).projects
+    assert audited.exact
+    ours, theirs = (Walked(universe, project, each) for each in ("attenuated", "enforced"))
+    gaps = Gaps(project, {})
+    for agent in audited.agents:
+        check_positions(ours, agent, agent.attenuated)
+        check_positions(theirs, agent, agent.enforced)
+        for walked, spawns in zip((ours, theirs), agent.spawns, strict=True):
+            assert {*spawns} == {
+                names[-1] for names in walked.chains if names[-2:-1] == (agent.name,)
+            }
+        found, why = gaps.of(agent.name)
+        assert agent.escalations == tuple(gap for gap in found if gap.widened)
+        assert {*agent.dead_letters} <= {gap for gap in found if not gap.widened}
+        overlap = universe.host == "claude-code" and all(OVERLAPS in reason for reason in why)
+        assert not why or overlap, why
+        if not why:
+            check_gaps(ours, theirs, agent.name, found)
+
+
+def draw_audit(host: str, data: st.DataObject) -> None:
+    universe = UNIVERSES[host]
+    check_audit(universe, data.draw(models(universe)))
+
+
+@pytest.mark.parametrize("host", UNIVERSES)
+@given(data=st.data())
+@settings(max_examples=8)
+def test_what_agents_may_do_at_most_and_where_hosts_grant_more_is_told(
+    host: str, data: st.DataObject
+) -> None:
+    draw_audit(host, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", QUICK)
+@given(data=st.data())
+@settings(max_examples=80)
+def test_of_many_policies_what_agents_may_do_at_most_and_where_hosts_grant_more_is_told(
+    host: str, data: st.DataObject
+) -> None:
+    draw_audit(host, data)
