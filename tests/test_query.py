@@ -19,6 +19,8 @@ from policy.patterns.pattern import Pattern
 from policy.reach.asked import read_maximum
 from policy.reach.query import exceeds, query
 from policy.redundancy.rules import minimise, shadowing
+from policy.render.layout import Page
+from policy.render.query_text import Asked, query_json, query_markdown, query_text
 from policy.ruleset import Entry, RuleSet
 from policy.source import Place, Source
 from policy.table import Ceiling, Table
@@ -225,6 +227,35 @@ def test_a_rule_that_only_two_together_cover_is_found() -> None:
     rules = table("allow Read(/a/**)", "allow Read(/a)", "allow Read(/a/b)")
     assert _standings(rules)["Read(/a/b)"] == "shadowed"
     assert _standings(table("allow Read(/a/b)", "allow Read(/a)"))["Read(/a/b)"] == "redundant"
+
+
+def test_who_cannot_is_told_with_the_rule_that_denies_the_call_or_the_start() -> None:
+    lone = "agent shut {\n    allow Bash\n}\nagent lone {\n    allow Bash\n}\n"
+    text = TEAM.replace("    ask   Edit\n", "    ask   Edit\n    deny  Task(shut)\n", 1) + lone
+    workspace = load_tree(Memory({"team.policy": text}))
+    found = query(workspace, parse_matcher("Bash(git push origin)"), readings=["attenuated"])
+    why = {each.agent: each for each in found.refused}
+    assert {*why} == {"reader", "shut", "lone"}
+    (denial,) = why["reader"].because
+    assert (denial.rule, str(denial.place)) == ("Bash(git push *)", "team.policy:16:11")
+    assert why["reader"].chain == ("main", "reader")
+    assert why["reader"].call == {"command": "git push origin"}
+    (denial,) = why["shut"].because
+    assert (denial.rule, str(denial.place)) == ("Task(shut)", "team.policy:7:11")
+    assert why["shut"].is_unreached
+    assert why["shut"].chain == ("main",)
+    assert why["lone"].decision is not None
+    assert not why["lone"].because  # nothing grants it
+
+
+def test_where_nobody_can_it_is_said_why() -> None:
+    text = TEAM.replace("    ask   Edit\n", "    deny  Edit\n", 1)
+    workspace = load_tree(Memory({"team.policy": text}))
+    asked = Asked("Edit", ".", query(workspace, parse_matcher("Edit")))
+    for said in (query_text(asked, Page(100)), query_markdown(asked)):
+        assert "team.policy:6:11" in said
+        assert "main" in said
+    assert all(each["message"] for each in query_json(asked)["without"])
 
 
 @pytest.mark.parametrize("checks", [True, False])

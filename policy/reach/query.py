@@ -20,6 +20,7 @@ from policy.effect import Effect
 from policy.language.syntax import Matcher, Policy
 from policy.project import Project
 from policy.reach.asked import dialect_of, matching, semantics
+from policy.reach.refused import Refusal, asked_about, refusal
 from policy.reach.worklist import MANY_POSITIONS, reach
 from policy.table import Table
 from policy.telling import told
@@ -61,15 +62,19 @@ class Query:
 
     Attributes:
         answers: who can, an answer for each agent and reading.
-        without: who cannot: project, reading, agent; agents that no chain
-            reaches are among them.
+        refused: who cannot, and why; agents that no chain reaches are among them.
         why: why some of the others may be able to; nothing where none is.
 
     """
 
     answers: tuple[Answer, ...]
-    without: tuple[tuple[str, str, str], ...]
+    refused: tuple[Refusal, ...]
     why: tuple[str, ...] = ()
+
+    @property
+    def without(self) -> tuple[tuple[str, str, str], ...]:
+        """Who cannot: project, reading, agent."""
+        return tuple((each.project, each.reading, each.agent) for each in self.refused)
 
     @property
     def exact(self) -> bool:
@@ -85,11 +90,12 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
 
     """
     answers: list[Answer] = []
-    without: list[tuple[str, str, str]] = []
+    refused: list[Refusal] = []
     why: dict[str, None] = {}
     for project in workspace.projects:
         denied = matching(matcher, _dialect(project))
         asked = matching(matcher, _dialect(project), Effect.ASK)
+        calls = asked_about(denied)
         for reading in readings:
             found = reach(project, project.reading(reading), project.all_starts)
             known: dict[object, Comparison] = {}
@@ -106,14 +112,22 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
                 if best is not None:
                     answers.append(best)
                 else:
-                    without.append((project.title, reading, agent))
+                    refused.append(
+                        refusal(
+                            Refusal(project.title, reading, agent),
+                            calls,
+                            found.chains.get(agent, ()),
+                            project.all_starts,
+                            project.reading(reading),
+                        )
+                    )
                 if agent in found.most and (best is None or best.decision.effect < Effect.ALLOW):
                     # What is refused at most is refused to every chain.
                     at_most = taken(found.most[agent], denied)
                     why.update(dict.fromkeys(at_most.why))
                     if at_most.differences:
                         why[MANY_POSITIONS] = None
-    return Query(tuple(answers), tuple(without), tuple(why))
+    return Query(tuple(answers), tuple(refused), tuple(why))
 
 
 def _dialect(project: Project) -> Dialect:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from policy.reach.query import Answer, Query
+from policy.reach.refused import Refusal
 from policy.render.as_json import Object, because_json
 from policy.render.excerpt import because_line
 from policy.render.layout import Page
@@ -71,11 +72,14 @@ class Asked:
 def query_text(asked: Asked, page: Page, *, everything: bool = False) -> str:
     """Return *asked* as lines that fit *page*."""
     lines: list[str] = []
-    if asked.without:
-        for readings, names in _by_readings(asked).items():
-            most = None if everything else _MOST
-            only = "" if len(readings) > 1 else f" ({readings[0]} only)"
-            lines += [*page.flow(listed(names, most), f"cannot{only}: ", indent=2), ""]
+    if asked.without or not asked.found.answers:
+        most = None if everything else _MOST
+        groups = _by_reason(asked)
+        for group in groups[:most]:
+            lines += [*_refused(group, asked, page, most), ""]
+        if len(groups[:most]) < len(groups):
+            left = sum(map(len, groups[most:]))
+            lines += [page.paint(f"… {left:,} more, shown with --all", "dim"), ""]
     else:
         told = asked.together
         most = len(told) if everything else _MOST
@@ -108,13 +112,48 @@ def _label(text: str) -> str:
     return f"  {text:<{_COLUMN}}"
 
 
-def _by_readings(asked: Asked) -> dict[tuple[str, ...], list[str]]:
-    groups: dict[tuple[str, ...], list[str]] = {}
-    projects = {project for project, _ in asked.cannot}
-    for (project, agent), readings in asked.cannot.items():
-        name = agent if len(projects) == 1 else f"{project}:{agent}"
-        groups.setdefault(tuple(readings), []).append(name)
-    return groups
+def _by_reason(asked: Asked) -> list[list[Refusal]]:
+    """Return who cannot, together where the same rules refuse it for the same reason."""
+    first: dict[tuple[str, str], Refusal] = {}
+    for each in asked.found.refused:
+        first.setdefault((each.project, each.agent), each)
+    groups: dict[object, list[Refusal]] = {}
+    for (project, agent), each in first.items():
+        readings = tuple(asked.cannot[project, agent])
+        call = "" if each.is_unreached else call_text(each.tool, each.call)
+        decision = each.decision
+        if decision is None or not {*decision.links} <= {agent}:
+            why: object = _why([each])
+        else:
+            why = decision.reason  # each by what it says itself
+        key = project, readings, why, each.because, call
+        groups.setdefault(key, []).append(each)
+    return list(groups.values())
+
+
+def _why(group: Sequence[Refusal]) -> str:
+    """Return why agents cannot that are refused for the same reason, in a clause."""
+    first = group[0]
+    if first.decision is None:
+        return "no chain comes to it"
+    caller = first.chain[-1]
+    if first.is_unreached:
+        return f"`{visible(caller)}` may not start it: {explained(first.decision, caller)}"
+    links = first.decision.links if len(group) == 1 else tuple(each.agent for each in group)
+    return explained(attrs.evolve(first.decision, links=links), caller)
+
+
+def _refused(group: Sequence[Refusal], asked: Asked, page: Page, most: int | None) -> list[str]:
+    first = group[0]
+    readings = asked.cannot[first.project, first.agent]
+    only = "" if len(readings) > 1 else f" ({readings[0]} only)"
+    lines = page.flow(listed([each.agent for each in group], most), f"cannot{only}: ", indent=2)
+    if not first.is_unreached:
+        lines += page.prose(call_text(first.tool, first.call), _label("call"))
+    lines += page.prose(_why(group), _label("why"))
+    for number, one in enumerate(first.because):
+        lines += because_line(one, page, _label("because" if number == 0 else ""))
+    return lines
 
 
 def query_json(asked: Asked) -> Object:
@@ -135,21 +174,37 @@ def query_json(asked: Asked) -> Object:
             for answer in asked.found.answers
         ],
         "without": [
-            {"project": project, "reading": reading, "agent": agent}
-            for project, reading, agent in asked.found.without
+            {
+                "project": refused.project,
+                "reading": refused.reading,
+                "agent": refused.agent,
+                **_refusal_json(refused),
+            }
+            for refused in asked.found.refused
         ],
         "exact": asked.found.exact,
         "why": list(asked.found.why),
     }
 
 
+def _refusal_json(refused: Refusal) -> Object:
+    if refused.decision is None:
+        return {"message": _why([refused])}
+    return {
+        "message": _why([refused]),
+        "chain": list(refused.chain),
+        "reason": refused.decision.reason.value,
+        "witness": {"tool": refused.tool, "input": dict(refused.call)},
+        "because": because_json(refused.because),
+    }
+
+
 def query_markdown(asked: Asked) -> str:
     """Return *asked* as Markdown."""
     lines = [f"**{prose(asked.summary)}**", ""]
-    if asked.without:
-        for (project, agent), readings in asked.cannot.items():
-            only = "" if len(readings) > 1 else f" ({readings[0]} only)"
-            lines.append(item(f"{code(agent)} in {code(project)}{only}"))
+    if asked.without or not asked.found.answers:
+        for group in _by_reason(asked):
+            lines += [_refused_markdown(each, asked) for each in group]
     else:
         rows = [
             [
@@ -163,3 +218,11 @@ def query_markdown(asked: Asked) -> str:
         ]
         lines += table(("agent", "effect", "call", "chain", "reading"), rows) if rows else []
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _refused_markdown(refused: Refusal, asked: Asked) -> str:
+    readings = asked.cannot[refused.project, refused.agent]
+    only = "" if len(readings) > 1 else f" ({readings[0]} only)"
+    rules = ", ".join(code(str(each)) for each in refused.because)
+    why = f"{prose(_why([refused]))}{': ' if rules else ''}{rules}"
+    return item(f"{code(refused.agent)} in {code(refused.project)}{only}: {why}")
