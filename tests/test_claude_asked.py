@@ -104,6 +104,8 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         ("foo a=foo", "'LANG=C' a=foo"),
         ("foo a < {", "foo a < }"),
         ("foo a 2>&1", "foo a 2>&1 \\\n # x"),
+        ("ls |", "ls\n|"),
+        ("[[ a =~ 'b' ]]", "[[ a =~ `ls` ]]"),
         ("foo x > out", f"foo x > out/{'x' * 256}"),
         ("if foo; then foo x; fi", "if foo; then foo \ud800; fi"),
         ("CI=1 foo a=foo", "CI=1 [[ a=foo"),
@@ -202,6 +204,17 @@ def test_a_command_with_a_character_that_controls_a_terminal_is_refused(command:
     for allowed in ("Bash", "Bash(foo *)"):
         assert decide(command, allow=[allowed]) is Effect.DENY
         assert decide("foo a\tb\nfoo \xa0", allow=["Bash"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("runs", "asks"),
+    [("foo < a*", "foo < ~+"), ("foo < 'a'", "foo < '$x'"), ('foo >> "$HOME/x"', "foo >> $HOME")],
+)
+def test_where_reads_are_kept_inside_files_are_told_by_name(runs: str, asks: str) -> None:
+    for kept in (True, False):
+        lists = {"allow": ["Bash"], "blockReadsOutsideWorkingDirectories": kept}
+        assert decide(runs, **lists) is Effect.ALLOW
+        assert decide(asks, **lists) is (Effect.ASK if kept else Effect.ALLOW)
 
 
 def test_blanks_at_the_ends_of_a_command_are_no_part_of_it_to_rules_that_deny() -> None:

@@ -192,7 +192,7 @@ def _mended(source: bytes) -> Iterator[bytes]:
         yield source + b"\n" + begun[-1][1]
     for operator in (b"|&", b"|"):
         before = source.rstrip().removesuffix(operator)
-        if before != source.rstrip() and before.strip() and before.rstrip()[-1:] not in b";&|":
+        if before != source.rstrip() and before.rstrip(b" \t")[-1:] not in b";&|\n":
             yield before
     if b"'" in source and not source.endswith(b"\\"):
         yield source + b"'"

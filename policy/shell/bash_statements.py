@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -45,6 +46,9 @@ _TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
 
 # What a shell puts something else for, or would without the quotes around it.
 _EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
+
+# In an expression that a text is matched with; a grammar takes all of it for text.
+_PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
 
 _GLUED: Final = re.compile(r"\{\S")
 
@@ -194,7 +198,8 @@ class StatementReader(WordReader):
         if words[0].raw in TESTS:
             # `[[a` is a program to a shell.
             begun = self.text_of(node)[len(words[0].raw) :][:1]
-            if not (begun.isspace() and is_plain_test(words)):
+            put_in = any(a.raw == "=~" and _PUT_IN.search(b.raw) for a, b in pairwise(words))
+            if put_in or not (begun.isspace() and is_plain_test(words)):
                 self.script.doubt(self.text_of(node), DIFFER)
             for word in words:
                 if "$" in word.raw and word.raw[0] != "'":
@@ -281,7 +286,7 @@ class StatementReader(WordReader):
         if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
             target.plain not in HARMLESS_TARGETS
         ):
-            if not target.literal:
+            if not target.literal or target.raw[:1] == "$":
                 self.script.doubt(target.raw, UNKNOWN)
                 self.script.given.append(target)
             if target.plain[:1] == "!" or (

@@ -27,7 +27,7 @@ from policy.shell.readings import (
 from policy.shell.repositories import plants
 from policy.shell.rewording import exposed
 from policy.shell.spelled import spelled, with_text
-from policy.shell.targets import GUARDED, is_unchecked_target, redirected
+from policy.shell.targets import GUARDED, is_unchecked_target, is_untold, redirected
 from policy.shell.words import Script, Simple, Word
 from policy.shell.wrappers import basename, carries_files, script_of
 
@@ -154,7 +154,8 @@ class Reading:
     def _is_untraced(self) -> bool:
         vouched = all(part.grantable for part in self.parts)
         ends = not self.text.endswith("\\")
-        return self._untraced or self.unchecked or self._opaque or not (vouched and ends)
+        told = vouched and ends and not is_untold(self.script.targets)
+        return self._untraced or self.unchecked or self._opaque or not told
 
     def _part(self, command: Simple) -> Part:
         shell, words = self.shell, command.words

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from policy.shell.doubts import is_environment
@@ -13,7 +14,7 @@ from policy.shell.words import Target
 if TYPE_CHECKING:
     from policy.dialect import Shell
 
-__all__ = ["GUARDED", "is_unchecked_target", "redirected"]
+__all__ = ["GUARDED", "is_unchecked_target", "is_untold", "redirected"]
 
 # A file of which nothing is known, and that no rule allows.
 GUARDED: Final = Redirection(None, writes=False, guarded=True)
@@ -40,3 +41,12 @@ def is_unchecked_target(targets: Iterable[Target]) -> bool:
     """Whether nobody vouches for a command that opens one of these, whatever is in it."""
     names = [target.name or "" for target in targets]
     return any("\n" in name or is_environment(name) for name in names)
+
+
+def is_untold(targets: Sequence[Target]) -> bool:
+    """Whether a file is read of which no name is told but that of a pattern: `< ~+`, `< '$x'`."""
+    pairs = pairwise((Target(None, writes=True), *targets))
+    return any(
+        target.name is None and not target.writes and (before.writes or "$" in (before.name or "$"))
+        for before, target in pairs
+    )
