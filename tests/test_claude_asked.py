@@ -72,6 +72,7 @@ def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Ef
         # What is redirected.
         ("foo > 'out'", "foo > 'out' # x"),
         ("2>/dev/null ls", "2>/dev/null NODE_ENV=x ls"),
+        ("2>/dev/null ls", "2>/dev/null NODE_ENV='x' ls"),
         ("cat < a'b'", "cat < a'$x'"),
         ("sort a <<< x", "sort a <<< ?x"),
         # A quote that is not closed.
@@ -208,7 +209,12 @@ def test_a_command_with_a_character_that_controls_a_terminal_is_refused(command:
 
 @pytest.mark.parametrize(
     ("runs", "asks"),
-    [("foo < a*", "foo < ~+"), ("foo < 'a'", "foo < '$x'"), ('foo >> "$HOME/x"', "foo >> $HOME")],
+    [
+        ("foo < a*", "foo < ~+"),
+        ("foo < 'a'", "foo < '$x'"),
+        ("expr -1.", "expr -1.."),
+        ('foo >> "$HOME/x"', "foo >> $HOME"),
+    ],
 )
 def test_where_reads_are_kept_inside_files_are_told_by_name(runs: str, asks: str) -> None:
     for kept in (True, False):

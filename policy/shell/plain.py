@@ -48,13 +48,13 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         if match is None:
             return None
         position, kind = match.end(), match.lastindex
-        if redirected and kind in (_PLAIN, _QUOTED):
-            command.swallowed = True
+        if kind in (_PLAIN, _QUOTED):
+            command.swallowed |= redirected
+            if command.led and not words and "=" in match[kind]:
+                return None
         if kind == _PLAIN:
             raw = match[4]
-            if (raw in _NOT_FIRST and all("=" in word.raw for word in words)) or (
-                command.led and not words and "=" in raw
-            ):
+            if raw in _NOT_FIRST and all("=" in word.raw for word in words):
                 return None
             words.append(Word(raw, raw))
         elif kind == _QUOTED:

@@ -129,7 +129,9 @@ def _is_odd_reader(program: Sequence[Word], known: Examined | None, shell: Shell
     return of_host.harmless and of_host.reads is not Files.NONE
 
 
-_ATTACHED: Final = re.compile(r"(?:--?[\w-]+|\w+)=(.*)|-[a-zA-Z]([^-].*)", re.DOTALL)
+_ATTACHED: Final = re.compile(
+    r"(?:--?[\w-]+|\w+)=(.*)|-[a-zA-Z]([^-].*)|-[^-](\.\.|~.*)", re.DOTALL
+)
 
 
 def named(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> Iterator[str]:
@@ -145,6 +147,6 @@ def named(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> Itera
         rest.insert(0, words[0])
     for word in rest:
         attached = _ATTACHED.fullmatch(word.plain)
-        name = (attached[1] or attached[2]) if attached else word.plain
+        name = (attached[1] or attached[2] or attached[3]) if attached else word.plain
         if name and name[0] != "-":
             yield name
