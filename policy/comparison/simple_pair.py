@@ -19,7 +19,7 @@ from policy.effect import Effect
 __all__ = ["hidden_differences"]
 
 # Places that all searches of one comparison may look at.
-_PLACES: Final = 120_000
+_PLACES: Final = 60_000
 
 
 def hidden_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator[Difference]:
