@@ -223,6 +223,18 @@ def test_where_reads_are_kept_inside_files_are_told_by_name(runs: str, asks: str
         assert decide(asks, **lists) is (Effect.ASK if kept else Effect.ALLOW)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cd src &&foo", "cd src  &&  foo", "cd src && foo 2>&1", "cd src >/dev/null && foo"),
+        *("nice cd src && foo", "X=1 cd src && foo", "cd src && foo > out", "cd src && foo # x"),
+    ],
+)
+def test_a_rule_that_denies_knows_all_of_a_command_without_what_is_around_it(command: str) -> None:
+    assert decide(command, allow=ALLOWED, deny=["Bash(cd src && foo)"]) is Effect.DENY
+    assert decide(command, allow=ALLOWED, deny=["Bash(cd src && fo)"]) is not Effect.DENY
+
+
 def test_blanks_at_the_ends_of_a_command_are_no_part_of_it_to_rules_that_deny() -> None:
     assert decide("grep 'x '", ask=["Bash(* x)"]) is Effect.ASK
     assert decide("grep a 'x '", deny=["Bash(grep * x)"]) is Effect.DENY

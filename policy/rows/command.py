@@ -93,6 +93,10 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
 
 def _spelled_out(row: Row, command: Command, outcomes: list[Outcome]) -> list[Outcome]:
     """Return *outcomes* with what rules say that spell out the command as a whole."""
+    if command.bare and (index := row.first(command.bare)) != NO_MATCH:
+        pattern = row.entries[index].pattern
+        if pattern is not None and pattern.exact and row.at(index).effect is not Effect.ALLOW:
+            return [*outcomes, row.at(index)]
     for number, text in enumerate(command.whole):
         index = row.first(text)
         if index == NO_MATCH:

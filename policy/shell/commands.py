@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import dropwhile
 
 from policy import limits
 from policy.dialect import Shell
@@ -20,7 +21,7 @@ from policy.shell import bash, doubts
 from policy.shell.abandoned import abandoned
 from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection
 from policy.shell.plain import read_plain
-from policy.shell.readings import KEYWORDS, as_written, is_assignment
+from policy.shell.readings import KEYWORDS, as_granted, as_written, is_assignment
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
 from policy.shell.words import Script, Simple
@@ -124,6 +125,7 @@ def read_command(text: str, shell: Shell) -> Command:
         opaque or read.unchecked,
         script.background,
         (*dict.fromkeys((*script.doubts, *read.doubts)),),
+        _bare(text, script, shell) if shell.control and _JOINS.search(text) else "",
     )
 
 
@@ -183,6 +185,28 @@ _UNREAD = "is not looked into without a grammar: the extra `bash` is not install
 
 def _long(shell: Shell) -> Doubt:
     return Doubt("", f"has more than {shell.longest:,} characters, so it is not looked into")
+
+
+_JOINS = re.compile(r"&&|\|")
+_TARGET = r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&<>'\"\\])+"
+_AROUND = re.compile(
+    r"(\\.|'[^']*'|\"(?:\\.|[^\"\\])*\")"
+    rf"|(?:(?<!\s)\s+)?(?<!\w)[0-9]*(?:&>>?|>>|>[|&]?|<&?)(?![<(])[ \t]*{_TARGET}"
+    r"|(?:(?<!\s)\s+)?(&&|\|\|?)\s*|(?<!\S)#[^\n]*",
+    re.DOTALL,
+)
+
+
+def _bare(text: str, script: Script, shell: Shell) -> str:
+    """Return the command as a whole without what is around its programs (see `Command.bare`)."""
+    bare = _AROUND.sub(lambda found: found[1] or (f" {found[2]} " if found[2] else ""), text)
+    first = script.commands[0].words if script.commands else []
+    program = [*dropwhile(is_assignment, first)]
+    if program:
+        behind = as_granted(program, shell)
+        bare = bare.strip().removeprefix(as_written(first[: len(first) - len(behind)]))
+    bare = bare.strip()
+    return bare if bare != text else ""
 
 
 def _whole(text: str, script: Script) -> tuple[str, ...]:

@@ -97,6 +97,8 @@ class Command:
         parts: its simple commands.
         redirections: the files it opens.
         whole: its text as a whole, and as one pipeline where it is one.
+        bare: the same without what is redirected, its comments and what stands around its first
+            program, as rules that deny or ask spell it out; "" where it is nothing else.
         unread: whether it may hold commands that were not found.
         opaque: whether nobody vouches for how it was taken apart.
         background: whether nobody waits for one of its commands, so that no rule allows it
@@ -111,3 +113,4 @@ class Command:
     opaque: bool = False
     background: bool = False
     doubts: tuple[Doubt, ...] = ()
+    bare: str = ""
