@@ -22,7 +22,7 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern
-from policy.rows.entry import Key, RowEntry
+from policy.rows.entry import Form, Key, RowEntry
 from policy.rows.hashed import Runs, Said, rules_text
 from policy.rows.row import Row
 from policy.source import Place
@@ -43,6 +43,7 @@ class Entry:
         reason: what a decision by this entry gives as its reason.
         rule: the rule as written.
         place: where it is written.
+        form: how it says so, where that counts.
 
     """
 
@@ -53,6 +54,7 @@ class Entry:
     reason: Reason = Reason.RULE
     rule: str = attrs.field(default="", eq=False)
     place: Place | None = attrs.field(default=None, eq=False)
+    form: Form = Form.PLAIN
 
 
 @attrs.frozen(slots=False, eq=False, repr=False)
@@ -190,6 +192,11 @@ class RuleSet:
     def _matching(self, name: str) -> Iterator[RowEntry]:
         return map(_ROW_ENTRY, map(_SAID, self.lines(name)))
 
+    def _form(self, entry: Entry) -> Form:
+        # For which tool a rule is written counts behind links alone.
+        is_one = entry.form is Form.LENT and not self.dialect.links
+        return Form.PLAIN if is_one else entry.form
+
     @cached_property
     def worded(self) -> Key:
         """What sets have in common that say the same in the same words, wherever it stands."""
@@ -214,7 +221,7 @@ class RuleSet:
         whole: set[str] = set()  # tools of which every call is decided by then
         key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
-            said = {(key_of[e.tool], e.field, e.pattern) for e in entries}
+            said = {(key_of[e.tool], e.field, e.pattern, self._form(e)) for e in entries}
             keys = said - seen
             seen |= keys
             kept = keys

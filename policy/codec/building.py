@@ -28,7 +28,16 @@ def ruleset(
         msg = f"expected the source of every line of {path}"
         raise Wrong(msg)
     entries = (
-        Entry(line.tool, line.effect, line.pattern, line.field, line.reason, o.rule, o.place)
+        Entry(
+            line.tool,
+            line.effect,
+            line.pattern,
+            line.field,
+            line.reason,
+            o.rule,
+            o.place,
+            line.form,
+        )
         for line, o in zip(rules.entries, origins, strict=True)
     )
     dialect = at(dialects, rules.dialect, f"{path}.dialect")

@@ -11,6 +11,7 @@ from policy.decision import Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.patterns.pattern import Pattern
+from policy.rows.entry import Form
 from policy.source import Place
 from policy.table import Bounds
 
@@ -46,6 +47,7 @@ class Line:
     pattern: Pattern | None = None
     field: str = ""
     reason: Reason = Reason.RULE
+    form: Form = Form.PLAIN
 
 
 @attrs.frozen

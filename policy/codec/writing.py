@@ -62,7 +62,7 @@ def sources_hash(sources: Object) -> str:
 def rules_json(rules: RuleSet, dialect: int) -> Object:
     """Return a rule set; *dialect* is the number of its dialect."""
     entries = [
-        Line(entry.tool, entry.effect, entry.pattern, entry.field, entry.reason)
+        Line(entry.tool, entry.effect, entry.pattern, entry.field, entry.reason, entry.form)
         for entry in rules.entries
     ]
     written: Object = plain(Rules(dialect, rules.default, tuple(entries), rules.default_reason))

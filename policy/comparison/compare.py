@@ -15,6 +15,7 @@ import attrs
 from policy.comparison.command_pair import CommandPair
 from policy.comparison.disguised_pair import disguised_differences
 from policy.comparison.effects import Effects, signature
+from policy.comparison.formed import formed_commands, formed_paths
 from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
@@ -171,6 +172,7 @@ def _of_commands(
 ) -> Iterator[Difference]:
     """Yield every difference of commands; *effects* are those that were found so far."""
     yield from pair.differences()
+    yield from formed_commands(pair)
     yield from unasked_differences(pair)
     opened = _opened(*pair.lookups, known, why)
     yield from pair.opening(opened, pair.settled(effects))
@@ -199,6 +201,9 @@ def _of_paths(
         return
     found: list[Difference] = []
     for difference in tool_pair.differences():
+        found.append(difference)
+        yield difference
+    for difference in formed_paths(tool_pair):
         found.append(difference)
         yield difference
     for difference in stranger_differences(tool_pair, set(effects)) if alike else ():

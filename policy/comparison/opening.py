@@ -29,7 +29,7 @@ from policy.patterns.expression_text import expression
 from policy.patterns.pattern import Pattern, freeze
 from policy.programs import Files, Program
 
-__all__ = ["Openings", "opened_by", "unasked"]
+__all__ = ["Openings", "opened_by", "reading", "unasked"]
 
 # Lines whose commands are tried with each file.
 _LINES = 200
@@ -178,6 +178,13 @@ def unasked(shell: Shell) -> tuple[str, ...]:
         for command in [read_alike(text, shell)]
         if [part.harmless for part in command.parts] == [True] and not command.redirections
     )
+
+
+@lru_cache(maxsize=16)
+def reading(shell: Shell) -> str:
+    """Return a program that only reads the file that it is given."""
+    texts = _openers(shell).get(shell.reads, {})
+    return next((text.partition(" ")[0] for text in texts if text.count(" ") == 1), "cat")
 
 
 @lru_cache(maxsize=16)

@@ -12,9 +12,11 @@ from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
+from policy.rows.entry import Form
 from policy.rows.file import file_outcome, led_outcome, walked_path
 from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, doubted, guarded, strictness, unsure
 from policy.rows.unfinished import is_completed
+from policy.rows.whole import with_whole
 from policy.shell.parts import Command, Part, Redirection
 
 if TYPE_CHECKING:
@@ -40,9 +42,7 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
     outcomes = [part_outcome(row, part, limit) for part in command.parts]
     if command.opaque:
         outcomes = [*outcomes, *_denied(row, command, tuple(outcomes))]
-    outcomes = _spelled_out(row, command, outcomes)
-    if command.redirections:
-        outcomes = [*outcomes, *[outcome for _, outcome in opened(row, command, outcomes)]]
+    outcomes = with_whole(row, command, outcomes, [*opened(row, command, outcomes)])
     if command.unread and row.entries:
         outcomes.append(unsure(row.ruleset))  # a rule that might speak of it cannot be asked
     if not command.parts:
@@ -89,36 +89,6 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
             ):
                 yield row.at(index)
                 break
-
-
-def _spelled_out(row: Row, command: Command, outcomes: list[Outcome]) -> list[Outcome]:
-    """Return *outcomes* with what rules say that spell out the command as a whole."""
-    if command.bare and (index := row.first(command.bare)) != NO_MATCH:
-        pattern = row.entries[index].pattern
-        if pattern is not None and pattern.exact and row.at(index).effect is not Effect.ALLOW:
-            return [*outcomes, row.at(index)]
-    for number, text in enumerate(command.whole):
-        index = row.first(text)
-        if index == NO_MATCH:
-            continue
-        pattern, outcome = row.entries[index].pattern, row.at(index)
-        spans = row.ruleset.dialect.shell.spanning
-        exact = pattern is not None and pattern.exact
-        if outcome.effect is Effect.ALLOW:
-            exact &= spans or not row.entries[index].rule.rstrip(") ").endswith("*")
-            waits = spans or not command.background
-            if (
-                (exact or spans)
-                and waits
-                and all(
-                    one.reason in BY_DEFAULT or (spans and one.effect is Effect.ALLOW)
-                    for one in outcomes
-                )
-            ):
-                return [outcome]
-        elif exact or number:
-            outcomes = [*outcomes, outcome]
-    return outcomes
 
 
 def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
@@ -258,7 +228,7 @@ def _adrift(files: Row, name: str) -> Outcome:
     for entry in files.entries:
         if entry.effect is not Effect.DENY or entry.pattern is None or name in _HERE:
             continue
-        for folder in _folders(entry.pattern, deep=entry.rule.rstrip(") ").endswith("**")):
+        for folder in _folders(entry.pattern, deep=entry.form is Form.WITHIN):
             try:
                 path = canonical_path(f"{folder}/{name}", files.ruleset.dialect)
             except Unreadable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Final, NamedTuple
 
 import attrs
@@ -12,7 +13,27 @@ from policy.effect import Effect
 from policy.patterns.pattern import Kind, Pattern
 from policy.source import Place
 
-__all__ = ["KINDS", "Key", "Lines", "RowEntry", "Said"]
+__all__ = ["KINDS", "Form", "Key", "Lines", "RowEntry", "Said"]
+
+
+class Form(enum.Enum):
+    """How a rule says what it says, where a host looks at that beside what it matches.
+
+    Attributes:
+        PLAIN: in no way that counts.
+        PREFIX: as the text alone that others go on from, e.g. ``git`` of ``Bash(git:*)``.
+        BARE: as what comes before a star, e.g. ``git`` of ``Bash(git *)``: it spells no
+            command out.
+        WITHIN: as all that is in a folder, e.g. ``Read(src/**)``.
+        LENT: as a rule for another tool, e.g. that a file may be read since it may be edited.
+
+    """
+
+    PLAIN = "plain"
+    PREFIX = "prefix"
+    BARE = "bare"
+    WITHIN = "within"
+    LENT = "lent"
 
 
 class RowEntry(NamedTuple):
@@ -24,6 +45,7 @@ class RowEntry(NamedTuple):
     reason: Reason
     rule: str
     place: Place | None
+    form: Form = Form.PLAIN
 
 
 # The patterns that each kind of argument is matched with.

@@ -11,6 +11,7 @@ from policy.decision import Reason
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.folding import folded
+from policy.rows.entry import Form
 from policy.rows.outcome import (
     BY_DEFAULT,
     UNANALYSABLE,
@@ -127,13 +128,7 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
         ]
         if len(ruled) == 1 and not is_within(ruled[0][0], row.ruleset.dialect):
             return unsure(row.ruleset)
-        tools = {_ruled_tool(row, said) for _, said in ruled}
-        return named if len(tools) <= 1 else unsure(row.ruleset)
+        forms = {said.entries[0].form is Form.LENT for _, said in ruled if said.entries}
+        return named if len(forms) <= 1 else unsure(row.ruleset)
     # Whoever else could judge a call, this is asked of somebody.
     return UNANALYSABLE if found.reason is Reason.CLASSIFIER else found
-
-
-def _ruled_tool(row: Row, outcome: Outcome) -> str:
-    """Return which tool the deciding rule is written for: what may be edited may be read."""
-    written = outcome.entries[0].rule if outcome.entries else ""
-    return row.ruleset.dialect.canonical(written.partition("(")[0])

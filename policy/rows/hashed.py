@@ -14,11 +14,12 @@ from policy.decision import Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.patterns.pattern import Pattern
+from policy.rows.entry import Form
 
 __all__ = ["Runs", "Said", "rules_text"]
 
-# Of one entry: tool, field and pattern.
-Said = tuple[str, str, Pattern | None]
+# Of one entry: tool, field, pattern and form.
+Said = tuple[str, str, Pattern | None, Form]
 
 # Neighbours with one effect, in order.
 Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
@@ -37,11 +38,12 @@ def rules_text(runs: Runs, default: tuple[Effect, Reason], dialect: Dialect) -> 
 def _texts(entries: Iterable[Said]) -> Iterator[str]:
     # Of thousands of entries most speak of few tools.
     beginning: dict[tuple[str, str], str] = {}
-    for tool, field, pattern in entries:
+    for tool, field, pattern, form in entries:
         begins = beginning.get((tool, field))
         if begins is None:
             begins = beginning[tool, field] = f"[{_json(tool)},{_json(field)},"
-        yield f"{begins}{'[]' if pattern is None else pattern.as_json}]"
+        said = "" if form is Form.PLAIN else "," + _json(form.value)
+        yield f"{begins}{'[]' if pattern is None else pattern.as_json}{said}]"
 
 
 @lru_cache(maxsize=64)  # a host has one or two

@@ -18,7 +18,7 @@ from policy.patterns.automaton import NO_MATCH, Automaton, State
 from policy.patterns.tokens import Token
 from policy.rows.address import KnownAddresses
 from policy.rows.command import command_outcome
-from policy.rows.entry import KINDS, Key, Lines, RowEntry, Said
+from policy.rows.entry import KINDS, Form, Key, Lines, RowEntry, Said
 from policy.rows.file import file_outcome
 from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
 from policy.rows.shared import given_paths, shared_automaton
@@ -64,6 +64,7 @@ class Row:
         "_lines",
         "_outcomes",
         "_parameters",
+        "_spelled",
         "_worded",
         "alias",
         "argument",
@@ -122,6 +123,7 @@ class Row:
     def _compile(self) -> None:
         self._lines: Lines | None = None
         self._worded: Key | None = None
+        self._spelled: dict[str, int] | None = None
         self._addresses: KnownAddresses | None = None
         self._indices: Sequence[int] = []
         self._parameters: list[tuple[str, Automaton, list[int]]] = []
@@ -168,14 +170,17 @@ class Row:
             alone = self.argument.kind not in _OPENING and not dialect.links
             beside = dialect if alone else (self.ruleset, dialect.links and self._opening)
             default = self.default.effect, self.default.reason
-            self._lines = Lines(Said(_columns(self.entries), default, beside), self.argument)
+            self._lines = Lines(
+                Said(_columns(self.entries, linked=bool(dialect.links)), default, beside),
+                self.argument,
+            )
         return self._lines
 
     @property
     def worded(self) -> Key:
         """What rows have in common that say the same of their arguments in the same words."""
         if self._worded is None:
-            said = tuple((e.pattern, e.field, e.effect, e.rule) for e in self.entries)
+            said = tuple((e.pattern, e.field, e.effect, e.rule, e.form) for e in self.entries)
             self._worded = Key((said, self.default.effect, self.default.reason))
         return self._worded
 
@@ -256,6 +261,16 @@ class Row:
         index = self.automaton.first(text)
         return NO_MATCH if index == NO_MATCH else self._indices[index]
 
+    def spelled(self, text: str) -> int:
+        """Return the index of the first entry that spells a text out, or NO_MATCH."""
+        if self._spelled is None:
+            self._spelled = {}
+            for index in self._indices:
+                pattern, form = self.entries[index].pattern, self.entries[index].form
+                if pattern is not None and pattern.exact and form is not Form.BARE:
+                    self._spelled.setdefault(str(pattern), index)
+        return self._spelled.get(text, NO_MATCH)
+
     def outcome_at(self, text: str) -> Outcome:
         """Return what the row says of an argument that was read already."""
         return self.at(self.first(text))
@@ -279,10 +294,14 @@ class Row:
         return first
 
 
-def _columns(entries: Sequence[RowEntry]) -> tuple[tuple[object, ...], ...]:
+def _columns(entries: Sequence[RowEntry], *, linked: bool) -> tuple[tuple[object, ...], ...]:
     """Return what counts of entries, a tuple for each kind of thing: of each it would take more."""
-    patterns, fields, effects, reasons, _, places = zip(*entries, strict=True) if entries else _NONE
-    return patterns, fields, effects, reasons, tuple([place is None for place in places])
+    columns = zip(*entries, strict=True) if entries else _NONE
+    patterns, fields, effects, reasons, _, places, forms = columns
+    if not linked and Form.LENT in forms:
+        # For which tool a rule is written counts behind links alone.
+        forms = tuple([Form.PLAIN if form is Form.LENT else form for form in forms])
+    return patterns, fields, effects, reasons, tuple([place is None for place in places]), forms
 
 
 _NONE: Final[tuple[tuple[()], ...]] = ((),) * len(RowEntry._fields)

@@ -111,6 +111,9 @@ class StatementReader(WordReader):
             self.script.unclosed |= text.startswith("((") and not has_sum(text)
             # `{a` is a program to a shell, so that its `}` ends what it stands in.
             self.script.unclosed |= self.inside > 0 and _GLUED.match(text) is not None
+        if kind in ("pipeline", "subshell") and not self.substituted:
+            # Between the words of a command none can stand.
+            self.script.split |= node.parent is None or node.parent.type != "command"
         self.script.grouped |= kind == "subshell" and node.named_child_count > 1
         if kind in INSIDE and not self.inside:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
@@ -247,7 +250,7 @@ class StatementReader(WordReader):
                 self._heredoc(child, depth + 1)
             elif child.type in ("file_redirect", "herestring_redirect"):
                 extra = self._redirect(child, depth + 1)
-                if extra and body is not None and len(self.script.commands) == count:
+                if extra and body is not None and 0 < len(self.script.commands) == count:
                     # `> f b`: the grammar takes `b` for another target.
                     self.script.commands[-1].words += extra
                     self.script.commands[-1].swallowed = True

@@ -49,6 +49,7 @@ class WordReader(ABC):
         self.variables: dict[str, str] = {}
         self.inside = 0  # statements that hold others
         self.aside = 0  # of these, whose parts no host follows
+        self.substituted = 0  # of these, that stand in a word
         self.closed = closed  # whether the last quote is one that nobody wrote
         self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
         self._put_in = False  # into a word: what nobody knows
@@ -173,12 +174,14 @@ class WordReader(ABC):
                 # An array that ends where the substitution does: or is it a sum?
                 self.script.unclosed |= last.children[-1].type == "array"
             self.inside += 1
+            self.substituted += 1
             for child in node.children:
                 if child.is_named:
                     self.statement(child, depth + 1)
                 elif child.type in _OF_CASES:
                     self.script.unclosed |= node.children[0].type == "$("
             self.inside -= 1
+            self.substituted -= 1
         else:
             if node.type in _TEXTS and "`" in (text := self.text_of(node)):
                 # In an expansion the grammar takes one for a text: `${x:-`ls`}`.

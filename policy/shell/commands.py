@@ -8,10 +8,8 @@ inside, never to vouch for it. No rule grants a part whose ``grantable`` is Fals
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import dropwhile
 
 from policy import limits
 from policy.dialect import Shell
@@ -19,11 +17,12 @@ from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
 from policy.shell import bash, doubts
 from policy.shell.abandoned import abandoned
-from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection
+from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection, Spelled
 from policy.shell.plain import read_plain
-from policy.shell.readings import KEYWORDS, as_granted, as_written, is_assignment
+from policy.shell.readings import KEYWORDS, as_written, is_assignment
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
+from policy.shell.whole import as_a_whole, is_piped, without_surroundings
 from policy.shell.words import Script, Simple
 from policy.shell.wrappers import SHELLS
 
@@ -114,18 +113,20 @@ def read_command(text: str, shell: Shell) -> Command:
         script.doubts.insert(0, given_up)
     read = Reading(text, script, shell, read_command)
     read.run()
+    piped = is_piped(text, script)
     files = read.files
     if given_up is not None:
         files = [file for file in files if file.guarded or file.tool == shell.removes]
     return Command(
         tuple(read.parts),
         tuple(files),
-        _whole(text, script) if shell.control and not read.astray else (),
+        as_a_whole(text, piped=piped) if shell.control and not read.astray else (),
         script.unread,
         opaque or read.unchecked,
-        script.background,
+        _spelled(read, opaque=opaque, given_up=given_up is not None),
+        piped,
         (*dict.fromkeys((*script.doubts, *read.doubts)),),
-        _bare(text, script, shell) if shell.control and _JOINS.search(text) else "",
+        without_surroundings(text, script, shell) if shell.control else "",
     )
 
 
@@ -180,40 +181,17 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     return script
 
 
+def _spelled(read: Reading, *, opaque: bool, given_up: bool) -> Spelled:
+    """Return which rules allow what was read that spell it out as a whole."""
+    script = read.script
+    split = script.split and not (given_up or script.broken)
+    if split or script.background or read.astray or read.is_scattered:
+        return Spelled.APART
+    return Spelled.VERBATIM if opaque or read.unchecked else Spelled.AS_A_WHOLE
+
+
 _UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"
 
 
 def _long(shell: Shell) -> Doubt:
     return Doubt("", f"has more than {shell.longest:,} characters, so it is not looked into")
-
-
-_JOINS = re.compile(r"&&|\|")
-_TARGET = r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&<>'\"\\])+"
-_AROUND = re.compile(
-    r"(\\.|'[^']*'|\"(?:\\.|[^\"\\])*\")"
-    rf"|(?:(?<!\s)\s+)?(?<!\w)[0-9]*(?:&>>?|>>|>[|&]?|<&?)(?![<(])[ \t]*{_TARGET}"
-    r"|(?:(?<!\s)\s+)?(&&|\|\|?)\s*|(?<!\S)#[^\n]*",
-    re.DOTALL,
-)
-
-
-def _bare(text: str, script: Script, shell: Shell) -> str:
-    """Return the command as a whole without what is around its programs (see `Command.bare`)."""
-    bare = _AROUND.sub(lambda found: found[1] or (f" {found[2]} " if found[2] else ""), text)
-    first = script.commands[0].words if script.commands else []
-    program = [*dropwhile(is_assignment, first)]
-    if program:
-        behind = as_granted(program, shell)
-        bare = bare.strip().removeprefix(as_written(first[: len(first) - len(behind)]))
-    bare = bare.strip()
-    return bare if bare != text else ""
-
-
-def _whole(text: str, script: Script) -> tuple[str, ...]:
-    """Return the command as a whole, as rules that spell it out know it."""
-    whole = text.strip(" \t\n")
-    if whole.startswith("$"):
-        return ()  # no rule spells out a program that nobody knows
-    if len(script.commands) > 1 and "|" in whole and not re.search(r"&&|\|\||[;&\n]", whole):
-        return (whole, re.sub(r"\s*\|\s*", " | ", whole))
-    return (whole,)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Final
 
 import attrs
 
-__all__ = ["DIFFER", "UNCLOSED", "UNKNOWN", "UNSEEN", "Command", "Doubt", "Part", "Redirection"]
+__all__ = [
+    "DIFFER",
+    "UNCLOSED",
+    "UNKNOWN",
+    "UNSEEN",
+    "Command",
+    "Doubt",
+    "Part",
+    "Redirection",
+    "Spelled",
+]
 
 
 @attrs.frozen
@@ -26,6 +37,21 @@ UNKNOWN: Final = "is not known before it runs"
 UNSEEN: Final = "is not looked into"
 DIFFER: Final = "is not read alike by all shells"
 UNCLOSED: Final = "does not end"
+
+
+class Spelled(enum.Enum):
+    """Which rules allow a command that they spell out as a whole.
+
+    Attributes:
+        APART: none: each of its parts is looked at by itself.
+        VERBATIM: one of the same text alone, since nobody looks into it.
+        AS_A_WHOLE: one of the same text, or a prefix of it.
+
+    """
+
+    APART = enum.auto()
+    VERBATIM = enum.auto()
+    AS_A_WHOLE = enum.auto()
 
 
 @attrs.frozen
@@ -76,6 +102,7 @@ class Redirection:
         shadowed: whether it only counts where a rule denies files of the tool.
         adrift: whether nobody knows which folder it is in, and it only counts where a rule
             denies a file of that name in a folder that the rule names.
+        part: the number of the simple command that opens it; None where that is not known.
 
     """
 
@@ -87,6 +114,7 @@ class Redirection:
     adrift: bool = False
     deep: bool = False
     copied: bool = False
+    part: int | None = None
 
 
 @attrs.frozen
@@ -96,13 +124,13 @@ class Command:
     Attributes:
         parts: its simple commands.
         redirections: the files it opens.
-        whole: its text as a whole, and as one pipeline where it is one.
-        bare: the same without what is redirected, its comments and what stands around its first
+        whole: its text as a whole, and with its pipes as rules have them.
+        bare: the same text without what is redirected, its comments and what stands around its first
             program, as rules that deny or ask spell it out; "" where it is nothing else.
+        piped: whether it has pipes.
         unread: whether it may hold commands that were not found.
         opaque: whether nobody vouches for how it was taken apart.
-        background: whether nobody waits for one of its commands, so that no rule allows it
-            that spells it out.
+        spelled: which rules allow it that spell it out.
         doubts: why nobody vouches for it, or for a part of it; nothing where somebody does.
     """
 
@@ -111,6 +139,7 @@ class Command:
     whole: tuple[str, ...] = ()
     unread: bool = False
     opaque: bool = False
-    background: bool = False
+    spelled: Spelled = Spelled.APART
+    piped: bool = False
     doubts: tuple[Doubt, ...] = ()
     bare: str = ""

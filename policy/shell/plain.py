@@ -96,7 +96,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
     if "$" in text:
         for command in commands:
             command.reworded = _is_reworded(command.words)
-    return Script(commands, targets)
+    return Script(commands, targets, split=any(command.piped for command in commands))
 
 
 def _is_one_piece(raw: str) -> bool:

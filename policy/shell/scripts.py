@@ -121,13 +121,17 @@ class Reading:
             if "|" in self.text.replace("||", ""):
                 self._uncheck(self.text, "sets for its pipe what programs look at")
             self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
-        scattered = self._moves.scatter
-        if scattered:
+        if self.is_scattered:
             self.doubts.append(Doubt(self.text, "goes to more than one folder"))
-        if self.unchecked or scattered:
+        if self.unchecked or self.is_scattered:
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether nobody knows in which of several folders its commands run."""
+        return self._moves.scatter
 
     def _is_guarded(self) -> bool:
         """Whether nobody knows of a file that is opened, so that no rule may allow it."""
@@ -290,7 +294,13 @@ class Reading:
             copied = file.copied and program is words and "/" not in words[0].plain
             found = Redirection(file.name, writes, file.tool, file.guarded)
             self.files.append(
-                attrs.evolve(found, deep=file.deep, copied=copied, shadowed=file.shadowed)
+                attrs.evolve(
+                    found,
+                    deep=file.deep,
+                    copied=copied,
+                    shadowed=file.shadowed,
+                    part=len(self.parts),
+                )
             )
             if known.moves < SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from policy.effect import Effect
@@ -13,6 +14,7 @@ from policy.hosts.claude.lines import Line, Lines, RuleText
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import BLANKS, Gap
+from policy.rows.entry import Form
 from policy.shell.powershell import canonical_powershell
 
 __all__ = ["command_lines", "power_shell_lines"]
@@ -20,9 +22,10 @@ __all__ = ["command_lines", "power_shell_lines"]
 
 def command_lines(rule: RuleText, content: str) -> Lines:
     """Return what ``Bash(content)`` comes to."""
-    # Only what the rule ends in is special: behind `:*` no blank may stand.
-    is_prefix = content.endswith(":*")
-    text = content
+    # Only what the rule ends in is special: behind `:*` no blank may stand, nor a line end before.
+    text, is_prefix = content, _PREFIX.fullmatch(content) is not None
+    if text.endswith(":*") and not is_prefix and text != ":*":
+        return _lines(rule, [Pattern.exactly(text)], Form.PLAIN, exact=True)
     if "*" in text:
         text = re.sub("[ \\t]+", " ", text if is_prefix else text.strip(BLANKS))
     findings = Lines()
@@ -37,7 +40,7 @@ def command_lines(rule: RuleText, content: str) -> Lines:
     if is_prefix and "*" in text[:-2]:
         literal = [Pattern.of(Kind.TEXT, [text[:-2]])]
         literal.append(Pattern.of(Kind.TEXT, [text[:-2] + " ", Gap.ANY]))
-        return rule.lines(("Bash", "Monitor"), literal) + rule.finding(
+        return _lines(rule, literal, Form.PREFIX) + rule.finding(
             "prefix-with-star",
             f"`{rule.text}` matches commands with a literal star alone: one stands before `:*`",
             Severity.WARNING if rule.effect is Effect.ALLOW else Severity.ERROR,
@@ -54,14 +57,25 @@ def command_lines(rule: RuleText, content: str) -> Lines:
     if rule.effect is Effect.ALLOW:
         findings += _doubtful(rule, text)
     patterns = _patterns(text, is_prefix=is_prefix, stars=rule.scope.behaves.command_stars)
-    if rule.effect is Effect.ALLOW and "*" in text:
-        # A command of several parts is allowed as a whole by a rule without a star alone.
-        patterns = tuple(one for one in patterns if not (one.exact and _COMPOUND.search(text)))
-    lines = rule.lines(("Bash", "Monitor"), patterns, exact="*" not in text)
+    if rule.effect is Effect.ALLOW and _ASSIGNING.match(text):
+        patterns = tuple(one for one in patterns if not one.exact)
+    exact = "*" not in _ESCAPED.findall(text)
+    form = Form.PLAIN if exact else Form.PREFIX if is_prefix else Form.BARE
+    lines = _lines(rule, patterns, form, exact=exact)
     if rule.effect is not Effect.ALLOW and "*" in text and not text.strip("* "):
         # What is nothing but stars speaks of all that is monitored, whatever it is.
         lines += Lines((Line(rule.entry("Monitor", reason=rule.removal)),))
     return lines + findings
+
+
+def _lines(
+    rule: RuleText, patterns: Sequence[Pattern], form: Form, *, exact: bool = False
+) -> Lines:
+    """Return lines of which those of one text have a *form*."""
+    tools = "Bash", "Monitor"
+    spelled = [pattern for pattern in patterns if pattern.exact]
+    others = [pattern for pattern in patterns if not pattern.exact]
+    return rule.lines(tools, spelled, exact=exact, form=form) + rule.lines(tools, others)
 
 
 def _patterns(text: str, *, is_prefix: bool, stars: bool) -> tuple[Pattern, ...]:
@@ -107,7 +121,9 @@ def power_shell_lines(rule: RuleText, content: str) -> Lines:
     return rule.lines(["PowerShell"], patterns, exact="*" not in text)
 
 
-_COMPOUND: Final = re.compile(r"[;&|<>()$`\n]|\A\w+\+?=[^ ]*(?: |:)\*\Z")
+_PREFIX: Final = re.compile(r"[^\n\r\u2028\u2029]+:\*")
+# An assignment alone, with which no command begins.
+_ASSIGNING: Final = re.compile(r"\w+\+?=[^ ]*(?: |:)\*\Z")
 _EXACT_ONLY: Final = re.compile(
     rf"(?:{STARTING.replace(' ', '|')})\b|find\b.*-(?:exec|ok|delete|fprint)"
 )

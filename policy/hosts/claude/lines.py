@@ -13,6 +13,7 @@ from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors
 from policy.language.syntax import Matcher
 from policy.patterns.pattern import Pattern
+from policy.rows.entry import Form
 from policy.ruleset import Entry
 from policy.source import Span
 
@@ -26,14 +27,17 @@ class Line:
     Attributes:
         entry: the line of a table.
         exact: whether the rule has no wildcard, which decides when it is asked.
-        borrowed: whether it lets files be read since they may be edited.
         late: whether it asks behind every rule that allows, as an administrator's did once.
     """
 
     entry: Entry
     exact: bool = False
-    borrowed: bool = False
     late: bool = False
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether it lets files be read since they may be edited."""
+        return self.entry.form is Form.LENT
 
 
 @attrs.frozen
@@ -97,19 +101,27 @@ class RuleText:
         pattern: Pattern | None = None,
         field: str = "",
         reason: Reason = Reason.RULE,
+        form: Form = Form.PLAIN,
     ) -> Entry:
         """Return a line of a table."""
-        return Entry(
-            tool, self.effect, pattern, field, reason, rule=self.text, place=self.span.place
-        )
+        return Entry(tool, self.effect, pattern, field, reason, self.text, self.span.place, form)
 
     def lines(
-        self, tools: Iterable[str], patterns: Iterable[Pattern], *, exact: bool = False
+        self,
+        tools: Iterable[str],
+        patterns: Iterable[Pattern],
+        *,
+        exact: bool = False,
+        form: Form = Form.PLAIN,
     ) -> Lines:
         """Return a line for every tool and pattern."""
         found = tuple(patterns)
         return Lines(
-            tuple(Line(self.entry(tool, pattern), exact) for tool in tools for pattern in found)
+            tuple(
+                Line(self.entry(tool, pattern, form=form), exact)
+                for tool in tools
+                for pattern in found
+            )
         )
 
     def finding(

@@ -43,6 +43,7 @@ from policy.hosts.claude.session import Session
 from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.programs import Files, Programs, Wrappers
+from policy.rows.entry import Form
 from policy.ruleset import Entry, RuleSet
 
 __all__ = ["dialect", "rule_sets"]
@@ -318,13 +319,25 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     ]
     if is_judged(session, mode):
         allowed = [line for line in allowed if not is_left_to_model(line, session.options.behaves)]
-    yield from _pick(allowed, Effect.ALLOW, exact=True)
+    yield from _spelling(allowed)
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
     yield from led_out(session, others)
     yield from (entry for entry in others if entry.pattern is None)
     yield from misread(session, mode)
     yield from _run_exactly(session.options.behaves.unguarded_programs, by_default(session, mode))
     yield from (entry for entry in others if entry.pattern is not None)
+
+
+def _spelling(allowed: Iterable[Line]) -> Iterator[Entry]:
+    """Yield the rules without a star; behind a prefix that spells the same they are as it is."""
+    prefixes: set[Pattern | None] = set()
+    for line in allowed:
+        entry = line.entry
+        if entry.form is Form.PREFIX:
+            prefixes.add(entry.pattern)
+        elif line.exact and not line.late:
+            is_behind = entry.pattern in prefixes
+            yield attrs.evolve(entry, form=Form.PREFIX) if is_behind else entry
 
 
 @lru_cache(maxsize=64)

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-import attrs
-
 from policy.effect import Effect
 from policy.finding import Severity
 from policy.hosts.absolute import looks_absolute
@@ -24,6 +22,7 @@ from policy.hosts.claude.paths import path_patterns
 from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Token
+from policy.rows.entry import Form
 
 __all__ = ["PARAMETER", "agent_pattern", "read_parameter", "read_specifier", "unread"]
 
@@ -145,10 +144,10 @@ def _path(rule: RuleText, tool: str, content: str) -> Lines:
             "a path with one slash is relative to the folder of the settings",
             help=f"write `{tool}(/{content})` for the root of the file system",
         )
-    lines = rule.lines(_governed(rule, tool), patterns) + findings
+    form = Form.WITHIN if content.endswith("**") else Form.PLAIN
+    lines = rule.lines(_governed(rule, tool), patterns, form=form) + findings
     if (tool, rule.effect) == ("Edit", Effect.ALLOW):
-        lent = rule.lines(known.FILE_TOOLS["Read"], patterns).lines
-        lines += Lines(tuple(attrs.evolve(line, borrowed=True) for line in lent))
+        lines += rule.lines(known.FILE_TOOLS["Read"], patterns, form=Form.LENT)
     return lines
 
 

@@ -1,0 +1,109 @@
+"""What rules say of a command that they spell out as a whole: `Bash(make && npm test)`.
+
+As Claude Code 2.1.329 decides. What it takes apart it allows by a rule of the same text, or of
+a prefix that is all of it, unless one part alone is not allowed and something asks for that.
+What it does not look into only a rule of the same text allows. What is parted by pipes no rule
+allows as a whole, and one with a star denies it only where not all of it is allowed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policy.effect import Effect
+from policy.patterns.automaton import NO_MATCH
+from policy.rows.entry import Form, RowEntry
+from policy.rows.outcome import BY_DEFAULT, Outcome
+from policy.shell.parts import Command, Redirection, Spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policy.rows.row import Row
+
+__all__ = ["with_whole"]
+
+
+def with_whole(
+    row: Row,
+    command: Command,
+    parts: Sequence[Outcome],
+    files: Sequence[tuple[Redirection, Outcome]],
+) -> list[Outcome]:
+    """Return the outcomes of which the strictest is what *row* says of a command.
+
+    Args:
+        row: of the tool that runs it.
+        command: what it was read as.
+        parts: what the row says of each of its simple commands.
+        files: what it opens, and what is said of that.
+
+    """
+    opened = [outcome for _, outcome in files]
+    found = [*parts, *opened]
+    # What all commands may do is no rule for this one.
+    is_granted = all(
+        one.effect is Effect.ALLOW and (one is not row.default or part.harmless)
+        for part, one in zip(command.parts, parts, strict=False)
+    ) and all(one.effect is Effect.ALLOW for one in found)
+    for text in (*command.whole, *filter(None, (command.bare,))):
+        index = row.first(text)
+        if index == NO_MATCH:
+            continue
+        entry, outcome = row.entries[index], row.at(index)
+        if outcome.effect is not Effect.ALLOW and outcome.reason not in BY_DEFAULT:
+            asks = outcome.effect is Effect.ASK and not command.opaque
+            if (_spells(entry) and not asks) or (command.piped and not is_granted):
+                found.append(outcome)
+        elif text is command.bare:
+            continue  # it allows nothing
+        elif row.ruleset.dialect.shell.spanning and outcome.effect is Effect.ALLOW:
+            if all(map(_is_open, parts)):
+                return [outcome, *opened]
+        elif (index := row.spelled(text)) != NO_MATCH and _is_allowed(
+            row.entries[index].form, command, parts, files
+        ):
+            forbidden = [each for each in opened if not _is_open(each)]
+            is_verbatim = command.spelled is Spelled.VERBATIM
+            return [row.at(index), *(opened if is_verbatim else forbidden)]
+    return found
+
+
+def _spells(entry: RowEntry) -> bool:
+    """Return whether an entry is for one text, and not for what stands before a star."""
+    return entry.pattern is not None and entry.pattern.exact and entry.form is not Form.BARE
+
+
+def _is_open(outcome: Outcome) -> bool:
+    """Return whether no rule stops what gets *outcome*."""
+    return outcome.effect is Effect.ALLOW or outcome.reason in BY_DEFAULT
+
+
+def _is_allowed(
+    form: Form,
+    command: Command,
+    parts: Sequence[Outcome],
+    files: Sequence[tuple[Redirection, Outcome]],
+) -> bool:
+    """Return whether a rule of a *form* allows a command whose parts, and *files*, get these."""
+    asked = [one for one in parts if not _is_open(one)]
+    if command.spelled is Spelled.APART:
+        return False
+    if command.spelled is Spelled.VERBATIM and (asked or form is not Form.PLAIN):
+        return False
+    stopped = {
+        number
+        for number, (part, one) in enumerate(zip(command.parts, parts, strict=False))
+        if part.text and one.effect is not Effect.ALLOW
+    }
+    opened = [
+        file
+        for file, one in files
+        if one.effect is not Effect.ALLOW or (file.writes and file.part in stopped)
+    ]
+    stopped |= {file.part for file in opened if file.part is not None}
+    if any(one.effect is not Effect.ASK for one in asked):
+        return False
+    if form is Form.PREFIX and any(not file.tool for file in opened):
+        return False
+    return len(stopped) > 1 or not (asked or opened)

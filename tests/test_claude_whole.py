@@ -1,0 +1,177 @@
+"""Commands that a rule spells out as a whole, as Claude Code 2.1.329 was seen to decide them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.table import Table
+
+pytest.importorskip("tree_sitter_bash")
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+
+
+def table(mode: str = "default", links: dict[str, str] | None = None, **lists: list[str]) -> Table:
+    settings = json.dumps({"permissions": lists})
+    options = Options(cwd="/srv/app", home="/home/alice", mode=mode, links=links or {})
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    return Chain.start("main", project.enforced).table
+
+
+def decide(command: str, mode: str = "default", **lists: list[str]) -> Effect:
+    return table(mode, **lists).decide("Bash", {"command": command}).effect
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("foo; bar", "foo && bar", "foo || bar", "cd src; env A=1 foo", "foo\nbar"),
+        *(
+            "if foo; then bar; fi",
+            "while foo; do bar; done",
+            "true || sudo foo",
+            "time foo; git log",
+        ),
+        # Not even what it opens is asked for.
+        *("foo > out; bar", "bar; foo > /etc/x", "bar; cat /etc/passwd", "cd /etc; foo"),
+        # What nobody looks into.
+        *("foo {a,b}", "f() { foo; }", "foo $(bar | baz)", "foo; { bar; }", "eval foo", ". ./x"),
+        *("for i in 1 2; do foo; done", "foo $((1+1))", "(foo; bar)", "make (x)"),
+        # No pipe.
+        *("foo '|' bar; baz", 'foo "$(bar | baz)"'),
+    ],
+)
+def test_a_rule_of_the_same_text_allows_a_command_of_several_parts(command: str) -> None:
+    assert decide(command, allow=[f"Bash({command})"]) is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        # Each part of a pipe is asked for by itself, and a group between parentheses is.
+        *("foo | bar", "foo |& bar", "foo; a | b", "a && b | c", "! foo | bar", "git log | foo"),
+        *(
+            "if a | b; then c; fi",
+            "(foo)",
+            "a; (b)",
+            "(foo) | bar",
+        ),
+        *("for i in 1 2; do foo; done | bar", "eval foo | bar"),
+        # One part alone is left, and something asks for it.
+        *("foo > out", "true; foo > out", "grep x && cp a b", "for i in 1 2; do rm -r x; done"),
+        "bar; rm -rf ~",
+    ],
+)
+def test_but_not_what_is_looked_at_part_by_part(command: str) -> None:
+    assert decide(command, allow=[f"Bash({command})"]) is ASK
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "effect"),
+    [
+        ("foo; bar:*", "foo; bar", ALLOW),
+        ("foo && bar:*", "foo && bar", ALLOW),
+        ("foo && cat /etc/passwd:*", "foo && cat /etc/passwd", ALLOW),
+        ("foo && bar:*", "foo && bar x", ASK),
+        ("foo; bar *", "foo; bar", ASK),
+        ("foo {a,b}:*", "foo {a,b}", ASK),
+        # Before a prefix no line may end.
+        ("foo\nbar:*", "foo\nbar", ASK),
+    ],
+)
+def test_a_prefix_spells_out_what_is_looked_into(rule: str, command: str, effect: Effect) -> None:
+    assert decide(command, allow=[f"Bash({rule})"]) is effect
+
+
+def test_of_what_is_not_looked_into_the_first_rule_that_spells_it_out_decides() -> None:
+    rules = ["Bash(foo {a,b})", "Bash(foo {a,b}:*)"]
+    assert decide("foo {a,b}", allow=rules) is ALLOW
+    assert decide("foo {a,b}", allow=rules[::-1]) is ASK
+
+
+def test_what_asks_for_a_part_counts_where_it_is_the_only_one_left() -> None:
+    assert decide("foo; bar", allow=["Bash(foo; bar)"], ask=["Bash(foo)"]) is ALLOW
+    assert decide("foo; bar", allow=["Bash(foo; bar)", "Bash(bar)"], ask=["Bash(foo)"]) is ASK
+    assert decide("foo; bar", allow=["Bash(foo; bar)"], deny=["Bash(foo)"]) is DENY
+
+
+@pytest.mark.parametrize(
+    ("lists", "command", "effect"),
+    [
+        # Denied as a whole is what a rule spells out, and where a pipe is not wholly allowed.
+        ({"deny": ["Bash(foo; bar)"]}, "foo; bar", DENY),
+        ({"deny": ["Bash(foo; bar:*)"]}, "foo; bar", DENY),
+        ({"deny": ["Bash(foo; bar *)"]}, "foo; bar", ASK),
+        ({"deny": ["Bash(curl * | sh)"]}, "curl x |sh", DENY),
+        ({"deny": ["Bash(curl * | sh)"]}, "curl x | bash; curl x | sh", DENY),
+        ({"deny": ["Bash(* | sh)"], "allow": ["Bash(curl *)", "Bash(sh)"]}, "curl x | sh", ALLOW),
+        ({"deny": ["Bash(* | sh)"], "allow": ["Bash(curl *)"]}, "curl x | sh", DENY),
+        ({"deny": ["Bash(curl *|*)"], "allow": ["Bash"]}, "curl x|sh", DENY),
+        ({"deny": ["Bash(foo | bar)"], "allow": ["Bash(foo)", "Bash(bar)"]}, "foo|bar", DENY),
+        ({"deny": ["Bash(* | cat)"]}, "cat a | cat", ALLOW),
+        # Asked for as a whole is a pipe alone, and only there.
+        ({"ask": ["Bash(a; b)"], "allow": ["Bash"]}, "a; b", ALLOW),
+        ({"ask": ["Bash(a | b)"], "allow": ["Bash"]}, "a | b", ASK),
+        ({"ask": ["Bash(a | b)"], "allow": ["Bash(a)", "Bash(b)"]}, "a | b", ALLOW),
+        ({"ask": ["Bash(cat | cat)"]}, "cat | cat", ALLOW),
+    ],
+)
+def test_what_denies_or_asks_for_a_whole(lists, command: str, effect: Effect) -> None:
+    assert decide(command, **lists) is effect
+
+
+@pytest.mark.parametrize(
+    ("lists", "command", "effect"),
+    [
+        ({"deny": ["Bash(foo:*)"], "ask": [r"Bash(foo \* x)"]}, r"foo \* x", ASK),
+        ({"deny": ["Bash(foo *)"], "ask": [r"Bash(foo \*)"]}, r"foo \*", ASK),
+        ({"allow": [r"Bash(foo {a,b} \*)"]}, r"foo {a,b} \*", ALLOW),
+    ],
+)
+def test_a_star_behind_a_backslash_is_no_star_of_a_rule(lists, command, effect) -> None:
+    assert decide(command, **lists) is effect
+
+
+def test_a_group_with_a_word_behind_its_text_is_asked_for() -> None:
+    assert decide("((git push)) <<< 'a b' ~") is ASK
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "call"),
+    [
+        ({"deny": ["Read(src/**)"]}, {"deny": ["Read(src)"]}, {"command": "popd; cat x"}),
+        ({"allow": ["Bash(a {b,c} *)"]}, {"allow": ["Bash(a {b,c})", "Bash(a {b,c} *)"]}, None),
+        ({"allow": ["Bash(a; b *)"]}, {"allow": ["Bash(a; b:*)"]}, {"command": "a; b"}),
+    ],
+)
+def test_rules_that_match_the_same_in_another_form_are_told_apart(before, after, call) -> None:
+    tables = table(**before), table(**after)
+    assert tables[0] != tables[1]
+    assert tables[0].hash != tables[1].hash
+    comparison = tables[0].differences(tables[1])
+    shown = [each for each in comparison.differences if each.tool == "Bash"]
+    assert comparison.exact
+    assert shown
+    assert call in (None, shown[0].call)
+
+
+def test_rules_for_edits_and_for_reads_are_told_apart_behind_links_alone() -> None:
+    lists = [{"allow": [f"{tool}(//opt/**)", "Edit(src/**)"]} for tool in ("Edit", "Read")]
+    links = {"/srv/app/src/x": "/opt/x"}
+    path = {"file_path": "/srv/app/src/x/q7z"}
+    before, after = (table(links=links, **each) for each in lists)
+    assert [each.decide("Read", path).effect for each in (before, after)] == [ALLOW, ASK]
+    found = before.differences(after).differences
+    assert any(each.tool == "Read" and not each.widened for each in found)
+
+
+def test_a_rule_about_whole_pipes_is_told_where_they_are_allowed_by_no_other() -> None:
+    tables = table(allow=["Bash"]), table(allow=["Bash"], ask=["Bash(* | tee)"])
+    (shown,) = [e for e in tables[0].differences(tables[1]).differences if e.tool == "Bash"]
+    assert shown.call == {"command": "x | tee"}
