@@ -125,7 +125,7 @@ class Command:
         parts: its simple commands.
         redirections: the files it opens.
         whole: its text as a whole, and with its pipes as rules have them.
-        bare: the same text without what is redirected, its comments and what stands around its first
+        bare: the same text without what is redirected, comments, and what stands around its first
             program, as rules that deny or ask spell it out; "" where it is nothing else.
         piped: whether it has pipes.
         unread: whether it may hold commands that were not found.

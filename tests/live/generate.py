@@ -53,12 +53,14 @@ class Generator:
     named: tuple[str, ...] = ()
     rules: str = ""
     kinds: str = ""
+    spelled: list[str] = attrs.field(factory=list)  # commands that rules name as a whole
 
     def scenario(self) -> Scenario:
         """Return a scenario, of whose programs `calls` then speaks."""
         self.programs = tuple(self.chance.sample(sorted(words.PROGRAMS), 4))
         self.named = tuple(self.chance.sample(programs.PROGRAMS, 6))
         self.rules, self.kinds = self.pick(_THEMES if self.commands else _BESIDE_COMMANDS)
+        self.spelled = []
         draw = self.chance.random
         settings: dict[str, Any] = {}
         for scope in self.chance.sample(SCOPES, self.pick((1, 1, 1, 2, 3))):
@@ -118,6 +120,9 @@ class Generator:
         match self.pick(self.rules):
             case "B" if self.wide and self.chance.random() < 0.5:
                 return wide_rule(self.chance)
+            case "B" if self.chance.random() < 0.12:
+                self.spelled.append(self.command())
+                return f"Bash({self.spelled[-1]}{self.pick(('', '', '', '', ':*', ' *'))})"
             case "B":
                 return command_rule(self.chance, self.programs, self.named)
             case "R":
@@ -221,6 +226,8 @@ class Generator:
 
     def command(self, depth: int = 0) -> str:
         """Return a shell command: plain ones of any shape, put together."""
+        if self.spelled and not depth and self.chance.random() < 0.12:
+            return self.pick(self.spelled)
         if self.wide and not depth and self.chance.random() < 0.7:
             near = wide_command(self.chance) if self.chance.random() < 0.6 else self.simple()
             return altered(near, self.chance) if self.chance.random() < 0.5 else near
