@@ -217,23 +217,6 @@ def test_what_begins_alike_is_compared_exactly(
             assert {difference.effects for difference in comparison.differences} == shown
 
 
-@pytest.mark.parametrize(
-    ("rules", "edit", "shown", "default"),
-    [
-        # A wrapper of some folder begins as the rule that allows does: `A/sudo flock ! x`.
-        (["allow Bash(A*)"], "deny Bash(flock * x)", (Effect.ALLOW, Effect.DENY), Effect.DENY),
-        # `nice 5 a x a` is `a x a` to a rule that allows, and begins with `5` to one that denies.
-        (["allow Bash(a * a)"], "deny Bash(5 * a)", (Effect.ALLOW, Effect.DENY), Effect.ASK),
-    ],
-)  # fmt: skip
-def test_a_change_that_no_usual_command_shows_is_found_among_all_of_plain_words(
-    rules: list[str], edit: str, shown: Effects, default: Effect
-) -> None:
-    found = table(*rules, default=default).differences(table(*rules, edit, default=default))
-    assert found.exact
-    assert shown in {each.effects for each in found.differences}
-
-
 def test_three_rules_may_know_a_command_by_two_texts() -> None:
     # What is written, what it is allowed by and what is asked for: `time z x b`.
     lists = table("allow Bash(* b)") & table("ask Bash(z *)", "allow Bash(timeout *)")

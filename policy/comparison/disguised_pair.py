@@ -21,7 +21,6 @@ from policy.comparison.pair import OVERLAPS, Difference
 from policy.comparison.prefixes import start_of
 from policy.comparison.unasked import runs_none
 from policy.comparison.unasked_pair import is_closed
-from policy.comparison.words import is_told
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
@@ -80,7 +79,8 @@ class _Disguised:
         texts = (text for shell in shells for text in self._texts(shell))
         for tried, text in enumerate(texts):
             if tried >= most:
-                pair.doubts |= dict.fromkeys(product((OVERLAPS,), self._left))
+                left = {change for line in self._lines for change in line.changes} - shown
+                pair.doubts |= dict.fromkeys(product((OVERLAPS,), left))
                 return
             found = pair.asked(text.replace(pair.fresh, "q7z"))
             if found.effects not in CHANGES or found.effects in shown:
@@ -89,12 +89,6 @@ class _Disguised:
             plain = pair.asked(text.replace(pair.fresh, "x"))
             same = (plain.before, plain.after) == (found.before, found.after)
             yield plain if same else found
-        pair.untold |= self._left
-
-    @property
-    def _left(self) -> set[Effects]:
-        """The changes that may come of lines, and are not shown."""
-        return {change for line in self._lines for change in line.changes} - self._shown
 
     def _texts(self, shell: Shell) -> Iterator[str]:
         """Yield commands, frozen, as long as a change is not shown that they may have."""
@@ -202,8 +196,6 @@ class _Disguised:
         leave open, or spell out, what commands are known behind; or it runs unasked.
         """
         pair, pattern = self._pair, self._pair.pattern(view, line)
-        if is_told(pair.shell):
-            return True  # a wrapper may be told its first word, which rules that allow see
         other, place = pair.partners.get((view, line), (view, line))
         if other != view and pair.views[other].effect(place) is not Effect.ALLOW:
             # Both sides are strict there, but for what somebody wrote of the whole command.

@@ -5,55 +5,66 @@ lead others, of which those are tried that lines tell apart, and some for all th
 follows is searched letter by letter (as in `policy.patterns.search`). So a command is found that
 two sides decide as it is wanted, or there is none.
 
-Left out are words with a quote or an expansion, those that stand for names of files, and what one
-rule takes for a program and another one for the value of an option before it (`Place.is_either`).
+Left out are words with a quote or an expansion, and those that stand for names of files.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
-from itertools import chain
-from typing import Final
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
 
 import attrs
 
-from policy.comparison.effects import CHANGES, Effects
+from policy.comparison.effects import Effects
 from policy.comparison.sides import Sides
-from policy.comparison.texts import BY_RANK, Text, Texts
 from policy.comparison.words import ACTED_ON, Names, Place
 from policy.dialect import Shell
 from policy.effect import Effect
+from policy.patterns.automaton import NO_MATCH, Automaton, State
+from policy.patterns.pattern import Pattern
 from policy.patterns.search import Found
 
 __all__ = ["Simple"]
 
-_MOST: Final = len(BY_RANK) - 1
-_ASKED: Final = frozenset(each for each in CHANGES if Effect.ALLOW not in each)
+# Of one text: the state of each list.
+_States = tuple[State, ...]
 
 
-@attrs.frozen(cache_hash=True)
+@attrs.frozen(eq=False)
 class _At:
     """Where a command stands.
 
     Attributes:
         place: what is known of its words.
-        granted: the text for rules that allow.
-        known: those for rules that deny or ask.
-        named: that of the word at hand without the folder before it, with what follows.
+        granted: the states of the text for rules that allow.
+        known: those of each text for rules that deny or ask.
+        named: those of the word at hand without the folder before it, with what follows.
+        guides: the states of patterns that the command as a whole is of.
 
     """
 
     place: Place
-    granted: Text
-    known: frozenset[Text]
-    named: Text | None = None
+    granted: _States
+    known: tuple[_States, ...]
+    named: _States | None
+    guides: _States
 
     @property
-    def strict(self) -> Iterator[Text]:
-        """All texts for rules that deny or ask."""
-        return chain(self.known, () if self.named is None else (self.named,))
+    def key(self) -> object:
+        """What two of them have in common that say the same of all that follows."""
+        known = frozenset(map(_key, self.known))
+        named = self.named and _key(self.named)
+        return self.place, _key(self.granted), known, named, _key(self.guides)
+
+    @property
+    def texts(self) -> tuple[_States, ...]:
+        """The states of all texts, that for rules that allow first."""
+        return (self.granted, *self.known, *([self.named] if self.named else []))
+
+
+def _key(states: _States) -> tuple[object, ...]:
+    return tuple([state.key for state in states])
 
 
 class Simple:
@@ -63,154 +74,211 @@ class Simple:
         lists: both sides.
         shell: how commands are read.
         unsure: what a call gets that no rule can allow.
-        budget: places that all searches may look at.
+        budget: places that all searches may visit.
+
+    Attributes:
+        left: how many of these are left.
+        automata: the lines of each list.
+        strict: those down to the last that denies or asks.
 
     """
 
     def __init__(self, lists: Sides, shell: Shell, unsure: Effect, budget: int) -> None:
         self._lists = lists
         self._unsure = unsure
-        self._left = budget
-        self._granted = Texts(lists, strict=False).start
-        self._known = Texts(lists, strict=True).start
-        self._names = Names.of(shell)
+        self.left = budget
+        # Without what tells commands apart that are taken apart before any rule is asked.
+        self.automata = tuple(_automaton(view.patterns) for view in lists.views)
+        self.strict = tuple(
+            _automaton(view.patterns[: view.last_strict + 1]) for view in lists.views
+        )
+        self._most = [
+            list(accumulate((entry.effect for entry in view.entries), max)) for view in lists.views
+        ]
+        self._names = Names.of(shell, lists.patterns)
         self._words = tuple(self._names.leading(lists.patterns, lists.fresh))
-        self._by_place: dict[Place, list[tuple[str, Place]]] = {}
 
-    def search(self, wanted: Collection[Effects]) -> Found:
-        """Return a command that both sides decide in one of some ways, of few leading words.
+    def search(self, wanted: Collection[Effects], guides: Sequence[Pattern] = ()) -> Found:
+        """Return a command that both sides decide in one of some ways.
 
         Args:
             wanted: what it gets of both.
+            guides: patterns that the command as a whole is of.
 
         """
-        first = _At(Place(), self._granted, _telling([self._known]))
-        seen = {first}
-        queue = deque([("", first)])
-        exact = self._lead(queue, seen, wanted)
-        while queue:
-            text, at = queue.popleft()
-            if at.place.begun and self._effects(at) in wanted:
+        return _Search(self, wanted, guides).run()
+
+    @property
+    def lists(self) -> Sides:
+        """Both sides."""
+        return self._lists
+
+    @property
+    def names(self) -> Names:
+        """The programs that lead others."""
+        return self._names
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that may lead others."""
+        return self._words
+
+    def effects(self, at: _At) -> Effects:
+        """Return what both sides say of a command that ends there."""
+        refused = at.place.is_refused(self._names)
+        said = [
+            self._said(number, [each[number].first for each in at.texts], refused=refused)
+            for number in range(len(self._lists.views))
+        ]
+        return self._lists.granted(said)
+
+    def most(self, at: _At) -> Effects:
+        """Return the most that both sides say of any command that goes on from there."""
+        bounds = []
+        for number, most in enumerate(self._most):
+            bound = self._unsure if at.place.refused else Effect.ALLOW
+            for each in at.texts:
+                forever = each[number].forever
+                if forever != NO_MATCH and most[forever] < Effect.ALLOW:
+                    bound = min(bound, most[forever])
+            bounds.append(bound)
+        return self._lists.granted(bounds)
+
+    def _said(self, number: int, firsts: Sequence[int], *, refused: bool) -> Effect:
+        """Return what a list says that has these lines, the first of which is for all rules."""
+        view = self._lists.views[number]
+        known = (view.effect(first) for first in firsts if first != NO_MATCH)
+        strictest = min(known, default=Effect.ALLOW)
+        if strictest is not Effect.ALLOW:
+            return strictest
+        granted = view.effect(firsts[0])
+        return self._unsure if granted is Effect.ALLOW and refused else granted
+
+
+class _Search:
+    """One search: see `Simple.search`."""
+
+    def __init__(
+        self, simple: Simple, wanted: Collection[Effects], guides: Sequence[Pattern]
+    ) -> None:
+        self._simple = simple
+        self._wanted = wanted
+        self._granted: _States = tuple(each.start for each in simple.automata)
+        self._known: _States = tuple(each.start for each in simple.strict)
+        whole = tuple(guide.automaton.start for guide in guides)
+        first = _At(Place(), self._granted, _telling([self._known]), None, whole)
+        self._seen: dict[object, None] = {first.key: None}
+        self._queue: deque[tuple[str, _At]] = deque([("", first)])
+
+    def run(self) -> Found:
+        """Return the first command that is found: of few leading words, and short."""
+        exact = self._lead()
+        while self._queue:
+            text, at = self._queue.popleft()
+            if at.place.begun and self._shows(at):
                 return Found(text)
             for letter in sorted(self._letters(at)):
                 following = self._after(at, letter)
                 if following is None or (letter == " " and following.place.leads):
                     continue
-                if following not in seen and self._hopes(following, wanted):
-                    if not self._visit():
-                        return Found(None, exact=False)
-                    seen.add(following)
-                    queue.append((text + letter, following))
+                if not self._keep(text + letter, following):
+                    return Found(None, exact=False)
         return Found(None, exact=exact)
 
-    def _lead(
-        self, queue: deque[tuple[str, _At]], seen: set[_At], wanted: Collection[Effects]
-    ) -> bool:
+    def _lead(self) -> bool:
         """Find where a command may stand behind words that lead others; return whether all."""
-        places = deque(queue)
+        places = deque(self._queue)
         while places:
             text, at = places.popleft()
-            for word, place in self._leading(at.place):
-                if not self._visit():
-                    return False
-                following = self._led(at, word, place)
-                if following in seen or not self._hopes(following, wanted):
+            for word in self._simple.words:
+                following = self._behind(at, f"{word} ")
+                if following is None or not following.place.leads:
                     continue
-                seen.add(following)
-                for each in (queue, places):
-                    each.append((f"{text}{word} ", following))
+                count = len(self._queue)
+                if not self._keep(f"{text}{word} ", following):
+                    return False
+                if len(self._queue) > count:
+                    places.append(self._queue[-1])
         return True
 
-    def _visit(self) -> bool:
-        self._left -= 1
-        return self._left >= 0
+    def _behind(self, at: _At, text: str) -> _At | None:
+        behind: _At | None = at
+        for letter in text:
+            if behind is None:
+                return None
+            behind = self._after(behind, letter)
+        return behind
 
-    def _leading(self, place: Place) -> list[tuple[str, Place]]:
-        """Return the words that lead what follows behind *place*, and where that is."""
-        found = self._by_place.get(place)
-        if found is None:
-            names = self._names
-            words = (w for w in self._words if not _behind(place, w, names).is_either(names))
-            behind = ((word, _behind(place, f"{word} ", names)) for word in words)
-            found = self._by_place[place] = [each for each in behind if each[1].leads]
-        return found
+    def _keep(self, text: str, at: _At) -> bool:
+        """Look at what follows, if that is new; return False where the budget is spent."""
+        key = at.key
+        if key not in self._seen and self._hopes(at):
+            self._simple.left -= 1
+            if self._simple.left < 0:
+                return False
+            self._seen[key] = None
+            self._queue.append((text, at))
+        return True
 
-    def _led(self, at: _At, word: str, place: Place) -> _At:
-        """Return where a command stands behind a word that leads what follows there."""
-        reset = at.place.granted == "time" and not word.startswith("-")
-        granted = (self._granted if reset else at.granted).after(f"{word} ")
-        if place.granted == "skip":
-            granted = self._granted
-        known = [self._known, *(each.after(f"{word} ") for each in at.known)]
-        if "/" in word:
-            known.append(self._known.after(word.rpartition("/")[2] + " "))
-        return _At(place, granted, _telling(known))
-
-    def _effects(self, at: _At) -> Effects:
-        """Return what both sides say of a command that ends there."""
-        refused = at.place.is_refused(self._names)
-        said = [text.said for text in at.strict]
-        effects = []
-        for number, (rank, matched) in enumerate(
-            zip(at.granted.said, at.granted.matched, strict=True)
-        ):
-            strictest = min([each[number] for each in said], default=_MOST)
-            if matched or strictest == _MOST:
-                strictest = min(strictest, rank)
-            effects.append(self._unsure if refused and strictest == _MOST else BY_RANK[strictest])
-        return self._lists.granted(effects)
-
-    def _hopes(self, at: _At, wanted: Collection[Effects]) -> bool:
-        """Return whether both sides may decide what goes on from there as it is *wanted*."""
-        place = at.place
-        texts = [*at.strict] if place.granted else [*at.strict, at.granted]
-        left = _ASKED.intersection(wanted) if place.refused else frozenset(wanted)
-        for text in texts:
-            left &= text.changes
-        further = [at.granted, self._granted] if place.granted else []
-        if further:
-            left &= at.granted.changes | self._granted.changes
-        if place.leads:
-            further.append(self._known)
-        return bool(left) and any(text.differs for text in chain(texts, further))
+    def _hopes(self, at: _At) -> bool:
+        most = self._simple.most(at)
+        return any(was <= most[0] and now <= most[1] for was, now in self._wanted)
 
     def _letters(self, at: _At) -> set[str]:
-        lists = self._lists
-        named = set[str]().union(at.granted.letters, *(text.letters for text in at.strict))
+        lists = self._simple.lists
+        states = (state for each in (*at.texts, at.guides) for state in each)
+        named = set[str]().union(*(state.letters() for state in states))
         return (named | {lists.fresh, " ", "/"} | lists.extra) - ACTED_ON
 
-    def _after(self, at: _At, letter: str) -> _At | None:
-        """Return where a command stands behind one more letter, if it may."""
-        return self._parted(at) if letter == " " else self._lettered(at, letter)
+    def _shows(self, at: _At) -> bool:
+        if any(state.first == NO_MATCH for state in at.guides):
+            return False
+        return self._simple.effects(at) in self._wanted
 
-    def _lettered(self, at: _At, letter: str) -> _At:
-        place = _behind(at.place, letter, self._names)
-        reset = at.place.granted == "time" and place.granted == "skip"
-        granted = (self._granted if reset else at.granted).after(letter)
-        named = None if at.named is None else at.named.after(letter)
+    def _after(self, at: _At, letter: str) -> _At | None:
+        """Return where a command stands behind one more letter, if there is hope."""
+        guides = _after(at.guides, letter)
+        if not all(state.alive for state in guides):
+            return None
+        return self._parted(at, guides) if letter == " " else self._lettered(at, letter, guides)
+
+    def _lettered(self, at: _At, letter: str, guides: _States) -> _At:
+        place = at.place.with_letter(letter, self._simple.names)
+        granted = _after(at.granted, letter)
+        if at.place.granted == "time" and place.granted == "skip":
+            granted = _after(self._granted, letter)
+        named = at.named and _after(at.named, letter)
         if letter == "/" and at.place.leads:
             named = self._known
-        return _At(place, granted, _telling(each.after(letter) for each in at.known), named)
+        return _At(
+            place, granted, _telling(_after(each, letter) for each in at.known), named, guides
+        )
 
-    def _parted(self, at: _At) -> _At | None:
-        if not at.place.begun or at.place.is_either(self._names):
+    def _parted(self, at: _At, guides: _States) -> _At | None:
+        if not at.place.begun:
             return None
-        place = _behind(at.place, " ", self._names)
-        known = [each.after(" ") for each in at.strict]
+        place = at.place.ended(self._simple.names)
+        known = [_after(each, " ") for each in at.known]
+        if at.named is not None:
+            known.append(_after(at.named, " "))
         if place.leads:
             known.append(self._known)
-        granted = self._granted if place.granted == "skip" else at.granted.after(" ")
-        return _At(place, granted, _telling(known))
+        granted = self._granted if place.granted == "skip" else _after(at.granted, " ")
+        return _At(place, granted, _telling(known), None, guides)
 
 
-def _telling(texts: Iterable[Text]) -> frozenset[Text]:
-    """Return the texts of which lines may still say something."""
-    return frozenset([text for text in texts if text.tells])
+def _automaton(patterns: Sequence[Pattern]) -> Automaton:
+    return Automaton([pattern.tokens for pattern in patterns])
 
 
-@lru_cache(maxsize=65_536)  # of a host they are always the same
-def _behind(place: Place, letters: str, names: Names) -> Place:
-    """Return the place behind some more letters."""
-    for letter in letters:
-        place = place.ended(names) if letter == " " else place.with_letter(letter, names)
-    return place
+def _after(states: _States, letter: str) -> _States:
+    return tuple([state.after(letter) for state in states])
+
+
+def _telling(texts: Iterable[_States]) -> tuple[_States, ...]:
+    """Return the texts of which lines may still say something, each once."""
+    return tuple({_key(each): each for each in texts if any(map(_tells, each))}.values())
+
+
+def _tells(state: State) -> bool:
+    return state.alive or state.first != NO_MATCH

@@ -8,8 +8,6 @@ begins another text for rules that deny or ask, and behind `timeout` the one for
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from itertools import product
 from typing import Final
 
 import attrs
@@ -66,37 +64,34 @@ _JOINED: Final = 64
 
 @attrs.frozen(cache_hash=True)
 class Names:
-    """The programs of a shell by which texts of a command begin.
+    """The programs of a shell by which texts of a command begin, and what of them is tried.
 
     Attributes:
         known: all of them.
         around: those that lead other commands.
-        wrappers: those of them that are no word of the shell.
         transparent: those that rules which allow see through.
+        likely: those that rules tell apart, and one for each way in which the others lead.
 
     """
 
     known: frozenset[str]
     around: frozenset[str]
-    wrappers: frozenset[str]
     transparent: frozenset[str]
+    likely: tuple[str, ...]
 
     @classmethod
-    @lru_cache(maxsize=64)  # a host has one or two
-    def of(cls, shell: Shell) -> Names:
-        """Return those of *shell*."""
+    def of(cls, shell: Shell, patterns: Iterable[Pattern]) -> Names:
+        """Return those of *shell* where lines have these patterns."""
         around = shell.wrappers | KEYWORDS
-        return cls(around | TAKES_ONE, around, shell.wrappers, shell.transparent)
-
-    def _likely(self, pieces: Iterable[_Piece]) -> Iterator[str]:
-        """Yield those that rules tell apart, and one for each way in which the others lead."""
-        told = {name for name in self.known if any(_is_told_apart(name, each) for each in pieces)}
+        known = around | TAKES_ONE
+        pieces = {piece for pattern in patterns for piece in _pieces(pattern)}
+        told = {name for name in known if any(_is_told_apart(name, each) for each in pieces)}
         alike: dict[object, str] = {}
-        for name in sorted(self.known, key=lambda name: (len(name), name)):
-            transparent = name in self.transparent
-            way = transparent, name in self.wrappers, name in KEYWORDS, name in TAKES_ONE
+        for name in sorted(known, key=lambda name: (len(name), name)):
+            transparent = name in shell.transparent
+            way = transparent, name in shell.wrappers, name in KEYWORDS, name in TAKES_ONE
             alike.setdefault((*way, transparent and name in ("nice", "stdbuf", "time")), name)
-        yield from sorted(told.union(alike.values()))
+        return cls(known, around, shell.transparent, tuple(sorted(told.union(alike.values()))))
 
     def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:
         """Yield words that may lead others, of all that lines with these patterns tell apart.
@@ -106,21 +101,16 @@ class Names:
             fresh: a character that none of them names.
 
         """
-        pieces = {piece for each in patterns for piece in _pieces(each)}
-        told: dict[str, None] = dict.fromkeys((*self._likely(pieces), *_LEADING, fresh))
+        told: dict[str, None] = dict.fromkeys((*self.likely, *_LEADING, fresh))
         starts, ends = [""], [""]
-        for text, before, behind in pieces:
+        for text, before, behind in {piece for each in patterns for piece in _pieces(each)}:
             told[text] = None
             if behind:
                 starts.append(f"{fresh}{text}" if before else text)
             if before:
                 ends.append(f"{text}{fresh}" if behind else text)
-        ways = (fresh, "=7", "/sudo", "/timeout")
-        told |= dict.fromkeys(f"{start}{way}" for start in starts[1:] for way in ways)
-        told |= dict.fromkeys(f"{way}{end}" for end in ends[1:] for way in (fresh, "-q", "Q=7"))
         if len(starts) * len(ends) <= _JOINED:
-            both = product(starts[1:], (fresh, "=7"), ends[1:])
-            told |= dict.fromkeys(map("".join, both))
+            told |= dict.fromkeys(f"{start}{fresh}{end}" for start in starts for end in ends)
         yield from (word for word in told if ACTED_ON.isdisjoint(word))
 
 
@@ -198,7 +188,6 @@ class Place:
         if granted == "time":  # the values of its options are no program
             granted = "" if letter == "-" else "skip"
             refused |= letter == "-"
-        told = self.inner or granted == "skip"  # what the word may be to a wrapper before it
         typed = "" if letter == "/" else None if self.typed is None else self.typed + letter
         if typed is not None and not any(name.startswith(typed) for name in names.known):
             typed = None
@@ -209,9 +198,9 @@ class Place:
             refused=refused or (letter == "=" and not self.begun and self.leads),
             typed=typed,
             slashed=self.slashed or letter == "/",
-            dashed=told and (self.dashed or (letter == "-" and not self.begun)),
-            equals=told and (self.equals or letter == "="),
-            lasts=_lasting(self.lasts, letter) if told else 0,
+            dashed=self.dashed or (letter == "-" and not self.begun),
+            equals=self.equals or letter == "=",
+            lasts=_lasting(self.lasts, letter),
             assigns=_assigning(self.assigns, letter),
             begun=True,
         )
@@ -250,16 +239,6 @@ class Place:
         return (
             place if place.is_open else Place(leads=False, granted="", refused=refused, typed=None)
         )
-
-    def is_either(self, names: Names) -> bool:
-        """Return whether the word at hand is a program to rules that allow, and none to others.
-
-        What follows an option of a wrapper may be told to it: of `nice -q git a` a rule that
-        denies knows `a` as well, though no program is run so.
-        """
-        behind = self.ended(names)
-        led = self.name(names) in names.around or self.assigns == _ASSIGNS
-        return self.granted == "skip" and behind.leads and not (behind.granted or led)
 
     def _is(self, name: str) -> bool:
         return not self.slashed and self.typed == name
