@@ -161,7 +161,13 @@ def test_commands_behind_wrappers_are_compared(
     [
         ({}, {"ask": ["Bash(git *)"]}, {("allow", "ask")}),  # `git status` runs unasked
         ({"allow": ["Bash(rm *)"]}, {"allow": ["Bash(rm *)"], "ask": ["Bash(timeout *)"]}, {("allow", "ask")}),
-        ({"allow": ["Bash(a && b)"]}, {"allow": ["Bash(a && b)"], "ask": ["Bash(a)"]}, {("allow", "ask")}),
+        ({"allow": ["Bash(a && b)"]}, {"allow": ["Bash(a && b)"], "ask": ["Bash(a)"]}, set()),
+        # Where that is the only part that is left, what asks for it counts.
+        (
+            {"allow": ["Bash(a && b)", "Bash(b)"]},
+            {"allow": ["Bash(a && b)", "Bash(b)"], "ask": ["Bash(a)"]},
+            {("allow", "ask")},
+        ),
         ({"allow": ["Bash(sudo *)"], "ask": ["Bash(rm *)"]}, {"allow": ["Bash(sudo *)"]}, {("ask", "allow")}),
         # A wrapper was allowed all along: taking out what denied the command behind it allows it.
         (
