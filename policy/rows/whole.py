@@ -41,19 +41,16 @@ def with_whole(
     """
     opened = [outcome for _, outcome in files]
     found = [*parts, *opened]
-    # What all commands may do is no rule for this one.
-    is_granted = all(
-        one.effect is Effect.ALLOW and (one is not row.default or part.harmless)
-        for part, one in zip(command.parts, parts, strict=False)
-    ) and all(one.effect is Effect.ALLOW for one in found)
-    for text in (*command.whole, *filter(None, (command.bare,))):
+    for text in (*command.whole, command.bare) if command.bare else command.whole:
         index = row.first(text)
         if index == NO_MATCH:
             continue
         entry, outcome = row.entries[index], row.at(index)
         if outcome.effect is not Effect.ALLOW and outcome.reason not in BY_DEFAULT:
-            asks = outcome.effect is Effect.ASK and not command.opaque
-            if (_spells(entry) and not asks) or (command.piped and not is_granted):
+            counts = outcome.effect is Effect.DENY or command.opaque
+            if (counts and _spells(entry)) or (
+                command.piped and not _is_granted(row, command, parts, opened)
+            ):
                 found.append(outcome)
         elif text is command.bare:
             continue  # it allows nothing
@@ -67,6 +64,16 @@ def with_whole(
             is_verbatim = command.spelled is Spelled.VERBATIM
             return [row.at(index), *(opened if is_verbatim else forbidden)]
     return found
+
+
+def _is_granted(
+    row: Row, command: Command, parts: Sequence[Outcome], opened: Sequence[Outcome]
+) -> bool:
+    """Return whether all of a command is allowed, and by more than what all commands may do."""
+    return all(one.effect is Effect.ALLOW for one in (*parts, *opened)) and all(
+        one is not row.default or part.harmless
+        for part, one in zip(command.parts, parts, strict=False)
+    )
 
 
 def _spells(entry: RowEntry) -> bool:
