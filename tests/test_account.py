@@ -64,7 +64,6 @@ def test_each_thing_that_a_command_does_is_told_once(command: str, told: list[st
         ("ls a =b", ["=b is not read alike by all shells"]),
         ("IFS=x ls", ["IFS=x ls may change how the rest is read, or run what it names"]),
         ("ls " + "a" * 10_000, ["it has more than 10,000 characters, so it is not looked into"]),
-        ("ls a\r", ["\r is not read alike by all shells"]),
     ],
 )
 def test_why_nobody_vouches_for_a_command_is_told_with_its_text(
