@@ -271,3 +271,16 @@ def test_what_env_sets_may_lead_reads_elsewhere() -> None:
 @pytest.mark.parametrize("command", ['git log b" \u00e9', 'foo "\u00e9', "foo a $[1;]"])
 def test_what_does_not_end_is_asked_for_in_any_letters(command: str) -> None:
     assert decide(command, allow=ALLOWED) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    ("runs", "asks"),
+    [
+        ("export 'a' A=1", "export 'a'b A=1"),
+        ("export A='x'", "export A=1 a'b'c"),
+        ("typeset 'ab' A=1", "typeset a'b' A=1"),
+    ],
+)
+def test_a_name_that_is_partly_quoted_is_none_to_declare(runs: str, asks: str) -> None:
+    lists = {"allow": ["Bash(export *)", "Bash(typeset *)"]}
+    assert (decide(runs, **lists), decide(asks, **lists)) == (Effect.ALLOW, Effect.ASK)

@@ -196,6 +196,8 @@ class StatementReader(WordReader):
 
         for child in node.children:
             walk(child, depth + 1)
+            if node.type == "declaration_command" and child.type == "concatenation":
+                self.script.doubt(self.text_of(child), UNSEEN)
         if node.type == "declaration_command" and all(map(is_assignment, words[1:])):
             self._remember(words[1:])
         if words[0].raw in TESTS:

@@ -32,6 +32,8 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _FILE, _PLAIN, _QUOTED, _OPERATOR = 3, 4, 5, 6
+# A name that one of these sets is read in the pieces that it has.
+_DECLARING: Final = frozenset("export declare typeset readonly local".split())
 _NOT_FIRST: Final = KEYWORDS | {"[[", "["}
 
 
@@ -59,7 +61,8 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             words.append(Word(raw, raw))
         elif kind == _QUOTED:
             raw = match[5]
-            if "{" in raw and not _is_one_piece(raw):
+            in_pieces = "{" in raw or (words and words[0].raw in _DECLARING)
+            if in_pieces and not _is_one_piece(raw):
                 return None
             words.append(_quoted(raw))
             if words[0].plain in _NOT_FIRST:
