@@ -399,6 +399,14 @@ def test_a_wrong_header_makes_no_other_mistake(header: str) -> None:
     assert error.place.line == 2
 
 
+def test_a_brace_that_nobody_wrote_needs_no_end() -> None:
+    text = "agent a\n  allow Read\n\nagent b\n  deny Read\n"
+    assert [each.message for each in mistakes(text)] == [
+        "expected `{`, found the end of the line",
+        "expected `{`, found the end of the line",
+    ]
+
+
 def test_many_mistakes_in_one_line_have_an_end() -> None:
     many = " > ".join(f"agent-{n}" for n in range(50_000))
     found = mistakes("".join(f"agent a{n} {{}}\n" for n in range(5_000)) + f"test {many} {{}}\n")

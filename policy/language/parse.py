@@ -200,9 +200,15 @@ class _Reading:
         accepted = frozenset(self._parser.accepts())
         if self._unclosed and "AGENT" in accepted and self.text[at : at + 1] == "}":
             self._unclosed -= 1  # the brace of an agent that a mistake has closed
-        else:
+        elif not ("RBRACE" in accepted and self._ends_unopened(at)):
             self._report(in_notation(self.text, at, accepted, self._opened()))
         self._resume(at, accepted)
+
+    def _ends_unopened(self, at: int) -> bool:
+        """Whether what ends at *at* is open only because its header was a mistake, told before."""
+        opened, word = self._opened(), _WORD.match(self.text, at)
+        at_end = _SPACE.fullmatch(self.text, at) is not None
+        return opened is not None and not opened[1] and (at_end or (word or "?")[0] in FILE_WORDS)
 
     def _opened(self) -> tuple[int, str] | None:
         """Return the unclosed `{` and the statement it belongs to."""
