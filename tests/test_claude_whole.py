@@ -175,3 +175,24 @@ def test_a_rule_about_whole_pipes_is_told_where_they_are_allowed_by_no_other() -
     tables = table(allow=["Bash"]), table(allow=["Bash"], ask=["Bash(* | tee)"])
     (shown,) = [e for e in tables[0].differences(tables[1]).differences if e.tool == "Bash"]
     assert shown.call == {"command": "x | tee"}
+
+
+@pytest.mark.parametrize(
+    ("effect", "dead", "lives"),
+    [
+        (
+            "allow",
+            ("a | b", "a | b *", "a && b *", "a; b x | c"),
+            ("a && b", "a && b:*", "a '|' b *"),
+        ),
+        ("deny", ("a && b *", "a; b * c"), ("a && b", "a | b *", "a && b:*", "a {b} && c *")),
+        ("ask", ("a && b", "a && b *"), ("a | b", "a *")),
+    ],
+)
+def test_a_rule_for_several_commands_that_takes_none_is_told(effect, dead, lives) -> None:
+    for rules, told in ((dead, True), (lives, False)):
+        for text in rules:
+            settings = json.dumps({"permissions": {effect: [f"Bash({text})"]}})
+            (project,) = load(Memory({".claude/settings.json": settings}))
+            codes = {finding.code for finding in project.findings}
+            assert ("dead-compound-rule" in codes) is told, text

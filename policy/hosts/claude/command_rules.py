@@ -15,7 +15,10 @@ from policy.patterns import notations
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import BLANKS, Gap
 from policy.rows.entry import Form
+from policy.shell.plain import read_plain
 from policy.shell.powershell import canonical_powershell
+from policy.shell.readings import as_written
+from policy.shell.words import Script
 
 __all__ = ["command_lines", "power_shell_lines"]
 
@@ -56,6 +59,8 @@ def command_lines(rule: RuleText, content: str) -> Lines:
         )
     if rule.effect is Effect.ALLOW:
         findings += _doubtful(rule, text)
+    if rule.scope.behaves.stars_end:
+        findings += _joined(rule, text, is_prefix=is_prefix)
     patterns = _patterns(text, is_prefix=is_prefix, stars=rule.scope.behaves.command_stars)
     if rule.effect is Effect.ALLOW and _ASSIGNING.match(text):
         patterns = tuple(one for one in patterns if not one.exact)
@@ -112,6 +117,36 @@ def _doubtful(rule: RuleText, text: str) -> Lines:
             "the host allows a command that runs another by an exact rule only",
         )
     return Lines()
+
+
+def _joined(rule: RuleText, text: str, *, is_prefix: bool) -> Lines:
+    """Return the finding that no command is all that a rule spells out, if none is."""
+    script = read_plain(text)
+    if script is None or len(script.commands) < 2:  # nothing is joined
+        return Lines()
+    if script.split and rule.effect is Effect.ALLOW:
+        why = "each part of a pipe is looked at by itself"
+    elif script.split or is_prefix:
+        return Lines()
+    elif "*" in text:
+        why = "its star takes none of several commands"
+    elif rule.effect is Effect.ASK:
+        why = "what asks for one of several commands must name it"
+    else:
+        return Lines()
+    return rule.finding(
+        "dead-compound-rule",
+        f"`{rule.text}` {_DOES[rule.effect]} no command that the host looks into: {why}",
+        Severity.WARNING if rule.effect is Effect.ALLOW else Severity.ERROR,
+        help=f"write a rule for each: {', '.join(f'`Bash({part})`' for part in _parts(script))}",
+    )
+
+
+_DOES: Final = {Effect.ALLOW: "allows", Effect.ASK: "asks for", Effect.DENY: "denies"}
+
+
+def _parts(script: Script) -> tuple[str, ...]:
+    return (*dict.fromkeys(as_written(command.words) for command in script.commands),)
 
 
 def power_shell_lines(rule: RuleText, content: str) -> Lines:
