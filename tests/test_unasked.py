@@ -16,7 +16,7 @@ from policy.comparison.reads import read_alike
 from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.vouched import runs_no_more
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
-from policy.hosts.claude.rulesets import _EDITING_SHELL, _SHELL
+from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.expression_text import expression
 from policy.patterns.pattern import Meet, Pattern

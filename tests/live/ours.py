@@ -14,9 +14,9 @@ from policy.errors import PolicyError
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.conditions import Condition, of_conditions
+from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import takes
 from policy.hosts.claude.paths import Anchors
-from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import session
 from policy.project import Project
 from policy.source import Source

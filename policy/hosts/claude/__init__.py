@@ -14,6 +14,7 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data.agents import BUILT_IN, FORK
 from policy.hosts.claude.data.guarded import MANAGED
+from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.discovery import Found, Role, discover, kind_of
 from policy.hosts.claude.hook_lint import hook_findings, switch_findings
 from policy.hosts.claude.hooks import Hook
@@ -21,7 +22,6 @@ from policy.hosts.claude.lint import agent_findings, passed_findings, settings_f
 from policy.hosts.claude.options import VERSION, Options
 from policy.hosts.claude.pools import declared
 from policy.hosts.claude.reading import MAIN, TURN, Enforced, attenuated, main_definition
-from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.scopes import managed_roles, user_roles
 from policy.hosts.claude.session import Session, session
 from policy.hosts.claude.settings import Settings

@@ -10,11 +10,11 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.conditions import Condition, of_conditions, why_never
 from policy.hosts.claude.data import hooks as known
 from policy.hosts.claude.data.tools import FILE_TOOLS
+from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import Hook, takes
 from policy.hosts.claude.lines import Scope
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
-from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import SCOPES, Session
 from policy.hosts.claude.settings import Settings
 from policy.ruleset import RuleSet

@@ -11,11 +11,11 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import MEMORY_TOOLS
+from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.negations import opened
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.pools import Position, has_no_tools, pool
-from policy.hosts.claude.rulesets import dialect
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.shadowed import shadowed

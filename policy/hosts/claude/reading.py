@@ -13,9 +13,10 @@ from policy.decision import Reason
 from policy.effect import Effect
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import agents as known
+from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.pools import Position, declared, has_no_tools, pool
-from policy.hosts.claude.rulesets import dialect, rule_sets
+from policy.hosts.claude.rulesets import rule_sets
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.specifiers import agent_pattern
 from policy.on_demand import OnDemand

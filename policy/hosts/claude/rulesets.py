@@ -14,144 +14,32 @@ from typing import Final
 import attrs
 
 from policy.decision import Reason
-from policy.dialect import Dialect, Shell
+from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.hosts.claude.built_in import (
     built_in,
     by_default,
     is_judged,
 )
-from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import CHOICES
-from policy.hosts.claude.data.guarded import OWN
-from policy.hosts.claude.data.powershell import ALIASES
-from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
-from policy.hosts.claude.data.unchecked import EXACT_ONLY, UNCHECKED, UNEXPANDED
-from policy.hosts.claude.data.unchecked import GUARDED as GUARDED_VARIABLES
-from policy.hosts.claude.data.versions import Behaviour
-from policy.hosts.claude.data.wrappers import CARRYING, GRANTING, WRAPPING
+from policy.hosts.claude.data.unchecked import EXACT_ONLY
 from policy.hosts.claude.defaults import agents, defaults, folders_to_enter, known_hosts, removals
+from policy.hosts.claude.dialect import denies_rest, dialect
 from policy.hosts.claude.fences import fences
 from policy.hosts.claude.guards import guards, guards_before, held, misread
 from policy.hosts.claude.left_to_model import is_left_to_model
 from policy.hosts.claude.lending import led_out, lent
 from policy.hosts.claude.lines import Line
-from policy.hosts.claude.modes import EDITING_MODES, is_plan
+from policy.hosts.claude.modes import is_plan
 from policy.hosts.claude.powershell import power_shell_removals
 from policy.hosts.claude.session import Session
 from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
-from policy.programs import Files, Programs, Wrappers
 from policy.rows.entry import Form
 from policy.ruleset import Entry, RuleSet
 
-__all__ = ["dialect", "rule_sets"]
-
-_SHELL: Final = Shell(
-    wrappers=frozenset(WRAPPING) | frozenset(GRANTING),
-    wrapping=WRAPPING,
-    granting=GRANTING,
-    carrying=CARRYING,
-    variables=commands.VARIABLES | commands.LOCALES,
-    locales=commands.LOCALES,
-    output=known.REDIRECT_OUT,
-    input=known.REDIRECT_IN,
-    reads=known.OPERAND_READ,
-    writes=known.OPERAND_WRITE,
-    removes=known.OPERAND_REMOVE,
-    inner=known.INNER,
-    shadows=known.ANY_READ,
-    programs=READ_ONLY_PROGRAMS,
-    whole=True,
-    control=True,
-    longest=10_000,
-    structures=commands.STRUCTURES,
-    redirected=commands.REDIRECTED,
-    abandoned=commands.ABANDONED,
-    texts=commands.TEXTS,
-    scripted=frozenset({"rm", "rmdir"}),
-    odd=frozenset(UNCHECKED) | UNEXPANDED | frozenset(GRANTING),
-    guarded=GUARDED_VARIABLES,
-    counted=commands.COUNTED,
-    inherited=commands.INHERITED,
-    interpreters=commands.INTERPRETERS,
-    speechless=commands.SPEECHLESS,
-    idle=commands.IDLE,
-    movers=commands.MOVERS,
-    versioning=commands.VERSIONING,
-    planting=commands.PLANTING,
-    repository=commands.REPOSITORY,
-)
-_EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
-
-
-def _is_silent(session: Session, mode: str) -> bool:
-    """Return whether what no rule speaks of is denied, as nobody is asked and no model judges."""
-    return session.asks_nobody(mode) and not is_judged(session, mode)
-
-
-@lru_cache(maxsize=64)
-def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one question
-    """Return what a version knows of commands, in modes that edit files or in others."""
-    shell = _EDITING_SHELL if edits else _SHELL
-    if behaves.longest_command != shell.longest:
-        shell = attrs.evolve(shell, longest=behaves.longest_command)
-    if behaves.unseen_wrappers:
-        seen = {n: w for n, w in shell.wrapping.items() if n not in behaves.unseen_wrappers}
-        shell = attrs.evolve(shell, wrappers=frozenset(seen), wrapping=Wrappers(seen))
-    if behaves.unguarded_programs:
-        shell = attrs.evolve(shell, odd=shell.odd - behaves.unguarded_programs)
-    shell = attrs.evolve(
-        shell,
-        setting=not behaves.assignments_asked,
-        spanning=not behaves.stars_end,
-        folding=behaves.blanks_folded,
-    )
-    if not behaves.input_is_read:
-        shell = attrs.evolve(shell, input="")
-    names = (behaves.unknown_programs, behaves.unguarded_programs, behaves.unopened_programs)
-    if not any(names):
-        return shell
-    known = {n: p for n, p in shell.programs.items() if n not in behaves.unknown_programs}
-    for name in behaves.unguarded_programs & known.keys():
-        known[name] = attrs.evolve(known[name], unchecked="")
-    for name in behaves.unopened_programs & known.keys():
-        known[name] = attrs.evolve(known[name], reads=Files.NONE, writes=Files.NONE)
-    return attrs.evolve(shell, programs=Programs(known))
-
-
-@lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
-def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
-    """Return what a session in the folder *cwd* knows of commands."""
-    return attrs.evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
-
-
-def dialect(session: Session, mode: str) -> Dialect:
-    """Return how calls are read in *mode*."""
-    return Dialect(
-        f"claude-code@{session.options.version}",
-        arguments=known.ENTERING if session.enters else known.ARGUMENTS,
-        aliases=known.ALIASES,
-        aliased=False,
-        shell=_shell_below(
-            session.cwd, session.home, _shell(mode in EDITING_MODES, session.options.behaves)
-        ),
-        cwd=session.cwd,
-        home=session.home,
-        fold=True,
-        cased=() if session.options.os == "windows" else session.folders,
-        drives=session.options.os == "windows",
-        commands=ALIASES,
-        links=tuple(
-            (folded(link), folded(target))
-            for link, target in session.options.links.items()
-            if session.options.behaves.links_checked
-        ),
-        processes=session.options.os == "linux" and session.options.behaves.links_checked,
-        checks=True,  # `InputValidationError`, 2.1.329
-        asks=not _is_silent(session, mode),
-    )
+__all__ = ["rule_sets"]
 
 
 def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
@@ -244,7 +132,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     entries = [*removals(session, mode), *power_shell_removals(), *entries]
     if not session.is_removed(known.LAST):
         entries.insert(0, built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
-    silent = _is_silent(session, mode)
+    silent = denies_rest(session, mode)
     if silent and default is Effect.ASK:
         default = Effect.DENY
     return RuleSet(
