@@ -261,15 +261,16 @@ class Row:
         index = self.automaton.first(text)
         return NO_MATCH if index == NO_MATCH else self._indices[index]
 
-    def spelled(self, text: str) -> int:
-        """Return the index of the first entry that spells a text out, or NO_MATCH."""
+    @property
+    def spelled(self) -> Mapping[str, int]:
+        """The texts that entries spell out, and the index of the first that does."""
         if self._spelled is None:
             self._spelled = {}
             for index in self._indices:
                 pattern, form = self.entries[index].pattern, self.entries[index].form
                 if pattern is not None and pattern.exact and form is not Form.BARE:
                     self._spelled.setdefault(str(pattern), index)
-        return self._spelled.get(text, NO_MATCH)
+        return self._spelled
 
     def outcome_at(self, text: str) -> Outcome:
         """Return what the row says of an argument that was read already."""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
-from policy.rows.entry import Form, RowEntry
+from policy.rows.entry import Form
 from policy.rows.outcome import BY_DEFAULT, Outcome
-from policy.shell.parts import Command, Redirection, Spelled
+from policy.shell.parts import Command, Redirection
+from policy.shell.whole import Spelled, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,30 +41,41 @@ def with_whole(
 
     """
     opened = [outcome for _, outcome in files]
-    found = [*parts, *opened]
-    for text in (*command.whole, command.bare) if command.bare else command.whole:
-        index = row.first(text)
+    found, whole = [*parts, *opened], command.whole
+    if whole is None:
+        return found
+    for text in _texts(row, whole):
+        index, spelled = row.first(text), row.spelled.get(text, NO_MATCH)
         if index == NO_MATCH:
             continue
-        entry, outcome = row.entries[index], row.at(index)
+        outcome = row.at(index)
         if outcome.effect is not Effect.ALLOW and outcome.reason not in BY_DEFAULT:
             counts = outcome.effect is Effect.DENY or command.opaque
-            if (counts and _spells(entry)) or (
-                command.piped and not _is_granted(row, command, parts, opened)
+            if (counts and index == spelled) or (
+                whole.piped and not _is_granted(row, command, parts, opened)
             ):
                 found.append(outcome)
-        elif text is command.bare:
+        elif text is whole.bare:
             continue  # it allows nothing
         elif row.ruleset.dialect.shell.spanning and outcome.effect is Effect.ALLOW:
             if all(map(_is_open, parts)):
                 return [outcome, *opened]
-        elif (index := row.spelled(text)) != NO_MATCH and _is_allowed(
-            row.entries[index].form, command, parts, files
+        elif spelled != NO_MATCH and _is_allowed(
+            row.entries[spelled].form, whole.spelled, command, parts, files
         ):
             forbidden = [each for each in opened if not _is_open(each)]
-            is_verbatim = command.spelled is Spelled.VERBATIM
-            return [row.at(index), *(opened if is_verbatim else forbidden)]
+            is_verbatim = whole.spelled is Spelled.VERBATIM
+            return [row.at(spelled), *(opened if is_verbatim else forbidden)]
     return found
+
+
+def _texts(row: Row, whole: Whole) -> Sequence[str]:
+    """Return the texts of a command by which a rule of *row* may speak of all of it."""
+    starred = whole.piped or row.ruleset.dialect.shell.spanning  # one with a star may
+    if not (starred or row.spelled):
+        return ()
+    texts = (*whole.texts, whole.bare) if whole.bare else whole.texts
+    return texts if starred else [text for text in texts if text in row.spelled]
 
 
 def _is_granted(
@@ -76,11 +88,6 @@ def _is_granted(
     )
 
 
-def _spells(entry: RowEntry) -> bool:
-    """Return whether an entry is for one text, and not for what stands before a star."""
-    return entry.pattern is not None and entry.pattern.exact and entry.form is not Form.BARE
-
-
 def _is_open(outcome: Outcome) -> bool:
     """Return whether no rule stops what gets *outcome*."""
     return outcome.effect is Effect.ALLOW or outcome.reason in BY_DEFAULT
@@ -88,15 +95,16 @@ def _is_open(outcome: Outcome) -> bool:
 
 def _is_allowed(
     form: Form,
+    spelled: Spelled,
     command: Command,
     parts: Sequence[Outcome],
     files: Sequence[tuple[Redirection, Outcome]],
 ) -> bool:
     """Return whether a rule of a *form* allows a command whose parts, and *files*, get these."""
-    asked = [one for one in parts if not _is_open(one)]
-    if command.spelled is Spelled.APART:
+    if spelled is Spelled.APART:
         return False
-    if command.spelled is Spelled.VERBATIM and (asked or form is not Form.PLAIN):
+    asked = [one for one in parts if not _is_open(one)]
+    if spelled is Spelled.VERBATIM and (asked or form is not Form.PLAIN):
         return False
     stopped = {
         number

@@ -17,12 +17,12 @@ from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
 from policy.shell import bash, doubts
 from policy.shell.abandoned import abandoned
-from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection, Spelled
+from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection
 from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS, as_written, is_assignment
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
-from policy.shell.whole import as_a_whole, is_piped, without_surroundings
+from policy.shell.whole import Spelled, Whole
 from policy.shell.words import Script, Simple
 from policy.shell.wrappers import SHELLS
 
@@ -113,20 +113,16 @@ def read_command(text: str, shell: Shell) -> Command:
         script.doubts.insert(0, given_up)
     read = Reading(text, script, shell, read_command)
     read.run()
-    piped = is_piped(text, script)
     files = read.files
     if given_up is not None:
         files = [file for file in files if file.guarded or file.tool == shell.removes]
     return Command(
         tuple(read.parts),
         tuple(files),
-        as_a_whole(text, piped=piped) if shell.control and not read.astray else (),
+        _whole(read, opaque=opaque, given_up=given_up is not None) if shell.control else None,
         script.unread,
         opaque or read.unchecked,
-        _spelled(read, opaque=opaque, given_up=given_up is not None),
-        piped,
         (*dict.fromkeys((*script.doubts, *read.doubts)),),
-        without_surroundings(text, script, shell) if shell.control else "",
     )
 
 
@@ -181,13 +177,17 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     return script
 
 
-def _spelled(read: Reading, *, opaque: bool, given_up: bool) -> Spelled:
-    """Return which rules allow what was read that spell it out as a whole."""
-    script = read.script
+def _whole(read: Reading, *, opaque: bool, given_up: bool) -> Whole:
+    """Return all of what was read."""
+    script, spelled = read.script, Spelled.AS_A_WHOLE
     split = script.split and not (given_up or script.broken)
     if split or script.background or read.astray or read.is_scattered:
-        return Spelled.APART
-    return Spelled.VERBATIM if opaque or read.unchecked else Spelled.AS_A_WHOLE
+        spelled = Spelled.APART
+    elif opaque or read.unchecked:
+        spelled = Spelled.VERBATIM
+    first = script.commands[0].words if script.commands else []
+    several = len(script.commands) > 1
+    return Whole(read.text, first, read.shell, spelled, read.astray, several)
 
 
 _UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
+
+if TYPE_CHECKING:
+    from policy.shell.whole import Whole
 
 __all__ = [
     "DIFFER",
@@ -16,7 +18,6 @@ __all__ = [
     "Doubt",
     "Part",
     "Redirection",
-    "Spelled",
 ]
 
 
@@ -37,21 +38,6 @@ UNKNOWN: Final = "is not known before it runs"
 UNSEEN: Final = "is not looked into"
 DIFFER: Final = "is not read alike by all shells"
 UNCLOSED: Final = "does not end"
-
-
-class Spelled(enum.Enum):
-    """Which rules allow a command that they spell out as a whole.
-
-    Attributes:
-        APART: none: each of its parts is looked at by itself.
-        VERBATIM: one of the same text alone, since nobody looks into it.
-        AS_A_WHOLE: one of the same text, or a prefix of it.
-
-    """
-
-    APART = enum.auto()
-    VERBATIM = enum.auto()
-    AS_A_WHOLE = enum.auto()
 
 
 @attrs.frozen
@@ -124,22 +110,15 @@ class Command:
     Attributes:
         parts: its simple commands.
         redirections: the files it opens.
-        whole: its text as a whole, and with its pipes as rules have them.
-        bare: the same text without what is redirected, comments, and what stands around its first
-            program, as rules that deny or ask spell it out; "" where it is nothing else.
-        piped: whether it has pipes.
+        whole: all of it, where the host looks for rules that spell it out.
         unread: whether it may hold commands that were not found.
         opaque: whether nobody vouches for how it was taken apart.
-        spelled: which rules allow it that spell it out.
         doubts: why nobody vouches for it, or for a part of it; nothing where somebody does.
     """
 
     parts: tuple[Part, ...]
     redirections: tuple[Redirection, ...] = ()
-    whole: tuple[str, ...] = ()
+    whole: Whole | None = None
     unread: bool = False
     opaque: bool = False
-    spelled: Spelled = Spelled.APART
-    piped: bool = False
     doubts: tuple[Doubt, ...] = ()
-    bare: str = ""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import enum
 import re
+from collections.abc import Sequence
+from functools import cached_property
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Final
+
+import attrs
 
 from policy.shell.readings import as_granted, as_written, is_assignment
 
 if TYPE_CHECKING:
     from policy.dialect import Shell
-    from policy.shell.words import Script
+    from policy.shell.words import Word
 
-__all__ = ["as_a_whole", "is_piped", "without_surroundings"]
+__all__ = ["Spelled", "Whole"]
 
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _JOINS: Final = re.compile(r"&&|\|")
@@ -25,30 +30,70 @@ _AROUND: Final = re.compile(
 )
 
 
-def is_piped(text: str, script: Script) -> bool:
-    """Return whether *text*, which was read as *script*, may have pipes."""
-    return len(script.commands) > 1 and _PIPE.search(text) is not None
+class Spelled(enum.Enum):
+    """Which rules allow a command that they spell out as a whole.
+
+    Attributes:
+        APART: none: each of its parts is looked at by itself.
+        VERBATIM: one of the same text alone, since nobody looks into it.
+        AS_A_WHOLE: one of the same text, or a prefix of it.
+
+    """
+
+    APART = enum.auto()
+    VERBATIM = enum.auto()
+    AS_A_WHOLE = enum.auto()
 
 
-def as_a_whole(text: str, *, piped: bool) -> tuple[str, ...]:
-    """Return the text of a command, and with its pipes as rules have them."""
-    whole = text.strip(" \t\n")
-    if whole.startswith("$"):
-        return ()  # no rule spells out a program that nobody knows
-    if not piped:
-        return (whole,)
-    return whole, " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(whole))
+@attrs.frozen(slots=False)
+class Whole:
+    """All of a command. Its texts are made once a rule may speak of them.
+
+    Attributes:
+        spelled: which rules allow it that spell it out.
+        astray: whether it goes to several folders, so that no rule speaks of its text as it is.
+        several: whether it has several simple commands.
+    """
+
+    _text: str
+    _first: Sequence[Word]  # its first simple command
+    _shell: Shell
+    spelled: Spelled
+    astray: bool
+    several: bool
+
+    @cached_property
+    def piped(self) -> bool:
+        """Whether it may have pipes."""
+        return self.several and _PIPE.search(self._text) is not None
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Its text, and the same with its pipes as rules have them."""
+        whole = self._text.strip(" \t\n")
+        if self.astray or whole.startswith("$"):
+            return ()  # no rule spells out a program that nobody knows
+        if not self.piped:
+            return (whole,)
+        return whole, " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(whole))
+
+    @cached_property
+    def bare(self) -> str:
+        """Its text without what is redirected, comments, and what stands around its first program.
+
+        So rules that deny or ask spell out what is joined; "" where it is nothing else.
+        """
+        if not _JOINS.search(self._text):
+            return ""
+        bare = _AROUND.sub(_without, self._text)
+        program = [*dropwhile(is_assignment, self._first)]
+        if program:
+            around = len(self._first) - len(as_granted(program, self._shell))
+            bare = bare.strip().removeprefix(as_written(self._first[:around]))
+        bare = bare.strip()
+        return bare if bare != self._text else ""
 
 
-def without_surroundings(text: str, script: Script, shell: Shell) -> str:
-    """Return a joined command without what is around its programs (see `Command.bare`)."""
-    if not _JOINS.search(text):
-        return ""
-    bare = _AROUND.sub(lambda found: found[1] or (f" {found[2]} " if found[2] else ""), text)
-    first = script.commands[0].words if script.commands else []
-    program = [*dropwhile(is_assignment, first)]
-    if program:
-        behind = as_granted(program, shell)
-        bare = bare.strip().removeprefix(as_written(first[: len(first) - len(behind)]))
-    bare = bare.strip()
-    return bare if bare != text else ""
+def _without(found: re.Match[str]) -> str:
+    """Return what is quoted as it stands, what joins between blanks, and nothing of the rest."""
+    return found[1] or (f" {found[2]} " if found[2] else "")
