@@ -10,12 +10,11 @@ from policy.chain import Chain
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load, rulesets
+from policy.hosts.claude import Options, load
+from policy.hosts.claude.dialect import _SHELL as SHELL
 from policy.project import Project
 from policy.shell import bash
 from policy.shell.commands import read_command
-
-SHELL = rulesets._SHELL
 
 
 def _project(**rules: list[str]) -> Project:

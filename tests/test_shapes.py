@@ -9,10 +9,9 @@ import pytest
 from policy.chain import Chain
 from policy.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load, rulesets
+from policy.hosts.claude import Options, load
+from policy.hosts.claude.dialect import _SHELL as SHELL
 from policy.shell import bash, shapes
-
-SHELL = rulesets._SHELL
 
 
 def _vouched_for(text: str) -> bool:

@@ -16,12 +16,11 @@ import pytest
 from policy import limits
 from policy.dialect import Shell
 from policy.effect import Effect
-from policy.hosts.claude import rulesets
+from policy.hosts.claude.dialect import _SHELL as HOST
 from policy.shell.commands import Command, Redirection, read_command
 from tests.strategies import DIALECT, table
 
 SHELL = DIALECT.shell
-HOST = rulesets._SHELL
 
 
 def _texts(command: Command) -> set[str]:
