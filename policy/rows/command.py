@@ -98,12 +98,12 @@ def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
     # is the strictest, wherever each stands, but where a host ranks its rules.
     known = [index for reading in part.readings if (index := row.first(reading)) != NO_MATCH]
     known = [index for index in known if row.at(index).effect is not Effect.ALLOW]
-    is_granted = first != NO_MATCH and row.at(first).effect is Effect.ALLOW
-    if not known or not (is_granted or first == NO_MATCH):
-        known.append(first)
-    ranked = row.ruleset.dialect.shell.control
-    strictest = min(known) if ranked else min(known, key=lambda one: (row.at(one).effect, one))
-    granted = row.at(strictest)
+    granted = row.at(first)
+    if known:
+        if first != NO_MATCH and granted.effect is not Effect.ALLOW:
+            known.append(first)
+        ranked = row.ruleset.dialect.shell.control
+        granted = row.at(min(known, key=None if ranked else lambda one: (row.at(one).effect, one)))
     if part.written and granted.effect is not Effect.DENY and granted.reason in BY_DEFAULT:
         for text in part.written:
             written = row.first(text + _MORE if part.fed else text)

@@ -29,7 +29,7 @@ from policy.shell.wrappers import SHELLS
 __all__ = ["Command", "Part", "Redirection", "compound", "read_command"]
 
 
-_ACTED_ON = OneOf(frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS)
+_ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
 
 
 def _shells(shell: Shell) -> frozenset[str]:
@@ -46,7 +46,7 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
     programs = sorted(shell.wrappers | shell.programs.keys() | KEYWORDS | _shells(shell))
     return (
         (),
-        (Gap.ANY, _ACTED_ON, Gap.ANY),
+        (Gap.ANY, OneOf(_ACTED_ON), Gap.ANY),
         *(_suspicious() if shell.control else ()),
         (" ", Gap.ANY),
         (Gap.ANY, " "),
@@ -92,9 +92,10 @@ def _compound(shell: Shell) -> Automaton:
 
 
 def _is_plain(text: str, shell: Shell) -> bool:
-    """Whether no pattern of `compound` matches: those of programs need no walk."""
-    program = text.partition(" ")[0]
-    return program not in shell.programs.known and _compound(shell).first(text) == NO_MATCH
+    """Whether no pattern of `compound` matches: those of letters and programs need no walk."""
+    if not _ACTED_ON.isdisjoint(text) or text.partition(" ")[0] in shell.programs.known:
+        return False
+    return _compound(shell).first(text) == NO_MATCH
 
 
 def read_command(text: str, shell: Shell) -> Command:
@@ -106,13 +107,14 @@ def read_command(text: str, shell: Shell) -> Command:
     if shell.control:
         _doubt(text, script, shell)
     given_up = abandoned(text, script, shell)
-    opaque = script.opaque or any(map(_is_unknown, script.commands))
+    opaque = script.opaque
     if script.background:
         script.doubt("&", "starts what nobody waits for")
     if given_up is not None:
         script.doubts.insert(0, given_up)
     read = Reading(text, script, shell, read_command)
     read.run()
+    opaque = opaque or read.unknown
     files = read.files
     if given_up is not None:
         files = [file for file in files if file.guarded or file.tool == shell.removes]
@@ -154,11 +156,6 @@ def _is_negated_late(command: Simple) -> bool:
     if behind is None or behind is command.words[0]:
         return False
     return behind.raw in ("!", "[[", "]]", "}") or behind.raw[:1] == "{"
-
-
-def _is_unknown(command: Simple) -> bool:
-    """Return whether the host cannot tell a word, and so asks no rule before one that denies."""
-    return any(not (word.literal or word.vetted) for word in command.words)
 
 
 def _read_at_length(text: str, shell: Shell) -> Script:

@@ -49,6 +49,7 @@ class Reading:
         parts: its simple commands.
         files: what they open.
         astray: whether one of them is told to go to several folders.
+        unknown: whether the host cannot tell a word, and so asks no rule before one that denies.
         unchecked: whether one of them is such that nobody vouches for any.
         doubts: why nobody vouches for them, beside what is doubtful of the script.
     """
@@ -62,7 +63,7 @@ class Reading:
         self.shell = shell
         self.parts: list[Part] = []
         self.files = [*redirected(script.targets, shell)]
-        self.astray = False
+        self.astray = self.unknown = False
         self._moves = Moves(text, shell)
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._blind = self._untraced = False
@@ -211,16 +212,17 @@ class Reading:
 
     def _is_vouched_for(self, words: Sequence[Word], program: Sequence[Word]) -> bool:
         """Whether a rule may allow a command: nobody vouches for what is not known."""
-        if self._opaque:
-            return False
         for word in words:
             if not (word.literal or word.vetted):
-                return self._doubt(word.raw, UNKNOWN)
+                self.unknown = True
+                return not self._opaque and self._doubt(word.raw, UNKNOWN)
+        if self._opaque:
+            return False
         around = len(words) - len(program)
         if (
             around >= limits.NESTING
             or doubts.is_evaluated(program)
-            or any(is_expanded(word) for word in words[: around + 1])
+            or any(map(is_expanded, words[: around + 1]))
             or (len(words) > 1 and all(map(is_assignment, words)))
             or not (self.shell.folding or as_written(words) in self.text)
         ):
