@@ -284,3 +284,11 @@ def test_what_does_not_end_is_asked_for_in_any_letters(command: str) -> None:
 def test_a_name_that_is_partly_quoted_is_none_to_declare(runs: str, asks: str) -> None:
     lists = {"allow": ["Bash(export *)", "Bash(typeset *)"]}
     assert (decide(runs, **lists), decide(asks, **lists)) == (Effect.ALLOW, Effect.ASK)
+
+
+def test_a_comment_runs_nothing_that_stars_take() -> None:
+    for rule in ("Bash( *)", "Bash(**)"):
+        assert decide("# a", deny=[rule]) is Effect.ALLOW
+        assert decide("# a", ask=[rule]) is Effect.ALLOW
+        assert decide("ls # a", deny=[rule]) is Effect.DENY
+    assert decide("# a", deny=["Bash(# a)"]) is Effect.DENY

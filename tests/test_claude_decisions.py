@@ -95,7 +95,7 @@ def test_a_prefix_on_a_tool_about_files_is_a_path_and_no_parameter() -> None:
 
 
 def test_what_is_monitored_is_taken_away_by_a_rule_of_stars_alone() -> None:
-    for rule in ("Bash(* *)", "Bash(**)", "Bash(* )"):
+    for rule in ("Bash(* *)", "Bash(**)", "Bash(* )", "Bash( )"):
         found = call("Monitor", {"command": "make"}, deny=[rule], allow=["Monitor"])
         assert found.reason is Reason.UNAVAILABLE
         assert call("Monitor", {"command": "make"}, ask=[rule], allow=["Monitor"]).effect is ASK

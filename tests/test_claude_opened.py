@@ -433,3 +433,47 @@ def test_edits_that_a_mode_accepts_are_accepted_behind_what_files_are_looked_for
 )
 def test_other_edits_are_asked_for(command: str) -> None:
     assert told(command, "acceptEdits") == "ask"
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+def test_an_added_folder_may_be_removed_and_must_not_be_emptied(mode: str) -> None:
+    added = ["../docs", "/opt/data/x"]
+    for removed in ("rm -rf ../docs", "rm -rf /opt/data/x", "rmdir ../docs", "rm -rf /opt/data"):
+        assert told(removed, mode, allow=["Bash"], additionalDirectories=added) == "allow"
+    for emptied in ("rm -rf ../docs/*", "rm -rf '/opt/data/x/*'", "rm -rf /opt/data/*/"):
+        assert told(emptied, mode, allow=["Bash"], additionalDirectories=added) == "ask"
+    for critical in ("rm -rf .", "rm -rf ~", "rm -rf /opt", "rm -rf /usr/*", "rm -rf ~/*"):
+        assert told(critical, mode, allow=["Bash"], additionalDirectories=added) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "rm src/*",
+            "rm 'src/a?'",
+            "touch src/[a]",
+            "mkdir src/{a,b}",
+            "tee 'src/$x'",
+            "cp a src/*",
+        ),
+        *("rm -rf src/*/a", "sed -i s/a/b/ src/*", "timeout 5 rm src/*", "bash -c 'rm src/*'"),
+    ],
+)
+def test_no_rule_is_asked_for_a_written_name_that_a_shell_might_expand(command: str) -> None:
+    for mode in ("default", "bypassPermissions"):
+        assert told(command, mode, allow=["Bash"], deny=["Edit(src/**)"]) == "allow"
+    assert told(command, deny=["Edit(src/**)"]) == "ask"
+
+
+@pytest.mark.parametrize("command", ["rm src/a[", "rm src/*b src/a", "echo x > src/*", "mv src a"])
+def test_other_names_that_are_written_are_denied_as_ever(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Edit(src)", "Edit(src/**)"]) == "deny"
+
+
+def test_a_name_that_is_read_is_looked_up_with_its_stars_and_without_a_variable() -> None:
+    assert told("cat docs/*", allow=["Bash"], deny=["Read(docs/**)"]) == "deny"
+    assert told("mv docs/* a", allow=["Bash"], deny=["Read(docs/**)"]) == "deny"
+    assert told("rm docs/*", allow=["Bash"], deny=["Read(docs/**)"]) == "allow"
+    assert told("cat 'docs/$x'", allow=["Bash"], deny=["Read(docs/**)"]) == "allow"
+    assert told("cat '=x'", allow=["Bash"], deny=["Read(=x)"]) == "allow"

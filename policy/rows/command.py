@@ -133,6 +133,8 @@ _MORE: Final = " \x1f"
 
 def _granting(row: Row, part: Part) -> int:
     """Return the first entry that matches a part as rules that allow know it."""
+    if part.harmless and not part.text:
+        return NO_MATCH  # nothing runs
     first = row.first(part.text)
     goes_on = part.fed or part.extended
     if (part.inexact or goes_on) and first != NO_MATCH and row.at(first).effect is Effect.ALLOW:

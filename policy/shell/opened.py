@@ -113,14 +113,28 @@ _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)"
 def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
     if read and word.vetted and not word.known:
         return "<<" in word.raw
-    if word.literal and (word.plain[:1] == "=" or not _EXPANDABLE.isdisjoint(word.plain)):
-        return True  # a name with this in it is not believed
+    if _is_expandable(word):
+        return True
     written = not read or program.writes is not Files.NONE
     if written and (not word.literal or is_pattern(word.plain)):
         return True  # nor is any that is not told, or a pattern, where one of them is written
     if not read and "\n" in word.plain:
         return True
     return not word.known or (program.confined and is_indirect(word.plain))
+
+
+def _is_expandable(word: Word) -> bool:
+    """Whether a name has, quoted, what a shell expands elsewhere: it is not believed."""
+    return word.literal and (word.plain[:1] == "=" or not _EXPANDABLE.isdisjoint(word.plain))
+
+
+def _is_looked_up(word: Word, *, read: bool) -> bool:
+    """Return whether rules are asked for a name: for none that is not believed in any case."""
+    if _is_expandable(word):
+        return False
+    if read:
+        return word.known or word.vetted
+    return word.known and not is_pattern(word.plain)
 
 
 def is_indirect(name: str) -> bool:
@@ -133,6 +147,7 @@ def files_of(
 ) -> tuple[Opened, ...]:
     """Return the files that a program opens; it writes none where it is *spared*."""
     opened: list[Opened] = []
+    looked: list[Word] = []
     for files, tool in ((program.reads, shell.reads), (program.writes, shell.writes)):
         if not tool or (files is Files.NONE and not given.files):
             continue
@@ -153,17 +168,20 @@ def files_of(
             opened.append(Opened(None, tool))  # behind a file an option is another
         if read and not chosen and lists(program, given):
             opened.append(Opened(".", tool))
-        opened += (Opened(w.plain, tool) for w in chosen if w.known or (read and w.vetted))
+        looked += chosen
+        opened += (Opened(w.plain, tool) for w in chosen if _is_looked_up(w, read=read))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
         odd = is_abroad if read else is_unwritable
         opened += (Opened(None, tool, guarded=not read) for w in chosen if odd(w.plain))
     if shell.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
-        opened += _of_patterns(program, rest, given, {file.name for file in opened}, shell.reads)
+        opened += _of_patterns(program, rest, given, {word.plain for word in looked}, shell.reads)
     plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the last
     if shell.writes and program.copies is not Files.NONE and plain:
         copied = [w for w in _chosen(program, program.copies, rest, given.named) if w.plain]
         opened += (
-            Opened(w.plain, shell.writes, copied=w.plain[:1] != "~") for w in copied if w.known
+            Opened(w.plain, shell.writes, copied=w.plain[:1] != "~")
+            for w in copied
+            if _is_looked_up(w, read=False)
         )
         opened += (
             Opened(None, shell.writes, guarded=True) for w in copied if is_unwritable(w.plain)
@@ -231,7 +249,7 @@ def _put_into_folders(rest: list[Word], operands: list[Word], tool: str) -> Iter
     folder = next((to for name, to in pairwise(rest) if _INTO.fullmatch(name.plain)), operands[-1])
     for word in operands:
         name = word.plain.rstrip("/").rpartition("/")[2]
-        known = word.known and folder.known and not word.glob
+        known = word.known and _is_looked_up(folder, read=False) and not word.glob
         if known and word is not folder and name not in ("", ".", ".."):
             yield Opened(f"{folder.plain.rstrip('/')}/{name}", tool)
 
@@ -257,7 +275,7 @@ def is_home_of_other(word: Word) -> bool:
 
 
 def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
-    """Yield what the removal of one operand counts as, and the folder that it empties."""
+    """Yield what the removal of one operand counts as; what it empties ends in one star."""
     tool = shell.removes
     parents = has(given.options, "-[a-z]*p[a-z]*|--p.*")
     if is_abroad(word.plain):
@@ -272,6 +290,6 @@ def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
     name = word.plain or "."  # without a name it is the folder itself
     folder = emptied(name)
     if folder is None or not GLOB.search(folder):
-        yield Opened(name if folder is None else folder, tool)
+        yield Opened(name if folder is None else f"{folder.rstrip('/')}/*", tool)
     if word.glob:
         yield Opened(None, tool)

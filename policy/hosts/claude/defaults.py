@@ -94,20 +94,44 @@ def removals(session: Session, mode: str) -> Iterator[Entry]:
             effect = Effect.DENY
         else:
             reason = Reason.CLASSIFIER
-    critical = [Pattern.of(Kind.PATH, ["/", Gap.PART]), Pattern.of(Kind.PATH, [""])]
-    for folder in (session.home, *session.folders):
-        path = folded(folder)
-        while path:
-            critical.append(Pattern.exactly(path, Kind.PATH))
-            path = path.rpartition("/")[0]
-        critical.append(Pattern.exactly(folded(folder) + "/*", Kind.PATH))
-    for pattern in dict.fromkeys(critical):
+    for pattern in _critical(session):
         yield built_in(known.OPERAND_REMOVE, effect, pattern, reason, "critical path")
-    # What a script removes that stands in an argument is asked for where a rule denies it.
+    # What a script removes that stands in an argument is asked for where a rule denies it,
+    # but no rule is asked for a name that a shell might expand.
+    for tokens in _EXPANDED:
+        pattern = Pattern.of(Kind.PATH, tokens)
+        yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, pattern, why="no critical path")
     for entry in (*(line.entry for line in session.lines), *chain(*session.reopened)):
         if (entry.tool, entry.effect) == (known.OPERAND_WRITE, Effect.DENY):
             yield attrs.evolve(entry, tool=known.OPERAND_REMOVE, effect=effect, reason=reason)
     yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")
+
+
+_EXPANDED: Final = (
+    *((Gap.ANY, one, Gap.ANY) for one in "*?{}$`"),
+    (Gap.ANY, "[", Gap.ANY, "]", Gap.ANY),
+)
+
+
+def _critical(session: Session) -> Iterator[Pattern]:
+    """Yield what must not be removed: with what an added folder is in, it must not be emptied."""
+    yield Pattern.of(Kind.PATH, ["/", Gap.PART])
+    yield Pattern.of(Kind.PATH, ["/", Gap.PART, "/*"])
+    yield Pattern.exactly("", Kind.PATH)
+    removed = dict.fromkeys(_upwards(session.home, session.cwd))
+    for path in removed:
+        yield Pattern.exactly(path, Kind.PATH)
+    for path in dict.fromkeys((*removed, *_upwards(*session.folders))):
+        yield Pattern.exactly(f"{path}/*", Kind.PATH)
+
+
+def _upwards(*folders: str) -> Iterator[str]:
+    """Yield folders, and each that they are in but for the root."""
+    for folder in folders:
+        path = folded(folder)
+        while path:
+            yield path
+            path = path.rpartition("/")[0]
 
 
 def known_hosts(session: Session) -> tuple[Entry, ...]:

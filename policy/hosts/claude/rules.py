@@ -93,9 +93,13 @@ def _read(rule: RuleText) -> Lines:
     if content == "" and _may_be_empty(rule):
         content = None
     if content is not None and not content.strip() and not _may_be_empty(rule):
-        return rule.skipped(
+        found = rule.skipped(
             "empty-specifier", "has an empty specifier", f"write `{tool}` for every call"
         )
+        # Of blanks alone it speaks of all that is monitored (2.1.329, observed).
+        monitored = tool == "Bash" and content and rule.effect is not Effect.ALLOW
+        line = Line(rule.entry("Monitor", reason=rule.removal))
+        return found + Lines((line,)) if monitored else found
     if tool.startswith("mcp__") and content is not None:
         return _call_of_server(rule, tool, content)
     if content is not None and not rule.scope.flag and is_ambiguous(content):
