@@ -177,11 +177,13 @@ class Attenuated:
         tables: agent -> what it declares.
         roots: agent -> what it declares where it starts a chain, if that differs; one that
             is not among *tables* starts chains, and is never started.
+        asides: the same of what starts chains in other projects, to compare them with.
 
     """
 
     tables: Mapping[str, Table]
     roots: Mapping[str, Table] = attrs.field(factory=dict)
+    asides: Mapping[str, Table] = attrs.field(factory=dict)
     name: str = "attenuated"
 
     @property
@@ -191,7 +193,8 @@ class Attenuated:
 
     def start(self, agent: str) -> Link:
         """Return the first link."""
-        return Link(agent, self.roots.get(agent) or self.tables[agent])
+        own = self.roots.get(agent) or self.tables.get(agent)
+        return Link(agent, own or self.asides[agent])
 
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import attrs
 import pytest
 
 from policy.chain import Chain
+from policy.changes.diff import diff_workspaces
 from policy.decision import Decision
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
+from policy.workspace import load_tree
 
 SANDBOXED = Options(sandboxed=True, cwd="/srv/app")
 
@@ -66,3 +69,140 @@ def test_a_tool_that_is_denied_is_denied_of_the_server_that_does_the_same() -> N
         )
         assert str(decide(called, {}, cowork, allow=[tool]).effect) == "ask"
         assert str(decide(called, {}, other, deny=[tool], allow=[called]).effect) == "allow"
+
+
+def settings(**given: object) -> dict[str, str]:
+    return {".claude/settings.json": json.dumps(given)}
+
+
+def enforced(files: dict[str, str], start: str, command: str, options: Options = SANDBOXED) -> str:
+    (project,) = load(Memory(files), attrs.evolve(options, sandboxed=False))
+    chain = Chain.start(start, project.enforced)
+    return str(chain.decide("Bash", {"command": command}).effect)
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "told"),
+    [
+        ({"enabled": True}, True),
+        ({"enabled": True, "autoAllowBashIfSandboxed": True}, True),
+        ({"enabled": True, "autoAllowBashIfSandboxed": False}, False),
+        ({"enabled": False, "autoAllowBashIfSandboxed": True}, False),
+        ({"autoAllowBashIfSandboxed": True}, False),
+        ({}, False),
+    ],
+)
+def test_settings_that_let_commands_run_in_a_sandbox_are_told_of_beside_main(
+    sandbox: dict[str, object], *, told: bool
+) -> None:
+    files = settings(sandbox=sandbox)
+    (project,) = load(Memory(files), Options(cwd="/srv/app"))
+
+    assert project.asides == (("main+sandbox",) if told else ())
+    assert ("sandbox-runs-unasked" in {f.code for f in project.findings}) is told
+    assert enforced(files, "main", "npm test") == "ask"
+    if told:
+        assert enforced(files, "main+sandbox", "npm test") == "allow"
+
+
+def test_the_strongest_settings_that_say_something_of_a_sandbox_decide() -> None:
+    on = {"sandbox": {"enabled": True}}
+    off = {"sandbox": {"autoAllowBashIfSandboxed": False}}
+    files = {
+        ".claude/settings.json": json.dumps(on),
+        ".claude/settings.local.json": json.dumps(off),
+    }
+    (project,) = load(Memory(files), Options(cwd="/srv/app"))
+    assert project.asides == ()
+
+    files = {
+        ".claude/settings.json": json.dumps(off),
+        ".claude/settings.local.json": json.dumps({"sandbox": {"autoAllowBashIfSandboxed": True}}),
+        "a/.claude/settings.json": json.dumps(on),
+    }
+    assert [p.asides for p in load(Memory(files), Options(cwd="/srv/app"))] == [
+        (),
+        ("main+sandbox",),
+    ]
+
+
+def test_rules_and_exclusions_hold_in_a_sandbox() -> None:
+    files = settings(
+        permissions={"allow": ["Bash(docker ps)"], "ask": ["Bash(npm *)"], "deny": ["Bash(rm *)"]},
+        sandbox={"enabled": True, "excludedCommands": ["docker", "docker *"]},
+    )
+    says = {
+        command: enforced(files, "main+sandbox", command)
+        for command in ("make", "npm test", "rm a", "docker ps", "docker run x", "xargs make")
+    }
+    assert says == {
+        "make": "allow",
+        "npm test": "ask",
+        "rm a": "deny",
+        "docker ps": "allow",
+        "docker run x": "ask",
+        "xargs make": "allow",
+    }
+
+
+def test_agents_that_are_started_in_a_sandbox_have_it_too() -> None:
+    (project,) = load(Memory(settings(sandbox={"enabled": True})), Options(cwd="/srv/app"))
+    chain = Chain.start("main+sandbox", project.enforced).spawn("general-purpose")
+    assert str(chain.decide("Bash", {"command": "make"}).effect) == "allow"
+
+
+def test_windows_has_no_such_sandbox() -> None:
+    files = settings(sandbox={"enabled": True})
+    (project,) = load(Memory(files), Options(os="windows", cwd="C:/app"))
+    assert project.asides == ()
+
+
+def test_a_change_that_switches_a_sandbox_on_widens() -> None:
+    old, new = ({}, {"sandbox": {"enabled": True}})
+    changes = diff_workspaces(
+        load_tree(Memory(settings(permissions={}, **old))),
+        load_tree(Memory(settings(permissions={}, **new))),
+    ).changes
+    assert [(c.chain, c.direction, c.readings, c.difference.tool) for c in changes] == [
+        (("main+sandbox",), "widened", ("enforced",), "Bash")
+    ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sandbox": {"enabled": "yes"}},
+        {"sandbox": {"enabled": None}},
+        {"sandbox": {"network": 5}},
+        {"sandbox": {"filesystem": {"denyRead": [5]}}},
+        {"sandbox": {"excludedCommands": "docker"}},
+        {"availableModels": "opus"},
+        {"statusLine": {"type": "x", "command": "y"}},
+        {"enabledPlugins": {"a@b": 5}},
+        {"quietHours": {"start": "99"}},
+        {"worktree": 5},
+    ],
+    ids=json.dumps,
+)
+def test_one_value_of_a_wrong_type_anywhere_costs_the_whole_file(more: dict[str, object]) -> None:
+    """Observed with 2.1.329: `ls` is read only, and what denies it is no longer in force."""
+    files = settings(permissions={"deny": ["Bash(ls)"]}, **more)
+    assert enforced(files, "main", "ls") == "allow"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sandbox": {"other": 5}},
+        {"enabledMcpjsonServers": "x"},
+        {"extraKnownMarketplaces": {"x": 5}},
+        {"allowedMcpServers": [5]},
+        {"effortLevel": 5},
+        {"theme": 7},
+        {"env": {"A": [5]}},
+    ],
+    ids=json.dumps,
+)
+def test_of_some_keys_the_host_skips_a_wrong_value(more: dict[str, object]) -> None:
+    files = settings(permissions={"deny": ["Bash(ls)"]}, **more)
+    assert enforced(files, "main", "ls") == "deny"

@@ -20,12 +20,14 @@ from policy.hosts.claude.hook_lint import hook_findings, switch_findings
 from policy.hosts.claude.hooks import Hook
 from policy.hosts.claude.lint import agent_findings, passed_findings, settings_findings
 from policy.hosts.claude.options import VERSION, Options
+from policy.hosts.claude.permissions import UNKNOWN
 from policy.hosts.claude.pools import declared
-from policy.hosts.claude.reading import MAIN, TURN, Enforced, attenuated, main_definition
+from policy.hosts.claude.reading import MAIN, Enforced, attenuated, main_definition
+from policy.hosts.claude.sandbox import sandbox_findings
 from policy.hosts.claude.scopes import managed_roles, user_roles
-from policy.hosts.claude.session import Session, session
+from policy.hosts.claude.session import ASIDES, TURN, Session, session
 from policy.hosts.claude.settings import Settings
-from policy.hosts.claude.settings_files import UNKNOWN, read_settings
+from policy.hosts.claude.settings_files import read_settings
 from policy.hosts.claude.skill_lint import skill_findings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.claude.writer import WRITER
@@ -110,6 +112,7 @@ def _project(found: Found, options: Options) -> Project:
     for skill in read.skills.values():
         findings += skill_findings(skill)
     findings += switch_findings(read.settings)
+    findings += sandbox_findings(built.sandbox)
     for hooks in read.hooks():
         findings += hook_findings(hooks, built)
     return Project(
@@ -118,7 +121,7 @@ def _project(found: Found, options: Options) -> Project:
         root=found.root,
         agents=OnDemand(sorted({MAIN, *built.agents}), partial(_entry, built)),
         starts=(MAIN,),
-        asides=(TURN,) if built.granted else (),
+        asides=tuple(built.asides),
         attenuated=attenuated(built),
         enforced=Enforced(built),
         files=tuple(
@@ -250,7 +253,7 @@ class _Files:
             return
         if role.scope and ":" not in definition.name:
             definition = attrs.evolve(definition, name=f"{role.scope}:{definition.name}")
-        if definition.name in (MAIN, TURN):
+        if definition.name in (MAIN, *ASIDES):
             self.findings.append(
                 Finding(
                     "reserved-name",

@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from policy.documents.node import Mapping, Node, Scalar, Sequence
+from policy.documents.shapes import Mistake
 from policy.hosts.claude.data import hooks as known
-from policy.hosts.claude.hooks import Mistake, read_hooks
+from policy.hosts.claude.hooks import read_hooks
 
 __all__ = ["unloadable"]
 

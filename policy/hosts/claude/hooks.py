@@ -12,13 +12,13 @@ from typing import Final
 
 import attrs
 
-from policy.documents.node import Mapping, Node, Scalar, Sequence, describe
+from policy.documents.node import Mapping, Node, Scalar, Sequence
+from policy.documents.shapes import Kind, Mistake
 from policy.hosts.claude.data import hooks as known
-from policy.hosts.claude.data.settings import Kind
 from policy.hosts.claude.data.tools import ALIASES
 from policy.source import Span
 
-__all__ = ["LIST", "Hook", "Mistake", "read_hooks", "takes"]
+__all__ = ["LIST", "Hook", "read_hooks", "takes"]
 
 
 @attrs.frozen
@@ -42,20 +42,6 @@ class Hook:
     waits: bool
     place: Span = attrs.field(repr=False)
     span: Span = attrs.field(repr=False)
-
-
-@attrs.frozen
-class Mistake:
-    """A value that is not what the host takes: what was expected, and where it is."""
-
-    wanted: str
-    name: str
-    node: Node
-
-    @property
-    def message(self) -> str:
-        """What is wrong, in a line."""
-        return f"expected {self.wanted} for {self.name}, found {describe(self.node)}"
 
 
 # --- which tools a hook is for -------------------------------------------------------
@@ -145,14 +131,14 @@ def _wrong(item: Mapping, wrong: list[Mistake]) -> bool:
     if needed is None:
         wrong.append(Mistake("one of " + ", ".join(known.TYPES), "`type` of a hook", kind or item))
     wrong += (
-        Mistake(known.FIELDS[name].value, f"`{name}` of a hook", item)
+        Mistake(known.FIELDS[name].wanted, f"`{name}` of a hook", item)
         for name in needed or ()
         if item.get(name) is None
     )
     for entry in item.entries:
         wanted = known.FIELDS.get(entry.name)
-        if wanted is not None and not wanted.holds(entry.value):
-            wrong.append(Mistake(wanted.value, f"`{entry.name}` of a hook", entry.value))
+        if wanted is not None and any(wanted.mistakes(entry.value, entry.name)):
+            wrong.append(Mistake(wanted.wanted, f"`{entry.name}` of a hook", entry.value))
     return len(wrong) > before
 
 

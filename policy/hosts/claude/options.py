@@ -54,9 +54,9 @@ class Options:
         teammate: whether agents are members of a team.
         strangers: whether there may be agents that no file here defines, e.g. those of plugins.
         active_skill: the skill whose lists hold in this turn, or "".
-        sandboxed: whether commands run in a sandbox that lets them run unasked: what settings
-            say of it (``sandbox.enabled``) is not read, since a host may have none
-            (documented, not observed).
+        sandboxed: whether commands run in a sandbox that lets them run unasked (documented, not
+            observed). No file tells whether a machine has one: what settings that switch it on
+            come to there is told of chains that start with ``main+sandbox``.
         cowork: whether the server `workspace` of the desktop program runs commands and fetches
             for the host, so that denials of its tools hold for those (documented, not observed).
     """

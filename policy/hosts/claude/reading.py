@@ -17,21 +17,16 @@ from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.pools import Position, declared, has_no_tools, pool
 from policy.hosts.claude.rulesets import rule_sets
-from policy.hosts.claude.session import Session
+from policy.hosts.claude.session import ASIDES, Session
 from policy.hosts.claude.specifiers import agent_pattern
 from policy.on_demand import OnDemand
 from policy.project import Attenuated
 from policy.ruleset import Entry, RuleSet
 from policy.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["MAIN", "TURN", "WORKFLOW", "Enforced", "State", "attenuated", "main_definition"]
+__all__ = ["MAIN", "WORKFLOW", "Enforced", "State", "attenuated", "main_definition"]
 
 MAIN: Final = "main"
-
-# The main conversation in a turn in which every skill was invoked: it and whoever it
-# starts have what the skills allow.
-TURN: Final = "main+skills"
-
 
 # What a workflow starts: nobody's agent, which accepts edits whatever the session does
 # (documented for 2.1.240, not observed).
@@ -45,14 +40,14 @@ class State:
     Attributes:
         mode: permission mode of the agent there.
         fork: whether it is a fork, which has the tools of whoever started it.
-        skilled: whether the turn is one in which every skill was invoked.
+        aside: the one of `Session.asides` that the chain began in, or "".
         types: the agents that may be started in the session, by the list of the one that
             it was started as; None is all.
     """
 
     mode: str
     fork: bool = False
-    skilled: bool = False
+    aside: str = ""
     types: tuple[str, ...] | None = None
 
 
@@ -66,18 +61,17 @@ def attenuated(session: Session) -> Attenuated:
     """Return the reading in which settings and every list along a chain are met."""
     tables = OnDemand(session.agents, partial(_declared_table, session))
     # Nobody starts these, even where rules ask for every agent: there is none of the name.
-    roots = [MAIN]
-    if session.granted:
-        roots.append(TURN)
+    roots = [MAIN, *session.asides]
     if WORKFLOW not in tables:
         roots.append(WORKFLOW)
-    return Attenuated(tables, OnDemand(roots, partial(_root, session, tables)))
+    root = partial(_root, session, tables)
+    return Attenuated(tables, OnDemand(roots, root), asides=OnDemand(ASIDES, root))
 
 
 def _root(session: Session, tables: Mapping[str, Table], name: str) -> Table:
     if name == WORKFLOW:
         return tables[known.GENERAL]
-    # What a skill allows beyond the settings is no narrower than they are.
+    # What is allowed there beyond the settings is no narrower than they are.
     bounds = Bounds(depth=depth_limit(session))
     return attrs.evolve(_declared_table(session, MAIN), bounds=bounds)
 
@@ -121,8 +115,8 @@ class Enforced:
     @property
     def agents(self) -> tuple[str, ...]:
         """Every agent that can be a link."""
-        turn = (TURN,) if self.session.granted else ()
-        return tuple(dict.fromkeys((MAIN, *turn, WORKFLOW, *self.session.agents)))
+        names = (MAIN, *self.session.asides, WORKFLOW, *self.session.agents)
+        return tuple(dict.fromkeys(names))
 
     @property
     def by_depth(self) -> object:
@@ -153,14 +147,14 @@ class Enforced:
         """Return the main conversation, as itself or as *agent*."""
         if agent == WORKFLOW and WORKFLOW not in self.session.agents:
             return self._of_workflow()
-        skilled = agent == TURN
+        aside = agent if agent in ASIDES else ""
         definition = (
             main_definition(self.session)
-            if skilled or (agent == MAIN and MAIN not in self.session.agents)
+            if aside or (agent == MAIN and MAIN not in self.session.agents)
             else attrs.evolve(self.session.agents[agent], mode=None)
         )
         types = definition.types if self.session.options.behaves.type_lists else None
-        state = State(self.session.mode, skilled=skilled, types=types)
+        state = State(self.session.mode, aside=aside, types=types)
         depth = depth_limit(self.session)
         position = Position(
             main=True,
@@ -220,7 +214,7 @@ class Enforced:
         raise KeyError(agent)
 
     def _table(self, definition: Definition, position: Position, state: State, link: str) -> Table:
-        session = self.session.turned if state.skilled else self.session
+        session = self.session.asides.get(state.aside, self.session)
         mode = state.mode
         key = ("table", definition.name, definition.place, position, mode, link)
         found = session.cache.get(key)

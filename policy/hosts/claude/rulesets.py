@@ -122,7 +122,6 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         entries += agents(session, mode)
     else:
         entries += held(session, mode)
-        entries += _in_sandbox(session, mode)
         entries += _allowed(session, mode)
         entries += (line.entry for line in session.lines if line.late)
         reason = by_default(session, mode)
@@ -186,16 +185,29 @@ def _asked(session: Session, mode: str) -> Iterator[Entry]:
 
 
 def _runs_in_sandbox(session: Session, mode: str) -> bool:
-    return session.options.sandboxed and not is_plan(mode)
+    return (session.options.sandboxed or session.confined) and not is_plan(mode)
 
 
 def _in_sandbox(session: Session, mode: str) -> Iterator[Entry]:
-    """Yield what lets commands run in a sandbox, but for those that are to run outside."""
-    if _runs_in_sandbox(session, mode):
-        outside, reason = Pattern.exactly("true"), by_default(session, mode)
-        asked = built_in("Bash", Effect.ASK, outside, reason, "outside the sandbox")
-        yield attrs.evolve(asked, field=known.UNSANDBOXED)
-        yield built_in("Bash", Effect.ALLOW, why="in a sandbox")
+    """Yield what lets commands run in a sandbox, but for those that are to run outside.
+
+    For those only rules without a star count that allow them, which is less than there is.
+    """
+    if not _runs_in_sandbox(session, mode):
+        return
+    reason = by_default(session, mode)
+    if not session.confined:
+        yield Entry(
+            "Bash",
+            Effect.ASK,
+            Pattern.exactly("true"),
+            known.UNSANDBOXED,
+            reason,
+            rule="Bash (outside the sandbox)",
+        )
+    yield from (attrs.evolve(entry, reason=reason) for entry in session.outside)
+    place = session.sandbox.place if session.sandbox else None
+    yield attrs.evolve(built_in("Bash", Effect.ALLOW, why="in a sandbox"), place=place)
 
 
 def _allowed(session: Session, mode: str) -> Iterator[Entry]:
@@ -211,6 +223,7 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
     yield from led_out(session, others)
     yield from (entry for entry in others if entry.pattern is None)
+    yield from _in_sandbox(session, mode)
     yield from misread(session, mode)
     yield from _run_exactly(session.options.behaves.unguarded_programs, by_default(session, mode))
     yield from (entry for entry in others if entry.pattern is not None)

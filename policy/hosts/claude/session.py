@@ -21,12 +21,14 @@ from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.links import LINKED, OF_SYSTEMS
 from policy.hosts.claude.data.settings import ASKING_TOOLS, FENCES, READS_INSIDE
-from policy.hosts.claude.lines import Line, Lines, Scope
+from policy.hosts.claude.invoked import by_skills
+from policy.hosts.claude.lines import Line, Scope
 from policy.hosts.claude.modes import is_silent, session_mode
 from policy.hosts.claude.options import Options
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
 from policy.hosts.claude.said import Said, needs_trust
+from policy.hosts.claude.sandbox import kept_outside, runs_unasked
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 from policy.hosts.claude.variables import left_out, offered, started
@@ -34,8 +36,16 @@ from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.folding import folded
 from policy.patterns.notations import names
 from policy.ruleset import Entry
+from policy.source import Span
 
-__all__ = ["SCOPES", "Session", "session"]
+__all__ = ["ASIDES", "SANDBOX", "SCOPES", "TURN", "Session", "session"]
+
+# The main conversation in a turn in which every skill was invoked: it and whoever it starts
+# have what the skills allow.
+TURN: Final = "main+skills"
+# The main conversation on a machine that has a sandbox, where commands run unasked in one.
+SANDBOX: Final = "main+sandbox"
+ASIDES: Final = (TURN, SANDBOX)
 
 # The strongest first.
 SCOPES: Final = ("managed", "cli", "flag", "local", "project", "user")
@@ -57,6 +67,9 @@ class Session:
         main_agent: the agent that the session is started as, or "".
         skills: by name, commands among them.
         granted: lines of every rule that a skill allows while it is active.
+        sandbox: what lets commands run unasked on a machine that has a sandbox; None where
+            nothing does.
+        outside: what is asked of commands that never run in one.
         tools: the built-in tools that are offered; None is all.
         no_bypass: whether no agent may go without permissions.
         no_auto: whether no agent may have its calls judged by a model.
@@ -65,6 +78,7 @@ class Session:
         fences: what is kept in working folders, by the names that settings have for it, and
             the folders that it is kept in.
         findings: what is wrong with the rules.
+        confined: whether this is what a sandbox lets run: all that does not leave it.
     """
 
     options: Options
@@ -76,6 +90,8 @@ class Session:
     main_agent: str
     skills: Mapping[str, Skill]
     granted: tuple[Line, ...]
+    sandbox: Span | None
+    outside: tuple[Entry, ...]
     tools: frozenset[str] | None
     no_bypass: bool
     no_auto: bool
@@ -83,6 +99,7 @@ class Session:
     starts: bool
     fences: Mapping[str, tuple[str, ...]]
     findings: tuple[Finding, ...]
+    confined: bool = False
 
     @property
     def cwd(self) -> str:
@@ -131,9 +148,14 @@ class Session:
         )
 
     @cached_property
-    def turned(self) -> Session:
-        """The same in a turn in which every skill was invoked."""
-        return attrs.evolve(self, lines=self.lines + self.granted, granted=())
+    def asides(self) -> Mapping[str, Session]:
+        """The same where more runs unasked, by the name that chains there start with."""
+        found = {}
+        if self.granted:
+            found[TURN] = attrs.evolve(self, lines=self.lines + self.granted, granted=())
+        if self.sandbox is not None and not self.options.sandboxed:
+            found[SANDBOX] = attrs.evolve(self, confined=True)
+        return found
 
     @cached_property
     def cache(self) -> dict[object, object]:
@@ -169,7 +191,7 @@ def session(
         aliases=options.aliases,
         servers=options.servers,
     )
-    active, granted = _by_skills(skills, scope, options, locked=said.locked)
+    active, granted = by_skills(skills, scope, options, locked=said.locked)
     no_bypass, no_auto = any(s.no_bypass for s in settings), any(s.no_auto for s in settings)
     silent = any(each.silent for each in settings)
     return Session(
@@ -188,6 +210,13 @@ def session(
         main_agent=options.main_agent or next((s.agent for s in settings if s.agent), ""),
         skills=skills,
         granted=granted,
+        sandbox=runs_unasked(settings) if options.os != "windows" else None,
+        outside=tuple(
+            line.entry
+            for rule in kept_outside(settings)
+            for line in read_rule(rule.text, rule.span, rule.effect, scope).lines
+            if line.entry.tool == "Bash"
+        ),
         tools=next((frozenset(s.tools) for s in settings if s.tools is not None), None),
         no_bypass=no_bypass,
         no_auto=no_auto,
@@ -276,58 +305,3 @@ def _folder(name: str, cwd: str, home: str) -> str:
         elif segment not in ("", "."):
             segments.append(segment)
     return "/" + "/".join(segments)
-
-
-def _by_skills(
-    skills: Mapping[str, Skill], scope: Scope, options: Options, *, locked: bool
-) -> tuple[Lines, tuple[Line, ...]]:
-    """Return what the active skill says, with all that is wrong with any; and what all allow."""
-    invoked = options.active_skill.removeprefix("/")
-    active = skills.get(options.aliases.get(invoked, invoked))
-    read = [(skill, _granted(skill, scope)) for skill in skills.values()]
-    findings = [found for skill, lines in read for found in (*skill.findings, *lines.findings)]
-    if locked and options.behaves.lock_binds_skills:
-        read = []
-    granted = tuple(line for _, lines in read for line in lines.lines)
-    allowed = (
-        line
-        for skill, lines in read
-        if skill is active and not skill.forked
-        for line in lines.lines
-    )
-    denied = Lines()
-    if active is not None and options.behaves.skills_take_away:
-        denied = _denied(active, scope)
-    return Lines((*allowed, *denied.lines), (*findings, *denied.findings)), granted
-
-
-def _granted(skill: Skill, scope: Scope) -> Lines:
-    """Return what *skill* allows while it is active: nothing where a star alone is in its list."""
-    lines = Lines()
-    if any(matcher.tool == "*" and matcher.specifier is None for matcher in skill.allowed.matchers):
-        return lines
-    for matcher in skill.allowed.matchers:
-        # Empty parentheses are none in these lists.
-        text = str(matcher).removesuffix("()")
-        lines += read_rule(text, matcher.span, Effect.ALLOW, scope)
-    return lines
-
-
-def _denied(skill: Skill, scope: Scope) -> Lines:
-    """Return what *skill* denies while it is active.
-
-    It is read as the flag that takes tools away, but those of the host stay, and their
-    calls are denied.
-    """
-    lines = Lines()
-    scope = attrs.evolve(scope, flag=True)
-    for matcher in skill.disallowed.matchers:
-        found = read_rule(str(matcher), matcher.span, Effect.DENY, scope)
-        lines += Lines(tuple(map(_as_rule, found.lines)), found.findings)
-    return lines
-
-
-def _as_rule(line: Line) -> Line:
-    if line.entry.tool.startswith("mcp__"):
-        return line
-    return attrs.evolve(line, entry=attrs.evolve(line.entry, reason=Reason.RULE))

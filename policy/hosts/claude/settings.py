@@ -9,7 +9,7 @@ from policy.finding import Finding
 from policy.hosts.claude.hooks import Hook
 from policy.source import Span
 
-__all__ = ["Settings", "Written"]
+__all__ = ["Sandbox", "Settings", "Written"]
 
 
 @attrs.frozen
@@ -19,6 +19,21 @@ class Written:
     text: str
     effect: Effect
     span: Span
+
+
+@attrs.frozen
+class Sandbox:
+    """What one settings file says of the sandbox that commands run in.
+
+    Attributes:
+        on: whether there is one, and where that stands; None where it is not said.
+        unasked: whether what runs in it runs unasked, likewise.
+        outside: the commands that never run in it, as rules that ask for them.
+    """
+
+    on: tuple[bool, Span] | None = None
+    unasked: tuple[bool, Span] | None = None
+    outside: tuple[Written, ...] = ()
 
 
 @attrs.frozen
@@ -42,6 +57,7 @@ class Settings:
         hooks_off: whether hooks are switched off, and where that stands; None where it
             is not said.
         plugins: where the plugins stand that are switched on.
+        sandbox: what it says of one.
         variables: what it sets in the environment of the host, by name.
         findings: what is wrong with the file.
         unreadable: whether nothing in it is in force.
@@ -64,6 +80,7 @@ class Settings:
     hooks: tuple[Hook, ...] = ()
     hooks_off: tuple[bool, Span] | None = attrs.field(default=None, repr=False)
     plugins: tuple[Span, ...] = ()
+    sandbox: Sandbox = Sandbox()
     variables: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
     unreadable: bool = False

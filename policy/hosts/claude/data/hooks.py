@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.hosts.claude.data.settings import Kind
+from policy.documents.shapes import Kind, Listed, Named, Shape, Word
 
 __all__ = ["EVENTS", "FIELDS", "GUARDS", "OF_FILES", "TOOL_EVENTS", "TYPES", "UNSCANNED"]
 
@@ -34,18 +34,18 @@ TYPES: Final = {
 }
 
 # What the fields of a hook must be where they are given.
-FIELDS: Final = {
-    "args": Kind.TEXTS,
+FIELDS: Final[dict[str, Shape]] = {
+    "args": Listed(Kind.TEXT, "a list of strings"),
     "async": Kind.TRUTH,
     "asyncRewake": Kind.TRUTH,
     "command": Kind.TEXT,
-    "headers": Kind.OBJECT,
+    "headers": Named(),
     "if": Kind.TEXT,
     "model": Kind.TEXT,
     "once": Kind.TRUTH,
     "prompt": Kind.TEXT,
     "server": Kind.TEXT,
-    "shell": Kind.SHELL,
+    "shell": Word("bash", "powershell"),
     "statusMessage": Kind.TEXT,
     "timeout": Kind.SECONDS,
     "tool": Kind.TEXT,

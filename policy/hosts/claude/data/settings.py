@@ -1,17 +1,15 @@
 """What the values of settings must be in Claude Code 2.1.329, or their file is rejected.
 
-Observed key by key. A key that is not here takes any value: the host skips a
-wrong one (``effortLevel``, ``forceLoginMethod``), or nobody tried it. Of ``hooks`` see
+Read in the text of the program, and tried there key by key. A key that is not here takes any
+value: the host skips a wrong one (``effortLevel``, ``enabledMcpjsonServers``). Of ``hooks`` see
 `policy.hosts.claude.data.hooks`.
 """
 
 from __future__ import annotations
 
-import enum
-import re
 from typing import Final
 
-from policy.documents.node import Mapping, Node, Scalar, Sequence
+from policy.documents.shapes import Either, Kind, Listed, Named, Record, Shape, Word
 
 __all__ = [
     "ASKING_TOOLS",
@@ -22,7 +20,6 @@ __all__ = [
     "SILENT",
     "SILENT_SCOPES",
     "VALUES",
-    "Kind",
 ]
 
 # What settings call it that reads and edits are kept in working folders: by whatever reads, by
@@ -47,55 +44,169 @@ SILENT_SCOPES: Final = frozenset({"managed", "flag", "user"})
 ASKING_TOOLS: Final = ("AskUserQuestion",)
 
 
-class Kind(enum.Enum):
-    """A type of value, as people call it."""
-
-    TEXT = "a string"
-    TRUTH = "true or false"
-    OBJECT = "an object"
-    TEXTS = "a list of strings"
-    DAYS = "a number of days above 0"
-    SECONDS = "a number of seconds above 0"
-    SHELL = "`bash` or `powershell`"
-    ADDRESS = "an address such as https://example.com/"
-
-    __hash__ = object.__hash__
-
-    def holds(self, node: Node) -> bool:
-        """Return whether the value is of this type."""
-        value = node.value if isinstance(node, Scalar) else None
-        match self:
-            case Kind.TEXT:
-                return isinstance(value, str)
-            case Kind.TRUTH:
-                return isinstance(value, bool)
-            case Kind.OBJECT:
-                return isinstance(node, Mapping)
-            case Kind.TEXTS:
-                return isinstance(node, Sequence) and all(map(Kind.TEXT.holds, node.items))
-            case Kind.SECONDS:
-                numbers = int | float
-                return isinstance(value, numbers) and not isinstance(value, bool) and value > 0
-            case Kind.SHELL:
-                return value in ("bash", "powershell")
-            case Kind.ADDRESS:
-                return isinstance(value, str) and bool(re.match(r"[A-Za-z][\w+.-]*://.", value))
-            case Kind.DAYS:
-                return isinstance(value, int) and not isinstance(value, bool) and value > 0
+def _each(shape: Shape, names: str) -> dict[str, Shape]:
+    return dict.fromkeys(names.split(), shape)
 
 
-_TEXTS: Final = "$schema agent apiKeyHelper language model outputStyle plansDirectory"
-_TRUTHS: Final = (
-    "allowManagedPermissionRulesOnly alwaysThinkingEnabled disableAllHooks"
-    " enableAllProjectMcpServers includeCoAuthoredBy respectGitignore"
-    " skipDangerousModePermissionPrompt spinnerTipsEnabled"
-)
-_OBJECTS: Final = "attribution autoMode enabledPlugins env sandbox statusLine"
+_TEXTS: Final = Listed(Kind.TEXT, "a list of strings")
+_COMMAND: Final[dict[str, Shape]] = {"type": Word("command"), "command": Kind.TEXT}
+_PLAIN: Final = Either(Kind.TEXT, Kind.NUMBER, Kind.TRUTH, _TEXTS)
 
-VALUES: Final[dict[str, Kind]] = {
-    **dict.fromkeys(_TEXTS.split(), Kind.TEXT),
-    **dict.fromkeys(_TRUTHS.split(), Kind.TRUTH),
-    **dict.fromkeys(_OBJECTS.split(), Kind.OBJECT),
-    "companyAnnouncements": Kind.TEXTS,
-    "cleanupPeriodDays": Kind.DAYS,
+_CREDENTIAL: Final[dict[str, Shape]] = {
+    "mode": Word("deny", "mask"),
+    "extract": Kind.TEXT,
+    "onExtractNoMatch": Word("warn", "deny", "error"),
+    "decode": Word("jwt"),
+    "maskClaims": _TEXTS,
+    "injectHosts": _TEXTS,
 }
+_SANDBOX: Final = Record(
+    {
+        **_each(
+            Kind.TRUTH,
+            "enabled failIfUnavailable autoAllowBashIfSandboxed allowUnsandboxedCommands"
+            " enableWeakerNestedSandbox allowNestedUserNamespaces enableWeakerNetworkIsolation"
+            " allowAppleEvents",
+        ),
+        "excludedCommands": _TEXTS,
+        "ignoreViolations": Named(_TEXTS),
+        "ripgrep": Record({"command": Kind.TEXT, "args": _TEXTS}, needed=("command",)),
+        "windows": Record({"backend": Word("sandboxuser", "mxc")}),
+        "network": Record(
+            {
+                **_each(_TEXTS, "allowedDomains deniedDomains allowUnixSockets allowMachLookup"),
+                **_each(
+                    Kind.TRUTH,
+                    "strictAllowlist allowManagedDomainsOnly allowAllUnixSockets allowLocalBinding",
+                ),
+                **_each(Kind.NUMBER, "httpProxyPort socksProxyPort"),
+                "tlsTerminate": Record(_each(Kind.TEXT, "caCertPath caKeyPath")),
+            }
+        ),
+        "filesystem": Record(
+            {
+                **_each(_TEXTS, "allowWrite denyWrite denyRead allowRead"),
+                **_each(Kind.TRUTH, "allowManagedReadPathsOnly disabled"),
+            }
+        ),
+        "credentials": Record(
+            {
+                "allowPlaintextInject": Kind.TRUTH,
+                "files": Listed(
+                    Record({"path": Kind.TEXT, **_CREDENTIAL}, needed=("path", "mode"))
+                ),
+                "envVars": Listed(
+                    Record({"name": Kind.TEXT, **_CREDENTIAL}, needed=("name", "mode"))
+                ),
+            }
+        ),
+    }
+)
+
+# What `hooks` and `permissions` hold is read elsewhere.
+VALUES: Final = Record(
+    {
+        **_each(
+            Kind.TEXT,
+            "$schema advisorModel agent apiKeyHelper attributionProject autoMemoryDirectory"
+            " awsAuthRefresh awsCredentialExport claudeMd gcpAuthRefresh language"
+            " minimumVersion model otelHeadersHelper outputStyle plansDirectory"
+            " pluginTrustMessage prUrlTemplate processWrapper proxyAuthHelper"
+            " requiredMaximumVersion requiredMinimumVersion timeFormat timeZone",
+        ),
+        **_each(
+            Kind.TRUTH,
+            "agentPushNotifEnabled allowAllClaudeAiMcps allowClaudeInChromeWithManagedMcp"
+            " allowManagedHooksOnly allowManagedMcpServersOnly allowManagedPermissionRulesOnly"
+            " allowNestedModelAccessUnderForceLogin alwaysThinkingEnabled autoCompactEnabled"
+            " autoContinueAtUsageLimit autoDreamEnabled autoMemoryEnabled autoScrollEnabled"
+            " autoUploadSessions awaySummaryEnabled bashEditDiffEnabled channelsEnabled"
+            " clawdFileProgressEnabled disableAgentView disableAllHooks disableArtifact"
+            " disableBundledSkills disableClaudeAiConnectors disableCommandPluginSources"
+            " disableRemoteControl disableReplyCheck disableSideloadFlags"
+            " disableSkillShellExecution disableWindowsBashCommandSplit disableWorkflows"
+            " doneMeansMerged emojiCompletionEnabled enableAllProjectMcpServers enableArtifact"
+            " enableWorkflows enforceAvailableModels fastMode fastModePerSessionOptIn"
+            " fileCheckpointingEnabled forceRemoteSettingsRefresh idleCompaction"
+            " includeCoAuthoredBy includeGitInstructions inputNeededNotifEnabled"
+            " isolatePeerMachines precomputeCompactionEnabled prefersReducedMotion"
+            " promptSuggestionEnabled remoteControlAtStartup respectGitignore"
+            " respondToBashCommands responseComparisonEnabled showClearContextOnPlanAccept"
+            " showMessageTimestamps showThinkingSummaries showTurnDuration"
+            " skipDangerousModePermissionPrompt skipWebFetchPreflight skipWorkflowUsageWarning"
+            " spinnerTipsEnabled switchModelsOnFlag syncClaudeAiPlugins syncClaudeAiSkills"
+            " syntaxHighlightingDisabled terminalProgressBarEnabled terminalTitleFromRename"
+            " todoFeatureEnabled totalTokensReminderAfterUserTurn verbose"
+            " wheelScrollAccelerationEnabled workflowKeywordTriggerEnabled"
+            " wslInheritsWindowsSettings",
+        ),
+        **_each(
+            _TEXTS,
+            "allowedHttpHookUrls availableModels claudeMdExcludes companyAnnouncements"
+            " fallbackModel httpHookAllowedEnvVars pluginSuggestionMarketplaces",
+        ),
+        **_each(Kind.COUNT, "cleanupPeriodDays skillListingMaxDescChars totalTokensReminderBudget"),
+        **_each(Named(), "autoMode env"),
+        **_each(
+            Listed(Named()),
+            "allowedMarketplaces blockedMarketplaces strictKnownMarketplaces",
+        ),
+        "enabledPlugins": Named(Either(Kind.TRUTH, _TEXTS)),
+        "allowedChannelPlugins": Listed(
+            Record(_each(Kind.TEXT, "marketplace plugin"), needed=("marketplace", "plugin"))
+        ),
+        "attribution": Either(
+            Kind.TRUTH, Record({**_each(Kind.TEXT, "commit pr"), "sessionUrl": Kind.TRUTH})
+        ),
+        "autoUpdatesChannel": Word("latest", "stable", "rc"),
+        "breakReminder": Record(
+            {
+                "enabled": Kind.TRUTH,
+                **_each(Kind.COUNT, "intervalMinutes breakThresholdMinutes"),
+                "message": Kind.TEXT,
+            }
+        ),
+        "daemonColdStart": Word("transient", "ask"),
+        "defaultShell": Word("bash", "powershell"),
+        "desktopSessionCleanupPeriodDays": Kind.WHOLE,
+        "disableAutoMode": Word("disable"),
+        "feedbackDrafts": Word("notify", "quiet", "off"),
+        "feedbackSurveyRate": Kind.RATE,
+        "fileSuggestion": Record(_COMMAND, needed=("type", "command")),
+        "forceLoginOrgUUID": Either(Kind.TEXT, _TEXTS),
+        **_each(Word("first-wins", "merge"), "managedSourcesBehavior parentSettingsBehavior"),
+        "modelOverrides": Named(Kind.TEXT),
+        "pluginConfigs": Named(
+            Record({"mcpServers": Named(Named(_PLAIN)), "options": Named(_PLAIN)})
+        ),
+        "quietHours": Record({"enabled": Kind.TRUTH, **_each(Kind.TIME, "start end")}),
+        "remote": Record({"defaultEnvironmentId": Kind.TEXT}),
+        "remoteTools": Record({"allowUnattendedServing": Kind.TRUTH}),
+        "sandbox": _SANDBOX,
+        "skillListingBudgetFraction": Kind.SHARE,
+        "skillOverrides": Named(Word("on", "name-only", "user-invocable-only", "off")),
+        "spinnerVerbs": Record(
+            {"mode": Word("append", "replace"), "verbs": _TEXTS}, needed=("mode", "verbs")
+        ),
+        "sshConfigs": Listed(
+            Record(
+                {
+                    **_each(Kind.TEXT, "id name sshHost sshIdentityFile startDirectory"),
+                    "sshPort": Kind.NUMBER,
+                },
+                needed=("id", "name", "sshHost"),
+            )
+        ),
+        "statusLine": Record(
+            {**_COMMAND, "padding": Kind.NUMBER, "hideVimModeIndicator": Kind.TRUTH},
+            needed=("type", "command"),
+        ),
+        "totalTokensReminder": Word("off", "infinite", "fixed", "countdown", "padded-countdown"),
+        "tui": Word("default", "fullscreen"),
+        "voice": Record({**_each(Kind.TRUTH, "enabled autoSubmit"), "mode": Word("hold", "tap")}),
+        "workflowSizeGuideline": Word("unrestricted", "small", "medium", "large"),
+        "worktree": Record(
+            {**_each(_TEXTS, "symlinkDirectories sparsePaths"), "baseRef": Word("fresh", "head")}
+        ),
+    }
+)
