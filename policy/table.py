@@ -201,6 +201,7 @@ class Table:
         lookup = self._lookups.get(tool) or self.lookup(tool)
         return lookup.decide_anew(call)
 
+    @seldom_collecting
     def differences(self, other: Table, known: Known | None = None) -> Comparison:
         """Return how calls are decided differently by *self* and then by *other*.
 

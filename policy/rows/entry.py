@@ -35,6 +35,9 @@ class Form(enum.Enum):
     WITHIN = "within"
     LENT = "lent"
 
+    # As of every effect and reason: what rows are compared by holds one of each line.
+    __hash__ = object.__hash__
+
 
 class RowEntry(NamedTuple):
     """One line of a row; without a pattern it decides every call that reaches it."""
