@@ -292,3 +292,25 @@ def test_a_comment_runs_nothing_that_stars_take() -> None:
         assert decide("# a", ask=[rule]) is Effect.ALLOW
         assert decide("ls # a", deny=[rule]) is Effect.DENY
     assert decide("# a", deny=["Bash(# a)"]) is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    ("runs", "asks"),
+    [
+        *(("((x[a]))", "((x[a))"), ("((x))", "((x]a[b))"), ("((x[a]))", "ls; ((x[a)); ls")),
+        ("(((x)))", "((x)&&(y))"),
+        ("for ((i=0; i<1; i++)); do ls; done", "for ((i=0; i[1; i++)); do ls; done"),
+        ("for ((i=(1)*2;;)); do ls; done", "for ((i='1';;)); do ls; done"),
+    ],
+)
+def test_a_sum_ends_with_its_brackets_to_every_reader_or_is_asked_for(runs: str, asks: str) -> None:
+    assert decide(runs, allow=["Bash"]) is Effect.ALLOW
+    assert decide(asks, allow=["Bash"]) is Effect.ASK
+    assert decide(asks, "bypassPermissions") is Effect.ASK
+
+
+def test_where_reads_are_kept_inside_command_is_given_options_that_start_nothing() -> None:
+    lists = {"allow": ["Bash(* a)"], "blockReadsOutsideWorkingDirectories": True}
+    assert decide("command -v -- cat a", **lists) is Effect.ALLOW
+    assert decide("command -v -o cat a", **lists) is Effect.ASK
+    assert decide("nice command -v -o cat a", **lists) is Effect.ASK

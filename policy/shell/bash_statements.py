@@ -106,6 +106,8 @@ class StatementReader(WordReader):
             self._children(node, kind, depth)
 
     def _children(self, node: Node, kind: str, depth: int) -> None:
+        if kind == "c_style_for_statement":
+            self.script.unclosed |= not has_sum(self.text_of(node))
         if kind in ("subshell", "compound_statement"):
             text = self.text_of(node)
             self.script.unclosed |= text.startswith("((") and not has_sum(text)

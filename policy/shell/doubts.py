@@ -270,9 +270,21 @@ def has_background(text: str) -> bool:
 
 
 # What every reader takes for a sum; with anything else in it some see two groups.
-_SUM = re.compile(r"\(\((?![^()]*<<<)[\w \t.,:;?+\-*/%<>=!&|^~$\[\]]*\)\)", re.ASCII)
+_SUM = re.compile(r"(?!.*(?:<<<|\$\())(?:[\w \t.,:;?+\-*/%<>=!&|^~$()\[\]]|\$\{#?\w+\})*", re.ASCII)
+_OPENING = {")": "(", "]": "["}
 
 
 def has_sum(text: str) -> bool:
     """Whether the first two parentheses of *text* begin what every reader takes for a sum."""
-    return _SUM.match(text, text.index("((")) is not None
+    start = text.index("((") + 2
+    opened: list[str] = []
+    for place in range(start, len(text)):
+        one = text[place]
+        if one in "([":
+            opened.append(one)
+        elif one == ")" and not opened:
+            told = text.startswith("))", place)
+            return told and _SUM.fullmatch(text, start, place) is not None
+        elif one in _OPENING and (not opened or opened.pop() != _OPENING[one]):
+            break  # some look for the end behind that of its brackets
+    return False

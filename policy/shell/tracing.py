@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Final
 
 from policy.programs import Files
@@ -61,7 +61,16 @@ def is_untraced(
         or (name in shell.movers and [word.plain for word in program[1:]] != [shell.cwd])
         or (name in shell.interpreters and (_is_given_script(program) or _is_fed(text, program)))
         or _is_odd_reader(program, known, shell)
+        or (name == "command" and not all(map(_LOOKS_UP.fullmatch, _options(program))))
     )
+
+
+# What `command` is given that starts nothing.
+_LOOKS_UP: Final = re.compile(r"-[pvV]+|--")
+
+
+def _options(program: Sequence[Word]) -> Iterator[str]:
+    return takewhile(lambda text: text[:1] == "-", (word.plain for word in program[1:]))
 
 
 def _is_elsewhere(name: str) -> bool:
