@@ -454,3 +454,51 @@ def test_a_skill_is_active_by_each_of_its_names(name: str) -> None:
     project = only(files, Options(active_skill=name))
 
     assert decide(project, "main", "Bash", {"command": "make"}) is Effect.ALLOW
+
+
+SKILL = "---\nname: deploy\ndescription: d\n{}---\nx\n"
+
+
+def invoked(settings: dict[str, object], header: str = "", name: str = "deploy") -> str:
+    files = {
+        ".claude/settings.json": json.dumps(settings),
+        ".claude/skills/deploy/SKILL.md": SKILL.format(header),
+    }
+    (project,) = load(Memory(files), Options(cwd="/srv/app"))
+    decision = Chain.start("main", project.enforced).decide("Skill", {"skill": name})
+    return decision.reason.value if decision.effect is Effect.DENY else str(decision.effect)
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions", "dontAsk"])
+def test_a_skill_for_the_user_alone_no_rule_and_no_mode_lets_an_agent_invoke(mode: str) -> None:
+    for rules in ({}, {"allow": ["Skill"]}, {"allow": ["Skill(deploy)"]}, {"ask": ["Skill"]}):
+        settings = {"permissions": {**rules, "defaultMode": mode}}
+        assert invoked(settings, "disable-model-invocation: true\n") == "unavailable"
+
+
+def test_settings_override_which_skills_agents_may_invoke() -> None:
+    said = {
+        word: invoked({"skillOverrides": {"deploy": word}})
+        for word in ("on", "name-only", "user-invocable-only", "off")
+    }
+    assert said == {
+        "on": "allow",
+        "name-only": "allow",
+        "user-invocable-only": "unavailable",
+        "off": "unavailable",
+    }
+    assert invoked({"skillOverrides": {"deploy": "off"}}, name="/deploy") == "unavailable"
+    assert invoked({"skillOverrides": {"DEPLOY": "off"}}) == "allow"
+
+
+def test_a_skill_that_is_off_allows_nothing_to_anybody() -> None:
+    def asides(word: str) -> tuple[str, ...]:
+        files = {
+            ".claude/settings.json": json.dumps({"skillOverrides": {"deploy": word}}),
+            ".claude/skills/deploy/SKILL.md": SKILL.format("allowed-tools: Bash(git push)\n"),
+        }
+        (project,) = load(Memory(files), Options(cwd="/srv/app"))
+        return project.asides
+
+    assert asides("user-invocable-only") == ("main+skills",)
+    assert asides("off") == ()

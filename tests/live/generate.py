@@ -111,6 +111,8 @@ class Generator:
         if scope == "flag" and self.chance.random() < 0.06:
             permissions["blockFileToolReadsOutsideWorkingDirectories"] = True
         settings = {"permissions": permissions}
+        if self.chance.random() < 0.06:
+            settings |= self.pick(words.OTHER_SETTINGS)
         if scope == "managed" and self.chance.random() < 0.15:
             settings["allowManagedPermissionRulesOnly"] = self.pick((True, True, False, None))
         return settings

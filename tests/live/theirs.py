@@ -81,6 +81,7 @@ _REST: dict[str, dict[str, Any]] = {
 # The first expression that is found tells the outcome of an error.
 _ERRORS = (
     (r"No such tool available", "unavailable"),
+    (r"cannot be used with Skill tool|disabled for model invocation", "unavailable"),
     (r"^PreToolUse:\w+ hook error", "deny"),
     (r"zero tools", "unspawned"),
     (r"InputValidationError|is missing|unexpected parameter|not been read yet", ""),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from tests.live.scenario import CWD, HOME
 
 # Programs that rules speak of, each with operands that make it a command.
@@ -410,3 +412,19 @@ LINKS = {
     "/opt/data/back": f"{CWD}/src",
 }
 FOLDERS = ("../docs", "/opt/data", "~/notes", "/srv/docs/", "/data/d")
+
+# What settings say beside rules: the last ones cost all of their file, unless an
+# administrator wrote it.
+OTHER_SETTINGS: Final[tuple[dict[str, Any], ...]] = (
+    {"disableAutoMode": "disable"},
+    {"disableWorkflows": True},
+    {"enableWorkflows": False},
+    {"skillOverrides": {"commit": "off", "deploy": "on"}},
+    {"skillOverrides": {"commit": "user-invocable-only"}},
+    {"sandbox": {"enabled": False, "excludedCommands": ["docker *"]}},
+    {"enabledMcpjsonServers": "all", "effortLevel": 5, "theme": 5},
+    {"availableModels": "opus"},
+    {"sandbox": {"enabled": "yes"}},
+    {"statusLine": {"type": "command"}},
+    {"enabledPlugins": {"a@b": 5}},
+)

@@ -16,6 +16,7 @@ from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.web import PREAPPROVED
 from policy.hosts.claude.modes import EDITING_MODES
 from policy.hosts.claude.session import Session
+from policy.hosts.claude.skills import Skill
 from policy.hosts.claude.specifiers import agent_pattern
 from policy.patterns import notations
 from policy.patterns.folding import folded
@@ -23,7 +24,14 @@ from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
 from policy.ruleset import Entry
 
-__all__ = ["agents", "defaults", "folders_to_enter", "known_hosts", "removals"]
+__all__ = [
+    "agents",
+    "defaults",
+    "folders_to_enter",
+    "known_hosts",
+    "removals",
+    "skills_of_users",
+]
 
 
 def defaults(session: Session, mode: str) -> Iterator[Entry]:
@@ -51,16 +59,26 @@ _JUDGED: Final = frozenset({"CronCreate", "CronDelete", "ScheduleWakeup", "SendM
 
 
 def _skills(session: Session, mode: str) -> Iterator[Entry]:
+    reason = by_default(session, mode)
     for skill in session.skills.values():
-        effect, why = Effect.ASK, "lists tools"
+        if skill.asked and not skill.typed:
+            for name in _names(skill):
+                yield built_in("Skill", Effect.ASK, Pattern.exactly(name), reason, "lists tools")
+
+
+def skills_of_users(session: Session) -> Iterator[Entry]:
+    """Yield the skills that the host lets no agent invoke, whatever rules and modes say."""
+    for skill in session.skills.values():
         if skill.typed:
-            effect, why = Effect.DENY, "for the user alone"
-        elif not skill.asked:
-            continue
-        names = (skill.name, skill.called) if skill.called else (skill.name,)
-        for name in (*names, *(f"/{name}" for name in names)):
-            pattern = Pattern.exactly(name)
-            yield built_in("Skill", effect, pattern, by_default(session, mode), why)
+            for name in _names(skill):
+                pattern, why = Pattern.exactly(name), "for the user alone"
+                yield built_in("Skill", Effect.DENY, pattern, Reason.UNAVAILABLE, why)
+
+
+def _names(skill: Skill) -> Iterator[str]:
+    for name in (skill.name, skill.called) if skill.called else (skill.name,):
+        yield name
+        yield f"/{name}"
 
 
 def folders_to_enter(session: Session) -> Iterator[Entry]:

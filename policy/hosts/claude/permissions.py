@@ -17,6 +17,7 @@ from policy.hosts.claude.data.settings import (
     EDITS_INSIDE,
     FENCES,
     FILE_READS_INSIDE,
+    NO_AUTO,
     READS_INSIDE,
     SILENT,
     SILENT_SCOPES,
@@ -31,7 +32,7 @@ __all__ = ["LISTS", "UNKNOWN", "Permissions", "strictest"]
 
 _TEXTS: Final = Listed(Kind.TEXT, "a list of strings")
 LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
-_SWITCHES: Final = ("disableAutoMode", "disableBypassPermissionsMode")
+_SWITCHES: Final = (NO_AUTO, "disableBypassPermissionsMode")
 # Modes that do nothing unasked that others ask for.
 _CAREFUL: Final = frozenset({"default", "plan", "dontAsk"})
 _KEYS: Final = frozenset(
@@ -77,7 +78,7 @@ class Permissions:
             silent=self._is_true(node, SILENT) and SILENT in keys,
             fences=frozenset(name for name in FENCES if self._is_true(node, name)) & keys,
             no_bypass=self._switch(node, "disableBypassPermissionsMode"),
-            no_auto=self._switch(node, "disableAutoMode"),
+            no_auto=self._switch(node, NO_AUTO),
             unknown=rules is None,
         )
 

@@ -24,7 +24,14 @@ from policy.hosts.claude.built_in import (
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.agents import CHOICES
 from policy.hosts.claude.data.unchecked import EXACT_ONLY
-from policy.hosts.claude.defaults import agents, defaults, folders_to_enter, known_hosts, removals
+from policy.hosts.claude.defaults import (
+    agents,
+    defaults,
+    folders_to_enter,
+    known_hosts,
+    removals,
+    skills_of_users,
+)
 from policy.hosts.claude.dialect import denies_rest, dialect
 from policy.hosts.claude.fences import fences
 from policy.hosts.claude.guards import guards, guards_before, held, misread
@@ -128,7 +135,8 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         entries += lent(session, mode)
         entries += defaults(session, mode)
     entries += folders_to_enter(session)
-    entries = [*removals(session, mode), *power_shell_removals(), *entries]
+    first = (*skills_of_users(session), *removals(session, mode), *power_shell_removals())
+    entries = [*first, *entries]
     if not session.is_removed(known.LAST):
         entries.insert(0, built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
     silent = denies_rest(session, mode)

@@ -31,6 +31,7 @@ from policy.hosts.claude.said import Said, needs_trust
 from policy.hosts.claude.sandbox import kept_outside, runs_unasked
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
+from policy.hosts.claude.switches import invocable, switched_off
 from policy.hosts.claude.variables import left_out, offered, started
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.folding import folded
@@ -173,6 +174,7 @@ def session(
     settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
     variables = {n: value for each in reversed(settings) for n, value in each.variables}
     options, agents = started(options, variables), offered(agents, variables)
+    skills = invocable(skills, settings)
     called = {skill.called: name for name, skill in skills.items() if skill.called}
     if called:
         options = attrs.evolve(options, aliases={**called, **options.aliases})
@@ -201,6 +203,7 @@ def session(
             *(_of_workspace(said.lines) if options.cowork else ()),
             *active.lines,
             *left_out(variables),
+            *switched_off(settings),
             *_unasking(silent),
         ),
         reopened=tuple(said.reopened),

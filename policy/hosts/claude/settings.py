@@ -58,6 +58,8 @@ class Settings:
             is not said.
         plugins: where the plugins stand that are switched on.
         sandbox: what it says of one.
+        switches: what it says of the keys that switch tools off.
+        overrides: what it makes of skills, by their names.
         variables: what it sets in the environment of the host, by name.
         findings: what is wrong with the file.
         unreadable: whether nothing in it is in force.
@@ -81,6 +83,8 @@ class Settings:
     hooks_off: tuple[bool, Span] | None = attrs.field(default=None, repr=False)
     plugins: tuple[Span, ...] = ()
     sandbox: Sandbox = Sandbox()
+    switches: tuple[tuple[str, bool], ...] = ()
+    overrides: tuple[tuple[str, str], ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
     unreadable: bool = False

@@ -26,6 +26,7 @@ from policy.hosts.claude.permissions import LISTS, Permissions, strictest
 from policy.hosts.claude.restrictions import is_set
 from policy.hosts.claude.sandbox import read_sandbox
 from policy.hosts.claude.settings import Settings
+from policy.hosts.claude.switches import no_auto, read_overrides, read_switches
 from policy.hosts.claude.variables import read_variables, variable_findings
 from policy.source import Source, Span
 
@@ -87,7 +88,10 @@ def _read(node: Mapping, mistakes: Mistakes, behaves: Behaviour) -> Settings:
         hooks_off=(_is_true(off), off.span) if off and Kind.TRUTH.holds(off) else None,
         agent=agent.value if isinstance(agent, Scalar) and isinstance(agent.value, str) else "",
         plugins=tuple(_switched_on(node.get("enabledPlugins"))),
+        no_auto=settings.no_auto or no_auto(node),
         sandbox=read_sandbox(node.get("sandbox")),
+        switches=read_switches(node),
+        overrides=read_overrides(node.get("skillOverrides")),
         variables=read_variables(node.get("env")),
         findings=tuple(mistakes.findings),
     )

@@ -16,9 +16,11 @@ __all__ = [
     "EDITS_INSIDE",
     "FENCES",
     "FILE_READS_INSIDE",
+    "NO_AUTO",
     "READS_INSIDE",
     "SILENT",
     "SILENT_SCOPES",
+    "TOOLS_OFF",
     "VALUES",
 ]
 
@@ -42,6 +44,17 @@ SILENT: Final = "denyInsteadOfPrompting"
 SILENT_SCOPES: Final = frozenset({"managed", "flag", "user"})
 # Tools that are not there then.
 ASKING_TOOLS: Final = ("AskUserQuestion",)
+
+# What settings call it that no model judges calls, in `permissions` and beside it.
+NO_AUTO: Final = "disableAutoMode"
+# Key -> what it says where the tools are switched off, and which those are. Of `Workflow` it is
+# observed; no session without a person had `Artifact`.
+TOOLS_OFF: Final = {
+    "disableWorkflows": (True, ("Workflow",)),
+    "enableWorkflows": (False, ("Workflow",)),
+    "disableArtifact": (True, ("Artifact",)),
+    "enableArtifact": (False, ("Artifact",)),
+}
 
 
 def _each(shape: Shape, names: str) -> dict[str, Shape]:

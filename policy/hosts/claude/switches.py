@@ -1,0 +1,83 @@
+"""What settings switch off by keys of their own: tools, and skills for the model.
+
+Of several files the strongest that says something of a key, or of a skill, decides
+(2.1.329, observed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from policy.decision import Reason
+from policy.documents.node import Mapping as Object
+from policy.documents.node import Node, Scalar
+from policy.effect import Effect
+from policy.hosts.claude.data import settings as known
+from policy.hosts.claude.lines import Line
+from policy.hosts.claude.settings import Settings
+from policy.hosts.claude.skills import Skill
+from policy.language.syntax import Declared, Presence
+from policy.ruleset import Entry
+
+__all__ = ["invocable", "no_auto", "read_overrides", "read_switches", "switched_off"]
+
+
+def read_switches(node: Object) -> tuple[tuple[str, bool], ...]:
+    """Return what one file says of the keys that switch tools off."""
+    return tuple(
+        (entry.name, entry.value.value)
+        for entry in node.entries
+        if entry.name in known.TOOLS_OFF
+        and isinstance(entry.value, Scalar)
+        and isinstance(entry.value.value, bool)
+    )
+
+
+def read_overrides(node: Node | None) -> tuple[tuple[str, str], ...]:
+    """Return what the value of ``skillOverrides`` says of skills, by name."""
+    return tuple(
+        (entry.name, str(entry.value.value))
+        for entry in (node.entries if isinstance(node, Object) else ())
+        if isinstance(entry.value, Scalar)
+    )
+
+
+def no_auto(node: Object) -> bool:
+    """Return whether a file says, beside its permissions, that no model judges calls."""
+    value = node.get(known.NO_AUTO)
+    return isinstance(value, Scalar) and value.value == "disable"
+
+
+def switched_off(files: Iterable[Settings]) -> Iterator[Line]:
+    """Yield what takes away the tools that *files* switch off, from the strongest on."""
+    said: dict[str, bool] = {}
+    for each in files:
+        for key, value in each.switches:
+            off, tools = known.TOOLS_OFF[key]
+            if said.setdefault(key, value) is off:
+                for tool in tools:
+                    rule = f"{tool} (off by {key})"
+                    yield Line(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
+
+
+_WITHOUT: Final = Declared(Presence.ABSENT)
+
+
+def invocable(skills: Mapping[str, Skill], files: Iterable[Settings]) -> dict[str, Skill]:
+    """Return *skills* as *files* override them, from the strongest on.
+
+    One that is ``off`` nobody invokes, so that what it allows is never in force.
+    """
+    said: dict[str, str] = {}
+    for each in files:
+        for name, word in each.overrides:
+            said.setdefault(name, word)
+    found = dict(skills)
+    for name, word in said.items():
+        if name in found and word in ("off", "user-invocable-only"):
+            allowed = _WITHOUT if word == "off" else found[name].allowed
+            found[name] = attrs.evolve(found[name], typed=True, allowed=allowed)
+    return found
