@@ -309,6 +309,28 @@ def test_what_a_hook_allows_opens_neither_what_is_guarded_nor_a_plan(
     assert _told(chain, "Edit", {"file_path": f"/srv/app/{path}"}) == told
 
 
+@pytest.mark.parametrize("tool", ["Bash", "Monitor"])
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("npm test", "ask"),
+        ("ls && npm test", "ask"),
+        ("touch a", "ask"),
+        ("rm -r build", "ask"),
+        ("ls > a", "ask"),
+        ("ls", "allow"),
+        ("git status | head", "allow"),
+        ("make", "allow"),
+    ],
+)
+def test_what_a_hook_allows_of_commands_in_a_plan_is_what_rules_allow_and_what_only_reads(
+    tool: str, command: str, told: str
+) -> None:
+    rules = '{"permissions": {"allow": ["Bash(make)"], "disableAutoMode": "disable"}}'
+    chain = _main(rules, Options(mode="plan", cwd="/srv/app", hooks=("allow",)))
+    assert _told(chain, tool, {"command": command, "description": "d"}) == told
+
+
 @pytest.mark.parametrize(
     ("scope", "rule", "told"),
     [

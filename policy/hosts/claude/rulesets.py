@@ -119,9 +119,10 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         entries.append(_HOOK_ASKS)
     elif "allow" in hooks and mode != "bypassPermissions":
         # It opens neither what is guarded nor what waits for a plan.
-        default = Effect.ALLOW
         entries += held(session, mode)
+        entries += _planned(session, mode) if is_plan(mode) else ()
         entries += agents(session, mode)
+        entries.append(_HOOK_ALLOWS)
     elif mode == "bypassPermissions":
         default = Effect.ALLOW
         if not session.options.behaves.bypass_of_guarded:
@@ -129,11 +130,8 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         entries += agents(session, mode)
     else:
         entries += held(session, mode)
-        entries += _allowed(session, mode)
-        entries += (line.entry for line in session.lines if line.late)
+        entries += _opened(session, mode)
         reason = by_default(session, mode)
-        entries += lent(session, mode)
-        entries += defaults(session, mode)
     entries += folders_to_enter(session)
     first = (*skills_of_users(session), *removals(session, mode), *power_shell_removals())
     entries = [*first, *entries]
@@ -147,6 +145,27 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     )
 
 
+def _opened(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what rules allow, and what is allowed where none says so."""
+    yield from _allowed(session, mode)
+    yield from (line.entry for line in session.lines if line.late)
+    yield from lent(session, mode)
+    yield from defaults(session, mode)
+
+
+def _planned(session: Session, mode: str) -> Iterator[Entry]:
+    """Yield what comes of commands in a plan, of which a hook opens those alone that only read.
+
+    Of the others rules and defaults say what they say where there is no hook (2.1.329,
+    observed of Bash and Monitor, and taken to hold for PowerShell).
+    """
+    commands = {*known.SHELLS, *known.INNER}
+    yield from (entry for entry in _opened(session, mode) if entry.tool in commands)
+    reason = by_default(session, mode)
+    yield from (built_in(tool, Effect.ASK, reason=reason) for tool in sorted(commands))
+
+
+_HOOK_ALLOWS: Final = built_in("*", Effect.ALLOW, why="a hook allows")
 # What a hook asks is asked in every mode.
 _HOOK_ASKS: Final = built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook asks")
 

@@ -29,6 +29,7 @@ __all__ = [
     "REDIRECT_IN",
     "REDIRECT_OUT",
     "REMOVED",
+    "SHELLS",
     "SPECIFIED",
     "UNASKED",
     "UNSANDBOXED",
@@ -56,6 +57,9 @@ FILE_TOOLS: Final = {
 }
 READING: Final = (*FILE_TOOLS["Read"], REDIRECT_IN, OPERAND_READ)
 EDITING: Final = (*FILE_TOOLS["Edit"], REDIRECT_OUT, OPERAND_WRITE)
+
+# The tools that run commands.
+SHELLS: Final = ("Bash", "Monitor", "PowerShell")
 
 # Names that tools had, which rules, lists of agents and calls may have still.
 ALIASES: Final = {
