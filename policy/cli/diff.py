@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -29,9 +30,7 @@ from policy.files.tree import Tree
 from policy.files.unread import is_unreadable
 from policy.finding import Finding
 from policy.project import Project
-from policy.reach.asked import read_maximum
 from policy.reach.privileges import privileges
-from policy.reach.query import Excess, exceeds
 from policy.render.as_json import dumps
 from policy.render.changes import Report, Spans
 from policy.render.diff_json import diff_json
@@ -42,6 +41,9 @@ from policy.render.findings_text import findings_report
 from policy.render.layout import Page
 from policy.render.privileges import Summary, summarise
 from policy.workspace import Workspace
+
+if TYPE_CHECKING:
+    from policy.reach.query import Excess
 
 __all__ = ["run"]
 
@@ -111,6 +113,9 @@ def _excess(
     """
     if name is None:
         return (), ()
+    from policy.reach.asked import read_maximum  # noqa: PLC0415  # the parser of our notation
+    from policy.reach.query import exceeds  # noqa: PLC0415  # the same
+
     path = Path(name)
     source = decode(name, File(path).read(path.name))
     maximum = read_maximum(source)

@@ -17,7 +17,7 @@ def in_matcher(text: str, at: int) -> Mistake:
             "expected a tool, found nothing",
             "write a tool: `Read`, or `Bash(git diff *)`",
         )
-    if "(" in text[:at]:
+    if "(" in text[1 : at + 1]:
         return _after_specifier(text, at, head)
     if at == 0 and text[0].isspace():
         end = len(text) - len(text.lstrip())

@@ -26,7 +26,7 @@ from policy.language.matcher_mistakes import in_matcher
 from policy.language.mistakes import FILE_WORDS, Mistake, closest
 from policy.language.notation import MOST_MISTAKES, Building
 from policy.language.notation_mistakes import in_notation
-from policy.language.syntax import Document, Matcher, Specifier, Text, specifier
+from policy.language.syntax import Document, Matcher, Specifier, specifier
 from policy.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
 from policy.source import Source, Span
 
@@ -61,7 +61,8 @@ def parse_matcher(text: str, span: Span | None = None) -> Matcher:
     return Matcher(tool, specifier, span=span)
 
 
-# Settings repeat the same few rules. Long ones do not repeat and would fill it.
+# Settings repeat the same few rules, and two versions of them nearly all. Long ones do not
+# repeat and would fill it.
 _SHORT: Final = 200
 
 _TOO_LONG: Final = f"expected a matcher of at most {PATTERN_CHARACTERS:,} characters"
@@ -69,22 +70,20 @@ _TOO_LONG: Final = f"expected a matcher of at most {PATTERN_CHARACTERS:,} charac
 
 @cache
 def _matchers() -> Lark:
-    return parser("matcher", "matcher")
+    return parser("matcher")
 
 
 def _read_matcher(text: str) -> tuple[str, Specifier | None]:
     match _matchers().parse(text).children:
         case [tool]:
             return str(tool), None
-        case [tool, _]:
-            return str(tool), Text("")
-        case [tool, inside, _]:
-            return str(tool), specifier(str(tool), str(inside))
+        case [tool, in_parentheses]:
+            return str(tool), specifier(str(tool), str(in_parentheses)[1:-1])
         case _:
-            raise AssertionError(text)  # the grammar has no fourth form
+            raise AssertionError(text)  # the grammar has no third form
 
 
-_remembered = lru_cache(maxsize=4096)(_read_matcher)
+_remembered = lru_cache(maxsize=32_768)(_read_matcher)
 
 
 def _position(error: UnexpectedInput) -> int:
@@ -133,7 +132,7 @@ def parse_notation(source: Source) -> Document:
 
 @cache
 def _notation() -> Lark:
-    return parser("notation", "document")
+    return parser("notation")
 
 
 # Every entry of a file costs memory, so that all of them count as rules do.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -14,10 +15,12 @@ from policy.credentials import masked
 from policy.decision import Because, Decision
 from policy.effect import Effect
 from policy.finding import Finding
-from policy.reach.query import Excess
 from policy.render.privileges import Summary
 from policy.render.words import count
 from policy.source import Span, visible
+
+if TYPE_CHECKING:
+    from policy.reach.query import Excess
 
 __all__ = [
     "BEYOND",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from policy.decision import Decision
 from policy.finding import Severity
-from policy.reach.query import Excess
 from policy.render.changes import FILES, MEANINGS, Report, Spans, beyond, verdict
 from policy.render.groups import Told, headline, pool_headline, told
 from policy.render.results import Result, Rule, end_of, of_finding, rules_of
 from policy.render.words import call_text, chain_text, count, explained, quoted, rule_text
 from policy.source import Place, visible
+
+if TYPE_CHECKING:
+    from policy.reach.query import Excess
 
 __all__ = ["diff_results", "diff_rules"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from policy.decision import Decision
 from policy.effect import Effect
-from policy.reach.query import Excess
 from policy.render.changes import (
     BEYOND,
     FILES,
@@ -28,6 +28,9 @@ from policy.render.layout import Ink, Page, width
 from policy.render.privileges import LABELS, Summary, rule_parts
 from policy.render.words import call_text, chain_text, count, explained, listed
 from policy.source import visible
+
+if TYPE_CHECKING:
+    from policy.reach.query import Excess
 
 __all__ = ["diff_text"]
 
