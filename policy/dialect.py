@@ -105,6 +105,8 @@ class Shell:
         whole: whether a rule for any command grants what cannot be taken apart too,
             and what nothing but a default would ask for of the files it opens.
         control: whether rules that allow look into loops and conditions.
+        awaited: what it knows of a command that nobody waits for, which it asks for though a rule
+            allows every one, where it allows that without this rule; None where it does not.
         longest: characters of a command that are taken apart; 0 is any number.
         structures: what of the language the host looks through, by the names of the
             grammar (tree-sitter-bash); empty where it looks at plain commands only.
@@ -121,7 +123,8 @@ class Shell:
             read, whatever allows it (`policy.shell.tracing`).
         interpreters: programs that it is given scripts for.
         speechless: programs whose operands are no files that they read.
-        idle: programs that do nothing beyond the shell where they are given nothing.
+        idle: programs that do nothing where they are given nothing, as who only sets a variable
+            does then; empty where neither counts as harmless.
         movers: programs that change the folder of what follows.
         setting: whether a command that does nothing but set variables does no harm, whichever
             they are, but for those that are *guarded*.
@@ -151,6 +154,7 @@ class Shell:
     locales: frozenset[str] = frozenset()
     whole: bool = False
     control: bool = False
+    awaited: Shell | None = None
     longest: int = 0
     structures: frozenset[str] = frozenset()
     redirected: frozenset[str] = frozenset()

@@ -152,6 +152,23 @@ def test_no_command_of_many_changes_that_a_comparison_does_not_tell_of(edited, m
     _check(edited, modes)
 
 
+# What rules allow beside the one for every command is asked for in the background.
+_open = _edited(_lists.map(lambda lists: {**lists, "allow": ["Bash", *lists["allow"]]}))
+
+
+@settings(max_examples=15)
+@given(_open, _modes)
+def test_no_command_changes_untold_where_every_one_is_allowed(edited, modes) -> None:
+    _check(edited, modes)
+
+
+@pytest.mark.slow
+@settings(max_examples=200)
+@given(_open, _modes)
+def test_no_command_of_many_changes_untold_where_every_one_is_allowed(edited, modes) -> None:
+    _check(edited, modes)
+
+
 @settings(max_examples=15)
 @given(_edited(_lists), st.sampled_from(_EDITING))
 def test_no_command_changes_untold_where_a_mode_begins_to_edit_files(edited, modes) -> None:

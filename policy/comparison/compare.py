@@ -22,7 +22,7 @@ from policy.comparison.pair import Difference
 from policy.comparison.rows import by_rules, denies_all, grants_whole
 from policy.comparison.simple_pair import hidden_differences
 from policy.comparison.stranger_pair import stranger_differences
-from policy.comparison.tool_pair import ToolPair
+from policy.comparison.tool_pair import ToolPair, remembered
 from policy.comparison.unasked_pair import unasked_differences
 from policy.comparison.witness import Shape
 from policy.dialect import ArgumentKind, Dialect
@@ -163,6 +163,7 @@ def _differing(
         if unreadable is not None and unreadable.effects not in effects:
             effects.add(unreadable.effects)
             yield unreadable
+    yield from _awaited(tool, before, after, known, why)
     for pair in pairs:
         why.update(dict.fromkeys((*pair.why, *pair.left(effects))))
 
@@ -179,6 +180,30 @@ def _of_commands(
     exact = DIFFERENT_KINDS not in why
     yield from disguised_differences(pair, pair.settled(effects), exact=exact)
     yield from hidden_differences(pair, pair.settled(effects) | pair.unheard)
+
+
+def _awaited(
+    tool: str, before: Lookup, after: Lookup, known: Known, why: dict[str, None]
+) -> Iterator[Difference]:
+    """Yield how commands change that nobody waits for, where all others are allowed.
+
+    What rules allow beside the one for every command is asked for then.
+    """
+    lookups = before, after
+    if not all(any(row.beside for row, _ in lookup.rows) for lookup in lookups):
+        return
+    sides = [[row.beside or row for row, _ in lookup.rows] for lookup in lookups]
+    if [row.lines for row in sides[0]] == [row.lines for row in sides[1]]:
+        return
+    was, now = (Lookup(((row, ()) for row in side), "") for side in sides)
+    compared = compare(tool, was, now, known)
+    why.update(dict.fromkeys(compared.why))
+    (field,) = sides[0][0].argument.fields
+    for difference in compared.differences:
+        call = {**difference.call, field: f"{difference.call.get(field, '')} &"}
+        found = Difference(tool, call, *(each.decide_once(call, remembered) for each in lookups))
+        if found.before.effect is not found.after.effect:
+            yield found
 
 
 def _of_paths(

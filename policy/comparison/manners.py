@@ -22,7 +22,8 @@ def manner(row: Row) -> object:
     dialect, argument = row.ruleset.dialect, row.argument
     match argument.kind:
         case ArgumentKind.COMMAND:
-            return argument, _of_commands(dialect), bool(dialect.cased)
+            waits = dialect.shell.awaited is None
+            return argument, _of_commands(dialect), bool(dialect.cased), waits
         case ArgumentKind.PATH:
             folders = dialect.cwd, dialect.home, bool(dialect.cased)
             return argument, *folders, dialect.fold, dialect.links
@@ -36,7 +37,7 @@ def _of_commands(dialect: Dialect) -> Dialect:
     # And what runs where no rule speaks of it is a comparison of its own.
     shell = dialect.shell
     if not shell.traced:
-        shell = attrs.evolve(shell, programs=_opening(shell.programs))
+        shell = attrs.evolve(shell, programs=_opening(shell.programs), awaited=None)
     return attrs.evolve(
         dialect, name="", arguments={}, aliases={}, asks=True, cased=(), shell=shell
     )

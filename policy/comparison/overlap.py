@@ -165,7 +165,7 @@ class Lines:
         """
         at = self._numbers[id(entry)]
         own = {self._numbers[id(one)] for one in rule if id(one) in self._numbers}
-        wider = [number for number in self.wider(entry) if number not in own]
+        wider = [n for n in self.wider(entry) if n not in own and not self._is_beside(entry, n)]
         if wider and wider[0] < at:
             return "shadowed"
         if self._is_open(entry):
@@ -186,6 +186,16 @@ class Lines:
         # Where no other line looks at the argument, calls that cannot be read are decided anew.
         looked_at = entry.effect is not Effect.ALLOW or self._looking_elsewhere(own)
         return "redundant" if looked_at else ""
+
+    def _is_beside(self, entry: Entry, number: int) -> bool:
+        """Whether a line allows commands that another allows as one of all.
+
+        It is asked for then what nobody waits for (`policy.dialect.Shell.awaited`).
+        """
+        other = self.entries[number]
+        awaited = self._shell is not None and self._shell.awaited is not None
+        both = entry.effect is other.effect is Effect.ALLOW
+        return awaited and both and other.pattern is None and entry.pattern is not None
 
     def _says_otherwise(
         self,

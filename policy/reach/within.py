@@ -57,5 +57,8 @@ def _says_less(narrow: Lookup, wide: Lookup) -> bool:
 
 
 def _said(row: Row) -> object:
-    lines = tuple((e.pattern, e.field, e.effect, e.reason) for e in row.entries)
-    return lines, row.default.effect, row.default.reason, id(row.ruleset.dialect)
+    lines, others = (
+        tuple((e.pattern, e.field, e.effect, e.reason) for e in entries)
+        for entries in (row.entries, row.others or ())
+    )
+    return lines, others, row.default.effect, row.default.reason, id(row.ruleset.dialect)

@@ -10,7 +10,7 @@ import attrs
 from policy.calls import Unreadable, argument_text
 from policy.decision import Does
 from policy.dialect import ArgumentKind
-from policy.rows.command import opened, part_outcome
+from policy.rows.command import opened, part_outcome, unawaited
 from policy.rows.outcome import HARMLESS, Outcome, strictness, unsure
 from policy.shell.parts import Command, Doubt, Part, Redirection
 from policy.shell.powershell import read_powershell
@@ -83,6 +83,7 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
             hidden.append(outcome)
         elif outcome is not HARMLESS:
             yield Piece(_does(row, file), file.target or "", outcome)
+    hidden += unawaited(row, command)
     if command.unread and row.entries:
         hidden.append(doubted)
     if not command.parts:

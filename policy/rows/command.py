@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from policy.rows.row import Row
 
-__all__ = ["command_outcome", "opened", "part_outcome", "redirection_outcome"]
+__all__ = ["command_outcome", "opened", "part_outcome", "redirection_outcome", "unawaited"]
 
 _SILENT: Final = frozenset({Reason.DEFAULT})
 
@@ -43,12 +43,25 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
     if command.opaque:
         outcomes = [*outcomes, *_denied(row, command, tuple(outcomes))]
     outcomes = with_whole(row, command, outcomes, [*opened(row, command, outcomes)])
+    outcomes += unawaited(row, command)
     if command.unread and row.entries:
         outcomes.append(unsure(row.ruleset))  # a rule that might speak of it cannot be asked
     if not command.parts:
         # No parts is never allowed: there is nothing that a rule granted.
         outcomes.append(part_outcome(row, Part("", grantable=False), limit))
     return min(outcomes, key=strictness)
+
+
+def unawaited(row: Row, command: Command) -> Iterator[Outcome]:
+    """Yield what a command gets that nobody waits for, if that is a reason of its own.
+
+    Claude Code 2.1.329 asks for one that it would allow if it had not the rule for every command,
+    and runs any other by that rule.
+    """
+    if command.awaited is None or row.beside is None:
+        return
+    if command_outcome(row.beside, command.awaited).effect is Effect.ALLOW:
+        yield unsure(row.ruleset)
 
 
 def opened(
@@ -120,8 +133,6 @@ def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
         if part.blind and _denies_files(row, row.ruleset.dialect.shell.reads):
             return granted
         return HARMLESS if row.default.reason in BY_DEFAULT else granted
-    if part.deferred and is_default and granted.reason not in BY_DEFAULT:
-        return min(granted, unsure(row.ruleset), key=strictness)
     if granted.effect is Effect.ALLOW and not part.grantable:
         return granted if is_default and row.ruleset.dialect.shell.whole else unsure(row.ruleset)
     return granted

@@ -54,11 +54,14 @@ class Row:
         automaton: of the patterns, over arguments that were read.
         walk: of the text that decides alone as it is given, where one does.
         kind: the kind of its patterns.
+        others: its lines without any that says of every command that it is allowed; nothing
+            where none does, or where that makes no difference.
 
     """
 
     __slots__ = (
         "_addresses",
+        "_beside",
         "_files",
         "_indices",
         "_lines",
@@ -74,6 +77,7 @@ class Row:
         "entries",
         "field",
         "kind",
+        "others",
         "ruleset",
         "tool",
         "walk",
@@ -92,7 +96,11 @@ class Row:
         self.argument = ruleset.dialect.argument(tool)
         self.kind = KINDS[self.argument.kind]
         self.default = Outcome(default, default_reason)
+        self.others: tuple[RowEntry, ...] | None = None
+        self._beside: Row | None = None
         kept: list[RowEntry] = []
+        if ruleset.dialect.shell.awaited and self.argument.kind is ArgumentKind.COMMAND:
+            entries = self._set_aside(tuple(entries))
         for entry in entries:
             if entry.pattern is None:
                 self.default = Outcome(entry.effect, entry.reason, (entry,))
@@ -106,6 +114,22 @@ class Row:
         self._files = self._opens_files()
         self.constant = None if kept or self._files else self.default
         self._compile()
+
+    def _set_aside(self, entries: tuple[RowEntry, ...]) -> tuple[RowEntry, ...]:
+        """Return *entries*, and keep those beside the first if it allows every command."""
+        last = next((entry for entry in entries if entry.pattern is None), None)
+        if last is not None and last.effect is Effect.ALLOW and last.reason is Reason.RULE:
+            self.others = tuple([entry for entry in entries if not _allows_all(entry)])
+        return entries
+
+    @property
+    def beside(self) -> Row | None:
+        """What the rules come to without those that allow every command; None where none does."""
+        if self._beside is None and self.others is not None:
+            rules = self.ruleset
+            row = Row(self.others, rules.default, rules.default_reason, self.tool, rules)
+            self._beside = row if row.default.effect is not Effect.ALLOW else None
+        return self._beside
 
     def _opens_files(self) -> bool:
         """Whether rules about files decide calls that no rule of this row looks at."""
@@ -180,8 +204,11 @@ class Row:
     def worded(self) -> Key:
         """What rows have in common that say the same of their arguments in the same words."""
         if self._worded is None:
-            said = tuple((e.pattern, e.field, e.effect, e.rule, e.form) for e in self.entries)
-            self._worded = Key((said, self.default.effect, self.default.reason))
+            said, others = (
+                tuple((e.pattern, e.field, e.effect, e.rule, e.form) for e in entries)
+                for entries in (self.entries, self.others or ())
+            )
+            self._worded = Key((said, others, self.default.effect, self.default.reason))
         return self._worded
 
     @property
@@ -303,6 +330,11 @@ def _columns(entries: Sequence[RowEntry], *, linked: bool) -> tuple[tuple[object
         # For which tool a rule is written counts behind links alone.
         forms = tuple([Form.PLAIN if form is Form.LENT else form for form in forms])
     return patterns, fields, effects, reasons, tuple([place is None for place in places]), forms
+
+
+def _allows_all(entry: RowEntry) -> bool:
+    allows = entry.effect is Effect.ALLOW and entry.reason is Reason.RULE
+    return allows and entry.pattern is None and not entry.field
 
 
 _NONE: Final[tuple[tuple[()], ...]] = ((),) * len(RowEntry._fields)

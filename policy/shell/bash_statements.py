@@ -126,7 +126,9 @@ class StatementReader(WordReader):
                 self.script.unclosed |= self.text_of(child.next_sibling).startswith("((")
             if child.is_named:
                 self.statement(child, depth + 1)
-            self.script.background |= child.type == "&"
+            if child.type == "&":
+                self.script.background = True
+                self.script.background_inside |= self.inside > 0
         self.inside -= kind in INSIDE
         self.aside -= is_aside
 

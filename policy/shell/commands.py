@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+import attrs
+
 from policy import limits
 from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -102,11 +104,34 @@ def read_command(text: str, shell: Shell) -> Command:
     """Return the parts and redirections of *text*. Never fails; never vouches for a guess."""
     if not 0 < shell.longest < len(text) and _is_plain(text, shell):
         return Command((Part(text),))
+    script = _read(text, shell)
+    given_up = abandoned(text, script, shell)
+    command = _command(text, script, shell, given_up)
+    if script.background and shell.awaited is not None and given_up is None:
+        return attrs.evolve(command, awaited=_awaited(text, shell.awaited))
+    return command
+
+
+def _awaited(text: str, shell: Shell) -> Command | None:
+    """Return what *text* would be read as if somebody waited for it; None where nobody can tell.
+
+    Claude Code 2.1.329 looks no further than to what a statement holds that nobody waits for.
+    """
+    script = _read(text, shell)
+    if script.opaque or script.background_inside:
+        return None
+    return _command(text, attrs.evolve(script, background=False), shell, None)
+
+
+def _read(text: str, shell: Shell) -> Script:
     short = len(text) <= limits.COMMAND_PIECES
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
     if shell.control:
         _doubt(text, script, shell)
-    given_up = abandoned(text, script, shell)
+    return script
+
+
+def _command(text: str, script: Script, shell: Shell, given_up: Doubt | None) -> Command:
     opaque = script.opaque
     if script.background:
         script.doubt("&", "starts what nobody waits for")

@@ -58,7 +58,6 @@ class Part:
         extended: whether more arguments will stand behind its own, for rules that allow.
         written: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
-        deferred: whether it is harmless, but for that nobody waits for the command.
         blind: whether it is harmless only where no rule denies files: nobody knows which it reads.
 
     """
@@ -70,7 +69,6 @@ class Part:
     doubtful: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     inexact: bool = False
-    deferred: bool = False
     blind: bool = False
     fed: bool = False
     extended: bool = False
@@ -114,6 +112,8 @@ class Command:
         unread: whether it may hold commands that were not found.
         opaque: whether nobody vouches for how it was taken apart.
         doubts: why nobody vouches for it, or for a part of it; nothing where somebody does.
+        awaited: the same command if somebody waited for it, where nobody does and no more is
+            doubtful.
     """
 
     parts: tuple[Part, ...]
@@ -122,3 +122,4 @@ class Command:
     unread: bool = False
     opaque: bool = False
     doubts: tuple[Doubt, ...] = ()
+    awaited: Command | None = None

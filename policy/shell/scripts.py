@@ -76,7 +76,6 @@ class Reading:
         self._reading: list[bool] = []  # and whether it changes no file either
         self._led = False  # whether something is redirected before its program
         self._edits = False  # whether the command that is looked at changes files
-        self._quiet = True  # whether all would be, if nothing of the script were opaque
         # Looked for once: a long command has as many parts as would look for them.
         self._fed = "<<<" in text
         self._spaced = "  " in text
@@ -104,11 +103,8 @@ class Reading:
             self.files = self._moves.looked_at(self.files)
         if self._moves.count and self._moves.relative:
             self.files.append(Redirection(None, writes=False, tool=self.shell.reads, shadowed=True))
-        if self.shell.control:
-            if self._quiet and doubts.has_background(self.text):
-                self.parts = [attrs.evolve(part, deferred=True) for part in self.parts]
-            if not self.parts and not self.files and not self._opaque:
-                self.parts.append(Part("", harmless=True))  # nothing runs
+        if self.shell.control and not (self.parts or self.files or self._opaque):
+            self.parts.append(Part("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(GUARDED)
 
@@ -164,6 +160,8 @@ class Reading:
 
     def _part(self, command: Simple) -> Part:
         shell, words = self.shell, command.words
+        if shell.idle and is_idle(words, shell):
+            return Part("", harmless=True)
         anew = shell.control and command.reworded
         program = behind_all(words, shell)
         self._programs.append(program)
@@ -266,9 +264,7 @@ class Reading:
         if known is None:
             if moves:
                 self._moves.folders.move(program)
-            harmless = len(words) == 1 and self._is_set(words[0])
-            self._quiet &= harmless or is_idle(words, shell)
-            return harmless, doubtful
+            return len(words) == 1 and self._is_set(words[0]), doubtful
         self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
         self._blind = known.blind
@@ -277,9 +273,7 @@ class Reading:
         self._open(known, words, program)
         if moves:  # its own folder is looked for where it was before
             self._moves.folders.move(program)
-        harmless = self._is_harmless(known, words, program)
-        self._quiet &= harmless or is_idle(words, shell)
-        return harmless and not self._opaque, doubtful
+        return self._is_harmless(known, words, program) and not self._opaque, doubtful
 
     def _open(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> None:
         """Note the files that a command opens, wherever it may run, and the folders it goes to."""

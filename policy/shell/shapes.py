@@ -101,6 +101,9 @@ _SHAPES: Final = {
     "elif_clause": _holding("elif", "then", ";", "&", "\n"),
     "else_clause": _holding("else", ";", "&", "\n"),
     "while_statement": _holding("while", "until", ";", "&", "\n", "do_group"),
+    "for_statement": _Shape(
+        WORDS | {"for", "in", ";", "\n", "variable_name", "do_group", "comment"}, _LINES
+    ),
     "do_group": _holding("do", "done", ";", "&", "\n"),
     "subshell": _holding("(", ")", ";", "&", "\n"),
     "command_substitution": _holding("$(", "`", ")"),

@@ -155,6 +155,7 @@ class Script:
         statements: its statements that hold others.
         unclosed: whether readers differ on where something ends that holds others.
         background: whether nobody waits for one of its commands.
+        background_inside: whether that is one of a statement that holds others.
         split: whether it has a pipe, or a group between parentheses, outside of its words.
         grouped: whether several statements stand between two parentheses.
         broken: whether it is no command to a grammar.
@@ -170,6 +171,7 @@ class Script:
     statements: list[Statement] = attrs.field(factory=list)
     unclosed: bool = False
     background: bool = False
+    background_inside: bool = False
     split: bool = False
     grouped: bool = False
     broken: bool = False

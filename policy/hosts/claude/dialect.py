@@ -53,7 +53,6 @@ _SHELL: Final = Shell(
     inherited=commands.INHERITED,
     interpreters=commands.INTERPRETERS,
     speechless=commands.SPEECHLESS,
-    idle=commands.IDLE,
     movers=commands.MOVERS,
     versioning=commands.VERSIONING,
     planting=commands.PLANTING,
@@ -100,7 +99,13 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
 @lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
 def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
     """Return what a session in the folder *cwd* knows of commands."""
-    return attrs.evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
+    shell = attrs.evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
+    waited = attrs.evolve(
+        shell,
+        structures=shell.structures | commands.ITERATED,
+        idle=commands.IDLE,
+    )
+    return attrs.evolve(shell, awaited=waited)
 
 
 def dialect(session: Session, mode: str) -> Dialect:

@@ -81,8 +81,10 @@ INTERPRETERS: Final = frozenset(
 SPEECHLESS: Final = frozenset(
     "[ [[ basename df dirname echo mkdir printf rm rmdir tee test touch type which".split()
 )
-# The program asks for it all the same, and in the background whatever allows commands.
+# What it asks for all the same, and yet takes to be allowed where a command is in the background
+# (2.1.329, observed).
 IDLE: Final = frozenset({"alias"})
+ITERATED: Final = frozenset({"for_statement"})
 # Who writes these in a folder makes it a repository, with hooks that the first runs.
 VERSIONING: Final = frozenset({"git"})
 PLANTING: Final = frozenset("cp mkdir mv tee touch".split())

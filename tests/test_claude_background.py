@@ -1,0 +1,90 @@
+"""Commands that nobody waits for, where a rule allows every command, as 2.1.329 was seen to."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.chain import Chain
+from policy.comparison.compare import compare
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
+from policy.redundancy.rules import minimise, shadowing
+from policy.table import Table
+
+pytest.importorskip("tree_sitter_bash")
+
+
+def table(mode: str = "default", **lists: list[str]) -> Table:
+    settings = json.dumps({"permissions": lists})
+    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    return Chain.start("main", project.enforced).table
+
+
+def decide(command: str, mode: str = "default", **lists: list[str]) -> Effect:
+    return table(mode, **lists).decide("Bash", {"command": command}).effect
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("npm test &", "npm test & ls", "ls; npm test &", "npm test && make &", "npm test&make"),
+        *("timeout 5 npm test &", "nohup npm test &", "npm test | cat &", "npm test 2>&1 &"),
+        *("npm test > /dev/null &", "! npm test &", "while make; do npm test; done &"),
+        *("for i in 1 2; do npm test; done &", "for i; do make; done; npm test &"),
+        *("FOO=1; npm test &", "alias; npm test &", "x=$(ls); npm test &", "npm 'a & b' &"),
+    ],
+)
+def test_what_other_rules_allow_is_asked_for_in_the_background(command):
+    others = ["Bash(npm *)", "Bash(make)"]
+    for allow in (["Bash", *others], [*others, "Bash"], ["Bash(*)", *others]):
+        assert decide(command, allow=allow) is Effect.ASK
+    assert decide(command, "dontAsk", allow=["Bash", *others]) is Effect.DENY
+    assert decide(command, "bypassPermissions", allow=others) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("npm start &", "npm test & npm start", "npm start & npm test", "(npm test) &"),
+        *("npm test > out.txt &", "npm test &> out", "FOO=1 npm test &", "npm test $X &"),
+        *("npm $(make) &", "{ npm test; } &", "npm test 'a & b'", "env npm test &"),
+        *("while npm test; do npm test & done", "if npm test; then npm test & fi"),
+        *("export A=1; npm test &", "npm test; cat /etc/passwd &", "npm test & cat /etc/passwd"),
+    ],
+)
+def test_what_only_the_rule_for_every_command_allows_runs_in_the_background(command):
+    assert decide(command, allow=["Bash", "Bash(npm test)", "Bash(cat *)"]) is Effect.ALLOW
+
+
+def test_a_rule_that_spells_the_background_out_is_asked_for_too():
+    assert decide("npm test & make", allow=["Bash", "Bash(npm test & make)"]) is Effect.ASK
+    assert decide("npm test & make &", allow=["Bash", "Bash(npm test & make)"]) is Effect.ALLOW
+
+
+def test_who_runs_commands_by_another_name_asks_alike():
+    rules = table(allow=["Monitor", "Bash(npm test)"])
+    call = {"command": "npm test &", "description": "x"}
+    assert rules.decide("Monitor", call).effect is Effect.ASK
+
+
+def test_such_a_rule_is_an_edit_that_counts():
+    before, after = table(allow=["Bash"]), table(allow=["Bash", "Bash(npm *)"])
+    lookups = before.lookup("Bash"), after.lookup("Bash")
+
+    found = compare("Bash", *lookups)
+    assert [(d.call["command"], d.effects) for d in found.differences] == [
+        ("npm &", (Effect.ALLOW, Effect.ASK))
+    ]
+    assert found.exact
+    assert compare("Bash", *reversed(lookups)).differences[0].effects == (Effect.ASK, Effect.ALLOW)
+
+
+def test_it_is_not_redundant_and_not_taken_out():
+    rules = table(allow=["Bash", "Bash(npm *)", "Bash(npm test)"])
+    standing = {each.rule.rule: each.what for each in shadowing(rules)}
+    assert standing == {"Bash": "live", "Bash(npm *)": "live", "Bash(npm test)": "redundant"}
+    assert [each.rule.rule for each in minimise(rules).removed] == ["Bash(npm test)"]
