@@ -8,6 +8,7 @@ lines overlap, all lists are searched together. Every text is asked of both side
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from policy import limits
 from policy.comparison.edited import Side
@@ -315,8 +316,12 @@ class Pair(Sides):
         if not self._decided(text, chosen):
             return None
         # A fresh character is in no host name, but a word may stand for it.
-        words = (*self._words(text), text.replace(self.fresh, "q7z"), text)
-        for candidate in dict.fromkeys(words):
+        words = chain(self._words(text), (text.replace(self.fresh, "q7z"), text))
+        tried: set[str] = set()
+        for candidate in words:
+            if candidate in tried:
+                continue
+            tried.add(candidate)
             if candidate != text and not (
                 self.holds(candidate) and self._decided(candidate, chosen)
             ):

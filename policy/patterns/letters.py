@@ -65,13 +65,13 @@ def has_empty_set(tokens: Iterable[Token]) -> bool:
 # What may stand for "any text" in a witness, the most natural first.
 _WORDS = ("x", "", "a", "file", "x1", "zz", "/x", "--x")
 _FRESH = "\ue000-\ue3ff"
+_ANY_FRESH = re.compile(f"[{_FRESH}]")
 # One that only makes another word longer: `*token*` is about `token` rather than `xtokenx`.
 _GLUED = re.compile(rf"(?<=[^\W_])[{_FRESH}]+(?!\w)|(?<!\w)[{_FRESH}]+(?=[^\W_])")
 
 
 def readable(text: str) -> Iterable[str]:
     """Yield *text* with words for its fresh characters, the best first."""
-    fresh = re.compile(f"[{_FRESH}]")
-    yield fresh.sub(_WORDS[0], _GLUED.sub("", text))
+    yield _ANY_FRESH.sub(_WORDS[0], _GLUED.sub("", text))
     for word in _WORDS:
-        yield fresh.sub(word, text)
+        yield _ANY_FRESH.sub(word, text)

@@ -116,7 +116,8 @@ class Pattern:
     @property
     def exact(self) -> bool:
         """Whether the pattern is one text."""
-        return all(isinstance(token, str) for token in self.tokens)
+        # Canonical, what is letters alone is one token, or none.
+        return len(self.tokens) < 2 and all(isinstance(token, str) for token in self.tokens)
 
     @cached_property
     def spelled_out(self) -> tuple[Pattern, ...]:

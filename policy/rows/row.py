@@ -65,6 +65,7 @@ class Row:
         "_files",
         "_indices",
         "_lines",
+        "_once",
         "_outcomes",
         "_parameters",
         "_spelled",
@@ -111,6 +112,7 @@ class Row:
             kept.append(entry)
         self.entries = tuple(kept)
         self._outcomes: dict[int, Outcome] = {NO_MATCH: self.default}
+        self._once: dict[str, Outcome] = {}  # by the text that decides alone
         self._files = self._opens_files()
         self.constant = None if kept or self._files else self.default
         self._compile()
@@ -241,9 +243,21 @@ class Row:
         return self.outcome_behind(self.walk.state(call), call, read)
 
     def outcome_once(self, call: Mapping[str, object], read: ReadCommand = read_command) -> Outcome:
-        """Return the same, and walk no automaton that serves calls alone as they are given."""
-        walks = self.walk.automaton is self.automaton
-        return self.outcome(call, read) if walks else self._outcome(call, read)
+        """Return the same, and walk no automaton that serves calls alone as they are given.
+
+        Comparisons ask for it: the same of all tools and chains with the same lines.
+        """
+        text = call.get(self.field)
+        alone = text if type(text) is str and self.alias not in call else None
+        found = None if alone is None else self._once.get(alone)
+        if found is None:
+            walks = self.walk.automaton is self.automaton
+            found = self.outcome(call, read) if walks else self._outcome(call, read)
+            if alone is not None:
+                if len(self._once) >= limits.CACHE_ENTRIES:
+                    self._once.clear()
+                self._once[alone] = found
+        return found
 
     def outcome_behind(
         self, state: State | None, call: Mapping[str, object], read: ReadCommand = read_command
