@@ -370,6 +370,89 @@ def test_what_a_script_removes_is_asked_for_where_no_host_follows_it(around: str
     assert told(around.format("bash -c 'ls'"), allow=["Bash"]) == "allow"
 
 
+@pytest.mark.parametrize(
+    ("script", "rule"),
+    [
+        *(
+            (script, "Bash(make *)")
+            for script in ("make && rm x", "(make x; rm y)", "rm x; 'make'")
+        ),
+        ("make $(rm x)", "Bash(make *)"),
+        ("find . -exec rm {} +; make x", "Bash(make *)"),
+        ("ls | xargs rm; nice make x", "Bash(make *)"),
+        ("if make x; then rm x; fi", "Bash(make *)"),
+        ("X=/bin/rm; $X y; make", "Bash(make)"),
+        ("rm x; cat .env", "Read(.env)"),
+        ("cd conf; rm x < .env", "Read(.env)"),
+        ("rm x; foo > .env", "Edit(.env)"),
+        ("rm x; cp a .env", "Edit(.env)"),
+    ],
+)
+def test_what_is_denied_in_a_script_that_removes_is_asked_for(script: str, rule: str) -> None:
+    quoted = script.replace("'", "'\\''")
+    assert told(f"bash -c '{quoted}'", allow=["Bash"], deny=[rule]) == "ask"
+    assert told(f"bash -c '{quoted}'", allow=["Bash"], ask=[rule]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "script", ["make x; ls", "make x; echo rm", "make x; git rm y", "rm-x; make x"]
+)
+def test_of_a_script_that_removes_nothing_nobody_asks_what_is_denied(script: str) -> None:
+    assert told(f"bash -c '{script}'", allow=["Bash"], deny=["Bash(make *)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "shell",
+    [
+        *(
+            "bash -c",
+            "sh -lc",
+            "/bin/zsh -c",
+            "mksh -c",
+            "ash -c",
+            "hush -c",
+            "rbash -c",
+            "BASH -c",
+        ),
+        *("bash-5.1 -c", "toybox sh -c", "busybox ash -c", "bash -o pipefail -c", "bash -norc -c"),
+        *("bash -c -o pipefail", "bash -c --", "bash --rcfile a -c", "bash +x -c", "sudo sh -c"),
+    ],
+)
+def test_a_script_is_found_behind_every_shell_and_its_options(shell: str) -> None:
+    assert told(f"{shell} 'rm x'", allow=["Bash"], deny=["Bash(rm *)"]) == "ask"
+    assert told(f"{shell} rm", allow=["Bash"], deny=["Bash(rm *)"]) == "ask"
+    assert told(f"{shell} 'rm x'", allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["bash5 -c 'rm x'", "bash -C 'rm x'", "bash -s 'rm x'", "fish -c 'rm x'"]
+)
+def test_what_is_no_script_of_a_shell_is_not_looked_into(command: str) -> None:
+    assert told(command, allow=["Bash"], deny=["Bash(rm *)"]) == "allow"
+
+
+def test_a_script_runs_where_the_commands_before_it_lead() -> None:
+    command = "cd src && bash -c 'rm x; foo > a'"
+    assert told(command, allow=["Bash"], deny=["Edit(src/a)"]) == "ask"
+    assert told(command, allow=["Bash"], deny=["Edit(b)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        (r"bash -c rm\ x", "ask"),
+        (r"bash -c git\ rm\ x", "ask"),
+        (r"bash -c ls\ x", "allow"),
+        ("(bash -c 'rm x')", "allow"),
+        ("bash -c 'rm \"$1\"'", "ask"),
+        ("bash -c 'rm \"$1\"' _ x", "allow"),
+        ("bash -c 'ls \"$1\"'", "allow"),
+    ],
+)
+def test_a_script_that_removes_who_knows_what_is_asked_for(command: str, effect: str) -> None:
+    assert told(command, allow=["Bash"]) == effect
+
+
 def test_no_model_judges_a_script_that_holds_what_a_rule_denies() -> None:
     assert told("bash -c 'ls; rm x'", "auto", deny=["Bash(rm *)"]) == "deny"
     assert told("bash -c 'ls; rm x'", deny=["Bash(rm *)"]) == "ask"

@@ -24,7 +24,8 @@ from policy.comparison.unasked_pair import is_closed
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
-from policy.patterns.pattern import Pattern
+from policy.patterns.pattern import Pattern, freeze
+from policy.shell.wrappers import SHELLS
 
 __all__ = ["disguised_differences"]
 
@@ -100,7 +101,10 @@ class _Disguised:
             if disguises is None:
                 disguises = Disguises(pair.views, pair.fresh, shell)
                 yield from disguises.spelled_out()
-            hides = each.reads and pair.views[each.view].effect(each.line) is Effect.ALLOW
+            effect = pair.views[each.view].effect(each.line)
+            if effect is Effect.DENY:
+                yield from self._scripts(each.pattern)
+            hides = each.reads and effect is Effect.ALLOW
             for text in disguises.of(each.pattern, reads=each.reads, hides=hides, met=met):
                 yield text
                 if self._shown.issuperset(each.changes):
@@ -149,7 +153,7 @@ class _Disguised:
                     continue
                 if Effect.ALLOW in change and not self._may_allow(view, line, 1 - own[0]):
                     continue
-                if effect is Effect.DENY and decided is Effect.ASK and not self._doubts(view, line):
+                if effect is Effect.DENY and decided is Effect.ASK and not self._scripting:
                     continue
             yield change
 
@@ -180,14 +184,26 @@ class _Disguised:
             for view in self._pair.views
         )
 
-    def _doubts(self, view: int, line: int) -> bool:
-        """Return whether a line that denies may make a script doubtful."""
-        pattern = self._pair.pattern(view, line)
-        program, blank, _ = start_of(pattern).partition(" ") if pattern else ("", "", "")
-        scripted = self._pair.shell.scripted
-        return bool(scripted) and (
-            pattern is None or not (blank or pattern.exact) or program in scripted
+    @cached_property
+    def _scripting(self) -> tuple[str, ...]:
+        """Shells that some list grants a script in an argument: what is denied there is doubted."""
+        if not self._pair.shell.scripted:
+            return ()
+        return tuple(
+            name
+            for name in sorted(SHELLS, key=lambda name: (name != "bash", name))
+            if any(
+                view.effect(view.automaton.first(f"{name} -c 'q7z; rm q7z'")) is Effect.ALLOW
+                for view in self._pair.views
+            )
         )
+
+    def _scripts(self, pattern: Pattern) -> Iterator[str]:
+        """Yield scripts that remove files, and hold what a line denies, frozen."""
+        frozen = freeze(pattern, self._pair.fresh)
+        for name in () if "'" in frozen else self._scripting:
+            for program in sorted(self._pair.shell.scripted):
+                yield f"{name} -c '{frozen}; {program} q7z'"
 
     def _may_allow(self, view: int, line: int, side: int) -> bool:
         """Return whether one side may allow a command that a strict line knows by another text.
@@ -202,6 +218,8 @@ class _Disguised:
             return self._may_run(side)
         program, blank, _ = start_of(pattern).partition(" ") if pattern else ("", "", "")
         if pattern is None or not (blank or pattern.exact) or leads_another(program, pair.shell):
+            return True
+        if self._scripting and pair.views[view].effect(line) is Effect.DENY:
             return True
         if not ODD.isdisjoint(program):
             return True

@@ -22,6 +22,7 @@ from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Kind, Pattern, freeze
 from policy.ruleset import Entry, RuleSet
 from policy.shell.readings import KEYWORDS
+from policy.shell.wrappers import BOXES, SHELLS
 
 __all__ = ["ODD", "Lines", "contains", "is_disguise", "leads_another", "runners"]
 
@@ -31,8 +32,6 @@ _ODD_PROGRAM: Final = frozenset("/=!~?[")
 
 # What fills a gap in a text that shows in most cases that a pattern is not all of another.
 _WORD: Final = "q7z"
-
-_SHELLS: Final = frozenset("bash sh zsh dash ksh busybox".split())
 
 
 class Lines:
@@ -307,7 +306,7 @@ def runners(shell: Shell) -> frozenset[str]:
     """Return the programs that run what their arguments say."""
     running = {name for name, program in shell.programs.items() if program.runs}
     known = {*shell.wrappers, *shell.transparent, *shell.wrapping, *shell.granting}
-    return frozenset(known | running | KEYWORDS | _SHELLS)
+    return frozenset(known | running | KEYWORDS | SHELLS | BOXES)
 
 
 def is_disguise(pattern: Pattern, shell: Shell) -> bool:

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from policy.calls import Unreadable, canonical_path, stranger_path
 from policy.decision import Reason
 from policy.effect import Effect
@@ -82,7 +84,7 @@ def opened(
     )
     for redirection in command.redirections:
         outcome = redirection_outcome(row, redirection)
-        if not (whole and outcome.reason in passed):
+        if redirection.scripted or not (whole and outcome.reason in passed):
             yield redirection, outcome
 
 
@@ -166,6 +168,10 @@ def _is_granted(row: Row, index: int, text: str) -> bool:
 def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
     """Return what *row*, of the tool that runs a command, says of a file that this opens."""
     rules = row.ruleset
+    if redirection.scripted:
+        found = redirection_outcome(row, attrs.evolve(redirection, scripted=False))
+        denied = found.effect is Effect.DENY and found.reason is Reason.RULE
+        return doubted(rules) if denied else HARMLESS
     shell = rules.dialect.shell
     tool = redirection.tool or (shell.output if redirection.writes else shell.input)
     if not tool:

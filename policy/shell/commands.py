@@ -26,7 +26,7 @@ from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
 from policy.shell.whole import Spelled, Whole
 from policy.shell.words import Script, Simple
-from policy.shell.wrappers import SHELLS
+from policy.shell.wrappers import BOXES, SHELLS
 
 __all__ = ["Command", "Part", "Redirection", "compound", "read_command"]
 
@@ -35,7 +35,7 @@ _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
 
 
 def _shells(shell: Shell) -> frozenset[str]:
-    return SHELLS | {"busybox"} if shell.scripted else frozenset()
+    return SHELLS | BOXES if shell.scripted else frozenset()
 
 
 @cache
@@ -57,6 +57,7 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
         (Gap.PART, OneOf(frozenset("/=!~*?[]^")), Gap.ANY),  # in the first word
         *((program,) for program in programs),
         *((program + " ", Gap.ANY) for program in programs),
+        *((*_cased(program), Gap.PART, " ", Gap.ANY) for program in sorted(_shells(shell))),
         *(_named_for_windows() if shell.control else ()),
         *(_traced(shell) if shell.traced else ()),
     )
@@ -72,12 +73,13 @@ def _suspicious() -> Iterator[tuple[Token, ...]]:
 
 def _named_for_windows() -> Iterator[tuple[Token, ...]]:
     """Yield patterns of programs whose names have an ending that rules do not speak of."""
-    ending: tuple[Token, ...] = (
-        ".",
-        *(OneOf(frozenset({letter, letter.upper()})) for letter in "exe"),
-    )
+    ending: tuple[Token, ...] = (".", *_cased("exe"))
     yield (Gap.PART, *ending)
     yield (Gap.PART, *ending, " ", Gap.ANY)
+
+
+def _cased(name: str) -> Iterator[Token]:
+    return (OneOf(frozenset({letter, letter.upper()})) for letter in name)
 
 
 def _traced(shell: Shell) -> Iterator[tuple[Token, ...]]:

@@ -87,6 +87,8 @@ class Redirection:
         adrift: whether nobody knows which folder it is in, and it only counts where a rule
             denies a file of that name in a folder that the rule names.
         part: the number of the simple command that opens it; None where that is not known.
+        scripted: whether a script in an argument opens it: a rule that denies it makes that
+            doubtful, and no other rule is asked.
 
     """
 
@@ -99,6 +101,7 @@ class Redirection:
     deep: bool = False
     copied: bool = False
     part: int | None = None
+    scripted: bool = False
 
 
 @attrs.frozen

@@ -24,6 +24,7 @@ from policy.shell.readings import (
     is_assignment,
     is_expanded,
 )
+from policy.shell.removing import judged, lacks_arguments, removes, seems_to_remove
 from policy.shell.repositories import plants
 from policy.shell.rewording import exposed
 from policy.shell.spelled import spelled, with_text
@@ -71,6 +72,7 @@ class Reading:
         self._opaque = script.opaque
         self.unchecked = shell.control and is_unchecked_target(script.targets)
         self._programs: list[Sequence[Word]] = []  # behind their wrappers
+        self._moved: list[str] = []  # what changes the folder
         self._exports = False  # whether one changes the environment of those that follow
         self._harmless: list[bool] = []  # of every command, by its number
         self._reading: list[bool] = []  # and whether it changes no file either
@@ -165,6 +167,8 @@ class Reading:
         anew = shell.control and command.reworded
         program = behind_all(words, shell)
         self._programs.append(program)
+        if program[0].plain in _MOVERS:
+            self._moved.append(as_written(program) + "\n")
         granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = False
@@ -248,7 +252,7 @@ class Reading:
 
         """
         shell, script = self.shell, script_of(program)
-        doubtful = () if script is None else self._inside(script, aside=aside)
+        doubtful = () if script is None else self._inside(script, words, aside=aside)
         if program is not words:
             outer = shell.programs.known.get(words[0].plain)
             if outer is not None and outer.runs:
@@ -302,19 +306,19 @@ class Reading:
                 self.files += [*self._elsewhere(self.files[-1:])]
         self._moves.enter(known, program, self.files[before:])
 
-    def _inside(self, script: str, *, aside: bool) -> tuple[str, ...]:
-        """Return what is doubtful of a script in an argument; note the files it removes."""
-        inside = self._read(script, self.shell)
-        removed = [file for file in inside.redirections if file.tool == self.shell.removes]
+    def _inside(self, script: str, words: Sequence[Word], *, aside: bool) -> tuple[str, ...]:
+        """Return what is doubtful of a script in an argument; note the files it opens."""
+        shell = self.shell
+        whole = bool(shell.scripted) and removes(script)
+        # One that removes files is judged where the commands before it lead.
+        inside = self._read("".join(self._moved) + script if whole else script, shell)
+        readings, files = judged(inside, shell, whole=whole)
         # Where the text around it is not understood, nobody checks what is removed in it.
-        is_guarded = removed and (self.script.broken or aside)
-        self.files += [*removed, *[GUARDED] * bool(is_guarded)]
-        return tuple(
-            reading
-            for each in inside.parts
-            for reading in (each.text, *each.readings, *each.doubtful)
-            if reading.split(" ", 1)[0].rsplit("/", 1)[-1] in self.shell.scripted
-        )
+        differs = self._opaque and seems_to_remove(words, self.script)
+        lacks = whole and lacks_arguments(script, words)
+        is_aside = (self.script.broken or aside) and any(f.tool == shell.removes for f in files)
+        self.files += [*files, *[GUARDED] * (is_aside or differs or lacks)]
+        return readings
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
         return self._moves.folders.elsewhere(files, opaque=self._opaque)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from policy.programs import Wrapper
 
 __all__ = [
+    "BOXES",
     "SHELLS",
     "basename",
     "behind_options",
@@ -239,19 +240,38 @@ def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
     return not any(word.plain.startswith("-") for word in around)
 
 
-# Programs that are given a script by an option.
-SHELLS: Final = frozenset("bash sh zsh dash ksh".split())
+# Programs that are given a script by an option, and those that are each of them.
+SHELLS: Final = frozenset("bash sh zsh dash ksh mksh ash hush rbash".split())
+BOXES: Final = frozenset({"busybox", "toybox"})
+_VERSION: Final = re.compile(r"-\d+(?:\.\d+)*\Z")
+_NAMED: Final = re.compile(
+    r"--.*|-(?:login|posix|noprofile|norc|noediting|verbose|restricted|debugger|wordexp"
+    r"|pretty-print|help|version|rcfile|init-file|dump-(?:po-)?strings)"
+)
+
+
+def _shell_of(word: Word) -> str:
+    return _VERSION.sub("", word.plain.rsplit("/", 1)[-1].lower())
 
 
 def script_of(words: Sequence[Word]) -> str | None:
-    """Return the script of ``bash -c SCRIPT``."""
-    if len(words) > 3 and words[0].plain == "busybox":
+    """Return the script of ``bash -c SCRIPT``: behind its options, each with its values."""
+    if len(words) > 1 and _shell_of(words[0]) in BOXES and _shell_of(words[1]) in SHELLS:
         words = words[1:]
-    if len(words) > 2 and words[0].plain.rsplit("/", 1)[-1] in SHELLS:
-        taken = False
-        for word in words[1:]:
-            if re.fullmatch(r"-[a-z]*c[a-z]*", word.plain):
-                taken = True
-            elif taken and not word.plain.startswith("-"):
-                return word.plain
-    return None
+    if len(words) < 3 or _shell_of(words[0]) not in SHELLS:
+        return None
+    taken, index = False, 1
+    while index < len(words):
+        text = words[index].plain
+        index += 1
+        if text in ("-", "--"):
+            break
+        if len(text) < 2 or text[0] not in "-+":
+            index -= 1
+            break
+        if _NAMED.fullmatch(text):
+            index += text.endswith("file")
+        else:
+            taken |= text[0] == "-" and "c" in text
+            index += text.count("o") + text.count("O")
+    return words[index].plain if taken and index < len(words) else None
