@@ -13,7 +13,8 @@ import pytest
 from policy import limits
 from policy.errors import PolicyError
 from policy.files import tree as files
-from policy.files.opening import File, Folder, GitRevision, Memory, Problem, Tree, open_tree
+from policy.files.opening import File, Folder, Memory, Problem, Tree, open_tree
+from policy.files.revision import GitRevision
 from policy.source import Span
 from tests.conftest import FIXTURES
 

@@ -21,7 +21,6 @@ from policy.cli.hosts import Hosts
 from policy.cli.inputs import Input, load
 from policy.cli.options.diff import FORMATS
 from policy.cli.outputs import outputs_of, write_outputs
-from policy.cli.results import machine_text
 from policy.cli.revisions import sides
 from policy.comparison.compare import Known
 from policy.documents.text import decode
@@ -34,8 +33,6 @@ from policy.reach.privileges import privileges
 from policy.render.as_json import dumps
 from policy.render.changes import Report, Spans
 from policy.render.diff_json import diff_json
-from policy.render.diff_markdown import diff_markdown
-from policy.render.diff_results import diff_results, diff_rules
 from policy.render.diff_text import diff_text
 from policy.render.findings_text import findings_report
 from policy.render.layout import Page
@@ -128,10 +125,15 @@ def _text(form: str, *, report: Report, tree: Tree, page: Page, everything: bool
         case "json":
             return dumps(diff_json(report)) + "\n"
         case "markdown":
+            from policy.render.diff_markdown import diff_markdown  # noqa: PLC0415  # one of many
+
             return diff_markdown(report, everything=everything)
         case "text":
             return diff_text(report, page, everything=everything)
         case _:
+            from policy.cli.results import machine_text  # noqa: PLC0415  # the same
+            from policy.render.diff_results import diff_results, diff_rules  # noqa: PLC0415
+
             results, exact = diff_results(report), report.diff.exact
             rules = diff_rules(results)
             return machine_text(form, results, tree, "policy diff", rules=rules, exact=exact)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from policy.errors import PolicyError
-from policy.files import git
 from policy.source import visible
 
 __all__ = ["sides"]
@@ -48,6 +47,8 @@ def _ancestor(one: str, other: str) -> str:
         if revision.startswith("-"):
             msg = f"`{visible(revision)}` is not the name of a revision"
             raise PolicyError(msg)
+    from policy.files import git  # noqa: PLC0415  # which starts processes
+
     found = git.output(Path(), "merge-base", one, other, none=True)
     if not found:
         msg = f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"

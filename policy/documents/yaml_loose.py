@@ -15,7 +15,7 @@ import yaml
 from policy.documents.node import VALUES, Mapping, Node, Scalar
 from policy.documents.text import BYTE_ORDER_MARK
 from policy.documents.yaml_line import Range
-from policy.documents.yaml_nodes import Builder, build
+from policy.documents.yaml_nodes import UNPRINTABLE, Builder, build
 from policy.errors import PolicyError
 from policy.source import Source
 
@@ -39,13 +39,11 @@ class _Readable(Range):
     @property
     def text(self) -> str:
         """The characters of the part, as many as there are."""
-        return _BLANK.sub(lambda found: " " * len(found[0]), super().text)
+        blank = _TABS.sub(lambda found: " " * len(found[0]), super().text)
+        return UNPRINTABLE.sub(" ", blank)
 
 
-_BLANK: Final = re.compile(
-    "^[ \t]*\t[ \t]*|[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]",
-    re.MULTILINE,
-)
+_TABS: Final = re.compile("^[ \t]*\t[ \t]*", re.MULTILINE)
 
 
 class _Loose(Builder):

@@ -25,7 +25,7 @@ from policy.documents.yaml_mistakes import explain
 from policy.errors import PolicyError, PolicyErrors
 from policy.source import Source, Span
 
-__all__ = ["Builder", "build", "read_yaml"]
+__all__ = ["UNPRINTABLE", "Builder", "build", "read_yaml"]
 
 _LOADER: Final[type] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
@@ -61,7 +61,7 @@ def build(builder: Builder, part: Range) -> Node:
 
 # What YAML allows in a file; a parser in C and one in Python tell this apart
 # with different words and offsets, so neither is asked.
-_UNPRINTABLE: Final = re.compile(
+UNPRINTABLE: Final = re.compile(
     "[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
 
@@ -73,7 +73,7 @@ def _check_text(part: Range) -> None:
             f"at most {limits.FILE_BYTES:,} are read",
             part.source.span(part.start, part.start),
         )
-    bad = _UNPRINTABLE.search(part.source.text, part.start, part.end)
+    bad = UNPRINTABLE.search(part.source.text, part.start, part.end)
     if bad:
         raise PolicyError(
             f"the character U+{ord(bad[0]):04X} is not allowed in YAML",

@@ -11,10 +11,9 @@ from policy import limits
 from policy.documents.text import cite
 from policy.errors import PolicyError
 from policy.files.disk import File, Folder
-from policy.files.revision import GitRevision
 from policy.files.tree import Memory, Problem, Tree
 
-__all__ = ["File", "Folder", "GitRevision", "Memory", "Overlay", "Problem", "Tree", "open_tree"]
+__all__ = ["File", "Folder", "Memory", "Overlay", "Problem", "Tree", "open_tree"]
 
 
 @attrs.frozen
@@ -55,6 +54,8 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
             return File(path)
     except OSError:  # too long for a path
         pass
+    from policy.files.revision import GitRevision  # noqa: PLC0415  # which starts processes
+
     try:
         return GitRevision(folder, text)
     except PolicyError as error:

@@ -90,6 +90,11 @@ def depth_limit(session: Session) -> int:
     return options.depth or options.behaves.depth
 
 
+def _is_unasked(session: Session, position: Position) -> bool:
+    """Return whether nobody is asked there."""
+    return position.background and not session.options.behaves.background_asks
+
+
 def _unasked(rules: RuleSet) -> RuleSet:
     """Return the rules where nobody can be asked, so that what would be is denied."""
     entries = tuple(
@@ -221,15 +226,27 @@ class Enforced:
         if isinstance(found, Table):
             return found
         links = (link,)
-        reading = dialect(session, mode)
-        sets = [pool(definition, session, position, reading), *rule_sets(session, mode)]
-        if position.may_start:
-            sets.append(self._startable(mode, position))
-        if position.background and not session.options.behaves.background_asks:
-            sets = [_unasked(rules) for rules in sets]
+        own = pool(definition, session, position, dialect(session, mode))
+        if _is_unasked(session, position):
+            own = _unasked(own)
+        sets = (own, *self._shared(session, mode, position))
         table = Table(Ceiling.of(Part(rules, links) for rules in sets))
         session.cache[key] = table
         return table
+
+    def _shared(self, session: Session, mode: str, position: Position) -> tuple[RuleSet, ...]:
+        """Return what the pools of all agents at such a position are met with, made once."""
+        unasked = _is_unasked(session, position)
+        starting = (position.main, position.leads_on) if position.may_start else None
+        key = ("shared", mode, unasked, starting)
+        found = session.cache.get(key)
+        if not isinstance(found, tuple):
+            sets = rule_sets(session, mode)
+            if position.may_start:
+                sets = (*sets, self._startable(mode, position))
+            found = tuple(map(_unasked, sets)) if unasked else sets
+            session.cache[key] = found
+        return found
 
     def _unforked(self, mode: str) -> Table:
         """Return what says that no fork is started."""
