@@ -223,11 +223,46 @@ def test_what_begins_alike_is_compared_exactly(
             assert {difference.effects for difference in comparison.differences} == shown
 
 
-def test_three_rules_may_know_a_command_by_two_texts() -> None:
+@pytest.mark.parametrize(
+    ("rules", "edit", "shown", "default"),
+    [
+        # A wrapper of some folder begins as the rule that allows does: `A/sudo flock ! x`.
+        (["allow Bash(A*)"], "deny Bash(flock * x)", (Effect.ALLOW, Effect.DENY), Effect.DENY),
+        (["allow Bash(rm*)"], "ask Bash(nohup /bin/rm x)", (Effect.ALLOW, Effect.ASK), Effect.DENY),
+        # Behind an option that nobody knows any word may be a program, and is asked about.
+        (["allow Bash(sudo -Z z *)", "ask Bash(z x)"], "deny Bash(z *)", (Effect.ALLOW, Effect.DENY), Effect.DENY),
+        # What a wrapper is told is no program, whatever rules say of that.
+        (["allow Bash(xargs z)"], "ask Bash(5 *)", None, Effect.ASK),
+        (["allow Bash(git *)"], "deny Bash(rm *)", None, Effect.DENY),
+        (["ask Bash(git *)"], "deny Bash(rm *)", None, Effect.DENY),
+    ],
+)  # fmt: skip
+def test_changes_are_searched_among_all_commands_of_plain_words(
+    rules: list[str], edit: str, shown: Effects | None, default: Effect
+) -> None:
+    found = table(*rules, default=default).differences(table(*rules, edit, default=default))
+    assert found.exact
+    told = {each.effects for each in found.differences}
+    assert shown in told if shown else (Effect.ALLOW, _effect_of(edit)) not in told
+
+
+def _effect_of(rule: str) -> Effect:
+    return Effect[rule.partition(" ")[0].upper()]
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        ("allow Bash(timeout)", (Effect.ASK, Effect.DENY)),
+        # More than that: both allow `timeout time x b`, which has no duration to look behind.
+        ("allow Bash(timeout *)", (Effect.ALLOW, Effect.DENY)),
+    ],
+)
+def test_three_rules_may_know_a_command_by_two_texts(rule: str, change: Effects) -> None:
     # What is written, what it is allowed by and what is asked for: `time z x b`.
-    lists = table("allow Bash(* b)") & table("ask Bash(z *)", "allow Bash(timeout *)")
+    lists = table("allow Bash(* b)") & table("ask Bash(z *)", rule)
     found = lists.differences(lists & table("deny Bash(time *)", default=Effect.ALLOW))
-    assert (Effect.ASK, Effect.DENY) in {difference.effects for difference in found.differences}
+    assert change in {difference.effects for difference in found.differences}
 
 
 def test_what_one_list_asks_for_behind_a_wrapper_is_gone_with_what_another_one_allows() -> None:

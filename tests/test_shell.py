@@ -270,6 +270,57 @@ def test_the_value_of_an_option_is_not_taken_for_the_program(text: str) -> None:
     assert table("allow Bash(ls *)").decide("Bash", {"command": text}).effect is Effect.DENY
 
 
+@pytest.mark.parametrize(
+    ("text", "granted"),
+    [
+        ("timeout -k 5 --signal KILL 10 ls x", "ls x"),
+        ("stdbuf -o L ls x", "ls x"),
+        ("nice -n 5 -n 6 nohup ls x", "ls x"),
+        # Options that it does not have, operands that are none, and a program that is no number.
+        ("nice -q ls x", "nice -q ls x"),
+        ("nice -n a ls x", "nice -n a ls x"),
+        ("timeout ls x", "timeout ls x"),
+        ("timeout 5 10 ls x", "10 ls x"),
+        ("nohup 5 ls x", "5 ls x"),
+        ("time -o .profile ls x", "time -o .profile ls x"),
+    ],
+)
+def test_a_rule_that_allows_looks_behind_what_a_wrapper_is_known_to_take(
+    text: str, granted: str
+) -> None:
+    (part,) = read_command(text, SHELL).parts
+    assert part.text == granted
+
+
+@pytest.mark.parametrize(
+    ("text", "program", "told"),
+    [
+        ("timeout 5 xargs rm x", "rm x", {"5 xargs rm x"}),
+        ("flock rm flock git push", "push", {"rm flock git push", "git push"}),
+        ("sudo -u rm -n git push", "git push", {"rm -n git push", "push"}),
+        ("chroot --skip-chdir rm git x", "git x", {"rm git x"}),
+        ("env -u A B=1 rm x", "rm x", {"A B=1 rm x"}),
+        ("nice -- rm x", "rm x", {"-- rm x"}),
+    ],
+)
+def test_what_a_wrapper_is_told_is_no_program(text: str, program: str, told: set[str]) -> None:
+    (part,) = read_command(text, SHELL).parts
+    assert program in {part.text, *part.readings}
+    assert told.isdisjoint({part.text, *part.readings, *part.feared})
+
+
+def test_behind_an_option_that_nobody_knows_any_program_is_feared() -> None:
+    text = "sudo -Q git -Z rm x"
+    call = {"command": text}
+    (part,) = read_command(text, SHELL).parts
+    assert {"git -Z rm x", "rm x"} <= {*part.feared}
+    # What a rule denies or asks for is not granted, and what one would ask for is not asked.
+    assert table("allow Bash(sudo *)").decide("Bash", call).effect is Effect.ALLOW
+    for rule, effect in (("deny Bash(rm *)", Effect.DENY), ("ask Bash(git *)", Effect.ASK)):
+        assert table("allow Bash(sudo *)", rule).decide("Bash", call).effect is effect
+        assert table(rule).decide("Bash", call).effect is Effect.DENY
+
+
 # --- redirections ----------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Simple commands letter by letter: by which texts rules know them, and which are decided in some way."""
+"""Simple commands word by word: by which texts rules know them, and which are decided in some way."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.comparison.edited import Side
-from policy.comparison.effects import CHANGES
+from policy.comparison.effects import CHANGES, weaker
 from policy.comparison.sides import Sides
 from policy.comparison.simple import Simple
 from policy.comparison.view import View
-from policy.comparison.words import ACTED_ON, Names, Place
+from policy.comparison.words import ACTED_ON
 from policy.effect import Effect
 from policy.hosts.notation_semantics import SEMANTICS
 from policy.shell.commands import read_command
+from policy.shell.leading import Place
+from policy.shell.words import Word
 from policy.table import Table
 from tests.strategies import table
 from tests.test_disguise import COMMANDS, RULES
@@ -27,32 +29,26 @@ PAIRS = int(os.environ.get("PAIRS", "3"))
 _WORDS = (
     "sudo", "timeout", "5", "-n", "-x=1", "time", "-p", "nice", "env", "A=1", "B+=2", "=x", "a", "rm",
     "./a", "/bin/rm", "x/sudo", "flock", "function", "if", "xargs", "!", "1.5h", "nohup", "10", "x/",
-    "a=b/c", "/", "stdbuf", "--a=b", "-", "2=3", "bin/time", "time/", "done", "command", "chroot",
+    "a=b/c", "/", "-q", "--", "stdbuf", "--a=b", "-", "2=3", "bin/time", "time/", "done", "command", "chroot",
 )  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=6))
 @settings(max_examples=300)
-def test_letter_by_letter_rules_know_a_command_as_it_is_read(words: list[str]) -> None:
-    command, names = " ".join(words), Names.of(SHELL, ())
-    place, granted, known = Place(), "", [""]
-    named: str | None = None
-    for letter in command:
-        if letter == " ":
-            place = place.ended(names)
-            known = [f"{text} " for text in (*known, *([] if named is None else [named]))]
-            known += [""] * place.leads
-            granted, named = "" if place.granted == "skip" else f"{granted} ", None
-            continue
-        before, place = place, place.with_letter(letter, names)
-        if before.granted == "time" and place.granted == "skip":
-            granted = ""
-        granted, known = granted + letter, [text + letter for text in known]
-        named = "" if letter == "/" and before.leads else None if named is None else named + letter
-    known += [] if named is None else [named]
-    (part,) = read_command(command, SHELL).parts
-    assert (granted, not place.is_refused(names)) == (part.text, part.grantable)
-    assert {granted, *known} == {part.text, *part.readings}
+def test_word_by_word_rules_know_a_command_as_it_is_read(words: list[str]) -> None:
+    place, granted, known, feared = Place(), 0, set[str](), set[str]()
+    for number, text in enumerate(words):
+        word = Word(text, text)
+        if place.begins(word):
+            names = text, text.rpartition("/")[2]
+            found = {" ".join([name, *words[number + 1 :]]) for name in names}
+            (known if place.sure else feared).update(found)
+        granted = number if place.grants(word) else granted
+        place = place.after(word, SHELL)
+    (part,) = read_command(" ".join(words), SHELL).parts
+    assert " ".join(words[granted:]) == part.text
+    assert known == {part.text, *part.readings}
+    assert feared == {*part.feared}
 
 
 def _sides(before: Table, after: Table) -> Sides:
@@ -83,3 +79,32 @@ def test_a_command_that_is_decided_in_some_way_is_found_or_there_is_none() -> No
                 call = {"command": text}
                 said = before.decide("Bash", call).effect, after.decide("Bash", call).effect
                 assert said != change, (lists, text)
+
+
+_LEADING = (
+    "sudo", "timeout 5", "timeout", "time", "nice -n 5", "env", "A=1", "xargs", "flock", "sudo -u x",
+    "nohup", "if", "!", "command", "stdbuf -oL", "time -p", "chroot",
+)  # fmt: skip
+_LED = ("a", "a b", "rm x", "git push", "./a", "/bin/rm x", "z", "5 a", "-n a")
+
+
+def _rule(dice: random.Random) -> str:
+    words = [dice.choice(_LEADING) for _ in range(dice.choice([0, 0, 1, 1, 2]))]
+    words = " ".join([*words, dice.choice(_LED)]).split(" ")
+    starts = f"{' '.join(words[: dice.randint(1, len(words))])} *"
+    whole, inside = " ".join(words), f"{words[0]} * {words[-1]}"
+    return dice.choice([whole, starts, starts, inside, f"* {words[-1]}"])
+
+
+def test_no_command_of_plain_words_shows_a_change_that_a_comparison_does_not_tell() -> None:
+    dice = random.Random(os.environ.get("PAIRS_SEED", "0"))
+    for _ in range(4 * PAIRS):
+        lists = [f"{dice.choice(('allow', 'ask', 'deny'))} Bash({_rule(dice)})" for _ in range(6)]
+        default = dice.choice([Effect.DENY, Effect.ASK, Effect.ALLOW])
+        before, after = (table(*some, default=default) for some in (lists[1:], lists[:-1]))
+        comparison = before.differences(after)
+        if not comparison.exact:
+            continue
+        told = weaker(each.effects for each in comparison.differences)
+        simple = Simple(_sides(before, after), SHELL, Effect.ASK, 200_000)
+        assert simple.search(CHANGES - told).text is None, lists

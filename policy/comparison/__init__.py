@@ -32,9 +32,9 @@ Of commands more is told apart than the text that is written:
   well, behind `sudo` or in quotes. Members of what lines share are tried, a prefix taken off; a
   change that no command can show is not looked for (`CommandPair.unheard`, and what may come of
   each line).
-- `words`, `simple`, `simple_pair`: all commands of plain words by all their texts, where of
-  wrappers no more is known than their names; searched where lines tell a change of which a first
-  command of theirs shows nothing.
+- `words`, `texts`, `simple`, `simple_pair`: all commands of plain words by all their texts, where
+  of wrappers no more is known than their names; searched for every change that may come of lines
+  and that none of the commands shows which were tried.
 
 All together:
 

@@ -25,10 +25,12 @@ from policy.comparison.tool_pair import ToolPair
 from policy.comparison.unasked import Unasked
 from policy.comparison.view import is_stricter
 from policy.comparison.witness import Shape
+from policy.comparison.words import ACTED_ON
 from policy.decision import Reason
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
+from policy.patterns.letters import named, tokens_of
 from policy.patterns.pattern import Pattern
 from policy.rows.command import redirection_outcome
 from policy.rows.outcome import Outcome
@@ -51,12 +53,15 @@ class CommandPair(ToolPair):
     """Commands that differ in their text only, one argument of a tool that runs them.
 
     Attributes:
-        hidden: what is of some lines, and may change so, though by other texts it does not.
+        hidden: how commands of some lines may change, though one of theirs does not; and whether
+            these spell out nothing that a shell acts on.
+        untold: the changes that may come of lines, and that no command shows which was tried.
 
     """
 
     def __init__(self, tool: str, before: Lookup, after: Lookup, shape: Shape) -> None:
-        self.hidden: dict[tuple[tuple[Pattern, ...], Effects], None] = {}
+        self.hidden: dict[Effects, bool] = {}
+        self.untold: set[Effects] = set()
         super().__init__(tool, before, after, shape)
 
     @cached_property
@@ -121,9 +126,10 @@ class CommandPair(ToolPair):
 
     def _hide(self, chosen: Mapping[int, int], wanted: Effects) -> None:
         """Note lines of which texts may show a change that one of them does not."""
-        guides = tuple([p for view, line in chosen.items() if (p := self.pattern(view, line))])
+        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
         if not any(pattern.exact for pattern in guides):
-            self.hidden[guides, wanted] = None
+            is_plain = ACTED_ON.isdisjoint(named(tokens_of(guides)))
+            self.hidden[wanted] = self.hidden.get(wanted, True) and is_plain
 
     def settled(self, effects: Iterable[Effects]) -> set[Effects]:
         """Return the changes of which no further command has to be found beside *effects*."""

@@ -80,8 +80,7 @@ class _Disguised:
         texts = (text for shell in shells for text in self._texts(shell))
         for tried, text in enumerate(texts):
             if tried >= most:
-                left = {change for line in self._lines for change in line.changes} - shown
-                pair.doubts |= dict.fromkeys(product((OVERLAPS,), left))
+                pair.doubts |= dict.fromkeys(product((OVERLAPS,), self._left))
                 return
             found = pair.asked(text.replace(pair.fresh, "q7z"))
             if found.effects not in CHANGES or found.effects in shown:
@@ -90,6 +89,12 @@ class _Disguised:
             plain = pair.asked(text.replace(pair.fresh, "x"))
             same = (plain.before, plain.after) == (found.before, found.after)
             yield plain if same else found
+        pair.untold |= self._left
+
+    @property
+    def _left(self) -> set[Effects]:
+        """The changes that may come of lines, and are not shown."""
+        return {change for line in self._lines for change in line.changes} - self._shown
 
     def _texts(self, shell: Shell) -> Iterator[str]:
         """Yield commands, frozen, as long as a change is not shown that they may have."""

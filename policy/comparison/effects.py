@@ -7,7 +7,7 @@ for on both sides alike, so that of commands one pair stands for another (`weake
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from itertools import product
 from typing import Final
 
@@ -17,7 +17,7 @@ from policy.comparison.witness import Call
 from policy.decision import Decision
 from policy.effect import Effect
 
-__all__ = ["CHANGES", "Difference", "Effects", "of_direction", "signature", "weaker"]
+__all__ = ["CHANGES", "Difference", "Effects", "of_direction", "signature", "stronger", "weaker"]
 
 # What a call gets before and after.
 Effects = tuple[Effect, Effect]
@@ -77,3 +77,8 @@ def weaker(changes: Iterable[Effects]) -> set[Effects]:
         for before, after in changes
         for floor in (Effect.ALLOW, Effect.ASK)
     } & CHANGES
+
+
+def stronger(changes: Container[Effects]) -> set[Effects]:
+    """Return the changes of which one of *changes* may be what is left, these included."""
+    return {each for each in CHANGES if any(left in changes for left in weaker([each]))}

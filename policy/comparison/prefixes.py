@@ -174,9 +174,9 @@ def _way(text: str, shell: Shell) -> _Way | None:
     if len(command.parts) != 1:
         return None
     (part,) = command.parts
-    if _PROBE not in (part.text, *part.readings, *part.written):
+    if _PROBE not in (part.text, *part.readings, *part.written, *part.feared):
         return None
-    texts = ((part.text,), part.readings, part.written, part.doubtful)
+    texts = ((part.text,), part.readings, part.written, part.doubtful, part.feared)
     words = tuple(
         tuple(sorted(text.removesuffix(_PROBE).count(" ") for text in each)) for each in texts
     )

@@ -1,9 +1,9 @@
 """Simple commands of plain words, by all texts by which rules know them: those decided in some way.
 
-Lines are run along each text of a command (`policy.comparison.words`). It begins with words that
-lead others, of which those are tried that lines tell apart, and some for all the others; what
-follows is searched letter by letter (as in `policy.patterns.search`). So a command is found that
-two sides decide as it is wanted, or there is none.
+Lines are run along each text of a command. It begins with words that lead others
+(`policy.comparison.words`), and what follows is searched letter by letter (as in
+`policy.patterns.search`). So a command is found that two sides decide as it is wanted, or there
+is none.
 
 Left out are words with a quote or an expansion, and those that stand for names of files.
 """
@@ -11,60 +11,92 @@ Left out are words with a quote or an expansion, and those that stand for names 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final
 
 import attrs
 
-from policy.comparison.effects import Effects
+from policy.comparison.effects import CHANGES, Effects, stronger
 from policy.comparison.sides import Sides
-from policy.comparison.words import ACTED_ON, Names, Place
+from policy.comparison.texts import BY_RANK, Text, Texts
+from policy.comparison.words import ACTED_ON, Names, Spelling, Step
 from policy.dialect import Shell
 from policy.effect import Effect
-from policy.patterns.automaton import NO_MATCH, Automaton, State
-from policy.patterns.pattern import Pattern
 from policy.patterns.search import Found
+from policy.shell.leading import Place
 
 __all__ = ["Simple"]
 
-# Of one text: the state of each list.
-_States = tuple[State, ...]
+_MOST: Final = len(BY_RANK) - 1
+_ASKED: Final = frozenset(each for each in CHANGES if Effect.ALLOW not in each)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(cache_hash=True)
 class _At:
     """Where a command stands.
 
     Attributes:
-        place: what is known of its words.
-        granted: the states of the text for rules that allow.
-        known: those of each text for rules that deny or ask.
-        named: those of the word at hand without the folder before it, with what follows.
-        guides: the states of patterns that the command as a whole is of.
+        granted: the text for rules that allow.
+        known: those for rules that deny or ask.
+        feared: those for these by which it may be known, where nobody knows.
+        refused: whether no rule may allow it.
+        parted: whether a word must come.
+        program: how much is spelled of its program, where that is the word at hand.
+        named: the text of that without the folder before it.
+        sure: whether it is known by that.
 
     """
 
-    place: Place
-    granted: _States
-    known: tuple[_States, ...]
-    named: _States | None
-    guides: _States
+    granted: Text
+    known: frozenset[Text]
+    feared: frozenset[Text] = frozenset()
+    refused: bool = False
+    parted: bool = False
+    program: Spelling | None = None
+    named: Text | None = None
+    sure: bool = True
 
     @property
-    def key(self) -> object:
-        """What two of them have in common that say the same of all that follows."""
-        known = frozenset(map(_key, self.known))
-        named = self.named and _key(self.named)
-        return self.place, _key(self.granted), known, named, _key(self.guides)
+    def strict(self) -> Iterator[Text]:
+        """All texts for rules that deny or ask."""
+        return chain(*self.texts)
 
     @property
-    def texts(self) -> tuple[_States, ...]:
-        """The states of all texts, that for rules that allow first."""
-        return (self.granted, *self.known, *([self.named] if self.named else []))
+    def texts(self) -> tuple[frozenset[Text], frozenset[Text]]:
+        """Those by which it is known, and by which it may be."""
+        if self.named is None:
+            return self.known, self.feared
+        if self.sure:
+            return self.known | {self.named}, self.feared
+        return self.known, self.feared | {self.named}
 
 
-def _key(states: _States) -> tuple[object, ...]:
-    return tuple([state.key for state in states])
+class _Seen:
+    """Where commands stood.
+
+    What is feared only takes from what both sides grant: where neither tells more of it than that,
+    a change of a command that more is feared of is what is left of one of a command like it.
+
+    Args:
+        wanted: changes; where one is missing of which a wanted one is left, none stands for others.
+
+    """
+
+    def __init__(self, wanted: Collection[Effects]) -> None:
+        self._merges = stronger(wanted) <= {*wanted}
+        self._least: dict[object, list[frozenset[Text]]] = {}
+
+    def is_new(self, at: _At, place: Place | None = None) -> bool:
+        """Note where one stands; return whether none did so of which no more was feared."""
+        alike = frozenset([text for text in at.feared if self._merges and not text.differs])
+        known = at.known, at.feared - alike, at.named, at.sure
+        word = at.refused, at.parted, at.program
+        least = self._least.setdefault((place, at.granted, *known, *word), [])
+        if any(each <= alike for each in least):
+            return False
+        least.append(alike)
+        return True
 
 
 class Simple:
@@ -74,211 +106,191 @@ class Simple:
         lists: both sides.
         shell: how commands are read.
         unsure: what a call gets that no rule can allow.
-        budget: places that all searches may visit.
-
-    Attributes:
-        left: how many of these are left.
-        automata: the lines of each list.
-        strict: those down to the last that denies or asks.
+        budget: places that all searches may look at.
 
     """
 
     def __init__(self, lists: Sides, shell: Shell, unsure: Effect, budget: int) -> None:
         self._lists = lists
         self._unsure = unsure
-        self.left = budget
-        # Without what tells commands apart that are taken apart before any rule is asked.
-        self.automata = tuple(_automaton(view.patterns) for view in lists.views)
-        self.strict = tuple(
-            _automaton(view.patterns[: view.last_strict + 1]) for view in lists.views
-        )
-        self._most = [
-            list(accumulate((entry.effect for entry in view.entries), max)) for view in lists.views
-        ]
-        self._names = Names.of(shell, lists.patterns)
+        self._left = budget
+        self._granted = Texts(lists, strict=False).start
+        self._known = Texts(lists, strict=True).start
+        self._names = Names.of(shell)
         self._words = tuple(self._names.leading(lists.patterns, lists.fresh))
+        # Where it stands is told by few values, each of which is made once.
+        self._made: dict[_At, _At] = {}
+        self._steps: dict[object, tuple[_At, _At]] = {}
 
-    def search(self, wanted: Collection[Effects], guides: Sequence[Pattern] = ()) -> Found:
-        """Return a command that both sides decide in one of some ways.
+    def search(self, wanted: Collection[Effects]) -> Found:
+        """Return a command that both sides decide in one of some ways, of few leading words.
 
         Args:
             wanted: what it gets of both.
-            guides: patterns that the command as a whole is of.
 
         """
-        return _Search(self, wanted, guides).run()
+        first = self._one(_At(self._granted, _telling([self._known]), parted=True))
+        places: deque[tuple[str, Place, _At]] = deque([("", Place(), first)])
+        seen, tried, ends = _Seen(wanted), set[object](), set[_At]()
+        programs: dict[_At, str] = {}
+        while places:
+            text, place, at = places.popleft()
+            program = self._begun(place, at)
+            if program is not None:
+                programs.setdefault(program, text)
+            for step in self._names.steps(place, self._words):
+                end, behind = self._behind(at, step)
+                if end not in ends:
+                    ends.add(end)
+                    if self._effects(end) in wanted:
+                        return Found(text + step.word)
+                following = step.place, behind
+                if following in tried:
+                    continue
+                tried.add(following)
+                if not (self._leads_on(*following, wanted) and seen.is_new(behind, step.place)):
+                    continue
+                self._left -= 1
+                if self._left < 0:
+                    return Found(None, exact=False)
+                places.append((f"{text}{step.word} ", *following))
+        return self._spelled(programs, wanted)
 
-    @property
-    def lists(self) -> Sides:
-        """Both sides."""
-        return self._lists
-
-    @property
-    def names(self) -> Names:
-        """The programs that lead others."""
-        return self._names
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words that may lead others."""
-        return self._words
-
-    def effects(self, at: _At) -> Effects:
-        """Return what both sides say of a command that ends there."""
-        refused = at.place.is_refused(self._names)
-        said = [
-            self._said(number, [each[number].first for each in at.texts], refused=refused)
-            for number in range(len(self._lists.views))
-        ]
-        return self._lists.granted(said)
-
-    def most(self, at: _At) -> Effects:
-        """Return the most that both sides say of any command that goes on from there."""
-        bounds = []
-        for number, most in enumerate(self._most):
-            bound = self._unsure if at.place.refused else Effect.ALLOW
-            for each in at.texts:
-                forever = each[number].forever
-                if forever != NO_MATCH and most[forever] < Effect.ALLOW:
-                    bound = min(bound, most[forever])
-            bounds.append(bound)
-        return self._lists.granted(bounds)
-
-    def _said(self, number: int, firsts: Sequence[int], *, refused: bool) -> Effect:
-        """Return what a list says that has these lines, the first of which is for all rules."""
-        view = self._lists.views[number]
-        known = (view.effect(first) for first in firsts if first != NO_MATCH)
-        strictest = min(known, default=Effect.ALLOW)
-        if strictest is not Effect.ALLOW:
-            return strictest
-        granted = view.effect(firsts[0])
-        return self._unsure if granted is Effect.ALLOW and refused else granted
-
-
-class _Search:
-    """One search: see `Simple.search`."""
-
-    def __init__(
-        self, simple: Simple, wanted: Collection[Effects], guides: Sequence[Pattern]
-    ) -> None:
-        self._simple = simple
-        self._wanted = wanted
-        self._granted: _States = tuple(each.start for each in simple.automata)
-        self._known: _States = tuple(each.start for each in simple.strict)
-        whole = tuple(guide.automaton.start for guide in guides)
-        first = _At(Place(), self._granted, _telling([self._known]), None, whole)
-        self._seen: dict[object, None] = {first.key: None}
-        self._queue: deque[tuple[str, _At]] = deque([("", first)])
-
-    def run(self) -> Found:
-        """Return the first command that is found: of few leading words, and short."""
-        exact = self._lead()
-        while self._queue:
-            text, at = self._queue.popleft()
-            if at.place.begun and self._shows(at):
+    def _spelled(self, programs: Mapping[_At, str], wanted: Collection[Effects]) -> Found:
+        """Return a command whose program begins in one of some places, behind what is there."""
+        seen, tried = _Seen(wanted), set(programs)
+        queue = deque((text, at) for at, text in programs.items() if seen.is_new(at))
+        while queue:
+            text, at = queue.popleft()
+            if self._may_end(at) and self._effects(at) in wanted:
                 return Found(text)
             for letter in sorted(self._letters(at)):
                 following = self._after(at, letter)
-                if following is None or (letter == " " and following.place.leads):
+                if following is None or following in tried:
                     continue
-                if not self._keep(text + letter, following):
+                tried.add(following)
+                if not self._hopes(following, wanted, [following.granted]):
+                    continue
+                if not seen.is_new(following):
+                    continue
+                self._left -= 1
+                if self._left < 0:
                     return Found(None, exact=False)
-        return Found(None, exact=exact)
+                queue.append((text + letter, following))
+        return Found(None)
 
-    def _lead(self) -> bool:
-        """Find where a command may stand behind words that lead others; return whether all."""
-        places = deque(self._queue)
-        while places:
-            text, at = places.popleft()
-            for word in self._simple.words:
-                following = self._behind(at, f"{word} ")
-                if following is None or not following.place.leads:
-                    continue
-                count = len(self._queue)
-                if not self._keep(f"{text}{word} ", following):
-                    return False
-                if len(self._queue) > count:
-                    places.append(self._queue[-1])
-        return True
+    def _one(self, at: _At) -> _At:
+        return self._made.setdefault(at, at)
 
-    def _behind(self, at: _At, text: str) -> _At | None:
-        behind: _At | None = at
-        for letter in text:
-            if behind is None:
-                return None
-            behind = self._after(behind, letter)
-        return behind
+    def _behind(self, at: _At, step: Step) -> tuple[_At, _At]:
+        """Return where a command stands with one more word that leads, and with a blank more."""
+        key = at, step.word, step.begins, step.sure, step.grants
+        found = self._steps.get(key)
+        if found is None:
+            granted, refused = at.granted, at.refused
+            known, feared = ([text.after(step.word) for text in each] for each in at.texts)
+            (known if step.sure else feared).extend(map(self._known.after, step.begins))
+            if step.grants:
+                granted, refused = self._granted, step.refused
+            granted = granted.after(step.word)
+            end = self._one(_At(granted, _telling(known), _telling(feared), refused))
+            found = self._steps[key] = end, self._one(self._parted(end))
+        return found
 
-    def _keep(self, text: str, at: _At) -> bool:
-        """Look at what follows, if that is new; return False where the budget is spent."""
-        key = at.key
-        if key not in self._seen and self._hopes(at):
-            self._simple.left -= 1
-            if self._simple.left < 0:
-                return False
-            self._seen[key] = None
-            self._queue.append((text, at))
-        return True
-
-    def _hopes(self, at: _At) -> bool:
-        most = self._simple.most(at)
-        return any(was <= most[0] and now <= most[1] for was, now in self._wanted)
-
-    def _letters(self, at: _At) -> set[str]:
-        lists = self._simple.lists
-        states = (state for each in (*at.texts, at.guides) for state in each)
-        named = set[str]().union(*(state.letters() for state in states))
-        return (named | {lists.fresh, " ", "/"} | lists.extra) - ACTED_ON
-
-    def _shows(self, at: _At) -> bool:
-        if any(state.first == NO_MATCH for state in at.guides):
-            return False
-        return self._simple.effects(at) in self._wanted
+    def _begun(self, place: Place, at: _At) -> _At | None:
+        """Return where a program begins behind words that lead others, if one may."""
+        spelling, grants = self._names.beginning(place)
+        if spelling is None:
+            return None
+        granted, refused = (self._granted, False) if grants else (at.granted, at.refused)
+        found = _At(granted, at.known, at.feared, refused, parted=True, program=spelling)
+        if place.sure:
+            return self._one(attrs.evolve(found, known=at.known | {self._known}))
+        return self._one(attrs.evolve(found, feared=at.feared | {self._known}, sure=False))
 
     def _after(self, at: _At, letter: str) -> _At | None:
-        """Return where a command stands behind one more letter, if there is hope."""
-        guides = _after(at.guides, letter)
-        if not all(state.alive for state in guides):
-            return None
-        return self._parted(at, guides) if letter == " " else self._lettered(at, letter, guides)
-
-    def _lettered(self, at: _At, letter: str, guides: _States) -> _At:
-        place = at.place.with_letter(letter, self._simple.names)
-        granted = _after(at.granted, letter)
-        if at.place.granted == "time" and place.granted == "skip":
-            granted = _after(self._granted, letter)
-        named = at.named and _after(at.named, letter)
-        if letter == "/" and at.place.leads:
-            named = self._known
-        return _At(
-            place, granted, _telling(_after(each, letter) for each in at.known), named, guides
+        """Return where a command stands behind one more letter of its program, or of the rest."""
+        program, named = at.program, at.named
+        if letter == " ":
+            leads = program is not None and program.leads(self._names)
+            return None if at.parted or leads else self._parted(at)
+        if program is not None:
+            program = program.after(letter, self._names)
+            if program is None:
+                return None
+            named = self._known if letter == "/" else named and named.after(letter)
+        return attrs.evolve(
+            at,
+            granted=at.granted.after(letter),
+            known=_telling(each.after(letter) for each in at.known),
+            feared=_telling(each.after(letter) for each in at.feared),
+            parted=False,
+            program=program,
+            named=named,
         )
 
-    def _parted(self, at: _At, guides: _States) -> _At | None:
-        if not at.place.begun:
-            return None
-        place = at.place.ended(self._simple.names)
-        known = [_after(each, " ") for each in at.known]
-        if at.named is not None:
-            known.append(_after(at.named, " "))
-        if place.leads:
-            known.append(self._known)
-        granted = self._granted if place.granted == "skip" else _after(at.granted, " ")
-        return _At(place, granted, _telling(known), None, guides)
+    def _parted(self, at: _At) -> _At:
+        """Return where a command stands with a blank behind a word."""
+        known, feared = (_telling(text.after(" ") for text in each) for each in at.texts)
+        return _At(at.granted.after(" "), known, feared, at.refused, parted=True)
+
+    def _may_end(self, at: _At) -> bool:
+        """Return whether a command may end there; words of shells are tried as those that lead."""
+        return not (at.parted or (at.program is not None and at.program.is_keyword()))
+
+    def _effects(self, at: _At) -> Effects:
+        """Return what both sides say of a command that ends there."""
+        known, feared = ([text.said for text in each] for each in at.texts)
+        effects = []
+        for number, (rank, matched) in enumerate(
+            zip(at.granted.said, at.granted.matched, strict=True)
+        ):
+            strictest = min([each[number] for each in known], default=_MOST)
+            if matched or strictest == _MOST:
+                strictest = min(strictest, rank)
+            is_unsure = at.refused and strictest == _MOST
+            said = self._unsure if is_unsure else BY_RANK[strictest]
+            # What is asked for there and granted by nothing else is not asked for.
+            effects.append(min([said, *(BY_RANK[each[number]] for each in feared)]))
+        return self._lists.granted(effects)
+
+    def _leads_on(self, place: Place, at: _At, wanted: Collection[Effects]) -> bool:
+        """Return whether both sides may decide what goes on behind these words as it is *wanted*.
+
+        By any text that begins there.
+        """
+        if place.granting is None:
+            return self._hopes(at, wanted, [at.granted], [self._known])
+        granted = [at.granted, self._granted]
+        return self._hopes(attrs.evolve(at, refused=False), wanted, granted, [self._known])
+
+    def _hopes(
+        self,
+        at: _At,
+        wanted: Collection[Effects],
+        granted: Sequence[Text],
+        more: Sequence[Text] = (),
+    ) -> bool:
+        """Return whether both sides may decide what goes on from there as it is *wanted*.
+
+        Args:
+            at: where a command stands.
+            wanted: the changes.
+            granted: the texts of which one is that for rules that allow.
+            more: texts that may begin there.
+
+        """
+        left = _ASKED.intersection(wanted) if at.refused else frozenset(wanted)
+        left &= frozenset[Effects]().union(*(text.changes for text in granted))
+        left = left.intersection(*(text.changes for text in at.strict))
+        return bool(left) and any(text.differs for text in chain(at.strict, granted, more))
+
+    def _letters(self, at: _At) -> set[str]:
+        lists = self._lists
+        named = set[str]().union(at.granted.letters, *(text.letters for text in at.strict))
+        return (named | {lists.fresh, " ", "/"} | lists.extra) - ACTED_ON
 
 
-def _automaton(patterns: Sequence[Pattern]) -> Automaton:
-    return Automaton([pattern.tokens for pattern in patterns])
-
-
-def _after(states: _States, letter: str) -> _States:
-    return tuple([state.after(letter) for state in states])
-
-
-def _telling(texts: Iterable[_States]) -> tuple[_States, ...]:
-    """Return the texts of which lines may still say something, each once."""
-    return tuple({_key(each): each for each in texts if any(map(_tells, each))}.values())
-
-
-def _tells(state: State) -> bool:
-    return state.alive or state.first != NO_MATCH
+def _telling(texts: Iterable[Text]) -> frozenset[Text]:
+    """Return the texts of which lines may still say something."""
+    return frozenset([text for text in texts if text.tells])

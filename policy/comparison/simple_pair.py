@@ -1,4 +1,4 @@
-"""Changes that lines tell, and that a first command of theirs does not show: all commands searched.
+"""Changes that may come of lines, and that no command which was tried shows: all are searched.
 
 That the first does not may hold for it alone, or for all that the lines match: what `timeout 5 rm`
 begins with no rule that allows is asked about, and `./a` is denied wherever `a` is.
@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from policy.comparison.command_pair import CommandPair
-from policy.comparison.effects import CHANGES, Difference, Effects, weaker
-from policy.comparison.pair import OPAQUE
+from policy.comparison.effects import Difference, Effects, stronger, weaker
+from policy.comparison.overlap import is_disguise
+from policy.comparison.pair import OPAQUE, OVERLAPS
 from policy.comparison.simple import Simple
-from policy.comparison.words import ACTED_ON, is_told
+from policy.comparison.words import is_told
 from policy.effect import Effect
-from policy.patterns.letters import named, tokens_of
 
 __all__ = ["hidden_differences"]
 
-# Places that all searches of one comparison may visit.
-_PLACES: Final = 6_000
+# Places that all searches of one comparison may look at.
+_PLACES: Final = 60_000
 
 
 def hidden_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator[Difference]:
@@ -31,28 +31,41 @@ def hidden_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator[
         known: the changes that need no further one.
 
     """
-    shown, simple = weaker({*known}), _simple(pair)
-    for guides, wanted in pair.hidden:
-        if wanted in shown:
-            continue
-        if simple is not None and ACTED_ON.isdisjoint(named(tokens_of(guides))):
-            found = simple.search({wanted}, guides=guides)
-            if found.text is not None:
-                difference = pair.asked(found.text.replace(pair.fresh, "q7z"))
-                if difference.effects in CHANGES - shown:
-                    shown |= weaker([difference.effects])
-                    yield difference
-            elif found.exact:
-                continue
-        if wanted not in shown:
-            pair.doubt(OPAQUE, wanted)
+    shown = weaker({*known})
+    wanted = (pair.untold | {*pair.hidden}) - shown
+    simple = _simple(pair) if wanted else None
+    if simple is not None and not _is_open(pair):
+        wanted &= {*pair.hidden}
+    wanted = stronger(wanted)
+    while simple is not None and wanted:
+        found = simple.search(wanted)
+        if found.text is None:
+            if not found.exact:
+                pair.doubts |= dict.fromkeys((OVERLAPS, each) for each in wanted)
+            break
+        difference = pair.asked(found.text.replace(pair.fresh, "q7z"))
+        if difference.effects not in wanted:
+            pair.doubts |= dict.fromkeys((OPAQUE, each) for each in wanted)
+            break
+        yield difference
+        shown |= weaker([difference.effects])
+        wanted -= shown
+    # Of what a shell acts on no more is tried.
+    for change, is_plain in pair.hidden.items():
+        if change not in shown and not (simple and is_plain):
+            pair.doubt(OPAQUE, change)
+
+
+def _is_open(pair: CommandPair) -> bool:
+    """Whether a line knows what stands before a program, or leaves it open."""
+    return any(is_disguise(each, pair.shell) for each in pair.patterns)
 
 
 def _simple(pair: CommandPair) -> Simple | None:
     """Return the commands of plain words; None where more than lines decides."""
     rows = [row for lookup in pair.lookups for row, _ in lookup.rows]
     asks = {row.ruleset.dialect.asks for row in rows}
-    if len(asks) != 1 or not pair.hidden:
+    if len(asks) != 1:
         return None
     if any(row.has_parameters or not is_told(row.ruleset.dialect.shell) for row in rows):
         return None

@@ -1,13 +1,14 @@
-"""The words of a simple command, letter by letter: by which texts rules know it.
+"""The words of a command that lines tell apart: those that lead others, and letters of a program.
 
-`policy.shell.readings` says so of words, where of wrappers no more is known than their names;
-here it is the same knowledge as a machine. Behind a word that leads others, such as `sudo`,
-begins another text for rules that deny or ask, and behind `timeout` the one for rules that allow.
+What a word is to those behind it `policy.shell.leading` says. Of words that lead others some are
+tried, all that lines tell apart and one of each kind; a program is spelled letter by letter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import product
 from typing import Final
 
 import attrs
@@ -15,9 +16,10 @@ import attrs
 from policy.comparison.overlap import ODD
 from policy.dialect import Shell
 from policy.patterns.pattern import Pattern
-from policy.shell.readings import KEYWORDS, TAKES_ONE
+from policy.shell.leading import KEYWORDS, Place, is_assignment
+from policy.shell.words import ASSIGNMENT, Word
 
-__all__ = ["ACTED_ON", "Names", "Place", "is_told"]
+__all__ = ["ACTED_ON", "Names", "Spelling", "Step", "is_told"]
 
 # What a shell acts on, or puts names of files for.
 ACTED_ON: Final = frozenset(ODD | {*"*?["})
@@ -29,69 +31,122 @@ def is_told(shell: Shell) -> bool:
     return bool(shell.wrappers) and not (more or shell.variables or shell.control or shell.whole)
 
 
-# How much of a duration a word is: `5`, `1.5h`; and of `NAME=`.
-_DIGITS: Final = frozenset("0123456789")
-_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
-_LASTS: Final = frozenset({1, 3, 4})
-_ASSIGNS: Final = 3
+# Words that lead others in each way: in front of a program that rules which allow see or do not
+# see, with and without a word between them, or two, and what a wrapper is not known to take. What
+# else has a dash, or a slash, counts where lines have one.
+_LEADING: Final = ("nohup", "timeout", "sudo", "flock", "!", "Q=7", "7", "-u", "-k", "--Q=7")
+_DASHED: Final = ("-n", "-oL", "--", "nice", "stdbuf", "time")
+_SLASHED: Final = ("./sudo", "Q/timeout")
 
+# An option behind which nobody knows what runs.
+_UNKNOWN: Final = "-Q"
 
-def _lasting(place: int, letter: str) -> int:
-    if letter in _DIGITS:
-        return {0: 1, 1: 1, 2: 3, 3: 3}.get(place, 5)
-    if letter == ".":
-        return 2 if place == 1 else 5
-    return 4 if letter in "smhd" and place in (1, 3) else 5
+# What options and operands of wrappers begin with, if not any word is one.
+_FIRST: Final = "-.,:0123456789abcdef"
 
-
-def _assigning(place: int, letter: str) -> int:
-    if place == _ASSIGNS:
-        return place
-    if letter == "=":
-        return _ASSIGNS if place in (1, 2) else 4
-    if letter == "+":
-        return 2 if place == 1 else 4
-    named = letter in _LETTERS or (place == 1 and letter in _DIGITS)
-    return 1 if named and place in (0, 1) else 4
-
-
-# Words that lead others, or may be what a wrapper is told, in each way.
-_LEADING: Final = ("-q", "-q=7", "7", "Q=7", "./sudo", "Q/timeout")
+# Places, and words that lists tell apart, of which it is remembered which words lead.
+_STEPS: Final = 20_000
 
 # Words that begin as one line has it, and end as another does, that are tried.
 _JOINED: Final = 64
 
 
-@attrs.frozen(cache_hash=True)
-class Names:
-    """The programs of a shell by which texts of a command begin, and what of them is tried.
+@attrs.frozen
+class Step:
+    """A word that leads others, at some place.
 
     Attributes:
-        known: all of them.
-        around: those that lead other commands.
-        transparent: those that rules which allow see through.
-        likely: those that rules tell apart, and one for each way in which the others lead.
+        word: the word.
+        begins: the names of the program by which rules that deny know a command that begins so.
+        sure: whether one does, and is not only feared to.
+        grants: whether one begins so to rules that allow.
+        refused: whether none of these may allow that.
+        place: what is known of the next word.
 
     """
 
-    known: frozenset[str]
-    around: frozenset[str]
-    transparent: frozenset[str]
-    likely: tuple[str, ...]
+    word: str
+    begins: tuple[str, ...]
+    sure: bool
+    grants: bool
+    refused: bool
+    place: Place
+
+
+class Names:
+    """The programs of a shell that lead others.
+
+    Args:
+        shell: how commands are read.
+
+    Attributes:
+        known: their names, and the words of shells that lead others.
+
+    """
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self.known = shell.wrappers | KEYWORDS
+        self._steps: dict[object, list[Step]] = {}
+        self._known_steps: dict[object, Step | None] = {}
+        self._places: dict[Place, Place] = {}
 
     @classmethod
-    def of(cls, shell: Shell, patterns: Iterable[Pattern]) -> Names:
-        """Return those of *shell* where lines have these patterns."""
-        around = shell.wrappers | KEYWORDS
-        known = around | TAKES_ONE
-        pieces = {piece for pattern in patterns for piece in _pieces(pattern)}
-        told = {name for name in known if any(_is_told_apart(name, each) for each in pieces)}
-        alike: dict[object, str] = {}
-        for name in sorted(known, key=lambda name: (len(name), name)):
-            transparent = name in shell.transparent
-            way = transparent, name in shell.wrappers, name in KEYWORDS, name in TAKES_ONE
-            alike.setdefault((*way, transparent and name in ("nice", "stdbuf", "time")), name)
-        return cls(known, around, shell.transparent, tuple(sorted(told.union(alike.values()))))
+    @lru_cache(maxsize=64)  # a host has one or two
+    def of(cls, shell: Shell) -> Names:
+        """Return those of *shell*."""
+        return cls(shell)
+
+    def steps(self, place: Place, words: tuple[str, ...]) -> list[Step]:
+        """Return those of some words that lead what follows behind *place*.
+
+        An option that a wrapper is not known to take does so only where lines tell such apart: else
+        one that it is known to refuse stands for it, behind which more is known.
+        """
+        key = place, words
+        found = self._steps.get(key)
+        if found is None:
+            if len(self._steps) >= _STEPS:
+                self._steps.clear()
+            found = self._steps[key] = [*self._leading(place, words)]
+        return found
+
+    def _leading(self, place: Place, words: Iterable[str]) -> Iterator[Step]:
+        fears = _UNKNOWN in words
+        for text in words:
+            step = self._step(place, text)
+            if step is not None and (fears or step.place.sure):
+                yield step
+
+    def _step(self, place: Place, text: str) -> Step | None:
+        """Return what a word is at some place, if it leads; of many lists most are the same."""
+        key = place, text
+        if key not in self._known_steps:
+            if len(self._known_steps) >= _STEPS:
+                self._known_steps.clear()
+            self._known_steps[key] = self._read(place, Word(text, text))
+        return self._known_steps[key]
+
+    def _read(self, place: Place, word: Word) -> Step | None:
+        behind = place.after(word, self._shell)
+        if not behind.leads:
+            return None
+        named = dict.fromkeys((word.plain, word.plain.rpartition("/")[2]))
+        begins = tuple(named) if place.begins(word) else ()
+        refused = word.plain in KEYWORDS or is_assignment(word)
+        behind = self._places.setdefault(behind, behind)
+        return Step(word.plain, begins, place.sure, place.grants(word), refused, behind)
+
+    def beginning(self, place: Place) -> tuple[Spelling | None, bool]:
+        """Return how the name of a program begins at *place*, and whether rules that allow see it.
+
+        None where whatever word comes may be told to a wrapper.
+        """
+        word, letters = Word("q7z", "q7z"), (Word(letter, letter) for letter in _FIRST)
+        if place.after(word, self._shell).leads:
+            return None, False
+        told = (each.plain for each in letters if place.after(each, self._shell).leads)
+        return Spelling(told=frozenset(told)), place.grants(word)
 
     def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:
         """Yield words that may lead others, of all that lines with these patterns tell apart.
@@ -101,17 +156,66 @@ class Names:
             fresh: a character that none of them names.
 
         """
-        told: dict[str, None] = dict.fromkeys((*self.likely, *_LEADING, fresh))
+        patterns = {*patterns}
+        pieces = {piece for each in patterns for piece in self._pieces(each)}
+        told: dict[str, None] = dict.fromkeys((*_LEADING, fresh))
+        if any(self._tells_unknown(each) for each in patterns):
+            pieces = {piece for each in patterns for piece in _pieces(each)}
+            told[_UNKNOWN] = None
+        if any(text.startswith("-") for text, _, _ in pieces):
+            told |= dict.fromkeys(_DASHED)
+        if any("/" in text for text, _, _ in pieces):
+            told |= dict.fromkeys(_SLASHED)
+        names = sorted(self.known)
+        told |= dict.fromkeys(n for n in names if any(_is_told_apart(n, each) for each in pieces))
         starts, ends = [""], [""]
-        for text, before, behind in {piece for each in patterns for piece in _pieces(each)}:
+        for text, before, behind in pieces:
             told[text] = None
             if behind:
                 starts.append(f"{fresh}{text}" if before else text)
             if before:
                 ends.append(f"{text}{fresh}" if behind else text)
+        ways = (fresh, "=7", "/sudo", "/timeout")
+        told |= dict.fromkeys(f"{start}{way}" for start in starts[1:] for way in ways)
+        told |= dict.fromkeys(f"{way}{end}" for end in ends[1:] for way in (fresh, "Q=7"))
         if len(starts) * len(ends) <= _JOINED:
-            told |= dict.fromkeys(f"{start}{fresh}{end}" for start in starts for end in ends)
-        yield from (word for word in told if ACTED_ON.isdisjoint(word))
+            both = product(starts[1:], (fresh, "=7"), ends[1:])
+            told |= dict.fromkeys(map("".join, both))
+        yield from (word for word in told if ACTED_ON.isdisjoint(word) and word[0] != "=")
+
+    def _pieces(self, pattern: Pattern) -> Iterator[_Piece]:
+        """Yield the pieces of *pattern* that tell words apart that lead others."""
+        return (piece for piece, _ in self._leading_pieces(pattern))
+
+    def _tells_unknown(self, pattern: Pattern) -> bool:
+        """Whether *pattern* tells options apart that a wrapper is not known to take."""
+        for (text, before, _), place in self._leading_pieces(pattern):
+            if place is None:
+                if text.startswith("-") or (before and "-" in text):
+                    return True
+            elif not place.after(Word(text, text), self._shell).sure:
+                return True
+        return False
+
+    def _leading_pieces(self, pattern: Pattern) -> Iterator[tuple[_Piece, Place | None]]:
+        """Yield pieces that tell words apart that lead others, and where each stands, if known.
+
+        A command known by a text begins with the first word of that.
+        """
+        place: Place | None = Place()
+        sets = False
+        for piece in _pieces(pattern):
+            text, before, behind = piece
+            # Behind what sets a variable may be more that a wrapper before it is told.
+            if before or behind or place is None or (sets and text.startswith("-")):
+                place = None
+                yield piece, None
+                continue
+            following = place.after(Word(text, text), self._shell)
+            if not following.leads:
+                return
+            yield piece, place
+            place, sets = following, ASSIGNMENT.match(text) is not None
 
 
 # A piece of a pattern between blanks, and whether a gap stands before and behind it.
@@ -139,117 +243,47 @@ def _is_told_apart(name: str, piece: _Piece) -> bool:
     return name.endswith(text) if before else name.startswith(text) if behind else name == text
 
 
+_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+_DIGITS: Final = frozenset("0123456789")
+
+
 @attrs.frozen(cache_hash=True)
-class Place:
-    """What is known of the words of a command so far.
+class Spelling:
+    """How much is spelled of the name of a program, one that leads no others.
 
     Attributes:
-        leads: whether all words before the one at hand lead others.
-        inner: whether there are any.
-        takes: whether the one before it takes this one.
-        granted: how the text for rules that allow goes on: "first" where the word at hand may be
-            its program, "skip" where it may be what a wrapper is told, "time" behind that one.
-        unread: whether that wrapper takes no option with a value in it.
-        refused: whether no rule may allow it.
-        typed: the word so far behind its last slash, where a name may come of it.
+        typed: what is behind its last slash, as long as the name of one that does may come of it.
         slashed: whether it has a slash.
-        dashed: whether it begins with a dash.
-        equals: whether it has a sign of equality.
-        lasts: how much of a duration it is.
-        assigns: how much of an assignment.
-        begun: whether it has a letter.
+        named: whether it may be the name of a variable so far.
+        told: the letters that what is told to a wrapper begins with, as long as nothing is spelled.
 
     """
 
-    leads: bool = True
-    inner: bool = False
-    takes: bool = False
-    granted: str = "first"
-    unread: bool = False
-    refused: bool = False
     typed: str | None = ""
     slashed: bool = False
-    dashed: bool = False
-    equals: bool = False
-    lasts: int = 0
-    assigns: int = 0
-    begun: bool = False
+    named: bool = True
+    told: frozenset[str] = frozenset()
 
-    @property
-    def is_open(self) -> bool:
-        """Whether further words may be behind what leads them."""
-        return self.leads or bool(self.granted)
-
-    def with_letter(self, letter: str, names: Names) -> Place:
-        """Return the place behind one more letter of the word at hand."""
-        if not self.is_open:
-            return self if self.begun else attrs.evolve(self, begun=True)
-        granted, refused = self.granted, self.refused
-        if granted == "time":  # the values of its options are no program
-            granted = "" if letter == "-" else "skip"
-            refused |= letter == "-"
+    def after(self, letter: str, names: Names) -> Spelling | None:
+        """Return how much it is with one more letter; None where it is no such name."""
+        if (letter == "=" and self.named) or letter in self.told:
+            return None
         typed = "" if letter == "/" else None if self.typed is None else self.typed + letter
         if typed is not None and not any(name.startswith(typed) for name in names.known):
             typed = None
-        return attrs.evolve(
-            self,
-            granted=granted,
-            # Some shells put the name of a file for what begins so.
-            refused=refused or (letter == "=" and not self.begun and self.leads),
-            typed=typed,
-            slashed=self.slashed or letter == "/",
-            dashed=self.dashed or (letter == "-" and not self.begun),
-            equals=self.equals or letter == "=",
-            lasts=_lasting(self.lasts, letter),
-            assigns=_assigning(self.assigns, letter),
-            begun=True,
-        )
+        is_part = letter in _LETTERS or (self.typed != "" and letter in "0123456789+")
+        return _spelling(typed, self.slashed or letter == "/", self.named and is_part)
 
-    def name(self, names: Names) -> str:
-        """Return the name of the program that the word at hand is, if it is one that leads."""
-        return self.typed if self.typed is not None and self.typed in names.known else ""
+    def leads(self, names: Names) -> bool:
+        """Whether it leads others."""
+        return self.typed is not None and self.typed in names.known
 
-    def is_refused(self, names: Names) -> bool:
-        """Return whether no rule may allow it, if the word at hand is the last."""
-        return self.refused or (self.granted in ("first", "skip") and self._is_no_program(names))
+    def is_keyword(self) -> bool:
+        """Whether it is a word of shells."""
+        return not self.slashed and self.typed in KEYWORDS
 
-    def _is_no_program(self, names: Names) -> bool:
-        named = not self.slashed and self.name(names) in KEYWORDS
-        return named or self.assigns == _ASSIGNS
 
-    def ended(self, names: Names) -> Place:
-        """Return the place in front of one more word."""
-        if not self.is_open:
-            return attrs.evolve(self, begun=False)
-        name, lasts = self.name(names), self.lasts in _LASTS
-        leads = self.leads and (
-            self.assigns == _ASSIGNS
-            or name in names.around
-            or (self.inner and (self.dashed or lasts or self.equals or self.takes))
-        )
-        granted, unread, refused = self._behind(name, lasts=lasts, names=names)
-        place = Place(
-            leads=leads,
-            inner=leads,
-            takes=leads and (self.dashed or name in TAKES_ONE or self._is("function")),
-            granted=granted,
-            unread=unread,
-            refused=refused,
-        )
-        return (
-            place if place.is_open else Place(leads=False, granted="", refused=refused, typed=None)
-        )
-
-    def _is(self, name: str) -> bool:
-        return not self.slashed and self.typed == name
-
-    def _behind(self, name: str, *, lasts: bool, names: Names) -> tuple[str, bool, bool]:
-        """Return `granted`, `unread` and `refused` of the place in front of one more word."""
-        if not self.granted:
-            return "", False, self.refused
-        told = (self.dashed and not (self.equals and self.unread)) or lasts
-        if self.granted == "skip" and told:
-            return "skip", self.unread, self.refused
-        if not self.slashed and name in names.transparent:
-            return "time" if name == "time" else "skip", name in ("nice", "stdbuf"), self.refused
-        return "", False, self.refused or self._is_no_program(names)
+@lru_cache(maxsize=4096)
+def _spelling(typed: str | None, *about: bool) -> Spelling:
+    slashed, named = about
+    return Spelling(typed, slashed, named)

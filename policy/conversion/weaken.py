@@ -81,7 +81,10 @@ def _texts(tool: str, call: Mapping[str, object], common: Dialect) -> list[str]:
     if argument.kind is not ArgumentKind.COMMAND:
         return [text]
     parts = read_command(text, common.shell).parts
-    return [text, *(reading for part in parts for reading in (part.text, *part.readings))]
+    return [
+        text,
+        *(reading for part in parts for reading in (part.text, *part.readings, *part.feared)),
+    ]
 
 
 def _less(said: Said, texts: Iterable[str], effect: Effect) -> Said:

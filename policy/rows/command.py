@@ -99,7 +99,7 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
                 and not entry.field
                 and any(
                     entry.pattern is None or entry.pattern.matches(text)
-                    for text in (part.text, *part.readings)
+                    for text in (part.text, *part.readings, *part.feared)
                 )
             ):
                 yield row.at(index)
@@ -108,6 +108,15 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
 
 def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
     """Return what *row* says of one simple command; for *limit* see `command_outcome`."""
+    outcome = _part_outcome(row, part, limit)
+    for text in part.feared:
+        index = row.first(text)
+        if index != NO_MATCH and row.at(index).effect is not Effect.ALLOW:
+            outcome = min(outcome, row.at(index), key=strictness)
+    return outcome
+
+
+def _part_outcome(row: Row, part: Part, limit: int) -> Outcome:
     first = min(_granting(row, part), limit)
     # A rule that knows the command under any of its readings holds. Of several it
     # is the strictest, wherever each stands, but where a host ranks its rules.

@@ -58,6 +58,7 @@ class Part:
         extended: whether more arguments will stand behind its own, for rules that allow.
         written: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
+        feared: what it may be besides, so that what a rule denies or asks for there is not granted.
         blind: whether it is harmless only where no rule denies files: nobody knows which it reads.
 
     """
@@ -72,6 +73,7 @@ class Part:
     blind: bool = False
     fed: bool = False
     extended: bool = False
+    feared: tuple[str, ...] = ()
 
 
 @attrs.frozen

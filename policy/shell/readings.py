@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
+from policy.shell.leading import KEYWORDS, is_assignment, led
 from policy.shell.words import ASSIGNMENT, Word
 from policy.shell.wrappers import basename, behind_options, behind_wrapper, expression, unwrapped
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEYWORDS",
-    "TAKES_ONE",
     "as_granted",
     "as_written",
     "behind_all",
+    "feared",
     "is_assignment",
     "is_expanded",
     "is_fragment",
@@ -34,20 +35,10 @@ __all__ = [
     "without_vanishing",
 ]
 
-# The first words of commands that hold other commands.
-KEYWORDS: Final = frozenset(
-    "if then elif else fi for while until do done case esac select function coproc time"
-    " ! { }".split()
-)
-
 _LOCALE: Final = re.compile(r"C|POSIX|UTF-?8|[\w-]+\.UTF-?8(?:@\w+)?", re.IGNORECASE | re.ASCII)
 _SIMPLE_VALUE: Final = re.compile(r"[A-Za-z0-9_./:-]+")
 # A value that names a file outside of the working folder, or may.
 _ELSEWHERE: Final = re.compile(r"^[.~]*[/\\]|[/\\][/\\]|:[/\\.]|(?:^|[/\\])\.\.(?:[/\\]|$)")
-_DURATION: Final = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?\Z")
-
-# Wrappers with an operand before the program.
-TAKES_ONE: Final = frozenset("chroot flock taskset".split())
 
 
 def as_written(words: Sequence[Word]) -> str:
@@ -74,7 +65,9 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
             if wrapper.appends:
                 break
         return words[start:] if start else words
-    return _transparent(words[start:] if start else words, shell)
+    words = words[start:] if start else words
+    start = led(words, shell).granted
+    return words[start:] if start else words
 
 
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
@@ -102,11 +95,6 @@ def _safe_assignments(words: Sequence[Word], shell: Shell, *, harmless: bool) ->
     return index
 
 
-def is_assignment(word: Word) -> bool:
-    """Whether *word* sets a variable."""
-    return "=" in word.raw and ASSIGNMENT.match(word.raw) is not None
-
-
 def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> bool:
     """Whether *word* sets a variable that the host takes for harmless to a plain value.
 
@@ -131,31 +119,6 @@ def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> b
     return not _ELSEWHERE.search(value)
 
 
-def _transparent(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
-    for _ in range(limits.NESTING):
-        if len(words) < 2 or words[0].raw.removeprefix("\\") not in shell.transparent:
-            break
-        words = _behind_options(words)
-    return words
-
-
-def _behind_options(words: Sequence[Word]) -> Sequence[Word]:
-    """Return the words behind a wrapper, its options and its plain numbers."""
-    index = 1
-    if words[0].raw == "time" and words[1].plain.startswith("-"):
-        return words  # the values of its options are not the program
-    while index < len(words) - 1 and (
-        (words[index].plain.startswith("-") and not _is_unread(words[0], words[index]))
-        or _DURATION.match(words[index].plain)
-    ):
-        index += 1
-    return words[index:]
-
-
-def _is_unread(wrapper: Word, option: Word) -> bool:
-    return "=" in option.plain and wrapper.plain in ("nice", "stdbuf")
-
-
 def is_expanded(word: Word) -> bool:
     """Whether a shell puts the name of a file for *word*; `[` is a program, `=x` one of zsh."""
     return (word.glob and word.plain not in ("[", "[[")) or word.plain.startswith("=")
@@ -163,13 +126,12 @@ def is_expanded(word: Word) -> bool:
 
 def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
     """Return the program and its arguments behind every assignment and wrapper."""
-    start, last = 0, min(len(words) - 1, limits.NESTING)
     if shell.wrapping.known:
+        start, last = 0, min(len(words) - 1, limits.NESTING)
         while start < last and (behind := _behind_known(words, start, shell)) is not None:
             start = behind
-        return words[start:] if start else words
-    while start < last and _is_around(words, start, shell):
-        start += 1
+    else:
+        start = led(words, shell).program
     return words[start:] if start else words
 
 
@@ -189,10 +151,16 @@ def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
         # Blanks at both ends are no part of it, quoted or not.
         yield from dict.fromkeys(text.strip() for text in _known_by(words, shell))
         return
-    for start in range(min(len(words), limits.NESTING)):
+    for start in led(words, shell).starts:
         yield from _names(words[start:])
-        if not _is_around(words, start, shell):
-            return
+
+
+def feared(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
+    """Return every text that the command may be besides, where nobody knows what a wrapper runs."""
+    if shell.wrapping.known:
+        return ()
+    texts = (text for start in led(words, shell).feared for text in _names(words[start:]))
+    return tuple(dict.fromkeys(texts))
 
 
 def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
@@ -304,28 +272,3 @@ def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None
         if wrapper and (behind := behind_wrapper(words, start, wrapper)) is not None:
             return behind
     return None
-
-
-def _is_around(words: Sequence[Word], index: int, shell: Shell) -> bool:
-    """Whether the word at *index* is no program, or one that runs the command behind it."""
-    return _looks_through(words[index].plain, shell) or (
-        index > 0 and _in_wrapper(words[index], words[:index], shell)
-    )
-
-
-def _looks_through(program: str, shell: Shell) -> bool:
-    if "=" in program and ASSIGNMENT.match(program):
-        return True
-    name = program.rsplit("/", 1)[-1]
-    return name in shell.wrappers or name in KEYWORDS
-
-
-def _in_wrapper(word: Word, before: Sequence[Word], shell: Shell) -> bool:
-    """Return whether *word* may be an option, or the value of one, of a wrapper before it."""
-    if word.plain.startswith("-") or _DURATION.match(word.plain) or "=" in word.plain:
-        return True
-    if before[-1].plain.rsplit("/", 1)[-1] in TAKES_ONE or before[-1].plain == "function":
-        return True
-    return before[-1].plain.startswith("-") and any(
-        _looks_through(earlier.plain, shell) for earlier in before
-    )

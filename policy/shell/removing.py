@@ -62,7 +62,7 @@ def judged(
     readings = tuple(
         reading
         for each in inside.parts
-        for reading in (each.text, *each.readings, *each.doubtful)
+        for reading in (each.text, *each.readings, *each.doubtful, *each.feared)
         if whole or basename(reading.partition(" ")[0]) in shell.scripted
     )
     removed = [file for file in inside.redirections if file.tool == shell.removes]

@@ -21,6 +21,7 @@ from policy.shell.readings import (
     as_granted,
     as_written,
     behind_all,
+    feared,
     is_assignment,
     is_expanded,
 )
@@ -210,6 +211,7 @@ class Reading:
             blind=self._blind,
             fed=shell.control and self._fed,
             extended=shell.control and self._is_extended(words, granted),
+            feared=() if program is words else feared(words, shell),
         )
 
     def _is_vouched_for(self, words: Sequence[Word], program: Sequence[Word]) -> bool:
