@@ -61,6 +61,8 @@ class Argument:
         trimmed: whether blanks around a path are no part of it.
         browsed: whether a URL is one that programs read differently too, and means what it
             does to a browser.
+        choices: of other arguments, by name, the words that they may be: no call with
+            another can be read, whatever rules say.
 
     """
 
@@ -70,6 +72,12 @@ class Argument:
     parameters: frozenset[str] = frozenset()
     trimmed: bool = False
     browsed: bool = False
+    choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def takes(self, call: Mapping[str, object]) -> bool:
+        """Return whether each argument of *call* that is to be one of some words is."""
+        given = [(call[name], words) for name, words in self.choices if name in call]
+        return all(isinstance(value, str) and value in words for value, words in given)
 
     def has(self, name: str) -> bool:
         """Return whether ``name:value`` speaks of another argument of the call."""

@@ -152,3 +152,23 @@ def test_whoever_starts_the_program_keeps_its_tools_for_files_inside(
 
     assert told(saying("flag", **{_FENCE: True}, **rules), tool, call) == effect
     assert told(saying("user", **{_FENCE: True}, **rules), tool, call) == "allow"
+
+
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+@pytest.mark.parametrize("rules", [{}, {"allow": ["Agent"]}, {"ask": ["Agent(model:*)"]}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"model": value} for value in ("gpt", "Opus", " opus", "inherit", "", None, 5)),
+        {"isolation": "x"},
+        {"mode": "x"},
+    ],
+)
+def test_an_agent_is_started_with_no_word_that_the_host_does_not_know(
+    mode: str, rules: dict[str, object], given: dict[str, object]
+) -> None:
+    options = attrs.evolve(saying("user", **rules), mode=mode)
+
+    assert told(options, "Agent", {"subagent_type": "Explore", **given}) == "deny"
+    assert told(options, "Agent", {"subagent_type": "Explore"}) == "allow"
+    assert told(options, "Task", {"subagent_type": "Explore", **given}) == "deny"

@@ -80,11 +80,13 @@ def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
 
 
 def _choices(session: Session, reading: Dialect) -> Iterator[RuleSet]:
-    # What the host does not know of these it refuses before any rule is asked. Where no
-    # rule speaks of them, nothing depends on it.
+    # What the host does not know of these it refuses before any rule is asked, as calls are
+    # read. What rules say of such a call nobody compares.
     spoken = {(line.entry.tool, line.entry.field) for line in session.lines}
-    for (tool, field), words in CHOICES.items():
-        if (tool, field) in spoken:
+    for tool, choices in CHOICES.items():
+        for field, words in choices:
+            if (tool, field) not in spoken:
+                continue
             entries = [
                 Entry(tool, Effect.ALLOW, Pattern.exactly(word), field, rule=word)
                 for word in sorted(words)

@@ -54,9 +54,11 @@ MODES: Final = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPerm
 # What the call that starts an agent may say of some things; it is refused where it says more
 # (`InputValidationError`, 2.1.329).
 CHOICES: Final = {
-    ("Agent", "model"): frozenset("fable haiku opus sonnet".split()),
-    ("Agent", "isolation"): frozenset({"remote", "worktree"}),
-    ("Agent", "mode"): frozenset((*MODES, "manual")),
+    "Agent": (
+        ("model", ("fable", "haiku", "opus", "sonnet")),
+        ("isolation", ("remote", "worktree")),
+        ("mode", (*MODES, "manual")),
+    ),
 }
 
 # The keys of an agent's front matter that mean something.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from policy.dialect import Argument, ArgumentKind
+from policy.hosts.claude.data.agents import CHOICES
 
 __all__ = [
     "ALIASES",
@@ -153,6 +154,7 @@ ARGUMENTS: Final = {
         ("subagent_type",),
         absent="general-purpose",
         parameters=PARAMETERS["Agent"],
+        choices=CHOICES["Agent"],
     ),
 }
 
