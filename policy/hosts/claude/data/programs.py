@@ -126,7 +126,7 @@ _PS_NAMES: Final = "help deselect forest headers no-headers info version"
 _PRINTED: Final = r" ?(\d+(,\d+)?)?p(;(\d+(,\d+)?)?p)* ?"
 # Of ASCII all but / ; ! # { } $ ` and the end of a line: an expression that says which
 # characters it is not takes 4 ms to compile.
-_TEXT: Final = r"[\x00-\t\x0b- \"%-.0-:<-_a-z|~]*"
+_TEXT: Final = r"[\x00-\x09\x0b- \"%-.0-:<-_a-z|~]*"
 _REPLACED: Final = rf" ?s/{_TEXT}/{_TEXT}/[gpiIm0-9]* ?"
 # Names of files that it can take for nothing else where `-i` may have a suffix behind it, as it has
 # elsewhere: `sed -i s/a/b/ a` would put the text before a line. Those with an `s` or a `y` before
