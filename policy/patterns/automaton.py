@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from policy import limits
 from policy.patterns.tokens import Gap, Run
-from policy.patterns.trie import NO_MATCH, NONE, Node, Trie
+from policy.patterns.trie import NO_MATCH, Node, Trie
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ __all__ = ["NO_MATCH", "Automaton", "State"]
 
 # So many nodes of a state take the memory of one transition.
 _NODES_PER_ENTRY: Final = 8
+
+# By their own names, since every character of a text is compared with them.
+_ANY: Final = Gap.ANY
+_PART: Final = Gap.PART
+_ONE: Final = Gap.ONE
 
 # Characters behind a decision that are remembered as changing nothing.
 _LOOPS: Final = 256
@@ -43,19 +48,22 @@ def _needed(nodes: Sequence[Node], looping: Iterable[Node]) -> Sequence[Node]:
     # What can still follow an earlier node of a line can also follow a later one
     # that loops: the loop takes whatever would have led there. A loop within a
     # part does so for the nodes of its part only.
-    loops: dict[int, int] = {}
+    lines: dict[int, int] = {}
+    parts: dict[int, int] = {}
     for node in looping:
-        if node.loop is Gap.ANY or node.loop is Gap.PART:
-            stretch = node.line if node.loop is Gap.ANY else -node.part
-            loops[stretch] = max(loops.get(stretch, 0), node.depth)
-    if not loops:
-        return nodes
-    deepest = loops.get
-    return [
-        node
-        for node in nodes
-        if node.depth >= deepest(node.line, 0) and node.depth >= deepest(-node.part, 0)
-    ]
+        loop, depth = node.loop, node.depth
+        if loop is _ANY:
+            if depth > lines.get(node.line, 0):
+                lines[node.line] = depth
+        elif loop is _PART and depth > parts.get(node.part, 0):
+            parts[node.part] = depth
+    if lines:
+        deepest = lines.get
+        nodes = [node for node in nodes if node.depth >= deepest(node.line, 0)]
+    if parts:
+        deepest = parts.get
+        nodes = [node for node in nodes if node.depth >= deepest(node.part, 0)]
+    return nodes
 
 
 class State:
@@ -104,12 +112,13 @@ class State:
             accept = node.accept
             if accept < first:  # noqa: PLR1730  # `min` takes three times as long, here too often
                 first = accept
-            if accept < forever and node.loop is Gap.ANY:
+            if accept < forever and node.loop is _ANY:
                 forever = accept  # a match inside an ANY loop survives every character
             if node.first < below:  # noqa: PLR1730
                 below = node.first
-            flagged = flagged or node.flag
-            hoping = hoping or node.hopes
+            if node.hopes:
+                hoping = True
+                flagged = flagged or node.flag
         self.first = first
         self.flagged = flagged
         self.plain = None if flagged else first
@@ -260,26 +269,28 @@ class Automaton:
             (node,) = entered
             if node.letters is None:
                 self.trie.build(node)
-            if not node.gaps and not (node.loop is Gap.ANY and node.accept != NO_MATCH):
+            if not node.gaps and not (node.loop is _ANY and node.accept != NO_MATCH):
                 return self._states.get(node.number) or self._made(node.number, entered)
         # Entering a node enters what its open gaps lead to: they may be empty.
         nodes: dict[int, Node] = {}
         looping: list[Node] = []
         while entered:
             node = entered.pop()
-            if node.number in nodes:
+            number = node.number
+            if number in nodes:
                 continue
-            nodes[node.number] = node
+            nodes[number] = node
             if node.letters is None:
                 self.trie.build(node)
             if node.gaps:
-                entered.extend(child for gap, child in node.gaps.items() if gap is not Gap.ONE)
+                entered.extend([child for gap, child in node.gaps.items() if gap is not _ONE])
             if node.loop is not None:
                 looping.append(node)
         needed: Sequence[Node] = [*nodes.values()]
-        if looping and len(needed) > 1:
-            needed = _needed(needed, looping)
-        needed = self._undecided(needed, looping)
+        if looping:
+            if len(needed) > 1:
+                needed = _needed(needed, looping)
+            needed = self._undecided(needed, looping)
         if len(needed) == 1:
             number = needed[0].number
             return self._states.get(number) or self._made(number, needed)
@@ -299,7 +310,7 @@ class Automaton:
         """
         forever = NO_MATCH
         for node in looping:
-            if node.accept < forever and node.loop is Gap.ANY:
+            if node.accept < forever and node.loop is _ANY:
                 forever = node.accept
         if forever == NO_MATCH:
             return nodes
@@ -314,13 +325,15 @@ class Automaton:
         between = character == self.separator
         entered: list[Node] = []
         for node in nodes:
-            child = (node.letters or NONE).get(character)
-            if child is not None:
-                entered.append(child)
+            letters = node.letters
+            if letters:
+                child = letters.get(character)
+                if child is not None:
+                    entered.append(child)
             loop = node.loop
             if loop is not None and (
-                loop is Gap.ANY
-                or (loop is Gap.PART and not between)
+                loop is _ANY
+                or (loop is _PART and not between)
                 or (isinstance(loop, Run) and character not in loop.excluded)
             ):
                 entered.append(node)
@@ -328,7 +341,7 @@ class Automaton:
                 if node.deepened is not None:
                     entered.append(node.deepened)
                 continue
-            if node.gaps and (one := node.gaps.get(Gap.ONE)) is not None:
+            if node.gaps and (one := node.gaps.get(_ONE)) is not None:
                 entered.append(one)
             if node.sets:
                 for group, child in node.sets.items():
