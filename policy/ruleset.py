@@ -192,11 +192,6 @@ class RuleSet:
     def _matching(self, name: str) -> Iterator[RowEntry]:
         return map(_ROW_ENTRY, map(_SAID, self.lines(name)))
 
-    def _form(self, entry: Entry) -> Form:
-        # For which tool a rule is written counts behind links alone.
-        is_one = entry.form is Form.LENT and not self.dialect.links
-        return Form.PLAIN if is_one else entry.form
-
     @cached_property
     def worded(self) -> Key:
         """What sets have in common that say the same in the same words, wherever it stands."""
@@ -219,9 +214,13 @@ class RuleSet:
         runs: list[tuple[Effect, Reason, set[Said]]] = []
         seen: set[Said] = set()
         whole: set[str] = set()  # tools of which every call is decided by then
+        # For which tool a rule is written counts behind links alone.
+        form_of = {} if self.dialect.links else {Form.LENT: Form.PLAIN}
         key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
-            said = {(key_of[e.tool], e.field, e.pattern, self._form(e)) for e in entries}
+            said = {
+                (key_of[e.tool], e.field, e.pattern, form_of.get(e.form, e.form)) for e in entries
+            }
             keys = said - seen
             seen |= keys
             kept = keys
@@ -263,7 +262,10 @@ class RuleSet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RuleSet):
             return NotImplemented
-        return self is other or (self._meaning == other._meaning and self.dialect == other.dialect)
+        if self is other:
+            return True
+        alike = self.dialect is other.dialect or self.dialect == other.dialect
+        return alike and self._meaning == other._meaning
 
     def __repr__(self) -> str:
         rules = len(self.entries)

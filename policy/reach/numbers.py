@@ -36,13 +36,19 @@ class RuleSets:
         self.denying: set[int] = set()
         self._numbers: dict[RuleSet, int] = {}
         self._unions: dict[frozenset[RuleSet], Sets] = {}
+        # By identity: to compare sets that are equal takes longer than to follow a chain.
+        self._known: dict[int, tuple[Ceiling, Sets]] = {}
 
     def of(self, ceiling: Ceiling) -> Sets:
         """Return the numbers of what *ceiling* is the meet of."""
+        known = self._known.get(id(ceiling))
+        if known is not None:
+            return known[1]
         found = self._unions.get(ceiling.sets)
         if found is None:
             found = frozenset(map(self._number, ceiling.sets))
             self._unions[ceiling.sets] = found
+        self._known[id(ceiling)] = ceiling, found
         return found
 
     def of_both(self, table: Table) -> tuple[Sets, Sets]:

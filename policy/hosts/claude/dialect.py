@@ -110,6 +110,19 @@ def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
 
 def dialect(session: Session, mode: str) -> Dialect:
     """Return how calls are read in *mode*."""
+    found = session.cache.get(("dialect", mode))
+    if not isinstance(found, Dialect):
+        found = session.cache["dialect", mode] = _known(_dialect(session, mode))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _known(dialect: Dialect) -> Dialect:
+    """Return the same one for all that are equal, since tables of each are compared often."""
+    return dialect
+
+
+def _dialect(session: Session, mode: str) -> Dialect:
     return Dialect(
         f"claude-code@{session.options.version}",
         arguments=known.ENTERING if session.enters else known.ARGUMENTS,

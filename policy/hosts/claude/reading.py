@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 import attrs
 
 from policy.chain import Link, SpawnDenied
 from policy.decision import Reason
+from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import agents as known
@@ -102,8 +103,12 @@ def _unasked(rules: RuleSet) -> RuleSet:
         for entry in rules.entries
     )
     default = Effect.DENY if rules.default is Effect.ASK else rules.default
-    dialect = attrs.evolve(rules.dialect, asks=False)
-    return RuleSet(entries, default, dialect, rules.default_reason)
+    return RuleSet(entries, default, _asking_nobody(rules.dialect), rules.default_reason)
+
+
+@lru_cache(maxsize=64)
+def _asking_nobody(dialect: Dialect) -> Dialect:
+    return attrs.evolve(dialect, asks=False)
 
 
 @attrs.frozen(slots=False, eq=False)
