@@ -231,6 +231,8 @@ def test_what_begins_alike_is_compared_exactly(
         (["allow Bash(rm*)"], "ask Bash(nohup /bin/rm x)", (Effect.ALLOW, Effect.ASK), Effect.DENY),
         # Behind an option that nobody knows any word may be a program, and is asked about.
         (["allow Bash(sudo -Z z *)", "ask Bash(z x)"], "deny Bash(z *)", (Effect.ALLOW, Effect.DENY), Effect.DENY),
+        # What begins with a dash is no program behind what a wrapper is to be told.
+        (["allow Bash(timeout *)"], "ask Bash(-Q a)", (Effect.ALLOW, Effect.ASK), Effect.DENY),
         # What a wrapper is told is no program, whatever rules say of that.
         (["allow Bash(xargs z)"], "ask Bash(5 *)", None, Effect.ASK),
         (["allow Bash(git *)"], "deny Bash(rm *)", None, Effect.DENY),

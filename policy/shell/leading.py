@@ -80,8 +80,10 @@ class _Thread:
         return frozenset({self}) if ASSIGNMENT.match(text) else _led(text, shell), not self.owed
 
     def _is_option(self, text: str) -> bool:
-        """Whether it is one; a dash alone is an operand where there is one."""
-        return text.startswith("-") and not self.ended and not (self.owed and text == "-")
+        """Whether it is one; a dash alone is an operand where one that it may be is to come."""
+        if self.leader is None or self.ended or not text.startswith("-"):
+            return False
+        return not (text == "-" and self.owed and _is(self.leader.operand, text))
 
     def _behind_option(self, text: str, leader: Leader) -> tuple[_Threads, bool]:
         taking = attrs.evolve(self, takes=True)
