@@ -15,6 +15,7 @@ from policy.comparison.names import MANY_NAMES, compare_others
 from policy.comparison.tools import Tools
 from policy.effect import Effect
 from policy.lookup import Lookup
+from policy.rows.entry import Key
 from policy.rows.row import Row
 from policy.ruleset import RuleSet
 
@@ -75,22 +76,37 @@ class _Meet:
     def __init__(self, sets: Sequence[Linked], known: Known) -> None:
         self._sets = sets
         self._known = known
+        self._said: dict[Row, object] = known.setdefault(_said, {})
+        # which of the sets count -> numbers for the links of each
+        self._numbers: dict[tuple[int, ...], tuple[tuple[str, str], ...]] = {}
 
     def lookup(self, tool: str) -> Lookup:
         """Return what the sets say of *tool*."""
-        rows = [(rules.row(tool), links) for rules, links in self._sets]
-        if any(row.constant is None for row, _ in rows):
+        rows = [rules.row(tool) for rules, _ in self._sets]
+        places = tuple(range(len(rows)))
+        if any(row.constant is None for row in rows):
             # A row that allows every call is told of only where no other one is.
-            rows = [pair for pair in rows if not _is_open(pair[0])]
-        first = [links[:1] for _, links in rows]
-        whole = [links for _, links in rows]
-        numbers = [(str(first.index(each[:1])), str(whole.index(each))) for each in whole]
-        key = _Meet, tuple(_said(row) for row, _ in rows), tuple(numbers)
+            places = tuple([place for place in places if not _is_open(rows[place])])
+            rows = [rows[place] for place in places]
+        numbers = self._numbers.get(places)
+        if numbers is None:
+            numbers = self._numbers[places] = self._numbered(places)
+        key = _Meet, tuple([self._said.get(row) or self._says(row) for row in rows]), numbers
         lookup: Lookup | None = self._known.get(key)
         if lookup is None:
-            numbered = ((row, links) for (row, _), links in zip(rows, numbers, strict=True))
-            lookup = self._known[key] = Lookup(numbered, "")
+            lookup = self._known[key] = Lookup(zip(rows, numbers, strict=True), "")
         return lookup
+
+    def _numbered(self, places: Iterable[int]) -> tuple[tuple[str, str], ...]:
+        whole = [self._sets[place][1] for place in places]
+        first = [links[:1] for links in whole]
+        return tuple((str(first.index(each[:1])), str(whole.index(each))) for each in whole)
+
+    def _says(self, row: Row) -> object:
+        """Return what a row says, the same object for all that say the same."""
+        key = _said, _said(row)
+        said = self._said[row] = self._known.setdefault(key, Key(key))
+        return said
 
 
 def _is_open(row: Row) -> bool:

@@ -191,6 +191,16 @@ class Enforced:
             forked = attrs.evolve(state, fork=True)
             table = parent.table & self._unforked(state.mode)
             return Link(agent, table, parent.depth + 1, forked)
+        key = ("step", agent, state, parent.depth)
+        found = self.session.cache.get(key)
+        if found is None:
+            found = self.session.cache[key] = self._behind(definition, state, parent.depth, agent)
+        if isinstance(found, Link):
+            return found
+        raise SpawnDenied(agent, parent.name, str(found))
+
+    def _behind(self, definition: Definition, state: State, above: int, agent: str) -> Link | str:
+        """Return the link of *agent* behind one of a state at the depth *above*, or why none is."""
         session = self.session
         behaves = session.options.behaves
         switched = session.no_bypass and behaves.switch_binds_agents
@@ -199,10 +209,10 @@ class Enforced:
         if declared == "auto" and session.no_auto:
             declared = None
         mode = child_mode(state.mode, declared, bypass=bypass)
-        depth = parent.depth + 1
+        depth = above + 1
         limit = depth_limit(self.session)
         if depth > limit:
-            raise SpawnDenied(agent, parent.name, "depth")
+            return "depth"
         background = self.session.options.in_background(depth)
         position = Position(
             main=False,
@@ -213,7 +223,7 @@ class Enforced:
             types=state.types,
         )
         if has_no_tools(definition, self.session, position):
-            raise SpawnDenied(agent, parent.name, Reason.NO_TOOLS.value)
+            return Reason.NO_TOOLS.value
         below = attrs.evolve(state, mode=mode, fork=False)
         return Link(agent, self._table(definition, position, below, agent), depth, below)
 
