@@ -60,6 +60,32 @@ def test_what_only_the_rule_for_every_command_allows_runs_in_the_background(comm
     assert decide(command, allow=["Bash", "Bash(npm test)", "Bash(cat *)"]) is Effect.ALLOW
 
 
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        *((command, "ask") for command in ("make | ls &", "make; make | ls &", "make |& ls &")),
+        *((command, "ask") for command in ("make | ls > out &", "make > out | ls &")),
+        *((command, "ask") for command in ("if make; then ls; fi | head &", "make 'a|b' | ls &")),
+        *((command, "allow") for command in ("make & ls | make", "make | ls & make")),
+        *((command, "allow") for command in ("make || ls &", "(make | ls) &", "make 'a | b' & ls")),
+        *((command, "allow") for command in ("make | { ls; } &", "make $X | ls &")),
+    ],
+)
+def test_of_a_pipe_each_stage_is_looked_at_alone(command, effect):
+    assert str(decide(command, allow=["Bash"])) == effect
+
+
+@pytest.mark.parametrize("begun", ["&& ( &", "; ( ; ls", "&& ( && ls", "| ( &", "&& (&"])
+def test_a_group_that_ends_nowhere_hides_no_file_in_front_of_it(begun):
+    assert decide(f"make > .git/config {begun}", allow=["Bash"]) is Effect.ASK
+    assert decide(f"make > .git/config {begun.replace('(', '{')}", allow=["Bash"]) is Effect.ALLOW
+
+
+def test_a_wrong_tree_hides_no_file_that_was_found_in_it():
+    assert decide("A=1 > out; make > .git/config &", allow=["Bash"]) is Effect.ASK
+    assert decide("A=1 > out; make &", allow=["Bash"]) is Effect.ALLOW
+
+
 def test_a_rule_that_spells_the_background_out_is_asked_for_too():
     assert decide("npm test & make", allow=["Bash", "Bash(npm test & make)"]) is Effect.ASK
     assert decide("npm test & make &", allow=["Bash", "Bash(npm test & make)"]) is Effect.ALLOW

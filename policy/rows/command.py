@@ -60,9 +60,10 @@ def unawaited(row: Row, command: Command) -> Iterator[Outcome]:
     Claude Code 2.1.329 asks for one that it would allow if it had not the rule for every command,
     and runs any other by that rule.
     """
-    if command.awaited is None or row.beside is None:
+    beside = row.beside if command.awaited else None
+    if beside is None:
         return
-    if command_outcome(row.beside, command.awaited).effect is Effect.ALLOW:
+    if any(command_outcome(beside, each).effect is Effect.ALLOW for each in command.awaited):
         yield unsure(row.ruleset)
 
 

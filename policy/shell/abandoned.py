@@ -36,7 +36,7 @@ def abandoned(text: str, script: Script, shell: Shell) -> Doubt | None:
     if (found := doubts.refused(text)) is not None:
         return Doubt(found, DIFFER)
     for command in script.commands:
-        if command.swallowed and "<<<" not in text:
+        if command.swallowed and "<<<" not in text and not script.broken:
             return Doubt(as_written(command.words), DIFFER)
         if command.words and _is_worked_out(command.words, shell):
             return Doubt(as_written(command.words), UNKNOWN)
@@ -143,7 +143,7 @@ _LOOSE: Final = re.compile(
     r"\A\s*(?:&&|\|\||[;|](?!;))|(?:&&|\|\|)\s*\Z|<>"
     r"|(?<![;&|<>])(?>&&|\|\||\|&|[;&])[ \t]+(?:&&|\|\||[;&|])(?!;)|\|[ \t]+\|"
 )
-_OPEN: Final = re.compile(r"[({]\s*\Z")
+_OPEN: Final = re.compile(r"[({]\s*\Z|\(\s*[;&]")
 
 
 def _has_loose_end(text: str) -> bool:

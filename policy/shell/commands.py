@@ -24,7 +24,7 @@ from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS, as_written, is_assignment
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
-from policy.shell.whole import Spelled, Whole
+from policy.shell.whole import Spelled, Whole, stages
 from policy.shell.words import Script, Simple
 from policy.shell.wrappers import BOXES, SHELLS
 
@@ -110,19 +110,26 @@ def read_command(text: str, shell: Shell) -> Command:
     given_up = abandoned(text, script, shell)
     command = _command(text, script, shell, given_up)
     if script.background and shell.awaited is not None and given_up is None:
-        return attrs.evolve(command, awaited=_awaited(text, shell.awaited))
+        return attrs.evolve(command, awaited=(*_awaited(text, shell.awaited),))
     return command
 
 
-def _awaited(text: str, shell: Shell) -> Command | None:
-    """Return what *text* would be read as if somebody waited for it; None where nobody can tell.
+def _awaited(text: str, shell: Shell) -> Iterator[Command]:
+    """Yield what *text* would be read as if somebody waited for it, and what each stage of a pipe.
 
-    Claude Code 2.1.329 looks no further than to what a statement holds that nobody waits for.
+    Nothing where nobody can tell. Claude Code 2.1.329 looks no further than to what a statement
+    holds that nobody waits for, and at no file that a stage is redirected to.
     """
     script = _read(text, shell)
     if script.opaque or script.background_inside:
-        return None
-    return _command(text, attrs.evolve(script, background=False), shell, None)
+        return
+    yield _command(text, attrs.evolve(script, background=False), shell, None)
+    for stage in stages(text) if script.split else ():
+        script = _read(stage, shell)
+        if script.background and not (script.opaque or script.background_inside):
+            targets = [target for target in script.targets if not target.writes]
+            alone = attrs.evolve(script, background=False, targets=targets)
+            yield _command(stage, alone, shell, None)
 
 
 def _read(text: str, shell: Shell) -> Script:

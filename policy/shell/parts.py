@@ -117,8 +117,8 @@ class Command:
         unread: whether it may hold commands that were not found.
         opaque: whether nobody vouches for how it was taken apart.
         doubts: why nobody vouches for it, or for a part of it; nothing where somebody does.
-        awaited: the same command if somebody waited for it, where nobody does and no more is
-            doubtful.
+        awaited: the same command if somebody waited for it, and stages of its pipes, where
+            nobody waits for it and no more is doubtful.
     """
 
     parts: tuple[Part, ...]
@@ -127,4 +127,4 @@ class Command:
     unread: bool = False
     opaque: bool = False
     doubts: tuple[Doubt, ...] = ()
-    awaited: Command | None = None
+    awaited: tuple[Command, ...] = ()

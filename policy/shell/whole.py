@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from policy.dialect import Shell
     from policy.shell.words import Word
 
-__all__ = ["Spelled", "Whole"]
+__all__ = ["Spelled", "Whole", "stages"]
 
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
+_STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
 _JOINS: Final = re.compile(r"&&|\|")
 _TARGET: Final = r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&<>'\"\\])+"
 _AROUND: Final = re.compile(
@@ -92,6 +93,13 @@ class Whole:
             bare = bare.strip().removeprefix(as_written(self._first[:around]))
         bare = bare.strip()
         return bare if bare != self._text else ""
+
+
+def stages(text: str) -> list[str]:
+    """Return what stands between the pipes of a text, quoted ones left alone."""
+    pipes = [found.span() for found in _STAGE.finditer(text) if found[1]]
+    starts, ends = [0, *(end for _, end in pipes)], [*(start for start, _ in pipes), len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _without(found: re.Match[str]) -> str:
