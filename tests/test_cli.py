@@ -511,7 +511,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
         (["rule", "shadowed-rule"], ["policy.hosts", "policy.workspace", "lark"]),
         (["install", "claude-code", "--undo"], ["policy.hosts", "lark", "yaml"]),
         (["audit", "team"], ["policy.render.html", "policy.changes.review"]),
-        (["diff", "claude-settings-and-agents", "claude-child-modes"], ["policy.hosts.notation"]),
+        (["diff", "../claude-settings-and-agents", "../claude-child-modes"], ["policy.hosts.notation", "policy.files.git", "policy.render.diff_markdown", "policy.render.junit"]),
     ],
 )  # fmt: skip
 def test_a_verb_loads_nothing_that_it_does_not_need(arguments, unneeded) -> None:
