@@ -143,7 +143,8 @@ _LOOSE: Final = re.compile(
     r"\A\s*(?:&&|\|\||[;|](?!;))|(?:&&|\|\|)\s*\Z|<>"
     r"|(?<![;&|<>])(?>&&|\|\||\|&|[;&])[ \t]+(?:&&|\|\||[;&|])(?!;)|\|[ \t]+\|"
 )
-_OPEN: Final = re.compile(r"[({]\s*\Z|\(\s*[;&]")
+# A group that begins, and a brace that begins none, do not count as one that does not end.
+_OPEN: Final = re.compile(r"[({]\s*\Z|\(\s*[;&]|(?<![^\s;&|(])\{[^\s{}]+(?!\S)")
 
 
 def _has_loose_end(text: str) -> bool:
