@@ -248,6 +248,18 @@ def test_changes_are_searched_among_all_commands_of_plain_words(
     assert shown in told if shown else (Effect.ALLOW, _effect_of(edit)) not in told
 
 
+def test_files_hide_no_change_of_commands_that_another_rule_asks_for() -> None:
+    # Whatever file is removed: what `A=1 rm x` runs is asked for on both sides.
+    dice, lists = (
+        random.Random(0),
+        {"allow": [], "ask": ["Bash(rm *)", "Bash(xargs *)"], "deny": []},
+    )
+    before, after = (_claude(dice, {**lists, "allow": some}) for some in ([], ["Bash(A=1 rm *)"]))
+    found = before.differences(after)
+    assert found.exact
+    assert not found.differences
+
+
 def _effect_of(rule: str) -> Effect:
     return Effect[rule.partition(" ")[0].upper()]
 

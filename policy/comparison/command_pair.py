@@ -26,7 +26,7 @@ from policy.comparison.unasked import Unasked
 from policy.comparison.view import is_stricter
 from policy.comparison.witness import Shape
 from policy.comparison.words import ACTED_ON
-from policy.decision import Reason
+from policy.decision import Decision, Reason
 from policy.dialect import Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
@@ -179,6 +179,7 @@ class CommandPair(ToolPair):
         if (found is not None and found.effects == wanted) or any(p.exact for p in guides):
             return
         plain = self.asked(named)
+        decided = zip(plain.effects, wanted, (plain.before, plain.after), strict=True)
         if Reason.UNANALYSABLE in (plain.before.reason, plain.after.reason):
             found = self._first((in_quotes(named),), wanted)
             if found is not None:
@@ -187,9 +188,22 @@ class CommandPair(ToolPair):
                     return
             if not is_led(text, guides, self.shell):
                 self.doubt(_UNREAD, wanted)  # of other texts the rules may be asked
+        if any(got is not said and self._is_told(one) for got, said, one in decided):
+            return  # by another text of it: rules tell so much of what opens no files
         opens = read_alike(text, self.shell).redirections
         if opens and not self._is_shut(opened_by(guides, self.shell)):
             self.doubt(_FILES, wanted)
+
+    def _is_told(self, decision: Decision) -> bool:
+        """Whether lines for commands say so, and not those for files."""
+        return decision.reason is Reason.RULE and self._rules.issuperset(
+            because.rule for because in decision.because
+        )
+
+    @cached_property
+    def _rules(self) -> frozenset[str]:
+        """The lines of all lists, as they are written."""
+        return frozenset(entry.rule for view in self.views for entry in view.entries)
 
     def _is_shut(self, tools: Iterable[str]) -> bool:
         """Whether either side denies every command that opens a file as a call of these."""
