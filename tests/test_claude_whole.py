@@ -196,3 +196,36 @@ def test_a_rule_for_several_commands_that_takes_none_is_told(effect, dead, lives
             (project,) = load(Memory({".claude/settings.json": settings}))
             codes = {finding.code for finding in project.findings}
             assert ("dead-compound-rule" in codes) is told, text
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        *(("make && rm x", rule) for rule in ("Bash(make && *)", "Bash(* && rm *)", "Bash(m* x)")),
+        *(("rm a && ls", rule) for rule in ("Bash(rm a && *)", "Bash(* && *)")),
+        *((f"make && ls {to}", "Bash(make && *)") for to in ("> x", ">> /tmp/x", "< /etc/hosts")),
+        ("make > x && ls", "Bash(make && *)"),
+        ("make && cat /etc/hosts", "Bash(make && *)"),
+        ("cd src && rm x", "Bash(cd src && rm *)"),
+        ("make && if true; then touch x; fi", "Bash(make && *)"),
+        ("A=1 rm a&&ls", "Bash(rm a && *)"),
+    ],
+)
+def test_a_star_stops_joined_commands_that_open_a_file_which_nothing_else_allows(
+    command: str, rule: str
+) -> None:
+    assert decide(command, allow=["Bash"], deny=[rule]) is DENY
+    assert decide(command, allow=["Bash"], ask=[rule]) is ASK
+    assert decide(command, allow=["Bash"], deny=["Bash(q7z && *)"]) is ALLOW
+
+
+def test_a_star_stops_no_joined_commands_whose_files_a_rule_or_the_mode_allows() -> None:
+    rules = {"deny": ["Bash(make && *)", "Bash(rm a && *)"]}
+    assert decide("make && ls", allow=["Bash"], **rules) is ALLOW
+    assert decide("make && cat a", allow=["Bash"], **rules) is ALLOW
+    assert decide("make && sudo rm x", allow=["Bash"], **rules) is ALLOW
+    assert decide("rm a && ls", allow=["Bash(rm *)"], **rules) is ALLOW
+    assert decide("make && rm x", allow=["Bash(rm *)", "Bash(make)"], **rules) is ALLOW
+    assert decide("make && ls > x", "acceptEdits", allow=["Bash"], **rules) is ALLOW
+    assert decide("make && ls > /opt/x", "acceptEdits", allow=["Bash"], **rules) is DENY
+    assert decide("make && rm x", "bypassPermissions", **rules) is DENY

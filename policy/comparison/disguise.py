@@ -123,6 +123,9 @@ class Disguises:
         if reads and not pattern.exact and self._shell.control:
             # By the text of a whole pipeline, though by that of none of its parts.
             yield from (freeze(pattern, text) for text in pipelines(self._shell))
+            if not {"&", ";"}.isdisjoint(str(pattern)):
+                # So is what opens a file.
+                yield from (freeze(pattern, f"{name} q7z") for name in sorted(self._shell.scripted))
         for text in self._hidden(frozen) if hides else (frozen,) if reads else ():
             for prefix in self._prefixes:
                 tells = any(rest != self._fresh for rests in prefix.behind for rest in rests)

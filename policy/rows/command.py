@@ -44,7 +44,14 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
     outcomes = [part_outcome(row, part, limit) for part in command.parts]
     if command.opaque:
         outcomes = [*outcomes, *_denied(row, command, tuple(outcomes))]
-    outcomes = with_whole(row, command, outcomes, [*opened(row, command, outcomes)])
+    parts = outcomes
+    outcomes = with_whole(
+        row,
+        command,
+        parts,
+        [*opened(row, command, parts)],
+        lambda: any(_is_unchecked(row, file, parts) for file in command.redirections),
+    )
     outcomes += unawaited(row, command)
     if command.unread and row.entries:
         outcomes.append(unsure(row.ruleset))  # a rule that might speak of it cannot be asked
@@ -87,6 +94,22 @@ def opened(
         outcome = redirection_outcome(row, redirection)
         if redirection.scripted or not (whole and outcome.reason in passed):
             yield redirection, outcome
+
+
+def _is_unchecked(row: Row, file: Redirection, outcomes: Sequence[Outcome]) -> bool:
+    """Return whether nothing but what all commands may do allows a file to be opened."""
+    shell = row.ruleset.dialect.shell
+    if file.scripted or file.tool == shell.removes:
+        return False
+    if not file.writes:
+        return redirection_outcome(row, file).effect is not Effect.ALLOW
+    part = file.part if file.tool else None
+    if part is not None and part < len(outcomes) and outcomes[part] is not row.default:
+        # A rule that allows the command allows it to write what it is given in a working folder.
+        return redirection_outcome(row, file).effect is not Effect.ALLOW
+    found = redirection_outcome(row, attrs.evolve(file, tool=""))
+    by_mode = found.effect is Effect.ALLOW and found.entries and found.reason in BY_DEFAULT
+    return not (by_mode or found is HARMLESS)
 
 
 def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterator[Outcome]:

@@ -15,7 +15,8 @@ from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton, State
-from policy.patterns.tokens import Token
+from policy.patterns.pattern import Pattern
+from policy.patterns.tokens import Gap, Token
 from policy.rows.address import KnownAddresses
 from policy.rows.command import command_outcome
 from policy.rows.entry import KINDS, Form, Key, Lines, RowEntry, Said
@@ -64,6 +65,7 @@ class Row:
         "_beside",
         "_files",
         "_indices",
+        "_joins",
         "_lines",
         "_once",
         "_outcomes",
@@ -150,6 +152,7 @@ class Row:
         self._lines: Lines | None = None
         self._worded: Key | None = None
         self._spelled: dict[str, int] | None = None
+        self._joins: bool | None = None
         self._addresses: KnownAddresses | None = None
         self._indices: Sequence[int] = []
         self._parameters: list[tuple[str, Automaton, list[int]]] = []
@@ -316,6 +319,19 @@ class Row:
                     self._spelled.setdefault(str(pattern), index)
         return self._spelled
 
+    @property
+    def joins(self) -> bool:
+        """Whether an entry that denies or asks may match several commands, and no first of them."""
+        if self._joins is None:
+            self._joins = any(
+                entry.effect is not Effect.ALLOW
+                and entry.pattern is not None
+                and not entry.pattern.exact
+                and (entry.pattern.tokens[-1] is not Gap.ANY or _is_joined(entry.pattern))
+                for entry in self.entries
+            )
+        return self._joins
+
     def outcome_at(self, text: str) -> Outcome:
         """Return what the row says of an argument that was read already."""
         return self.at(self.first(text))
@@ -337,6 +353,17 @@ class Row:
             if index != NO_MATCH:
                 first = min(first, indices[index])
         return first
+
+
+def _is_joined(pattern: Pattern) -> bool:
+    """Return whether a pattern has more than one gap, or names what parts commands."""
+    texts = [token for token in pattern.tokens if isinstance(token, str)]
+    return len(pattern.tokens) > _BEGUN or not _PARTING.isdisjoint("".join(texts))
+
+
+# A text and what stands behind it.
+_BEGUN: Final = 2
+_PARTING: Final = frozenset(";&|\n")
 
 
 def _columns(entries: Sequence[RowEntry], *, linked: bool) -> tuple[tuple[object, ...], ...]:

@@ -3,7 +3,8 @@
 As Claude Code 2.1.329 decides. What it takes apart it allows by a rule of the same text, or of
 a prefix that is all of it, unless one part alone is not allowed and something asks for that.
 What it does not look into only a rule of the same text allows. What is parted by pipes no rule
-allows as a whole, and one with a star denies it only where not all of it is allowed.
+allows as a whole, and one with a star denies it only where not all of it is allowed. What is
+joined otherwise, one with a star denies where it opens a file that no rule and no mode allows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from policy.shell.parts import Command, Redirection
 from policy.shell.whole import Spelled, Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from policy.rows.row import Row
 
@@ -30,6 +31,7 @@ def with_whole(
     command: Command,
     parts: Sequence[Outcome],
     files: Sequence[tuple[Redirection, Outcome]],
+    unchecked: Callable[[], bool],
 ) -> list[Outcome]:
     """Return the outcomes of which the strictest is what *row* says of a command.
 
@@ -38,6 +40,7 @@ def with_whole(
         command: what it was read as.
         parts: what the row says of each of its simple commands.
         files: what it opens, and what is said of that.
+        unchecked: whether it opens a file that nothing but what all commands may do allows.
 
     """
     opened = [outcome for _, outcome in files]
@@ -51,9 +54,11 @@ def with_whole(
         outcome = row.at(index)
         if outcome.effect is not Effect.ALLOW and outcome.reason not in BY_DEFAULT:
             counts = outcome.effect is Effect.DENY or command.opaque
-            if (counts and index == spelled) or (
-                whole.piped and not _is_granted(row, command, parts, opened)
-            ):
+            if whole.piped:
+                starred = not _is_granted(row, command, parts, opened)
+            else:  # to one with a star what is redirected is no part of it
+                starred = (text is whole.bare or not whole.bare) and unchecked()
+            if (counts and index == spelled) or starred:
                 found.append(outcome)
         elif text is whole.bare:
             continue  # it allows nothing
@@ -71,7 +76,8 @@ def with_whole(
 
 def _texts(row: Row, whole: Whole) -> Sequence[str]:
     """Return the texts of a command by which a rule of *row* may speak of all of it."""
-    starred = whole.piped or row.ruleset.dialect.shell.spanning  # one with a star may
+    # One with a star may.
+    starred = whole.piped or row.ruleset.dialect.shell.spanning or (whole.several and row.joins)
     if not (starred or row.spelled):
         return ()
     texts = (*whole.texts, whole.bare) if whole.bare else whole.texts

@@ -129,7 +129,9 @@ def _joined(rule: RuleText, text: str, *, is_prefix: bool) -> Lines:
     elif script.split or is_prefix:
         return Lines()
     elif "*" in text:
-        why = "its star takes none of several commands"
+        why = (
+            "its star takes none of several commands, but where one opens a file that is asked for"
+        )
     elif rule.effect is Effect.ASK:
         why = "what asks for one of several commands must name it"
     else:
