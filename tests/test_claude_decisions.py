@@ -500,6 +500,12 @@ def test_a_command_of_millions_of_characters_is_decided_and_never_allowed(comman
     assert decision.effect is not ALLOW
 
 
+def test_a_script_is_followed_into_no_more_folders_than_are_read_soon():
+    for moves, effect in ((1, ALLOW), (800, ASK)):
+        command = "cd a; " * moves + "bash -c 'rm x'; " * 300
+        assert decide(command, allow=["Bash"]).effect is effect
+
+
 # --- to be read since it may be edited ------------------------------------------------
 
 

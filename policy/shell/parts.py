@@ -88,6 +88,8 @@ class Redirection:
         shadowed: whether it only counts where a rule denies files of the tool.
         adrift: whether nobody knows which folder it is in, and it only counts where a rule
             denies a file of that name in a folder that the rule names.
+        deep: whether it counts only for files of the host's own that are below it.
+        copied: whether no rule that denies it counts.
         part: the number of the simple command that opens it; None where that is not known.
         scripted: whether a script in an argument opens it: a rule that denies it makes that
             doubtful, and no other rule is asked.

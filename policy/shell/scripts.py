@@ -40,6 +40,9 @@ __all__ = ["Reading"]
 _MOVERS = frozenset("cd chdir pushd popd".split())
 
 
+# Changes of the folder that are followed into a script; behind more nobody knows where it runs.
+_FOLLOWED = 8
+
 # Commands of a script that are looked for in its text; of more none is taken to be as written.
 _LOOKED_UP = 1000
 
@@ -313,13 +316,15 @@ class Reading:
         shell = self.shell
         whole = bool(shell.scripted) and removes(script)
         # One that removes files is judged where the commands before it lead.
-        inside = self._read("".join(self._moved) + script if whole else script, shell)
+        lost = whole and len(self._moved) > _FOLLOWED
+        before = "".join(self._moved) if whole and not lost else ""
+        inside = self._read(before + script, shell)
         readings, files = judged(inside, shell, whole=whole)
         # Where the text around it is not understood, nobody checks what is removed in it.
         differs = self._opaque and seems_to_remove(words, self.script)
         lacks = whole and lacks_arguments(script, words)
         is_aside = (self.script.broken or aside) and any(f.tool == shell.removes for f in files)
-        self.files += [*files, *[GUARDED] * (is_aside or differs or lacks)]
+        self.files += [*files, *[GUARDED] * (is_aside or differs or lacks or lost)]
         return readings
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
