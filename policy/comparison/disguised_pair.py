@@ -57,6 +57,7 @@ class _Line:
         pattern: its pattern.
         reads: whether what it says of a text that is not written counts.
         changes: those changes.
+        scripted: those that only a script may show which removes files as well.
 
     """
 
@@ -65,6 +66,7 @@ class _Line:
     pattern: Pattern
     reads: bool
     changes: frozenset[Effects]
+    scripted: frozenset[Effects]
 
 
 class _Disguised:
@@ -94,14 +96,15 @@ class _Disguised:
     @property
     def _left(self) -> set[Effects]:
         """The changes that may come of lines, and are not shown."""
-        return {change for line in self._lines for change in line.changes} - self._shown
+        found = (line.changes | line.scripted for line in self._lines)
+        return set[Effects]().union(*found) - self._shown
 
     def _texts(self, shell: Shell) -> Iterator[str]:
         """Yield commands, frozen, as long as a change is not shown that they may have."""
         pair, disguises = self._pair, None
         met = any(len(side) > 1 for side in pair.sides)
         for each in self._lines:
-            if self._shown.issuperset(each.changes):
+            if self._shown.issuperset(each.changes | each.scripted):
                 continue
             if disguises is None:
                 disguises = Disguises(pair.views, pair.fresh, shell)
@@ -109,6 +112,8 @@ class _Disguised:
             effect = pair.views[each.view].effect(each.line)
             if effect is Effect.DENY:
                 yield from self._scripts(each.pattern)
+                if self._shown.issuperset(each.changes):
+                    continue
             hides = each.reads and effect is Effect.ALLOW
             for text in disguises.of(each.pattern, reads=each.reads, hides=hides, met=met):
                 yield text
@@ -132,17 +137,21 @@ class _Disguised:
                 # A line that allows matters to what is behind a prefix where it hides others.
                 reads = line <= self._pair.views[view].last_strict
                 changes = self._changes(view, line, reads=reads)
-                found.append(_Line(view, line, pattern, reads, frozenset(changes)))
+                scripted = frozenset(self._changes(view, line, reads=reads, scripts=True))
+                found.append(_Line(view, line, pattern, reads, frozenset(changes), scripted))
         views = self._pair.views
         return sorted(found, key=lambda one: views[one.view].effect(one.line) is Effect.ALLOW)
 
-    def _changes(self, view: int, line: int, *, reads: bool) -> Iterator[Effects]:
-        """Yield the changes that may come of a line."""
+    def _changes(
+        self, view: int, line: int, *, reads: bool, scripts: bool = False
+    ) -> Iterator[Effects]:
+        """Yield the changes that may come of a line, and with *scripts* those that scripts show."""
         pair = self._pair
         effect = pair.views[view].effect(line)
         directions = self._directions(view, line, reads=reads)
         # What it decides on its own side, if it is of one alone.
         own = [n for n, side in enumerate(pair.sides) if view in side]
+        scripting = bool(self._scripting) and (scripts or self._doubts(view, line))
         for change in CHANGES:
             before, after = change
             if before > self._most[0] or after > self._most[1]:
@@ -156,9 +165,11 @@ class _Disguised:
                 decided = change[own[0]]
                 if decided is Effect.ALLOW or (effect is Effect.ASK and decided is not effect):
                     continue
-                if Effect.ALLOW in change and not self._may_allow(view, line, 1 - own[0]):
+                if Effect.ALLOW in change and not (
+                    (scripting and effect is Effect.DENY) or self._may_allow(view, line, 1 - own[0])
+                ):
                     continue
-                if effect is Effect.DENY and decided is Effect.ASK and not self._scripting:
+                if effect is Effect.DENY and decided is Effect.ASK and not scripting:
                     continue
             yield change
 
@@ -188,6 +199,13 @@ class _Disguised:
             )
             for view in self._pair.views
         )
+
+    def _doubts(self, view: int, line: int) -> bool:
+        """Return whether a line may know what makes a script doubtful by itself."""
+        pattern = self._pair.pattern(view, line)
+        program, blank, _ = start_of(pattern).partition(" ") if pattern else ("", "", "")
+        is_open = pattern is None or not (blank or pattern.exact)
+        return is_open or program in self._pair.shell.scripted
 
     @cached_property
     def _scripting(self) -> tuple[str, ...]:
@@ -223,8 +241,6 @@ class _Disguised:
             return self._may_run(side)
         program, blank, _ = start_of(pattern).partition(" ") if pattern else ("", "", "")
         if pattern is None or not (blank or pattern.exact) or leads_another(program, pair.shell):
-            return True
-        if self._scripting and pair.views[view].effect(line) is Effect.DENY:
             return True
         if not ODD.isdisjoint(program):
             return True
