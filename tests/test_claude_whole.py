@@ -229,3 +229,5 @@ def test_a_star_stops_no_joined_commands_whose_files_a_rule_or_the_mode_allows()
     assert decide("make && ls > x", "acceptEdits", allow=["Bash"], **rules) is ALLOW
     assert decide("make && ls > /opt/x", "acceptEdits", allow=["Bash"], **rules) is DENY
     assert decide("make && rm x", "bypassPermissions", **rules) is DENY
+    # A rule that asks for one of them is asked before.
+    assert decide("make && rm x", ask=["Bash(make)"], deny=["Bash(m*)"]) is ASK

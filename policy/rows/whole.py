@@ -57,7 +57,8 @@ def with_whole(
             if whole.piped:
                 starred = not _is_granted(row, command, parts, opened)
             else:  # to one with a star what is redirected is no part of it
-                starred = (text is whole.bare or not whole.bare) and unchecked()
+                told = text is whole.bare or not whole.bare
+                starred = told and all(map(_is_open, parts)) and unchecked()
             if (counts and index == spelled) or starred:
                 found.append(outcome)
         elif text is whole.bare:
