@@ -260,6 +260,17 @@ def test_files_hide_no_change_of_commands_that_another_rule_asks_for() -> None:
     assert not found.differences
 
 
+def test_lines_that_deny_are_compared_exactly_where_every_command_is_allowed() -> None:
+    # Of scripts that remove files what is denied in them is doubted, whichever line denies it.
+    dice = random.Random(0)
+    lists = {"ask": [], "deny": ["Bash(/bin/rm x)", "Bash(git *)", "Bash(a && b)"]}
+    before, after = (
+        _claude(dice, {**lists, "allow": allowed, "default": ["dontAsk"]})
+        for allowed in (["Bash(a)"], ["Bash(a)", "Bash(*)"])
+    )
+    assert before.differences(after).exact
+
+
 def _effect_of(rule: str) -> Effect:
     return Effect[rule.partition(" ")[0].upper()]
 
