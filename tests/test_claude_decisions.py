@@ -589,3 +589,10 @@ def test_a_flag_gives_a_tool_with_empty_parentheses_where_settings_do_not(
     for found, expected in ((given, effect), (written, ASK)):
         chain = Chain.start("main", found.enforced)
         assert chain.decide("Bash", {"command": "jest x"}).effect is expected
+
+
+@pytest.mark.parametrize("command", ["> x", "ls; > x", "> x && ls", "if ls; then > x; fi", ">  x"])
+def test_rules_know_what_only_redirects_by_its_text(command: str) -> None:
+    assert decide(command, allow=["Bash"], deny=["Bash(> *)"]).effect is DENY
+    assert decide(command, allow=["Bash"], ask=["Bash(> *)"]).effect is ASK
+    assert decide(command, allow=["Bash"], deny=["Bash(>> *)"]).effect is ALLOW

@@ -247,7 +247,7 @@ class StatementReader(WordReader):
         if body is not None:
             self.statement(body, depth + 1)
         else:
-            self._add(Simple([Word()]))
+            self._add(Simple([Word()], bare=self.text_of(node)))
         count, inner = len(self.script.commands), len(self.script.targets)
         if count > first:
             self.script.commands[-1].directed = True

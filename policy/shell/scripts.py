@@ -206,6 +206,7 @@ class Reading:
                 self._uncheck(as_written(words), DIFFER)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
             grantable = self._doubt(granted[0].raw, "is no plain name of a program")
+        known = (*known, *[" ".join(command.bare.split())] * bool(command.bare and shell.control))
         if command.fed:
             known = (*known, *with_text(command.fed, as_written(words), (text, *known)))
         inexact = shell.control and (self._fed or self._is_inexact(words, granted))

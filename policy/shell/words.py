@@ -108,6 +108,7 @@ class Simple:
         fills: whether it is redirected, or a statement that it is part of, to a file it writes.
         swallowed: whether words stand behind a redirection, which some read as more targets.
         piped: whether it is part of a pipeline; told of assignments alone.
+        bare: all of it, where nothing stands in it but what is redirected; "" where more does.
         aside: whether it stands in a function, in a case or in a loop that no host follows.
         fed: all of its text, where that puts a text on its input; "" where none is.
         reworded: whether a host puts its text together anew from its words: it goes on behind
@@ -124,6 +125,7 @@ class Simple:
     reworded: bool = False
     aside: bool = False
     piped: bool = False
+    bare: str = ""
 
 
 @attrs.frozen
