@@ -15,7 +15,7 @@ from policy import limits
 from policy.calls import NO_FIELD
 from policy.decision import Because, Clause, Decision, Hashed, Reason
 from policy.effect import Effect
-from policy.patterns.automaton import State
+from policy.patterns.state import State
 from policy.rows.outcome import Outcome
 from policy.rows.row import ReadCommand, Row
 from policy.rows.walk import NO_WALK

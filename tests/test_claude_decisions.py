@@ -500,6 +500,16 @@ def test_a_command_of_millions_of_characters_is_decided_and_never_allowed(comman
     assert decision.effect is not ALLOW
 
 
+@pytest.mark.parametrize(
+    "command", ["foo \ud800", "foo 'a\udfff'", 'foo "\udc00"', "foo a\ud800 && foo b"]
+)
+def test_half_a_character_is_allowed_by_no_rule_that_tells_commands_apart(command):
+    for _ in range(2):  # nor once the text is known
+        assert decide(command, allow=["Bash(foo *)"]).effect is ASK
+        assert decide(command, deny=["Bash(foo *)"], allow=["Bash"]).effect is DENY
+    assert decide("foo \N{GRINNING FACE}", allow=["Bash(foo *)"]).effect is ALLOW
+
+
 def test_a_script_is_followed_into_no_more_folders_than_are_read_soon():
     for moves, effect in ((1, ALLOW), (800, ASK)):
         command = "cd a; " * moves + "bash -c 'rm x'; " * 300

@@ -16,7 +16,8 @@ from policy.comparison.effects import CHANGES, Effects
 from policy.comparison.sides import Sides
 from policy.comparison.view import View
 from policy.effect import Effect
-from policy.patterns.automaton import NO_MATCH, Automaton, State
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.state import State
 
 __all__ = ["BY_RANK", "Text", "Texts"]
 

@@ -13,10 +13,10 @@ from typing import Final
 
 import attrs
 
-from policy.patterns.automaton import State
 from policy.patterns.classes import classes
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern
+from policy.patterns.state import State
 from policy.ruleset import RuleSet
 
 __all__ = ["OTHER_TOOL", "Tools", "further_tools", "glob_pattern", "loosely", "representatives"]

@@ -20,12 +20,13 @@ from policy.comparison.forms import Form
 from policy.comparison.harmless import BLANK, NEVER_FIRST, SIGNS, Between, Word
 from policy.dialect import Shell
 from policy.on_demand import OnDemand
-from policy.patterns.automaton import NO_MATCH, State
+from policy.patterns.automaton import NO_MATCH
 from policy.patterns.domains import Domain
 from policy.patterns.expressions import OTHER, character_of, letter_of, mask_of
 from policy.patterns.letters import excluded_characters, is_stars, named
 from policy.patterns.pattern import Pattern
 from policy.patterns.search import Found, fresh_character, search
+from policy.patterns.state import State
 from policy.patterns.tokens import plainness
 from policy.programs import Program, Programs
 

@@ -15,17 +15,19 @@ so a pattern of many stars has small states, and few of them.
 from __future__ import annotations
 
 from policy import limits
+from policy.patterns.state import State, has_half
 from policy.patterns.tokens import Gap, Run
 from policy.patterns.trie import NO_MATCH, Node, Trie
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, Final
 
+    from policy.patterns.state import Key
     from policy.patterns.tokens import Token
 
-__all__ = ["NO_MATCH", "Automaton", "State"]
+__all__ = ["NO_MATCH", "Automaton"]
 
 # So many nodes of a state take the memory of one transition.
 _NODES_PER_ENTRY: Final = 8
@@ -37,11 +39,6 @@ _ONE: Final = Gap.ONE
 
 # Characters behind a decision that are remembered as changing nothing.
 _LOOPS: Final = 256
-
-if TYPE_CHECKING:
-    Edges = dict[str, "Edges | State"]
-    # The number of a node, or those of several.
-    _Key = int | frozenset[int]
 
 
 def _needed(nodes: Sequence[Node], looping: Iterable[Node]) -> Sequence[Node]:
@@ -66,116 +63,13 @@ def _needed(nodes: Sequence[Node], looping: Iterable[Node]) -> Sequence[Node]:
     return nodes
 
 
-class State:
-    """Where a text has led.
-
-    Attributes:
-        edges: the edges of the next state, for each character seen so far;
-            under the empty text, the state itself. A walk goes from edges to
-            edges, since CPython looks a character up in a plain dictionary in
-            half the time that any object of ours would take.
-        first: index of the first pattern that matches the text so far.
-        flagged: a flag matches the text so far.
-        plain: ``first``, or None where a flag matches: then it decides nothing yet.
-        final: no further text can change ``first``.
-        forever: index of the first pattern that matches whatever further text follows.
-        alive: some pattern may still match.
-        key: equal for states of one automaton that mean the same, even where
-            one of them has been forgotten and built again.
-
-    """
-
-    __slots__ = (
-        "_automaton",
-        "_nodes",
-        "_possible",
-        "alive",
-        "edges",
-        "final",
-        "first",
-        "flagged",
-        "forever",
-        "key",
-        "plain",
-    )
-
-    def __init__(self, automaton: Automaton | None, nodes: Sequence[Node], key: _Key) -> None:
-        self.edges: Edges = {"": self}
-        self.key = key
-        self._automaton = automaton
-        self._nodes = nodes
-        self.alive = bool(nodes)
-        self._possible: frozenset[int] | None = None
-        first = below = forever = NO_MATCH
-        flagged = hoping = False
-        for node in nodes:
-            accept = node.accept
-            if accept < first:  # noqa: PLR1730  # `min` takes three times as long, here too often
-                first = accept
-            if accept < forever and node.loop is _ANY:
-                forever = accept  # a match inside an ANY loop survives every character
-            if node.first < below:  # noqa: PLR1730
-                below = node.first
-            if node.hopes:
-                hoping = True
-                flagged = flagged or node.flag
-        self.first = first
-        self.flagged = flagged
-        self.plain = None if flagged else first
-        self.forever = forever
-        self.final = not nodes or (forever == first <= below and not hoping)
-
-    @property
-    def possible(self) -> frozenset[int]:
-        """All that ``first`` may be behind further text, and hardly anything else."""
-        if self._possible is None:
-            self._possible = frozenset(
-                rank for rank in (*self._ranks(), NO_MATCH) if rank <= self.forever
-            )
-        return self._possible
-
-    def _ranks(self) -> Collection[int]:
-        """Return what patterns that may still match are told by."""
-        if self._automaton is None:
-            return {0}
-        return frozenset[int]().union(*map(self._automaton.trie.ranks, self._nodes))
-
-    def after(self, character: str) -> State:
-        """Return the state behind one more character."""
-        edges: Any = self.edges.get(character)
-        state: State | None = edges.get("") if edges else None
-        if state is None:  # not seen before, or forgotten since
-            state = self._step(character)
-            self.edges[character] = state.edges
-        return state
-
-    def _step(self, character: str) -> State:
-        if self._automaton is None:
-            raise NotImplementedError
-        return self._automaton.step(self._nodes, character)
-
-    def letters(self, named: Collection[str] = ()) -> set[str]:
-        """Return the characters that some pattern names as the next one.
-
-        Args:
-            named: those that others name; of what is no pattern, one may stand for the rest.
-
-        """
-        del named
-        letters: set[str] = set()
-        for node in self._nodes:
-            letters.update(node.letters or ())
-            for group in node.sets:
-                letters.update(group.characters)
-        return letters
-
-
 class Automaton:
     """The patterns *patterns*, canonical, in order, over texts with *separator*.
 
     *flags* are patterns beside the order: whether one of them matches is told
-    apart from which is the first (`State.flagged`). With *ranks*, which never
-    fall, the rank of a pattern is what it is told by instead of its index.
+    apart from which is the first (`State.flagged`), as it is where a text has half
+    a character. With *ranks*, which never fall, the rank of a pattern is what it is
+    told by instead of its index.
 
     An instance answers from any thread; what it remembers is not part of its
     value.
@@ -207,7 +101,7 @@ class Automaton:
         self.trie = Trie(patterns, separator, flags, ranks)
         self.separator = separator
         self._settled: dict[int, Node] = {}
-        self._states: dict[_Key, State] = {}
+        self._states: dict[Key, State] = {}
 
     def __getattr__(self, name: str) -> State:
         # Only what is not there yet comes here: the states, which are made for
@@ -241,6 +135,8 @@ class Automaton:
         if self._remembered > limits.CACHE_ENTRIES:
             self._forget()
             state = self.start
+        if self.trie.flags and has_half(text):
+            return self._flagged(text)
         for position, character in enumerate(text):
             state = state.after(character)
             if state.final:
@@ -250,6 +146,16 @@ class Automaton:
                 self._remembered += len(later)
                 break
         return state
+
+    def _flagged(self, text: str) -> State:
+        """Return the state behind a *text* with half a character, which is not plain.
+
+        Nothing is remembered by the half, so that every such text comes here again.
+        """
+        state = self.start
+        for character in text:
+            state = state.once(character) if has_half(character) else state.after(character)
+        return state.doubted()
 
     def _forget(self) -> None:
         forgotten, self._states = self._states, {}
@@ -297,7 +203,7 @@ class Automaton:
         key = frozenset(nodes if len(needed) == len(nodes) else [node.number for node in needed])
         return self._states.get(key) or self._made(key, needed)
 
-    def _made(self, key: _Key, nodes: Sequence[Node]) -> State:
+    def _made(self, key: Key, nodes: Sequence[Node]) -> State:
         state = self._states[key] = State(self, nodes, key)
         self._remembered += len(nodes) // _NODES_PER_ENTRY
         return state

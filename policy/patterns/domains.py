@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from policy.patterns.automaton import NO_MATCH, State
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.state import State
 from policy.patterns.tokens import BLANKS
 
 __all__ = [

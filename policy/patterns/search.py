@@ -29,8 +29,9 @@ from itertools import chain
 import attrs
 
 from policy import limits
-from policy.patterns.automaton import NO_MATCH, Automaton, State
+from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import Domain
+from policy.patterns.state import State
 from policy.patterns.tokens import plainness
 
 __all__ = ["Found", "fresh_character", "search"]

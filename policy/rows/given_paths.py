@@ -7,8 +7,9 @@ flag of the automaton, so that to find nothing costs nothing.
 
 from __future__ import annotations
 
-from policy.patterns.automaton import Automaton, State
+from policy.patterns.automaton import Automaton
 from policy.patterns.folding import folded
+from policy.patterns.state import State
 from policy.patterns.tokens import BLANKS, Gap, OneOf
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has

@@ -14,8 +14,9 @@ from policy.calls import NO_FIELD, Unreadable, argument_text, given_text, parame
 from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
-from policy.patterns.automaton import NO_MATCH, Automaton, State
+from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.pattern import Pattern
+from policy.patterns.state import State
 from policy.patterns.tokens import Gap, Token
 from policy.rows.address import KnownAddresses
 from policy.rows.command import command_outcome

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from policy.patterns.automaton import State
+    from policy.patterns.state import State
     from policy.patterns.tokens import Token
 
     # As plain values: see `Walk.packed`.

@@ -16,6 +16,7 @@ import attrs
 from policy import limits
 from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.state import has_half
 from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
 from policy.shell import bash, doubts
 from policy.shell.abandoned import abandoned
@@ -99,6 +100,8 @@ def _is_plain(text: str, shell: Shell) -> bool:
     """Whether no pattern of `compound` matches: those of letters and programs need no walk."""
     if not _ACTED_ON.isdisjoint(text) or text.partition(" ")[0] in shell.programs.known:
         return False
+    if has_half(text):
+        return False
     return _compound(shell).first(text) == NO_MATCH
 
 
@@ -133,7 +136,7 @@ def _awaited(text: str, shell: Shell) -> Iterator[Command]:
 
 
 def _read(text: str, shell: Shell) -> Script:
-    short = len(text) <= limits.COMMAND_PIECES
+    short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
     if shell.control:
         _doubt(text, script, shell)
