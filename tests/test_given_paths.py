@@ -16,8 +16,8 @@ from policy.effect import Effect
 from policy.patterns import notations
 from policy.patterns.automaton import Automaton
 from policy.patterns.pattern import Pattern
-from policy.rows.given_paths import GivenPaths
 from policy.rows.shared import given_paths
+from policy.rows.walk import GivenPaths
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
 

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 from policy.dialect import Dialect
 from policy.patterns.automaton import Automaton
 from policy.patterns.tokens import Token
-from policy.rows.given_paths import GivenPaths
+from policy.rows.walk import GivenPaths
 
 __all__ = ["given_paths", "shared_automaton"]
 
