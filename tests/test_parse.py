@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +31,7 @@ from policy.language.syntax import (
 from policy.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
 from policy.source import Source
 from tests.conftest import cases
+from tests.effort import is_linear
 from tests.underline import assert_underlines
 
 
@@ -450,16 +450,9 @@ def test_a_file_has_a_bounded_number_of_rules() -> None:
 
 
 def test_reading_is_linear() -> None:
-    def seconds(entries: int) -> float:
-        text = (
+    def read(entries: int) -> None:
+        document(
             "agent a {\n allow " + ", ".join(f"Bash(run {n} *)" for n in range(entries)) + "\n}\n"
         )
-        taken = []
-        for _ in range(3):  # the least of them is the one that was disturbed least
-            start = time.process_time()
-            document(text)
-            taken.append(time.process_time() - start)
-        return min(taken)
 
-    seconds(10)
-    assert seconds(20_000) < 12 * seconds(5_000)  # four times as long, and 16 were it quadratic
+    assert is_linear(read, 20_000)

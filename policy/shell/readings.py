@@ -230,6 +230,7 @@ _QUOTE: Final = re.compile(r"['\"\\]")
 _VANISHING: Final = re.compile(
     r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))?|`.*`|[<>]\(.*\)|''|\"\"", re.DOTALL
 )
+_VANISHING_FIRST: Final = frozenset(("", *"$`<>'\""))
 
 
 _MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|[<>]\(")
@@ -242,7 +243,11 @@ def may_vanish(text: str) -> bool:
 
 def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
     """Return the text without the words that a shell may leave out, if there are such."""
-    left = [word.plain for word in words if not _VANISHING.fullmatch(word.raw)]
+    left = [
+        word.plain
+        for word in words
+        if word.raw[:1] not in _VANISHING_FIRST or not _VANISHING.fullmatch(word.raw)
+    ]
     return (" ".join(left),) if left and len(left) < len(words) else ()
 
 

@@ -1,0 +1,37 @@
+"""What work costs, as a ratio in one run: no machine and no neighbour decides a test."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+__all__ = ["is_linear"]
+
+# Work is compared with the same on an eighth. What is linear takes eight times as long, what is
+# quadratic sixty-four times; memory that no longer fits a cache costs a factor of two.
+_PARTS = 8
+_MOST = 28
+
+# What is shorter, in seconds, costs no less than its clock.
+_SHORT = 0.003
+
+
+def is_linear(work: Callable[[int], object], size: int) -> bool:
+    """Whether *work* costs about eight times as much for *size* as for an eighth of it, or less."""
+    return _cost(work, size) < _MOST * max(_cost(work, size // _PARTS), _SHORT)
+
+
+def _cost(work: Callable[[int], object], size: int) -> float:
+    """Return the lesser processor time of two, in seconds: it was disturbed less."""
+    return min(_once(work, size) for _ in range(2))
+
+
+def _once(work: Callable[[int], object], size: int) -> float:
+    gc.disable()  # what other tests left behind is nobody's cost here
+    try:
+        started = time.process_time()
+        work(size)
+        return time.process_time() - started
+    finally:
+        gc.enable()
