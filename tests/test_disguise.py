@@ -15,7 +15,9 @@ from collections.abc import Iterator
 import pytest
 
 from policy.chain import Chain
+from policy.comparison.command_pair import CommandPair
 from policy.comparison.compare import Comparison
+from policy.comparison.pair import Difference
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.opening import Memory
@@ -269,6 +271,30 @@ def test_lines_that_deny_are_compared_exactly_where_every_command_is_allowed() -
         for allowed in (["Bash(a)"], ["Bash(a)", "Bash(*)"])
     )
     assert before.differences(after).exact
+
+
+@pytest.mark.parametrize(("rules", "most"), [((), 1), (("Bash(bash *)", "Bash(rmdir *)"), 4)])
+def test_scripts_are_tried_in_one_shell_but_where_rules_tell_shells_apart(
+    rules: tuple[str, ...], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    asked = CommandPair.asked
+
+    def recording(pair: CommandPair, text: str) -> Difference:
+        tried.append(text)
+        return asked(pair, text)
+
+    monkeypatch.setattr(CommandPair, "asked", recording)
+    dice = random.Random(0)
+    before, after = (
+        _claude(
+            dice, {"allow": ["Bash", *rules], "ask": [], "deny": denied, "default": ["dontAsk"]}
+        )
+        for denied in ([], ["Bash(git push)"])
+    )
+    assert before.differences(after).exact
+    scripts = {text for text in tried if "c 'git push;" in text}
+    assert 0 < len(scripts) <= most
 
 
 def _effect_of(rule: str) -> Effect:

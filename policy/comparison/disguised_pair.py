@@ -222,11 +222,20 @@ class _Disguised:
         )
 
     def _scripts(self, pattern: Pattern) -> Iterator[str]:
-        """Yield scripts that remove files, and hold what a line denies, frozen."""
+        """Yield scripts that remove files, and hold what a line denies, frozen.
+
+        What runs a script, and what removes the files, is another one where lines say so.
+        """
         frozen = freeze(pattern, self._pair.fresh)
-        for name in () if "'" in frozen else self._scripting:
-            for program in sorted(self._pair.shell.scripted):
-                yield f"{name} -c '{frozen}; {program} q7z'"
+        removing = (f"{program} q7z" for program in sorted(self._pair.shell.scripted))
+        found: dict[object, str] = {}
+        for name, last in product(() if "'" in frozen else self._scripting, removing):
+            text = f"{name} -c '{frozen}; {last}'"
+            said = tuple(
+                view.automaton.first(each) for view in self._pair.views for each in (text, last)
+            )
+            found.setdefault(said, text)
+        yield from found.values()
 
     def _may_allow(self, view: int, line: int, side: int) -> bool:
         """Return whether one side may allow a command that a strict line knows by another text.
