@@ -22,7 +22,8 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern
-from policy.rows.entry import Form, Key, RowEntry
+from policy.rows.alike import Key
+from policy.rows.entry import Form, RowEntry
 from policy.rows.hashed import Runs, Said, rules_text
 from policy.rows.row import Row
 from policy.source import Place

@@ -17,7 +17,7 @@ from policy.comparison.witness import Call
 from policy.decision import Decision
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.rows.entry import Lines
+from policy.rows.alike import Lines
 from policy.rows.outcome import Outcome
 from policy.rows.row import Row
 

@@ -15,7 +15,7 @@ from policy.comparison.names import MANY_NAMES, compare_others
 from policy.comparison.tools import Tools
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.rows.entry import Key
+from policy.rows.alike import Key
 from policy.rows.row import Row
 from policy.ruleset import RuleSet
 

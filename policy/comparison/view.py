@@ -18,7 +18,8 @@ from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.letters import excluded_characters, is_stars, named, tokens_of
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Either, Gap, Token
-from policy.rows.entry import Key, RowEntry
+from policy.rows.alike import Key
+from policy.rows.entry import RowEntry
 from policy.rows.outcome import BY_DEFAULT
 from policy.rows.row import Row
 

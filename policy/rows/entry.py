@@ -1,19 +1,17 @@
-"""The lines of a row, and what rows are compared by."""
+"""The lines of a row."""
 
 from __future__ import annotations
 
 import enum
 from typing import Final, NamedTuple
 
-import attrs
-
 from policy.decision import Reason
-from policy.dialect import Argument, ArgumentKind
+from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.patterns.pattern import Kind, Pattern
 from policy.source import Place
 
-__all__ = ["KINDS", "Form", "Key", "Lines", "RowEntry", "Said"]
+__all__ = ["KINDS", "Form", "RowEntry"]
 
 
 class Form(enum.Enum):
@@ -63,40 +61,3 @@ KINDS: Final = {
     ArgumentKind.JOINED: Kind.TEXT,
     ArgumentKind.JSON: Kind.TEXT,
 }
-
-
-@attrs.frozen(cache_hash=True)
-class Key:
-    """What things have in common, however much that is: hashed once."""
-
-    value: object
-
-
-@attrs.frozen(cache_hash=True)
-class Said:
-    """All that decides, for every argument, what a row grants.
-
-    Attributes:
-        entries: what counts of all, and of which somebody wrote it, each in order.
-        default: the effect where none of them matches, and the reason.
-        beside: what else is asked.
-
-    """
-
-    entries: tuple[tuple[object, ...], ...]
-    default: tuple[Effect, Reason]
-    beside: object
-
-
-@attrs.frozen(cache_hash=True)
-class Lines:
-    """All that decides, for every call, what a row grants.
-
-    Attributes:
-        said: of its argument.
-        argument: which that is.
-
-    """
-
-    said: Said
-    argument: Argument

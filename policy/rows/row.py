@@ -7,7 +7,7 @@ Cost does not grow with the number of rules: all patterns of a row run at once
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from policy import limits
 from policy.calls import NO_FIELD, Unreadable, argument_text, given_text, parameter_text
@@ -15,15 +15,16 @@ from policy.decision import Reason
 from policy.dialect import ArgumentKind, Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.pattern import Pattern
 from policy.patterns.state import State
-from policy.patterns.tokens import Gap, Token
+from policy.patterns.tokens import Token
 from policy.rows.address import KnownAddresses
+from policy.rows.alike import Key, Lines, lines_of, words_of
 from policy.rows.command import command_outcome
-from policy.rows.entry import KINDS, Form, Key, Lines, RowEntry, Said
+from policy.rows.entry import KINDS, RowEntry
 from policy.rows.file import file_outcome
 from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
 from policy.rows.shared import given_paths, shared_automaton
+from policy.rows.spellings import Spellings, spellings
 from policy.rows.walk import NO_WALK, Walk
 from policy.shell.commands import Command, compound, read_command
 from policy.shell.powershell import read_powershell
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["ReadCommand", "Row"]
 
 ReadCommand = Callable[[str, Shell], Command]
-
-# A command opens files: other rows are asked as well.
-_OPENING = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
 # Arguments that patterns are matched with as they stand.
 _AS_IT_STANDS = frozenset({ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.LENIENT})
@@ -66,12 +64,11 @@ class Row:
         "_beside",
         "_files",
         "_indices",
-        "_joins",
         "_lines",
         "_once",
         "_outcomes",
         "_parameters",
-        "_spelled",
+        "_spellings",
         "_worded",
         "alias",
         "argument",
@@ -152,8 +149,7 @@ class Row:
     def _compile(self) -> None:
         self._lines: Lines | None = None
         self._worded: Key | None = None
-        self._spelled: dict[str, int] | None = None
-        self._joins: bool | None = None
+        self._spellings: Spellings | None = None
         self._addresses: KnownAddresses | None = None
         self._indices: Sequence[int] = []
         self._parameters: list[tuple[str, Automaton, list[int]]] = []
@@ -197,32 +193,22 @@ class Row:
     def lines(self) -> Lines:
         """All that decides what the row grants: rows with equal ones grant the same."""
         if self._lines is None:
-            dialect = self.ruleset.dialect
-            alone = self.argument.kind not in _OPENING and not dialect.links
-            beside = dialect if alone else (self.ruleset, dialect.links and self._opening)
-            default = self.default.effect, self.default.reason
-            self._lines = Lines(
-                Said(_columns(self.entries, linked=bool(dialect.links)), default, beside),
-                self.argument,
-            )
+            self._lines = lines_of(self)
         return self._lines
 
     @property
     def worded(self) -> Key:
         """What rows have in common that say the same of their arguments in the same words."""
         if self._worded is None:
-            said, others = (
-                tuple((e.pattern, e.field, e.effect, e.rule, e.form) for e in entries)
-                for entries in (self.entries, self.others or ())
-            )
-            self._worded = Key((said, others, self.default.effect, self.default.reason))
+            self._worded = words_of(self)
         return self._worded
 
     @property
-    def _opening(self) -> tuple[bool, bool]:
-        """Whether these are the files that a command reads, or writes."""
-        shell = self.ruleset.dialect.shell
-        return self.tool in (shell.reads, shell.input), self.tool in (shell.writes, shell.output)
+    def spellings(self) -> Spellings:
+        """How its entries speak of a command as a whole."""
+        if self._spellings is None:
+            self._spellings = spellings(self.entries, self._indices)
+        return self._spellings
 
     def _run(
         self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()
@@ -309,30 +295,6 @@ class Row:
         index = self.automaton.first(text)
         return NO_MATCH if index == NO_MATCH else self._indices[index]
 
-    @property
-    def spelled(self) -> Mapping[str, int]:
-        """The texts that entries spell out, and the index of the first that does."""
-        if self._spelled is None:
-            self._spelled = {}
-            for index in self._indices:
-                pattern, form = self.entries[index].pattern, self.entries[index].form
-                if pattern is not None and pattern.exact and form is not Form.BARE:
-                    self._spelled.setdefault(str(pattern), index)
-        return self._spelled
-
-    @property
-    def joins(self) -> bool:
-        """Whether an entry that denies or asks may match several commands, and no first of them."""
-        if self._joins is None:
-            self._joins = any(
-                entry.effect is not Effect.ALLOW
-                and entry.pattern is not None
-                and not entry.pattern.exact
-                and (entry.pattern.tokens[-1] is not Gap.ANY or _is_joined(entry.pattern))
-                for entry in self.entries
-            )
-        return self._joins
-
     def outcome_at(self, text: str) -> Outcome:
         """Return what the row says of an argument that was read already."""
         return self.at(self.first(text))
@@ -356,30 +318,6 @@ class Row:
         return first
 
 
-def _is_joined(pattern: Pattern) -> bool:
-    """Return whether a pattern has more than one gap, or names what parts commands."""
-    texts = [token for token in pattern.tokens if isinstance(token, str)]
-    return len(pattern.tokens) > _BEGUN or not _PARTING.isdisjoint("".join(texts))
-
-
-# A text and what stands behind it.
-_BEGUN: Final = 2
-_PARTING: Final = frozenset(";&|\n")
-
-
-def _columns(entries: Sequence[RowEntry], *, linked: bool) -> tuple[tuple[object, ...], ...]:
-    """Return what counts of entries, a tuple for each kind of thing: of each it would take more."""
-    columns = zip(*entries, strict=True) if entries else _NONE
-    patterns, fields, effects, reasons, _, places, forms = columns
-    if not linked and Form.LENT in forms:
-        # For which tool a rule is written counts behind links alone.
-        forms = tuple([Form.PLAIN if form is Form.LENT else form for form in forms])
-    return patterns, fields, effects, reasons, tuple([place is None for place in places]), forms
-
-
 def _allows_all(entry: RowEntry) -> bool:
     allows = entry.effect is Effect.ALLOW and entry.reason is Reason.RULE
     return allows and entry.pattern is None and not entry.field
-
-
-_NONE: Final[tuple[tuple[()], ...]] = ((),) * len(RowEntry._fields)

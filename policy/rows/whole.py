@@ -48,7 +48,7 @@ def with_whole(
     if whole is None:
         return found
     for text in _texts(row, whole):
-        index, spelled = row.first(text), row.spelled.get(text, NO_MATCH)
+        index, spelled = row.first(text), row.spellings.exact.get(text, NO_MATCH)
         if index == NO_MATCH:
             continue
         outcome = row.at(index)
@@ -78,11 +78,15 @@ def with_whole(
 def _texts(row: Row, whole: Whole) -> Sequence[str]:
     """Return the texts of a command by which a rule of *row* may speak of all of it."""
     # One with a star may.
-    starred = whole.piped or row.ruleset.dialect.shell.spanning or (whole.several and row.joins)
-    if not (starred or row.spelled):
+    starred = (
+        whole.piped
+        or row.ruleset.dialect.shell.spanning
+        or (whole.several and row.spellings.joined)
+    )
+    if not (starred or row.spellings.exact):
         return ()
     texts = (*whole.texts, whole.bare) if whole.bare else whole.texts
-    return texts if starred else [text for text in texts if text in row.spelled]
+    return texts if starred else [text for text in texts if text in row.spellings.exact]
 
 
 def _is_granted(

@@ -1,0 +1,57 @@
+"""How the entries of a row speak of a command as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from policy.effect import Effect
+from policy.patterns.pattern import Pattern
+from policy.patterns.tokens import Gap
+from policy.rows.entry import Form, RowEntry
+
+__all__ = ["Spellings", "spellings"]
+
+
+@attrs.frozen
+class Spellings:
+    """How entries speak of a command as a whole.
+
+    Attributes:
+        exact: the texts that they spell out, and the index of the first that does.
+        joined: whether one that denies or asks may match several commands, and no first of them.
+
+    """
+
+    exact: Mapping[str, int]
+    joined: bool
+
+
+def spellings(entries: Sequence[RowEntry], indices: Sequence[int]) -> Spellings:
+    """Return how *entries* speak of a command; those of *indices* look at its text."""
+    exact: dict[str, int] = {}
+    for index in indices:
+        pattern, form = entries[index].pattern, entries[index].form
+        if pattern is not None and pattern.exact and form is not Form.BARE:
+            exact.setdefault(str(pattern), index)
+    joined = any(
+        entry.effect is not Effect.ALLOW
+        and entry.pattern is not None
+        and not entry.pattern.exact
+        and (entry.pattern.tokens[-1] is not Gap.ANY or _is_joined(entry.pattern))
+        for entry in entries
+    )
+    return Spellings(exact, joined)
+
+
+def _is_joined(pattern: Pattern) -> bool:
+    """Return whether a pattern has more than one gap, or names what parts commands."""
+    texts = [token for token in pattern.tokens if isinstance(token, str)]
+    return len(pattern.tokens) > _BEGUN or not _PARTING.isdisjoint("".join(texts))
+
+
+# A text and what stands behind it.
+_BEGUN: Final = 2
+_PARTING: Final = frozenset(";&|\n")
