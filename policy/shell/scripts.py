@@ -13,6 +13,7 @@ from policy.dialect import Shell
 from policy.shell import doubts, tracing, variables
 from policy.shell.folders import somewhere
 from policy.shell.harmless import is_harmless, is_idle, is_quoted
+from policy.shell.inner import Inner, changes_folder
 from policy.shell.moves import SEVERAL, Moves
 from policy.shell.parts import DIFFER, UNKNOWN, Command, Doubt, Part, Redirection
 from policy.shell.programs import Examined, examine
@@ -25,7 +26,6 @@ from policy.shell.readings import (
     is_assignment,
     is_expanded,
 )
-from policy.shell.removing import judged, lacks_arguments, removes, seems_to_remove
 from policy.shell.repositories import plants
 from policy.shell.rewording import exposed
 from policy.shell.spelled import spelled, with_text
@@ -35,13 +35,6 @@ from policy.shell.wrappers import basename, carries_files, script_of
 
 __all__ = ["Reading"]
 
-
-# Programs that change the folder of what follows.
-_MOVERS = frozenset("cd chdir pushd popd".split())
-
-
-# Changes of the folder that are followed into a script; behind more nobody knows where it runs.
-_FOLLOWED = 8
 
 # Commands of a script that are looked for in its text; of more none is taken to be as written.
 _LOOKED_UP = 1000
@@ -62,7 +55,6 @@ class Reading:
     def __init__(
         self, text: str, script: Script, shell: Shell, read: Callable[[str, Shell], Command]
     ) -> None:
-        self._read = read
         self.text = text
         self.script = script
         self.shell = shell
@@ -70,13 +62,13 @@ class Reading:
         self.files = [*redirected(script.targets, shell)]
         self.astray = self.unknown = False
         self._moves = Moves(text, shell)
+        self._inner = Inner(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._blind = self._untraced = False
         self.doubts: list[Doubt] = []
         self._opaque = script.opaque
         self.unchecked = shell.control and is_unchecked_target(script.targets)
         self._programs: list[Sequence[Word]] = []  # behind their wrappers
-        self._moved: list[str] = []  # what changes the folder
         self._exports = False  # whether one changes the environment of those that follow
         self._harmless: list[bool] = []  # of every command, by its number
         self._reading: list[bool] = []  # and whether it changes no file either
@@ -171,8 +163,8 @@ class Reading:
         anew = shell.control and command.reworded
         program = behind_all(words, shell)
         self._programs.append(program)
-        if program[0].plain in _MOVERS:
-            self._moved.append(as_written(program) + "\n")
+        if changes_folder(program):
+            self._inner.follow(program)
         granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = False
@@ -182,7 +174,7 @@ class Reading:
             harmless &= not (command.writes or (command.led and self._edits))
             harmless &= not (command.directed and all(map(is_assignment, words)))
         else:
-            self._moves.count += bool(self.files) and program[0].plain in _MOVERS
+            self._moves.count += bool(self.files) and changes_folder(program)
         grantable = self._is_vouched_for(words, program)
         text, known, written = spelled(words, program, granted, shell, anew=anew)
         if shell.control:
@@ -258,7 +250,10 @@ class Reading:
 
         """
         shell, script = self.shell, script_of(program)
-        doubtful = () if script is None else self._inside(script, words, aside=aside)
+        doubtful: tuple[str, ...] = ()
+        if script is not None:
+            doubtful, files = self._inner.look(script, words, aside=aside)
+            self.files += files
         if program is not words:
             outer = shell.programs.known.get(words[0].plain)
             if outer is not None and outer.runs:
@@ -311,22 +306,6 @@ class Reading:
             if known.moves < SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
         self._moves.enter(known, program, self.files[before:])
-
-    def _inside(self, script: str, words: Sequence[Word], *, aside: bool) -> tuple[str, ...]:
-        """Return what is doubtful of a script in an argument; note the files it opens."""
-        shell = self.shell
-        whole = bool(shell.scripted) and removes(script)
-        # One that removes files is judged where the commands before it lead.
-        lost = whole and len(self._moved) > _FOLLOWED
-        before = "".join(self._moved) if whole and not lost else ""
-        inside = self._read(before + script, shell)
-        readings, files = judged(inside, shell, whole=whole)
-        # Where the text around it is not understood, nobody checks what is removed in it.
-        differs = self._opaque and seems_to_remove(words, self.script)
-        lacks = whole and lacks_arguments(script, words)
-        is_aside = (self.script.broken or aside) and any(f.tool == shell.removes for f in files)
-        self.files += [*files, *[GUARDED] * (is_aside or differs or lacks or lost)]
-        return readings
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
         return self._moves.folders.elsewhere(files, opaque=self._opaque)
