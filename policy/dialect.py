@@ -7,6 +7,7 @@ of, and how that argument is brought into the one form that patterns match.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -19,6 +20,7 @@ __all__ = [
     "Argument",
     "ArgumentKind",
     "Dialect",
+    "Input",
     "Shell",
 ]
 
@@ -46,6 +48,32 @@ class ArgumentKind(enum.Enum):
 
 
 @attrs.frozen
+class Input:
+    """What an argument of a call may be, a text where nothing else is said.
+
+    Attributes:
+        name: of the argument.
+        words: those that the text may be; none is any.
+        spelling: what all of the text matches; "" is any.
+        flag: whether it is no text, but true or false, or a word that says so.
+
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    spelling: str = ""
+    flag: bool = False
+
+    def takes(self, value: object) -> bool:
+        """Return whether the argument may be *value*."""
+        if self.flag:
+            return isinstance(value, bool) or value in ("true", "false")
+        if not isinstance(value, str) or (self.words and value not in self.words):
+            return False
+        return not self.spelling or re.fullmatch(self.spelling, value) is not None
+
+
+@attrs.frozen
 class Argument:
     """Which argument of a call a specifier speaks of.
 
@@ -61,8 +89,8 @@ class Argument:
         trimmed: whether blanks around a path are no part of it.
         browsed: whether a URL is one that programs read differently too, and means what it
             does to a browser.
-        choices: of other arguments, by name, the words that they may be: no call with
-            another can be read, whatever rules say.
+        inputs: what other arguments may be: no call with another value can be read, whatever
+            rules say.
 
     """
 
@@ -72,12 +100,11 @@ class Argument:
     parameters: frozenset[str] = frozenset()
     trimmed: bool = False
     browsed: bool = False
-    choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    inputs: tuple[Input, ...] = ()
 
     def takes(self, call: Mapping[str, object]) -> bool:
-        """Return whether each argument of *call* that is to be one of some words is."""
-        given = [(call[name], words) for name, words in self.choices if name in call]
-        return all(isinstance(value, str) and value in words for value, words in given)
+        """Return whether every argument of *call* is what it may be; one that is lacking is."""
+        return all(each.name not in call or each.takes(call[each.name]) for each in self.inputs)
 
     def has(self, name: str) -> bool:
         """Return whether ``name:value`` speaks of another argument of the call."""

@@ -14,9 +14,10 @@ from typing import Any
 from policy import limits
 from policy.calls import NO_FIELD
 from policy.decision import Because, Clause, Decision, Hashed, Reason
+from policy.dialect import Argument
 from policy.effect import Effect
 from policy.patterns.state import State
-from policy.rows.outcome import Outcome
+from policy.rows.outcome import UNREADABLE, Outcome
 from policy.rows.row import ReadCommand, Row
 from policy.rows.walk import NO_WALK
 from policy.shell.commands import read_command
@@ -40,12 +41,14 @@ class Lookup:
         field: the argument that decides alone where it is a text and *alias*
             is not in the call; `NO_FIELD` where there is none such.
         alias: the other name of that argument, or `NO_FIELD`.
+        checked: what says of other arguments what they may be.
         remembered: decisions by that argument.
 
     """
 
     __slots__ = (
         "__weakref__",
+        "_always",
         "_constant",
         "_decisions",
         "_plain",
@@ -53,6 +56,7 @@ class Lookup:
         "_table",
         "_walk",
         "alias",
+        "checked",
         "field",
         "remembered",
         "rows",
@@ -63,7 +67,10 @@ class Lookup:
         self.rows: list[tuple[Row, _Links]] = []
         fixed: list[_Told] = []
         denial: _Told | None = None
+        self.checked: dict[Argument, None] = {}
         for row, links in rows:
+            if row.argument.inputs:
+                self.checked[row.argument] = None
             outcome = row.constant
             if outcome is None:
                 self.rows.append((row, links))
@@ -79,6 +86,8 @@ class Lookup:
             asking = [pair for pair in fixed if pair[0].effect is Effect.ASK]
             self._settled = asking or ([] if self.rows else fixed)
         self._constant = None if self.rows else self._combine(self._settled)
+        # The same where nothing at all is looked at.
+        self._always = None if self.checked else self._constant
         self.remembered: dict[str, Decision] = {}
         self._decisions: dict[tuple[Outcome, ...], Decision] = {}
         # Of one row that looks at one text, the decisions by where a walk of it ends.
@@ -115,8 +124,8 @@ class Lookup:
             read: `read_command`, or what remembers its answers.
 
         """
-        if self._constant is not None:
-            return self._constant
+        if self._always is not None:
+            return self._always
         # `Walk.state`, written out: this is where a call spends its time.
         walk = self._walk
         text = call.get(walk.direct)  # type: ignore[arg-type]  # no call has None
@@ -164,13 +173,21 @@ class Lookup:
             read: `read_command`, or what remembers its answers.
 
         """
-        if self._constant is not None:
-            return self._constant
+        if self._always is not None:
+            return self._always
+        if self._is_refused(call):
+            return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
         return self._made(tuple([row.outcome_once(call, read) for row, _ in self.rows]))
 
     def _met(self, call: Mapping[str, object], read: ReadCommand) -> Decision:
         """Return the decision by every row."""
+        if self._is_refused(call):
+            return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
         return self._made(tuple([row.outcome(call, read) for row, _ in self.rows]))
+
+    def _is_refused(self, call: Mapping[str, object]) -> bool:
+        """Return whether an argument is not what it may be: no rule is asked then."""
+        return any(not argument.takes(call) for argument in self.checked)
 
     def _made(self, outcomes: tuple[Outcome, ...]) -> Decision:
         """Return the one decision that these outcomes, one of each row, come to."""

@@ -162,9 +162,14 @@ def test_whoever_starts_the_program_keeps_its_tools_for_files_inside(
         *({"model": value} for value in ("gpt", "Opus", " opus", "inherit", "", None, 5)),
         {"isolation": "x"},
         {"mode": "x"},
+        {"effort": "x"},
+        *({"name": value} for value in ("x y", "", "-x", "x\n", "a" * 65, "Main", "user", 5)),
+        *({"name": value} for value in ("a1234567890abcdef", "session_01" + "a" * 22)),
+        *({"run_in_background": value} for value in ("yes", "TRUE", "1", 1, None)),
+        *({name: value} for name in ("prompt", "description", "team_name") for value in (5, None)),
     ],
 )
-def test_an_agent_is_started_with_no_word_that_the_host_does_not_know(
+def test_an_agent_is_started_with_no_argument_that_the_host_does_not_read(
     mode: str, rules: dict[str, object], given: dict[str, object]
 ) -> None:
     options = attrs.evolve(saying("user", **rules), mode=mode)
@@ -172,3 +177,11 @@ def test_an_agent_is_started_with_no_word_that_the_host_does_not_know(
     assert told(options, "Agent", {"subagent_type": "Explore", **given}) == "deny"
     assert told(options, "Agent", {"subagent_type": "Explore"}) == "allow"
     assert told(options, "Task", {"subagent_type": "Explore", **given}) == "deny"
+
+
+def test_an_agent_is_denied_for_such_an_argument_where_nothing_else_depends_on_one() -> None:
+    options = attrs.evolve(saying("user"), mode="auto")
+    usual = {"subagent_type": "Explore", "run_in_background": "false", "name": "x-1", "more": 5}
+
+    assert told(options, "Agent", {"subagent_type": "Explore", "model": "gpt"}) == "deny"
+    assert told(options, "Agent", usual) == "ask"

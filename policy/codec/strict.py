@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hin
 import attrs
 
 from policy import limits
-from policy.dialect import Shell
+from policy.dialect import Input, Shell
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import GAPS, Either, OneOf, Run, Token
 from policy.programs import Named, Program, Wrapper
@@ -259,6 +259,8 @@ def _check(value: object) -> None:
         raise Wrong("expected the names of programs, found an empty text")
     if isinstance(value, Shell):
         _compiled(value.guarded)
+    if isinstance(value, Input):
+        _compiled(value.spelling)
     if isinstance(value, Program):
         _compiled(value.unchecked or "")
         _compiled(value.first, value.operands, value.flags or "", value.values, value.pairs)

@@ -171,7 +171,7 @@ class Row:
         flags = compound(self.ruleset.dialect.shell) if is_command else ()
         self.automaton = self._run(self._indices, separator, flags)
         named = self.argument.fields
-        alone = not self._parameters and not self.argument.choices
+        alone = not self._parameters and not self.argument.inputs
         simple = alone and len(named) in (1, 2)
         self.field = named[0] if simple else NO_FIELD
         self.alias = named[1] if simple and len(named) > 1 else NO_FIELD
@@ -261,8 +261,6 @@ class Row:
     def _outcome(self, call: Mapping[str, object], read: ReadCommand) -> Outcome:
         if self.constant is not None:
             return self.constant
-        if not self.argument.takes(call):
-            return UNREADABLE[Reason.MALFORMED]
         try:
             limit = self.first_parameter(call) if self._parameters else NO_MATCH
             if not self._indices and not self._files:

@@ -22,7 +22,7 @@ from policy.hosts.claude.built_in import (
     is_judged,
 )
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.agents import CHOICES
+from policy.hosts.claude.data.agents import STARTING
 from policy.hosts.claude.data.unchecked import EXACT_ONLY
 from policy.hosts.claude.defaults import (
     agents,
@@ -83,16 +83,15 @@ def _choices(session: Session, reading: Dialect) -> Iterator[RuleSet]:
     # What the host does not know of these it refuses before any rule is asked, as calls are
     # read. What rules say of such a call nobody compares.
     spoken = {(line.entry.tool, line.entry.field) for line in session.lines}
-    for tool, choices in CHOICES.items():
-        for field, words in choices:
-            if (tool, field) not in spoken:
-                continue
-            entries = [
-                Entry(tool, Effect.ALLOW, Pattern.exactly(word), field, rule=word)
-                for word in sorted(words)
-            ]
-            refused = Entry(tool, Effect.DENY, Pattern.text("*"), field, Reason.MALFORMED)
-            yield RuleSet((*entries, refused), Effect.ALLOW, reading)
+    for each in STARTING:
+        if not each.words or ("Agent", each.name) not in spoken:
+            continue
+        entries = [
+            Entry("Agent", Effect.ALLOW, Pattern.exactly(word), each.name, rule=word)
+            for word in sorted(each.words)
+        ]
+        refused = Entry("Agent", Effect.DENY, Pattern.text("*"), each.name, Reason.MALFORMED)
+        yield RuleSet((*entries, refused), Effect.ALLOW, reading)
 
 
 def _answered(entries: Iterable[Entry], session: Session, mode: str) -> Iterator[Entry]:

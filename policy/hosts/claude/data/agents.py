@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from policy.dialect import Input
+
 __all__ = [
     "BACKGROUND",
     "BUILT_IN",
-    "CHOICES",
     "FIELDS",
     "FORK",
     "GENERAL",
@@ -15,6 +16,7 @@ __all__ = [
     "MODES",
     "NEVER_BELOW",
     "OF_TEAMS",
+    "STARTING",
 ]
 
 GENERAL: Final = "general-purpose"
@@ -51,15 +53,28 @@ MEMORY_TOOLS: Final = ("Read", "Write", "Edit")
 
 MODES: Final = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
+# What an agent may be called: no text by which somebody else is, and none of an id.
+_TAKEN: Final = (
+    r"main|team-lead|user|system|a(?:[\w-]+-)?[0-9a-f]{16}"
+    r"|local_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|(?:session|cse)_(?:vrtx_|bdrk_)?(?:staging_|local_)?01[1-9a-z]{22}"
+)
+_CALLED: Final = rf"(?=[A-Za-z0-9_-]{{1,64}}\Z)(?!(?i:{_TAKEN})\Z)[A-Za-z0-9].*"
+
 # What the call that starts an agent may say of some things; it is refused where it says more
 # (`InputValidationError`, 2.1.329).
-CHOICES: Final = {
-    "Agent": (
-        ("model", ("fable", "haiku", "opus", "sonnet")),
-        ("isolation", ("remote", "worktree")),
-        ("mode", (*MODES, "manual")),
-    ),
-}
+STARTING: Final = (
+    Input("description"),
+    Input("effort", words=("lower", "higher", "low", "medium", "high", "xhigh", "max")),
+    Input("isolation", words=("remote", "worktree")),
+    Input("mode", words=(*MODES, "manual")),
+    Input("model", words=("fable", "haiku", "opus", "sonnet")),
+    Input("name", spelling=_CALLED),
+    Input("prompt"),
+    Input("run_in_background", flag=True),
+    Input("subagent_type"),
+    Input("team_name"),
+)
 
 # The keys of an agent's front matter that mean something.
 FIELDS: Final = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from policy.dialect import Argument, ArgumentKind
-from policy.hosts.claude.data.agents import CHOICES
+from policy.hosts.claude.data.agents import STARTING
 
 __all__ = [
     "ALIASES",
@@ -154,7 +154,7 @@ ARGUMENTS: Final = {
         ("subagent_type",),
         absent="general-purpose",
         parameters=PARAMETERS["Agent"],
-        choices=CHOICES["Agent"],
+        inputs=STARTING,
     ),
 }
 
