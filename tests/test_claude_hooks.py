@@ -409,6 +409,29 @@ def test_what_a_hook_asks_is_asked_where_nobody_else_is() -> None:
 
 
 @pytest.mark.parametrize(
+    ("managed", "project", "answer", "effect"),
+    [
+        ({}, {}, "allow", "allow"),
+        ({}, {"disableAllHooks": True}, "allow", "ask"),
+        ({}, {"disableAllHooks": True}, "deny", "deny"),
+        ({"disableAllHooks": False}, {"disableAllHooks": True}, "allow", "allow"),
+        ({"disableAllHooks": True}, {}, "allow", "ask"),
+        ({"allowManagedHooksOnly": True}, {}, "allow", "ask"),
+        ({}, {"allowManagedHooksOnly": True}, "allow", "allow"),
+    ],
+)
+def test_what_hooks_allow_counts_for_nothing_where_settings_switch_them_off(
+    managed: dict[str, object], project: dict[str, object], answer: str, effect: str
+) -> None:
+    (found,) = load(
+        Memory({".claude/settings.json": json.dumps(project)}),
+        Options(hooks=(answer,), managed=Source("<managed>", json.dumps(managed))),
+    )
+    chain = Chain.start("main", found.enforced)
+    assert str(chain.decide("Bash", {"command": "make"}).effect) == effect
+
+
+@pytest.mark.parametrize(
     "command",
     [
         *("python3 a.py $X", "timeout 5 make $X", "FOO=1 make $X", "make $X; ls", "make a$X"),

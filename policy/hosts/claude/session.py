@@ -31,7 +31,7 @@ from policy.hosts.claude.said import Said, needs_trust
 from policy.hosts.claude.sandbox import kept_outside, runs_unasked
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
-from policy.hosts.claude.switches import invocable, switched_off
+from policy.hosts.claude.switches import heard, invocable, switched_off
 from policy.hosts.claude.variables import left_out, offered, started
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.folding import folded
@@ -178,6 +178,7 @@ def session(
     called = {skill.called: name for name, skill in skills.items() if skill.called}
     if called:
         options = attrs.evolve(options, aliases={**called, **options.aliases})
+    options = attrs.evolve(options, hooks=heard(options.hooks, settings))
     options = attrs.evolve(options, links={**OF_SYSTEMS.get(options.os, {}), **options.links})
     ruled = _ruled_links(options)
     cwd, home = _placed(options)

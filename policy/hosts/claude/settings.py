@@ -56,6 +56,7 @@ class Settings:
         hooks: what runs at events of a session.
         hooks_off: whether hooks are switched off, and where that stands; None where it
             is not said.
+        hooks_managed: whether hooks of an administrator alone run.
         plugins: where the plugins stand that are switched on.
         sandbox: what it says of one.
         switches: what it says of the keys that switch tools off.
@@ -81,6 +82,7 @@ class Settings:
     agent: str = ""
     hooks: tuple[Hook, ...] = ()
     hooks_off: tuple[bool, Span] | None = attrs.field(default=None, repr=False)
+    hooks_managed: bool = False
     plugins: tuple[Span, ...] = ()
     sandbox: Sandbox = Sandbox()
     switches: tuple[tuple[str, bool], ...] = ()

@@ -86,6 +86,7 @@ def _read(node: Mapping, mistakes: Mistakes, behaves: Behaviour) -> Settings:
         managed_only=scope == "managed" and is_set(node.get("allowManagedPermissionRulesOnly")),
         hooks=hooks,
         hooks_off=(_is_true(off), off.span) if off and Kind.TRUTH.holds(off) else None,
+        hooks_managed=scope == "managed" and is_set(node.get("allowManagedHooksOnly")),
         agent=agent.value if isinstance(agent, Scalar) and isinstance(agent.value, str) else "",
         plugins=tuple(_switched_on(node.get("enabledPlugins"))),
         no_auto=settings.no_auto or no_auto(node),

@@ -22,7 +22,7 @@ from policy.hosts.claude.skills import Skill
 from policy.language.syntax import Declared, Presence
 from policy.ruleset import Entry
 
-__all__ = ["invocable", "no_auto", "read_overrides", "read_switches", "switched_off"]
+__all__ = ["heard", "invocable", "no_auto", "read_overrides", "read_switches", "switched_off"]
 
 
 def read_switches(node: Object) -> tuple[tuple[str, bool], ...]:
@@ -81,3 +81,15 @@ def invocable(skills: Mapping[str, Skill], files: Iterable[Settings]) -> dict[st
             allowed = _WITHOUT if word == "off" else found[name].allowed
             found[name] = attrs.evolve(found[name], typed=True, allowed=allowed)
     return found
+
+
+def heard(hooks: tuple[str, ...], files: Iterable[Settings]) -> tuple[str, ...]:
+    """Return which answers of *hooks* count under *files*, the strongest first.
+
+    Where none runs but an administrator's, nobody knows of one that it is: what it allows
+    does not count, and what it asks for or denies does.
+    """
+    files = list(files)
+    said = [each.hooks_off[0] for each in files if each.hooks_off is not None]
+    silenced = said[:1] == [True] or any(each.hooks_managed for each in files)
+    return tuple(each for each in hooks if not (silenced and each == "allow"))
