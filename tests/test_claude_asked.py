@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from policy.chain import Chain
 from policy.effect import Effect
-from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")
 
@@ -23,13 +19,6 @@ ALLOWED = [
     "Bash(set:*)",
     "Edit(out)",
 ]
-
-
-def decide(command: str, mode: str = "default", **lists: list[str] | bool) -> Effect:
-    settings = json.dumps({"permissions": lists})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
-    (project,) = load(Memory({".claude/settings.json": settings}), options)
-    return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
 
 
 @pytest.mark.parametrize(

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from policy.chain import Chain
 from policy.comparison.compare import compare
 from policy.effect import Effect
-from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
 from policy.redundancy.rules import minimise, shadowing
-from policy.table import Table
+from tests.claude_session import decide, table
 
 pytest.importorskip("tree_sitter_bash")
-
-
-def table(mode: str = "default", **lists: list[str]) -> Table:
-    settings = json.dumps({"permissions": lists})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
-    (project,) = load(Memory({".claude/settings.json": settings}), options)
-    return Chain.start("main", project.enforced).table
-
-
-def decide(command: str, mode: str = "default", **lists: list[str]) -> Effect:
-    return table(mode, **lists).decide("Bash", {"command": command}).effect
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,9 @@ from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.programs import Program
+from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")
-
-
-def decide(command: str, mode: str = "default", **lists: list[str]) -> Effect:
-    settings = json.dumps({"permissions": lists})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
-    (project,) = load(Memory({".claude/settings.json": settings}), options)
-    return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
 
 
 def programs(known: dict[str, Program], before: str = "") -> list[tuple[str, Program]]:

@@ -12,6 +12,7 @@ from policy.decision import Reason
 from policy.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
+from tests import claude_session
 
 pytest.importorskip("tree_sitter_bash")
 
@@ -19,12 +20,8 @@ pytest.importorskip("tree_sitter_bash")
 def decide(
     command: str, mode: str = "default", *, inside: bool = True, deny: Sequence[str] = ()
 ) -> Effect:
-    lists = {"allow": ["Bash"], "deny": [*deny]}
-    permissions = {"blockReadsOutsideWorkingDirectories": inside, **lists}
-    settings = json.dumps({"permissions": permissions})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
-    (project,) = load(Memory({".claude/settings.json": settings}), options)
-    return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
+    kept = {"blockReadsOutsideWorkingDirectories": inside}
+    return claude_session.decide(command, mode, allow=["Bash"], deny=[*deny], **kept)
 
 
 UNTRACED = (

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from policy.chain import Chain
 from policy.effect import Effect
-from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from tests.claude_session import table
 
 pytest.importorskip("tree_sitter_bash")
 
 
 def decide(tool: str, argument: str, mode: str = "default", **lists: list[str]) -> Effect:
-    settings = json.dumps({"permissions": lists})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
-    (project,) = load(Memory({".claude/settings.json": settings}), options)
     field = "command" if tool == "Bash" else "file_path"
-    return Chain.start("main", project.enforced).decide(tool, {field: argument}).effect
+    return table(mode, **lists).decide(tool, {field: argument}).effect
 
 
 UNCHECKED = (

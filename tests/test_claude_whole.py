@@ -6,26 +6,14 @@ import json
 
 import pytest
 
-from policy.chain import Chain
 from policy.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.table import Table
+from policy.hosts.claude import load
+from tests.claude_session import decide, table
 
 pytest.importorskip("tree_sitter_bash")
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
-
-
-def table(mode: str = "default", links: dict[str, str] | None = None, **lists: list[str]) -> Table:
-    settings = json.dumps({"permissions": lists})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode, links=links or {})
-    (project,) = load(Memory({".claude/settings.json": settings}), options)
-    return Chain.start("main", project.enforced).table
-
-
-def decide(command: str, mode: str = "default", **lists: list[str]) -> Effect:
-    return table(mode, **lists).decide("Bash", {"command": command}).effect
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,9 @@ from policy.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.claude import Options, load
 from policy.source import Source
+from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")
-
-
-def decide(command: str, mode: str = "default", **lists: list[str]) -> Effect:
-    settings = json.dumps({"permissions": lists})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
-    (project,) = load(Memory({".claude/settings.json": settings}), options)
-    return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
 
 
 @pytest.mark.parametrize(
