@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from policy.chain import Chain
-from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")
 
@@ -16,15 +12,7 @@ _FILES = ("Read(//**)", "Edit(//**)")
 
 
 def told(command: str, mode: str = "default", **lists: list[str]) -> str:
-    settings = json.dumps({"permissions": lists})
-    options = Options(
-        cwd="/srv/app",
-        home="/home/alice",
-        mode=mode,
-    )
-    (project,) = load(Memory({".claude/settings.json": settings}), options)
-    main = Chain.start("main", project.enforced)
-    return str(main.decide("Bash", {"command": command}).effect)
+    return str(decide(command, mode, **lists))
 
 
 @pytest.mark.parametrize(
@@ -111,3 +99,28 @@ def test_behind_that_line_commands_are_found(sign: str, behind: str) -> None:
 def test_a_substitution_in_a_longer_here_document_is_found() -> None:
     assert told("jest <<E\n$(make)\nE && ls", deny=["Bash(make:*)"]) == "deny"
     assert told("jest <<'E'\nx\nE && ls; rm -rf /", allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "((gh a",
+            "(( gh a",
+            "foo; ((gh a",
+            "((gh a)",
+            "((gh a) && b)",
+            "((a && gh b",
+        ),
+        *("$((gh a", 'echo "$((gh a"', "echo `((gh a`", "{ ((gh a", "((CI=1 gh a", "((gh a > x"),
+    ],
+)
+def test_no_command_stands_in_a_sum_that_ends_nowhere(command: str) -> None:
+    assert told(command, deny=["Bash(gh *)"], allow=["Bash"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command", ["( ( gh a", "((a; gh b", "((a; gh b))", "((gh a); gh b", "((gh a | gh b", "$(gh a"]
+)
+def test_behind_it_commands_are_denied(command: str) -> None:
+    assert told(command, deny=["Bash(gh *)"], allow=["Bash"]) == "deny"

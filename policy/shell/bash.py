@@ -97,7 +97,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
     script.abandoned = gives_up(root, text, script, shell)
     if root.has_error:
         # What stands in a wrong tree may stand nowhere in it.
-        scanned = Scanner(text).run()
+        scanned = Scanner(text, sums=True).run()
         script.commands += scanned.commands
         # `x#y < a`: to the grammar of some versions a comment begins there.
         script.targets += scanned.targets if "#" in text else []

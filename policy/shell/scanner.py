@@ -30,6 +30,8 @@ _REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|\n]")
 _ORDINARY = re.compile(r"[^ \t\n'\"\\`$();&|<>]+")
 _QUOTED = re.compile(r"[^\"\\`$]+")
+# As far as a sum goes whose end nobody finds.
+_SUM = re.compile(r"\(\((?:[^;|\n]|\|\|)*")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
@@ -38,11 +40,13 @@ class Scanner:
 
     Attributes:
         script: what was read so far.
+        sums: whether ``((`` begins a sum, in which no command stands; else it is two groups.
     """
 
-    def __init__(self, text: str, depth: int = 0, start: int = 0) -> None:
+    def __init__(self, text: str, depth: int = 0, start: int = 0, *, sums: bool = False) -> None:
         self.text = text
         self.depth = depth
+        self.sums = sums
         self.position = start
         self.script = Script([Simple()])
         self._variables: dict[str, str] = {}
@@ -79,9 +83,11 @@ class Scanner:
             elif character in "()":
                 # Groups, subshells, functions: what is inside is a command too.
                 self.script.doubt(character, UNSEEN)
-                self._open += 1 if character == "(" else -1
+                sum_ = _SUM.match(text, self.position) if self.sums else None
+                if sum_ is None:
+                    self._open += 1 if character == "(" else -1
                 self._end_command()
-                self.position += 1
+                self.position = sum_.end() if sum_ else self.position + 1
             elif (match := _REDIRECTION.match(text, self.position)) and not (
                 self._started and match[0][0].isdigit()
             ):
@@ -185,6 +191,10 @@ class Scanner:
         # own, and the word it stands in is not a literal any more.
         began = self.position
         self._word.literal = self._word.known = False
+        sum_ = _SUM.match(self.text, began + 1) if self.sums else None
+        if opening > 1 and sum_ is not None:
+            self._take(self.text[began : sum_.end()], "")
+            return
         self._take(self.text[began : began + opening], "")
         start = self.position
         if self.depth >= limits.NESTING:
@@ -194,11 +204,11 @@ class Scanner:
         if opening == 1:
             end = self.text.find("`", start)
             self.position = len(self.text) if end < 0 else end
-            inside = Scanner(self.text[start : self.position], self.depth + 1)
+            inside = Scanner(self.text[start : self.position], self.depth + 1, sums=self.sums)
             inside._pieces = self._pieces
             inside.run()
         else:
-            inside = Scanner(self.text, self.depth + 1, start)
+            inside = Scanner(self.text, self.depth + 1, start, sums=self.sums)
             inside._pieces = self._pieces
             inside._scan(within=True)
             self.position = inside.position
