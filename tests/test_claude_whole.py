@@ -219,3 +219,33 @@ def test_a_star_stops_no_joined_commands_whose_files_a_rule_or_the_mode_allows()
     assert decide("make && rm x", "bypassPermissions", **rules) is DENY
     # A rule that asks for one of them is asked before.
     assert decide("make && rm x", ask=["Bash(make)"], deny=["Bash(m*)"]) is ASK
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        *(("make && foo $X", rule) for rule in ("Bash(* && foo *)", "Bash(make && foo $X)")),
+        *((f"make && {held}", "Bash(* && *)") for held in ("$X", "foo `ls`", "rm $X", "(foo)")),
+        *((f"make && {held}", "Bash(* && *)") for held in ("find . -delete", "eval a", "((1))")),
+        ("$X && rm a", "Bash(* && rm *)"),
+        ("cd src && git log", "Bash(cd * && git *)"),
+        ("cd src && cd lib", "Bash(cd src && cd lib)"),
+        # What parts them is known with any blanks around it.
+        *(("foo $X;make", rule) for rule in ("Bash(*; *)", "Bash(foo $X ; make*)")),
+        ("make&foo $X", "Bash(make & *)"),
+        ("make\nfoo $X", "Bash(m*e foo *)"),
+    ],
+)
+def test_a_star_stops_joined_commands_that_nobody_vouches_for(command: str, rule: str) -> None:
+    assert decide(command, allow=["Bash"], deny=[rule]) is DENY
+    assert decide(command, allow=["Bash"], ask=[rule]) is ASK
+    assert decide(command, "bypassPermissions", deny=[rule]) is DENY
+    assert decide(command, allow=["Bash"], deny=["Bash(q7z && *)"]) is ALLOW
+
+
+def test_a_star_stops_joined_commands_that_read_elsewhere_without_permissions() -> None:
+    rules = {"deny": ["Bash(make && *)", "Bash(*; *)"]}
+    for command in ("make && cat /etc/hosts", "make;cat /etc/hosts", "make && ls ..", "make; ls ~"):
+        assert decide(command, "bypassPermissions", **rules) is DENY, command
+    for command in ("make && cat a", "make;cat a", "make; foo", "if foo; then bar; fi"):
+        assert decide(command, "bypassPermissions", **rules) is ALLOW, command

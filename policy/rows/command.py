@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from policy.calls import Unreadable, canonical_path, stranger_path
+from policy.calls import Unreadable, canonical_path, is_within, stranger_path
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
@@ -102,7 +102,8 @@ def _is_unchecked(row: Row, file: Redirection, outcomes: Sequence[Outcome]) -> b
     if file.scripted or file.tool == shell.removes:
         return False
     if not file.writes:
-        return redirection_outcome(row, file).effect is not Effect.ALLOW
+        found = redirection_outcome(row, file)
+        return found.effect is not Effect.ALLOW or (not found.entries and _is_outside(row, file))
     part = file.part if file.tool else None
     if part is not None and part < len(outcomes) and outcomes[part] is not row.default:
         # A rule that allows the command allows it to write what it is given in a working folder.
@@ -110,6 +111,18 @@ def _is_unchecked(row: Row, file: Redirection, outcomes: Sequence[Outcome]) -> b
     found = redirection_outcome(row, attrs.evolve(file, tool=""))
     by_mode = found.effect is Effect.ALLOW and found.entries and found.reason in BY_DEFAULT
     return not (by_mode or found is HARMLESS)
+
+
+def _is_outside(row: Row, file: Redirection) -> bool:
+    """Return whether a file is in no working folder, so far as its name tells."""
+    dialect = row.ruleset.dialect
+    if file.target is None or file.shadowed or file.adrift:
+        return False
+    try:
+        path = canonical_path(file.target, dialect)
+    except Unreadable:
+        return True
+    return not is_within(path, dialect)
 
 
 def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterator[Outcome]:

@@ -4,7 +4,8 @@ As Claude Code 2.1.329 decides. What it takes apart it allows by a rule of the s
 a prefix that is all of it, unless one part alone is not allowed and something asks for that.
 What it does not look into only a rule of the same text allows. What is parted by pipes no rule
 allows as a whole, and one with a star denies it only where not all of it is allowed. What is
-joined otherwise, one with a star denies where it opens a file that no rule and no mode allows.
+joined otherwise, one with a star denies where the host would ask if it were not for a rule for
+all commands, or for a mode: nobody vouches for it, or it opens a file that nothing else allows.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def with_whole(
                 starred = not _is_granted(row, command, parts, opened)
             else:  # to one with a star what is redirected is no part of it
                 told = text is whole.bare or not whole.bare
-                starred = told and all(map(_is_open, parts)) and unchecked()
+                starred = told and (whole.doubtful or (all(map(_is_open, parts)) and unchecked()))
             if (counts and index == spelled) or starred:
                 found.append(outcome)
         elif text is whole.bare:
@@ -78,11 +79,8 @@ def with_whole(
 def _texts(row: Row, whole: Whole) -> Sequence[str]:
     """Return the texts of a command by which a rule of *row* may speak of all of it."""
     # One with a star may.
-    starred = (
-        whole.piped
-        or row.ruleset.dialect.shell.spanning
-        or (whole.several and row.spellings.joined)
-    )
+    joined = (whole.several or whole.doubtful) and row.spellings.joined
+    starred = whole.piped or row.ruleset.dialect.shell.spanning or joined
     if not (starred or row.spellings.exact):
         return ()
     texts = (*whole.texts, whole.bare) if whole.bare else whole.texts

@@ -221,7 +221,8 @@ def _whole(read: Reading, *, opaque: bool, given_up: bool) -> Whole:
         spelled = Spelled.VERBATIM
     first = script.commands[0].words if script.commands else []
     several = len(script.commands) > 1
-    return Whole(read.text, first, read.shell, spelled, read.astray, several)
+    doubtful = opaque or read.unchecked or read.astray or read.is_scattered
+    return Whole(read.text, first, read.shell, spelled, read.astray, several, doubtful)
 
 
 _UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"

@@ -21,12 +21,14 @@ __all__ = ["Spelled", "Whole", "stages"]
 
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
-_JOINS: Final = re.compile(r"&&|\|")
+_JOINS: Final = re.compile(r"[&|;\n]")
+# Where a statement is one of several in another, the text between them is as it stands.
+_NESTS: Final = re.compile(r"\b(?:do|then|case|esac)\b|[(){}]|;;|<<(?!<)")
 _TARGET: Final = r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&<>'\"\\])+"
 _AROUND: Final = re.compile(
     r"(\\.|'[^']*'|\"(?:\\.|[^\"\\])*\")"
     rf"|(?:(?<!\s)\s+)?(?<!\w)[0-9]*(?:&>>?|>>|>[|&]?|<&?)(?![<(])[ \t]*{_TARGET}"
-    r"|(?:(?<!\s)\s+)?(&&|\|\|?)\s*|(?<!\S)#[^\n]*",
+    r"|(?:(?<!\s)\s+)?(&&?|\|\|?|;|\n)\s*|(?<!\S)#[^\n]*",
     re.DOTALL,
 )
 
@@ -54,6 +56,7 @@ class Whole:
         spelled: which rules allow it that spell it out.
         astray: whether it goes to several folders, so that no rule speaks of its text as it is.
         several: whether it has several simple commands.
+        doubtful: whether the host asks for it whatever is allowed, unless all commands are.
     """
 
     _text: str
@@ -62,6 +65,7 @@ class Whole:
     spelled: Spelled
     astray: bool
     several: bool
+    doubtful: bool
 
     @cached_property
     def piped(self) -> bool:
@@ -84,7 +88,7 @@ class Whole:
 
         So rules that deny or ask spell out what is joined; "" where it is nothing else.
         """
-        if not _JOINS.search(self._text):
+        if not _JOINS.search(self._text) or _NESTS.search(self._text):
             return ""
         bare = _AROUND.sub(_without, self._text)
         program = [*dropwhile(is_assignment, self._first)]
@@ -92,7 +96,7 @@ class Whole:
             around = len(self._first) - len(as_granted(program, self._shell))
             bare = bare.strip().removeprefix(as_written(self._first[:around]))
         bare = bare.strip()
-        return bare if bare != self._text else ""
+        return bare if bare != self._text or not self.texts else ""
 
 
 def stages(text: str) -> list[str]:
@@ -104,4 +108,4 @@ def stages(text: str) -> list[str]:
 
 def _without(found: re.Match[str]) -> str:
     """Return what is quoted as it stands, what joins between blanks, and nothing of the rest."""
-    return found[1] or (f" {found[2]} " if found[2] else "")
+    return found[1] or (f" {found[2].strip()} ".replace("  ", " ") if found[2] else "")
