@@ -191,6 +191,14 @@ def test_no_rule_allows_to_remove_what_is_critical() -> None:
         assert decide(command, "dontAsk", allow=["Bash"]).effect is DENY
 
 
+@pytest.mark.parametrize("command", ["timeout 5 make", "xargs make", "timeout 5 make && xargs cat"])
+def test_rules_for_wrappers_allow_them_where_nobody_is_asked(command) -> None:
+    rules = ["Bash(timeout *)", "Bash(xargs *)"]
+    for mode in ("default", "dontAsk"):
+        assert decide(command, mode, allow=rules).effect is ALLOW
+        assert decide(f"{command} && make", mode, allow=rules).effect is not ALLOW
+
+
 # --- paths ----------------------------------------------------------------------
 
 

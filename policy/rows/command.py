@@ -165,7 +165,7 @@ def _part_outcome(row: Row, part: Part, limit: int) -> Outcome:
             known.append(first)
         ranked = row.ruleset.dialect.shell.control
         granted = row.at(min(known, key=None if ranked else lambda one: (row.at(one).effect, one)))
-    if part.written and granted.effect is not Effect.DENY and granted.reason in BY_DEFAULT:
+    if part.written and granted.reason in BY_DEFAULT:
         for text in part.written:
             written = row.first(text + _MORE if part.fed else text)
             if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
