@@ -220,6 +220,37 @@ def test_rules_that_change_with_their_mode_are_compared_exactly(before, after, m
     assert _check(({**nothing, **before}, {**nothing, **after}), (one, other))
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "mode"),
+    [
+        # What is asked for alone is denied in a pipe that a rule with a star denies.
+        ({"deny": ["Bash(* *)"]}, {"ask": ["Bash(cat *)"], "deny": ["Bash(* *)"]}, "default"),
+        ({"allow": ["Bash"], "deny": ["Bash(* *)"]},
+         {"allow": ["Bash"], "ask": ["Bash"], "deny": ["Bash(* *)"]}, "default"),
+        # So is what writes a file, unless a rule asks for the command.
+        ({"ask": ["Bash"], "deny": ["Bash(* a *)"]}, {"deny": ["Bash(* a *)"]}, "default"),
+        # Of the programs that may read a file in another folder a rule asks for one alone.
+        ({"ask": ["Bash(cat *)"]}, {"ask": ["Bash(cat *)"], "deny": ["Read(~/b)"]}, "default"),
+    ],
+)  # fmt: skip
+def test_what_commands_come_to_together_is_compared(before, after, mode) -> None:
+    nothing: _Lists = {"allow": [], "ask": [], "deny": []}
+    assert _check(({**nothing, **before}, {**nothing, **after}), (mode, mode))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # A hundred lines of the host deny what they asked for, behind wrappers too.
+        ({"allow": ["Bash(xargs *)"], "deny": ["Bash(git *)", "Bash(* x)"]}, {"allow": ["Bash(xargs *)"], "deny": ["Bash(* x)"]}),
+        ({"allow": ["Bash", "Bash(* a *)"]}, {"allow": ["Bash", "Bash(* a *)"], "deny": ["Bash(a[b] *)"]}),
+    ],
+)  # fmt: skip
+def test_rules_are_compared_exactly_where_nobody_is_asked_any_more(before, after) -> None:
+    nothing: _Lists = {"allow": [], "ask": [], "deny": []}
+    assert _check(({**nothing, **before}, {**nothing, **after}), ("default", "dontAsk"))
+
+
 def test_modes_know_alike_which_files_a_command_opens() -> None:
     known = [
         {name: program.opening for name, program in programs.items()}

@@ -16,6 +16,7 @@ from policy.comparison.command_pair import CommandPair
 from policy.comparison.disguised_pair import disguised_differences
 from policy.comparison.effects import Effects, signature
 from policy.comparison.formed import formed_commands, formed_paths
+from policy.comparison.joined import joined_differences
 from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
@@ -177,6 +178,10 @@ def _of_commands(
     yield from unasked_differences(pair)
     opened = _opened(*pair.lookups, known, why)
     yield from pair.opening(opened, pair.settled(effects))
+    files = [
+        str(path) for found in opened.values() for each in found for path in each.call.values()
+    ]
+    yield from joined_differences(pair, files, pair.settled(effects))
     exact = DIFFERENT_KINDS not in why
     yield from disguised_differences(pair, pair.settled(effects), exact=exact)
     yield from hidden_differences(pair, pair.settled(effects) | pair.unheard)

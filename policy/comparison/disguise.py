@@ -77,6 +77,13 @@ class Disguises:
             for entry, pattern in zip(view.entries, view.patterns, strict=True):
                 strict = entry.effect is not Effect.ALLOW
                 self._lines[pattern] = self._lines.get(pattern, False) or strict
+        # The rest a host has built in: many that say the same.
+        self._written = {
+            pattern
+            for view in views
+            for entry, pattern in zip(view.entries, view.patterns, strict=True)
+            if entry.place is not None
+        }
         # Of lines that spell out one of the two, the other one tells nothing.
         spelled = any("'" in str(pattern) for pattern in self._lines)
         self._quotes = ("'", '"') if spelled else ("'",)
@@ -128,8 +135,8 @@ class Disguises:
                 yield from (freeze(pattern, f"{name} q7z") for name in sorted(self._shell.scripted))
         for text in self._hidden(frozen) if hides else (frozen,) if reads else ():
             for prefix in self._prefixes:
-                tells = any(rest != self._fresh for rests in prefix.behind for rest in rests)
-                if tells or self._is_new(prefix.text, prefix.text + text, text):
+                told = self._tells(prefix) and pattern in self._written
+                if told or self._is_new(self._way(prefix, text), prefix.text + text, text):
                     yield from self._shared(prefix, text)
             program, blank, rest = text.partition(" ")
             for form in _FORMS:
@@ -185,7 +192,17 @@ class Disguises:
         if program and set(program) == {"["}:  # which ends where it is closed
             yield from (freeze(pattern, text) for text in ("q7z", f"q7z {']' * len(program)}"))
 
-    def _is_new(self, way: str, written: str, text: str) -> bool:
+    def _tells(self, prefix: Prefix) -> bool:
+        """Return whether lines tell commands apart that stand behind a prefix."""
+        return any(rest != self._fresh for rests in prefix.behind for rest in rests)
+
+    def _way(self, prefix: Prefix, text: str) -> object:
+        """Return how *text* is known behind a prefix: of lines by those that it may share."""
+        tells = self._tells(prefix)
+        shares = [self._may_meet((text, *chosen)) for chosen in prefix.behind] if tells else ()
+        return prefix.text, *shares
+
+    def _is_new(self, way: object, written: str, text: str) -> bool:
         """Return whether *written* may show more than another command known as *way*.
 
         All depends on which lines match what is written, on what each list says of *text*,

@@ -13,7 +13,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, product
+from typing import Final
 
 import attrs
 
@@ -50,6 +51,7 @@ class Openings:
     def __init__(
         self, views: Sequence[View], dialect: Dialect, ask: Callable[[str], Difference]
     ) -> None:
+        self._views = views
         self._dialect = dialect
         self._shell = attrs.evolve(dialect.shell, cwd="")
         self._ask = ask
@@ -96,8 +98,17 @@ class Openings:
         return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
 
     def unknown(self, tools: Mapping[str, object]) -> Iterator[str]:
-        """Yield commands that open files of *tools* of which nobody knows which they are."""
-        yield from _unknown(self._shell)
+        """Yield commands that open files of *tools* of which nobody knows which they are.
+
+        Of those that count in the same way one for all that lines tell apart.
+        """
+        for alike in _unknown(self._shell):
+            said: dict[object, str] = {}
+            for form, text in alike:
+                both = text, _FORMS[form]
+                key = tuple(view.automaton.first(each) for view in self._views for each in both)
+                said.setdefault(key, form.format(text))
+            yield from said.values()
         for tool in tools:
             for command in self._most_granted():
                 yield from _redirected(command, tool, "$x", self._shell)
@@ -206,24 +217,33 @@ def _openers(shell: Shell) -> dict[str, dict[str, bool]]:
     }
 
 
+# How a command stands where nobody knows what it opens, and what stands beside it.
+_FORMS: Final = {"{}": "", "cd q7y && {}": "cd q7y", "(({}": "", "cd q7y & {}": "cd q7y"}
+
+# One of these, and the command.
+_Formed = tuple[str, str]
+
+
 @lru_cache(maxsize=16)
-def _unknown(shell: Shell) -> tuple[str, ...]:
-    """Return commands that open files nobody knows, one for each way in which they count."""
-    found: dict[object, str] = {}
+def _unknown(shell: Shell) -> tuple[tuple[_Formed, ...], ...]:
+    """Return commands that open files nobody knows, those together that count in the same way."""
     known = dict(_calls("", shell.programs))
     texts = list(dict.fromkeys(chain.from_iterable(_openers(shell).values())))
     # Programs of which the same is known open the same, but where nobody can read the command.
-    alike = {known[text]: text for text in reversed(texts)}.values()
-    few = [text for text in texts if text in alike]
-    for form, each in (("{}", few), ("cd q7y && {}", few), ("(({}", texts), ("cd q7y & {}", few)):
-        for text in map(form.format, each):
-            for written in (text.replace(_FILE, "$x"), text.replace(_FILE, "q7z")):
-                command = read_alike(written, shell)
-                files = {file for file in command.redirections if file.target is None}
-                if files:
-                    key = frozenset(files), frozenset(part.harmless for part in command.parts)
-                    found.setdefault(key, written)
-    return tuple(found.values())
+    alike: dict[object, list[str]] = {}
+    for text in texts:
+        alike.setdefault(known[text], []).append(text)
+    few, each = list(alike.values()), [[text] for text in texts]
+    found: dict[object, list[_Formed]] = {}
+    for form in _FORMS:
+        for group, name in product(each if "((" in form else few, ("$x", "q7z")):
+            command = read_alike(form.format(group[0].replace(_FILE, name)), shell)
+            files = {file for file in command.redirections if file.target is None}
+            if files:
+                key = frozenset(files), frozenset(part.harmless for part in command.parts)
+                formed = ((form, text.replace(_FILE, name)) for text in group)
+                found.setdefault(key, []).extend(formed)
+    return tuple(map(tuple, found.values()))
 
 
 def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[tuple[str, object]]:

@@ -12,7 +12,7 @@ from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap
 from policy.rows.entry import Form, RowEntry
 
-__all__ = ["Spellings", "spellings"]
+__all__ = ["Spellings", "may_join", "spellings"]
 
 
 @attrs.frozen
@@ -37,19 +37,22 @@ def spellings(entries: Sequence[RowEntry], indices: Sequence[int]) -> Spellings:
         if pattern is not None and pattern.exact and form is not Form.BARE:
             exact.setdefault(str(pattern), index)
     joined = any(
-        entry.effect is not Effect.ALLOW
-        and entry.pattern is not None
-        and not entry.pattern.exact
-        and (entry.pattern.tokens[-1] is not Gap.ANY or _is_joined(entry.pattern))
+        entry.effect is not Effect.ALLOW and entry.pattern is not None and may_join(entry.pattern)
         for entry in entries
     )
     return Spellings(exact, joined)
 
 
-def _is_joined(pattern: Pattern) -> bool:
-    """Return whether a pattern has more than one gap, or names what parts commands."""
+def may_join(pattern: Pattern) -> bool:
+    """Return whether a pattern may match several commands, and no first of them."""
+    if pattern.exact:
+        return False
     texts = [token for token in pattern.tokens if isinstance(token, str)]
-    return len(pattern.tokens) > _BEGUN or not _PARTING.isdisjoint("".join(texts))
+    return (
+        pattern.tokens[-1] is not Gap.ANY
+        or len(pattern.tokens) > _BEGUN  # it has more than one gap
+        or not _PARTING.isdisjoint("".join(texts))  # or names what parts commands
+    )
 
 
 # A text and what stands behind it.
