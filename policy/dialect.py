@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from policy.programs import Programs, Wrappers
+from policy.shells import Shell
 
 __all__ = [
     "BLANKS",
@@ -21,7 +21,6 @@ __all__ = [
     "ArgumentKind",
     "Dialect",
     "Input",
-    "Shell",
 ]
 
 # The white space of Unicode. To Python four controls more are blanks (U+001C to U+001F).
@@ -111,114 +110,6 @@ class Argument:
         if self.parameters:
             return name in self.parameters
         return self.kind is ArgumentKind.TEXT and name not in self.fields
-
-
-@attrs.frozen(cache_hash=True)
-class Shell:
-    """What a host knows of shell commands.
-
-    Attributes:
-        wrappers: commands that run the command behind them; rules that deny or
-            ask are matched with that one too.
-        transparent: the wrappers that rules which allow look through as well.
-        wrapping: what is known of the options of wrappers, where it is; without it
-            rules that deny look behind anything like an option.
-        granting: the same for rules that allow.
-        carrying: the same for files that the program behind them opens; without it the host looks
-            for them behind all that are known.
-        variables: assignments before a command that change nothing of note.
-        output: the tool that a redirection into a file is a call of, or "".
-        input: the tool that a redirection from a file is a call of, or "".
-        programs: what is known of programs.
-        reads: the tool that reading a file named as an operand is a call of, or "".
-        writes: the same for writing one.
-        removes: the same for removing one.
-        shadows: the tool that reading just any file is a call of, or "".
-        inner: those of these tools that nobody calls: they are only there to
-            carry what file rules say of commands.
-        locales: variables whose assignment is harmless with a locale that all know.
-        whole: whether a rule for any command grants what cannot be taken apart too,
-            and what nothing but a default would ask for of the files it opens.
-        control: whether rules that allow look into loops and conditions.
-        awaited: what it knows of a command that nobody waits for, which it asks for though a rule
-            allows every one, where it allows that without this rule; None where it does not.
-        longest: characters of a command that are taken apart; 0 is any number.
-        structures: what of the language the host looks through, by the names of the
-            grammar (tree-sitter-bash); empty where it looks at plain commands only.
-        redirected: of these, whose redirections it looks at.
-        abandoned: what else it gives up a whole text for, so that it looks for no file in it.
-        cwd: the folder a change to which is none; "" is not known.
-        scripted: programs that a rule which denies makes doubtful in ``bash -c SCRIPT``.
-        texts: variables that it takes within quoted text, though not what they hold.
-        odd: programs with arguments that are not vouched for, and wrappers.
-        guarded: what the name of a variable matches whose value decides what follows.
-        counted: variables that hold numbers, whose values a shell works out.
-        inherited: variables that an environment has, beside those that are *guarded*.
-        traced: whether it asks for every command of which it cannot tell which files are
-            read, whatever allows it (`policy.shell.tracing`).
-        interpreters: programs that it is given scripts for.
-        speechless: programs whose operands are no files that they read.
-        idle: programs that do nothing where they are given nothing, as who only sets a variable
-            does then; empty where neither counts as harmless.
-        movers: programs that change the folder of what follows.
-        setting: whether a command that does nothing but set variables does no harm, whichever
-            they are, but for those that are *guarded*.
-        spanning: whether a star of a rule that allows takes other commands too.
-        folding: whether more blanks between words are one to a rule that allows.
-        versioning: programs that run what a repository tells them to.
-        planting: those that write any file they name.
-        repository: what the name of a file in a folder matches by which that is a repository.
-        kept: files of the host's own, absolute, which are spoken of wherever a folder that
-            holds them is moved or removed.
-    """
-
-    wrappers: frozenset[str] = frozenset()
-    transparent: frozenset[str] = frozenset()
-    wrapping: Wrappers = Wrappers()
-    granting: Wrappers = Wrappers()
-    carrying: Wrappers = Wrappers()
-    variables: frozenset[str] = frozenset()
-    output: str = ""
-    input: str = ""
-    programs: Programs = Programs()
-    reads: str = ""
-    writes: str = ""
-    removes: str = ""
-    shadows: str = ""
-    inner: frozenset[str] = frozenset()
-    locales: frozenset[str] = frozenset()
-    whole: bool = False
-    control: bool = False
-    awaited: Shell | None = None
-    longest: int = 0
-    structures: frozenset[str] = frozenset()
-    redirected: frozenset[str] = frozenset()
-    abandoned: frozenset[str] = frozenset()
-    cwd: str = ""
-    scripted: frozenset[str] = frozenset()
-    texts: frozenset[str] = frozenset()
-    odd: frozenset[str] = frozenset()
-    guarded: str = ""
-    counted: frozenset[str] = frozenset()
-    inherited: frozenset[str] = frozenset()
-    versioning: frozenset[str] = frozenset()
-    planting: frozenset[str] = frozenset()
-    repository: str = ""
-    traced: bool = False
-    interpreters: frozenset[str] = frozenset()
-    speechless: frozenset[str] = frozenset()
-    idle: frozenset[str] = frozenset()
-    movers: frozenset[str] = frozenset()
-    setting: bool = False
-    spanning: bool = False
-    folding: bool = True
-    kept: tuple[str, ...] = ()
-
-    @property
-    def opening(self) -> tuple[str, ...]:
-        """The tools that opening a file is a call of, and the one that may deny any."""
-        tools = (self.output, self.input, self.reads, self.writes, self.removes, self.shadows)
-        return tuple(dict.fromkeys(filter(None, tools)))
 
 
 @attrs.frozen(eq=True, cache_hash=True)

@@ -185,7 +185,7 @@ class RuleSet:
         matching = dict(self._by_name.get(self.dialect.key(name), ()))
         for spelling in spelled:
             matching.update(self._globbing(spelling))
-        if name in self.dialect.shell.inner:
+        if name in self.dialect.shell.files.inner:
             # Nobody calls it by this name, so of globs a star alone speaks of it.
             matching = {i: e for i, e in matching.items() if e.tool == "*" or not is_glob(e.tool)}
         return [matching[index] for index in sorted(matching)]

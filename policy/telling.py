@@ -26,7 +26,7 @@ __all__ = ["internal_tools", "is_idle", "told"]
 
 def internal_tools(dialects: Iterable[Dialect]) -> frozenset[str]:
     """Return the names that no call has: those of what shell commands do to files."""
-    return frozenset[str]().union(*(dialect.shell.inner for dialect in dialects))
+    return frozenset[str]().union(*(dialect.shell.files.inner for dialect in dialects))
 
 
 def is_idle(difference: Difference, *, checked: bool = False) -> bool:

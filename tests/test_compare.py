@@ -12,6 +12,7 @@ from policy.dialect import Argument, ArgumentKind
 from policy.effect import Effect
 from policy.patterns.classes import classes
 from policy.patterns.pattern import Pattern
+from policy.shells import Wrapping
 from policy.table import NOTHING, UNRESTRICTED, Ceiling, Part, Table
 from tests.reference import Said, Scope
 from tests.strategies import DIALECT, rule_set, table
@@ -330,7 +331,7 @@ def test_arguments_of_different_kinds_are_not_compared() -> None:
 
 def test_commands_that_two_shells_read_differently_are_not_compared_in_silence() -> None:
     rules = rule_set(Scope((Said(ALLOW, "Bash(a *)"), Said(DENY, "Bash(b *)"))))
-    shell = attrs.evolve(DIALECT.shell, wrappers=frozenset())
+    shell = attrs.evolve(DIALECT.shell, wrapping=Wrapping())
     other = attrs.evolve(rules, dialect=attrs.evolve(DIALECT, shell=shell))
     assert not Table.of(rules).differences(Table.of(other)).exact
 

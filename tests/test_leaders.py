@@ -82,5 +82,5 @@ def test_a_program_that_a_wrapper_runs_is_known(name: str, programs: Path) -> No
         found = led([Word(word, word) for word in words], SHELL)
         known = {words[number] for number in (*found.starts, *found.feared)}
         assert program.strip() in known, words
-        if found.granted and name in SHELL.transparent:
+        if found.granted and name in SHELL.wrapping.transparent:
             assert words[found.granted] == program.strip(), words

@@ -91,7 +91,8 @@ def test_a_host_looks_through_what_its_data_lists_alone() -> None:
     assert parser is not None
     source = b"! a"
     root = parser.parse(source).root_node
-    narrower = attrs.evolve(SHELL, structures=SHELL.structures - {"negated_command"})
+    structures = SHELL.syntax.structures - {"negated_command"}
+    narrower = attrs.evolve(SHELL, syntax=attrs.evolve(SHELL.syntax, structures=structures))
 
     assert shapes.ill_formed(root, source, SHELL) is None
     assert shapes.ill_formed(root, source, narrower) == root.children[0]

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from policy import limits
-from policy.dialect import Shell
 from policy.effect import Effect
 from policy.hosts.claude.dialect import _SHELL as HOST
 from policy.shell.commands import Command, Redirection, read_command
+from policy.shells import Shell
 from tests.effort import is_linear
 from tests.strategies import DIALECT, table
 
@@ -585,7 +585,7 @@ def test_whatever_a_shell_runs_is_a_part_or_nothing_is_granted(
     tmp_path: Path, shell: Shell
 ) -> None:
     # A host takes arguments that it cannot know; the programs it must know.
-    folded = _program if shell.structures else _folded
+    folded = _program if shell.syntax.structures else _folded
     """Stubs on the search path record what runs; the reader must have seen all of it."""
     stubs = tmp_path / "bin"
     stubs.mkdir()

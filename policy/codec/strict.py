@@ -16,10 +16,11 @@ from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hin
 import attrs
 
 from policy import limits
-from policy.dialect import Input, Shell
+from policy.dialect import Input
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import GAPS, Either, OneOf, Run, Token
 from policy.programs import Named, Program, Wrapper
+from policy.shells import Shell, Variables
 from policy.source import visible
 from policy.table import TRUST, Bounds
 
@@ -255,9 +256,9 @@ def _check(value: object) -> None:
     if isinstance(value, Bounds) and value.trust is not None and value.trust not in TRUST:
         msg = f"expected one of {', '.join(TRUST)}, found {cited(value.trust)}"
         raise Wrong(msg)
-    if isinstance(value, Shell) and "" in {*value.wrappers, *value.programs}:
+    if isinstance(value, Shell) and "" in {*value.wrapping.names, *value.programs}:
         raise Wrong("expected the names of programs, found an empty text")
-    if isinstance(value, Shell):
+    if isinstance(value, Variables):
         _compiled(value.guarded)
     if isinstance(value, Input):
         _compiled(value.spelling)

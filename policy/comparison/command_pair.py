@@ -27,7 +27,6 @@ from policy.comparison.view import is_stricter
 from policy.comparison.witness import Shape
 from policy.comparison.words import ACTED_ON
 from policy.decision import Decision, Reason
-from policy.dialect import Shell
 from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.letters import named, tokens_of
@@ -35,6 +34,7 @@ from policy.patterns.pattern import Pattern
 from policy.rows.command import redirection_outcome
 from policy.rows.outcome import Outcome
 from policy.shell.parts import Redirection
+from policy.shells import Shell
 
 __all__ = ["CommandPair"]
 

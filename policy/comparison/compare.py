@@ -252,7 +252,7 @@ def _opened(
     shell = rows[0][0].ruleset.dialect.shell if rows[0] else rows[1][0].ruleset.dialect.shell
     whole = any(grants_whole(row) for side in rows for row in side)
     found: dict[str, list[Difference]] = {}
-    for tool in shell.opening:
+    for tool in shell.files.opening:
         sides = [[row.ruleset.row(tool) for row in side] for side in rows]
         if [row.lines for row in sides[0]] == [row.lines for row in sides[1]]:
             continue

@@ -28,11 +28,11 @@ from policy.comparison.prefixes import (
     start_of,
 )
 from policy.comparison.view import View
-from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, freeze
+from policy.shells import Shell
 
 __all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_odd"]
 
@@ -132,7 +132,8 @@ class Disguises:
             yield from (freeze(pattern, text) for text in pipelines(self._shell))
             if not {"&", ";"}.isdisjoint(str(pattern)):
                 # So is what opens a file.
-                yield from (freeze(pattern, f"{name} q7z") for name in sorted(self._shell.scripted))
+                for name in sorted(self._shell.kinds.scripted):
+                    yield freeze(pattern, f"{name} q7z")
         for text in self._hidden(frozen) if hides else (frozen,) if reads else ():
             for prefix in self._prefixes:
                 told = self._tells(prefix) and pattern in self._written

@@ -21,11 +21,11 @@ from policy.comparison.pair import OVERLAPS, Difference
 from policy.comparison.prefixes import start_of
 from policy.comparison.unasked import runs_none
 from policy.comparison.unasked_pair import is_closed
-from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze
 from policy.shell.wrappers import SHELLS
+from policy.shells import Shell
 
 __all__ = ["disguised_differences"]
 
@@ -205,12 +205,12 @@ class _Disguised:
         pattern = self._pair.pattern(view, line)
         program, blank, _ = start_of(pattern).partition(" ") if pattern else ("", "", "")
         is_open = pattern is None or not (blank or pattern.exact)
-        return is_open or program in self._pair.shell.scripted
+        return is_open or program in self._pair.shell.kinds.scripted
 
     @cached_property
     def _scripting(self) -> tuple[str, ...]:
         """Shells that some list grants a script in an argument: what is denied there is doubted."""
-        if not self._pair.shell.scripted:
+        if not self._pair.shell.kinds.scripted:
             return ()
         return tuple(
             name
@@ -227,7 +227,7 @@ class _Disguised:
         What runs a script, and what removes the files, is another one where lines say so.
         """
         frozen = freeze(pattern, self._pair.fresh)
-        removing = (f"{program} q7z" for program in sorted(self._pair.shell.scripted))
+        removing = (f"{program} q7z" for program in sorted(self._pair.shell.kinds.scripted))
         found: dict[object, str] = {}
         for name, last in product(() if "'" in frozen else self._scripting, removing):
             text = f"{name} -c '{frozen}; {last}'"

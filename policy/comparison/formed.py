@@ -36,12 +36,13 @@ def formed_commands(pair: ToolPair) -> Iterator[Difference]:
     for pattern in _reformed(*map(_forms, rows)):
         if pattern.exact:
             yield from _changed(pair, str(pattern))
-    for tool in dict.fromkeys((shell.reads, shell.input)):
+    for tool in dict.fromkeys((shell.files.reads, shell.files.input)):
         if not tool:
             continue
         files = [[row.ruleset.row(tool) for row in side] for side in rows]
         if any(_reformed(*map(_forms, files))):
-            for text in (f"{mover}; {reading(shell)} {_FILE}" for mover in sorted(shell.movers)):
+            for mover in sorted(shell.kinds.movers):
+                text = f"{mover}; {reading(shell)} {_FILE}"
                 if any(file.adrift for file in read_alike(text, shell).redirections):
                     yield from _changed(pair, text)
 

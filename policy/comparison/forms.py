@@ -11,7 +11,6 @@ from typing import Final
 import attrs
 
 from policy.comparison.overlap import ODD
-from policy.dialect import Shell
 from policy.patterns.expression_text import expression
 from policy.patterns.expressions import (
     ALL,
@@ -28,6 +27,7 @@ from policy.patterns.expressions import (
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, Token
 from policy.programs import Files, Program
+from policy.shells import Shell
 
 __all__ = ["EXPRESSIONS", "OF_OPERANDS", "OF_OPTIONS", "Form", "is_unchecked", "unvouched"]
 

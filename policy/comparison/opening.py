@@ -24,11 +24,12 @@ from policy.comparison.overlap import is_disguise
 from policy.comparison.pair import Difference
 from policy.comparison.reads import read_alike
 from policy.comparison.view import View
-from policy.dialect import Dialect, Shell
+from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.patterns.expression_text import expression
 from policy.patterns.pattern import Pattern, freeze
 from policy.programs import Files, Program
+from policy.shells import Shell
 
 __all__ = ["Openings", "opened_by", "reading", "unasked"]
 
@@ -151,7 +152,7 @@ class Openings:
 
 
 def _redirected(command: str, tool: str, name: str, shell: Shell) -> Iterator[str]:
-    for sign, each in ((">", shell.output), ("<", shell.input)):
+    for sign, each in ((">", shell.files.output), ("<", shell.files.input)):
         if each == tool:
             yield f"{command} {sign} {name}"
 
@@ -168,13 +169,13 @@ def opened_by(patterns: Sequence[Pattern], shell: Shell) -> frozenset[str]:
 def _tools(program: Program, shell: Shell) -> Iterator[str]:
     for form in (program, *program.forms):
         if form.reads is not Files.NONE or form.files or form.moves or form.lists:
-            yield shell.reads
+            yield shell.files.reads
         if form.writes is not Files.NONE:
-            yield shell.writes
+            yield shell.files.writes
         if form.removes:
-            yield shell.removes
+            yield shell.files.removes
         if form.runs:
-            yield from (shell.reads, shell.writes, shell.removes)
+            yield from (shell.files.reads, shell.files.writes, shell.files.removes)
     for below in program.subcommands.values():
         yield from _tools(below, shell)
 
@@ -194,7 +195,7 @@ def unasked(shell: Shell) -> tuple[str, ...]:
 @lru_cache(maxsize=16)
 def reading(shell: Shell) -> str:
     """Return a program that only reads the file that it is given."""
-    texts = _openers(shell).get(shell.reads, {})
+    texts = _openers(shell).get(shell.files.reads, {})
     return next((text.partition(" ")[0] for text in texts if text.count(" ") == 1), "cat")
 
 

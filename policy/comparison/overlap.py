@@ -15,7 +15,7 @@ from typing import Final
 
 from policy.comparison.tools import glob_pattern
 from policy.decision import Reason
-from policy.dialect import ArgumentKind, Shell
+from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.patterns.letters import is_stars
 from policy.patterns.notations import is_glob
@@ -23,6 +23,7 @@ from policy.patterns.pattern import Kind, Pattern, freeze
 from policy.ruleset import Entry, RuleSet
 from policy.shell.readings import KEYWORDS
 from policy.shell.wrappers import BOXES, SHELLS
+from policy.shells import Shell
 
 __all__ = ["ODD", "Lines", "contains", "is_disguise", "leads_another", "runners"]
 
@@ -49,7 +50,7 @@ class Lines:
         self.entries: Sequence[Entry] = rules.lines(tool)
         commands = rules.dialect.argument(tool).kind in _COMMANDS
         self._shell = rules.dialect.shell if commands else None
-        self._opened = tool in rules.dialect.shell.opening
+        self._opened = tool in rules.dialect.shell.files.opening
         self.named = frozenset(entry.field for entry in self.entries if entry.field)
         self._numbers = {id(entry): number for number, entry in enumerate(self.entries)}
         self._ends = [_ends(entry) for entry in self.entries]
@@ -305,7 +306,8 @@ def _is_inside(narrow: Pattern, wide: Pattern) -> bool:
 def runners(shell: Shell) -> frozenset[str]:
     """Return the programs that run what their arguments say."""
     running = {name for name, program in shell.programs.items() if program.runs}
-    known = {*shell.wrappers, *shell.transparent, *shell.wrapping, *shell.granting}
+    wrapping = shell.wrapping
+    known = {*wrapping.names, *wrapping.transparent, *wrapping.denying, *wrapping.granting}
     return frozenset(known | running | KEYWORDS | SHELLS | BOXES)
 
 

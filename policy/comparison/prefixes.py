@@ -17,11 +17,11 @@ import attrs
 from policy.comparison.alignment import counterparts
 from policy.comparison.overlap import runners
 from policy.comparison.reads import read_alike
-from policy.dialect import Shell
 from policy.patterns.pattern import Pattern, freeze
 from policy.programs import Program
 from policy.rows.entry import RowEntry
 from policy.shell.readings import KEYWORDS
+from policy.shells import Shell
 
 __all__ = [
     "NO_PREFIX",
@@ -157,7 +157,7 @@ def _together(
 def _usual(shell: Shell) -> tuple[str, ...]:
     """Return prefixes that a shell knows: the program of each, with and without options."""
     names = sorted(runners(shell), key=lambda name: (name != "sudo", name))
-    variables = sorted({*shell.variables, *shell.locales})[:1]
+    variables = sorted({*shell.variables.harmless, *shell.variables.locales})[:1]
     return (
         *(f"{name} {told}" for told in _TOLD for name in names),
         "/q7w/",

@@ -13,9 +13,9 @@ from typing import Final
 import attrs
 
 from policy import limits
-from policy.dialect import Shell
 from policy.programs import Programs
 from policy.shell.commands import Command, read_command
+from policy.shells import Shell
 
 __all__ = ["read_alike"]
 

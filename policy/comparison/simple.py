@@ -21,10 +21,10 @@ from policy.comparison.effects import CHANGES, Effects, stronger
 from policy.comparison.sides import Sides
 from policy.comparison.texts import BY_RANK, Text, Texts
 from policy.comparison.words import ACTED_ON, Names, Spelling, Step
-from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.search import Found
 from policy.shell.leading import Place
+from policy.shells import Shell
 
 __all__ = ["Simple"]
 

@@ -18,7 +18,6 @@ import attrs
 
 from policy.comparison.forms import Form
 from policy.comparison.harmless import BLANK, NEVER_FIRST, SIGNS, Between, Word
-from policy.dialect import Shell
 from policy.on_demand import OnDemand
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.domains import Domain
@@ -29,6 +28,7 @@ from policy.patterns.search import Found, fresh_character, search
 from policy.patterns.state import State
 from policy.patterns.tokens import plainness
 from policy.programs import Program, Programs
+from policy.shells import Shell
 
 __all__ = ["Unasked", "runs_none"]
 

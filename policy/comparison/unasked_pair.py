@@ -19,11 +19,11 @@ from policy.comparison.pair import Difference
 from policy.comparison.prefixes import harmless
 from policy.comparison.unasked import Unasked, runs_none
 from policy.comparison.view import View
-from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.domains import Domain
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import Found
+from policy.shells import Shell
 
 __all__ = ["is_closed", "unasked_differences"]
 

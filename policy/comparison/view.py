@@ -12,7 +12,6 @@ import attrs
 from policy.comparison.near import Lines, prefix_of
 from policy.comparison.rows import deferred, unasked
 from policy.comparison.vouched import runs_no_more
-from policy.dialect import Shell
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.letters import excluded_characters, is_stars, named, tokens_of
@@ -22,6 +21,7 @@ from policy.rows.alike import Key
 from policy.rows.entry import RowEntry
 from policy.rows.outcome import BY_DEFAULT
 from policy.rows.row import Row
+from policy.shells import Shell
 
 __all__ = ["View", "is_stricter"]
 

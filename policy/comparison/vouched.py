@@ -7,8 +7,8 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Shell
 from policy.programs import Program, Programs
+from policy.shells import Shell
 
 __all__ = ["runs_no_more"]
 

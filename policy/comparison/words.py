@@ -14,10 +14,10 @@ from typing import Final
 import attrs
 
 from policy.comparison.overlap import ODD
-from policy.dialect import Shell
 from policy.patterns.pattern import Pattern
 from policy.shell.leading import KEYWORDS, Place, is_assignment
 from policy.shell.words import ASSIGNMENT, Word
+from policy.shells import Shell
 
 __all__ = ["ACTED_ON", "Names", "Spelling", "Step", "is_told"]
 
@@ -27,8 +27,9 @@ ACTED_ON: Final = frozenset(ODD | {*"*?["})
 
 def is_told(shell: Shell) -> bool:
     """Whether all that is known of commands is the names of wrappers."""
-    more = shell.programs or shell.wrapping.known or shell.granting.known
-    return bool(shell.wrappers) and not (more or shell.variables or shell.control or shell.whole)
+    wrapping = shell.wrapping
+    more = wrapping.denying.known, wrapping.granting.known, shell.programs, shell.variables.harmless
+    return bool(wrapping.names) and not (any(more) or shell.control or shell.whole)
 
 
 # Words that lead others in each way: in front of a program that rules which allow see or do not
@@ -86,7 +87,7 @@ class Names:
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
-        self.known = shell.wrappers | KEYWORDS
+        self.known = shell.wrapping.names | KEYWORDS
         self._steps: dict[object, list[Step]] = {}
         self._known_steps: dict[object, Step | None] = {}
         self._places: dict[Place, Place] = {}

@@ -155,8 +155,7 @@ def _denies_all_of(one: Row, other: Row) -> bool:
         return False
     pairs = [(one, other)]
     if one.argument.kind is ArgumentKind.COMMAND:
-        shell = one.ruleset.dialect.shell
-        opened = {shell.output, shell.input, shell.reads, shell.writes, shell.removes} - {""}
+        opened = one.ruleset.dialect.shell.files.named
         pairs += [(one.ruleset.row(tool), other.ruleset.row(tool)) for tool in sorted(opened)]
     return all(_denies_first(*pair) for pair in pairs)
 
@@ -191,7 +190,7 @@ def _row(row: Row, *, beside: bool = True) -> object:
     entries = tuple(
         (entry.pattern, entry.field, entry.effect, entry.reason) for entry in row.entries
     )
-    opened = {shell.output, shell.input, shell.reads, shell.writes, shell.removes} - {""}
+    opened = shell.files.named
     # What a command opens is decided by what is said of files.
     files = sorted(opened) if beside and row.argument.kind is ArgumentKind.COMMAND else ()
     return (

@@ -82,16 +82,17 @@ def _spoken(dialect: Dialect, by_key: Mapping[str, str], common: Dialect) -> Dia
     for name in by_key.values():
         if name not in arguments and name in common.arguments:
             arguments[name] = _argument(dialect.other, common.arguments[name])
-    shell = attrs.evolve(
-        dialect.shell,
-        output=by_key.get(dialect.shell.output, dialect.shell.output),
-        input=by_key.get(dialect.shell.input, dialect.shell.input),
+    files = dialect.shell.files
+    files = attrs.evolve(
+        files,
+        output=by_key.get(files.output, files.output),
+        input=by_key.get(files.input, files.input),
     )
     return attrs.evolve(
         dialect,
         arguments=arguments,
         aliases={},
-        shell=shell,
+        shell=attrs.evolve(dialect.shell, files=files),
         cwd=common.cwd,
         home=common.home,
         loose=False,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from policy.dialect import Argument, ArgumentKind, Dialect, Shell
+from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.language.syntax import Agents, Parameter, Rule
@@ -15,6 +15,7 @@ from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
 from policy.ruleset import Entry
 from policy.semantics import Rank, Semantics
+from policy.shells import FileTools, Shell, Wrapping
 
 __all__ = ["PROFILE", "SEMANTICS", "read_rule"]
 
@@ -48,15 +49,15 @@ _DIALECT: Final = Dialect(
     },
     aliases={"Agent": "Task"},
     shell=Shell(
-        # Programs that run the program named behind them.
-        wrappers=frozenset(
-            "builtin chroot chrt command doas env exec flock ionice nice nohup nocorrect noglob"
-            " nsenter parallel pkexec setsid stdbuf strace sudo taskset time timeout unshare"
-            " watch xargs".split()
+        wrapping=Wrapping(
+            names=frozenset(
+                "builtin chroot chrt command doas env exec flock ionice nice nohup nocorrect noglob"
+                " nsenter parallel pkexec setsid stdbuf strace sudo taskset time timeout unshare"
+                " watch xargs".split()
+            ),
+            transparent=frozenset("command nice nohup stdbuf time timeout".split()),
         ),
-        transparent=frozenset("command nice nohup stdbuf time timeout".split()),
-        output="Write",
-        input="Read",
+        files=FileTools(output="Write", input="Read"),
     ),
     fold=True,
 )

@@ -66,7 +66,7 @@ def _together(dialect: Dialect) -> dict[str, str]:
     """Return one name for the tools that commands are calls of, and for those that run them."""
     arguments = dialect.arguments.items()
     commands = [tool for tool, argument in arguments if argument.kind is ArgumentKind.COMMAND]
-    opening = dialect.shell.opening
+    opening = dialect.shell.files.opening
     if not commands or not opening:
         return {}
     return dict.fromkeys(map(dialect.key, (*commands, *opening)), dialect.key(commands[0]))

@@ -75,7 +75,8 @@ def opens_otherwise(before: Lookup, after: Lookup) -> bool:
 def is_opened(dialect: Dialect, rule: WrittenRule) -> bool:
     """Return whether *rule* may speak of files that a command opens."""
     spoken_of = [names(dialect.canonical(entry.tool)) for entry in rule.entries]
-    return any(pattern.matches(tool) for tool in dialect.shell.opening for pattern in spoken_of)
+    opening = dialect.shell.files.opening
+    return any(pattern.matches(tool) for tool in opening for pattern in spoken_of)
 
 
 def may_meet(dialect: Dialect, entry: Entry, rule: WrittenRule) -> bool:

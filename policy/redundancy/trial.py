@@ -217,15 +217,14 @@ class Trials:
 
     def _opens(self, tool: str) -> bool:
         """Whether calls of *tool* open files that they name."""
-        dialect = self._dialect
-        return dialect.argument(tool).kind is ArgumentKind.COMMAND and bool(dialect.shell.reads)
+        is_command = self._dialect.argument(tool).kind is ArgumentKind.COMMAND
+        return is_command and bool(self._dialect.shell.files.reads)
 
     def _with_files(self, kept: list[list[Entry]]) -> list[list[Entry]]:
         """Return *kept* with all lines about files that commands open."""
         if self._about_files is None:
-            by_tool = [
-                [each.alive for each in self._of(name)] for name in self._dialect.shell.opening
-            ]
+            opening = self._dialect.shell.files.opening
+            by_tool = [[each.alive for each in self._of(name)] for name in opening]
             self._about_files = [[*chain(*each)] for each in zip(*by_tool, strict=True)]
         lines = zip(self._places, kept, self._about_files, strict=True)
         return [together(places, *each) for places, *each in lines]

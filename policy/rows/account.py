@@ -99,6 +99,6 @@ _ANY: Final = (Doubt("", ""),)
 
 def _does(row: Row, file: Redirection) -> Does:
     shell = row.ruleset.dialect.shell
-    if file.tool and file.tool == shell.removes:
+    if file.tool and file.tool == shell.files.removes:
         return Does.REMOVES
     return Does.WRITES if file.writes else Does.READS

@@ -80,8 +80,8 @@ def words_of(row: Row) -> Key:
 
 def _opens(row: Row) -> tuple[bool, bool]:
     """Return whether *row* is of the files that a command reads, or writes."""
-    shell = row.ruleset.dialect.shell
-    return row.tool in (shell.reads, shell.input), row.tool in (shell.writes, shell.output)
+    files = row.ruleset.dialect.shell.files
+    return row.tool in (files.reads, files.input), row.tool in (files.writes, files.output)
 
 
 def _columns(entries: Sequence[RowEntry], *, linked: bool) -> tuple[tuple[object, ...], ...]:

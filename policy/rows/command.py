@@ -99,7 +99,7 @@ def opened(
 def _is_unchecked(row: Row, file: Redirection, outcomes: Sequence[Outcome]) -> bool:
     """Return whether nothing but what all commands may do allows a file to be opened."""
     shell = row.ruleset.dialect.shell
-    if file.scripted or file.tool == shell.removes:
+    if file.scripted or file.tool == shell.files.removes:
         return False
     if not file.writes:
         found = redirection_outcome(row, file)
@@ -178,7 +178,7 @@ def _part_outcome(row: Row, part: Part, limit: int) -> Outcome:
             granted = min(granted, doubted(row.ruleset), key=strictness)
     is_default = granted is row.default
     if part.harmless and is_default and granted.effect is not Effect.ALLOW:
-        if part.blind and _denies_files(row, row.ruleset.dialect.shell.reads):
+        if part.blind and _denies_files(row, row.ruleset.dialect.shell.files.reads):
             return granted
         return HARMLESS if row.default.reason in BY_DEFAULT else granted
     if granted.effect is Effect.ALLOW and not part.grantable:
@@ -219,7 +219,7 @@ def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
         denied = found.effect is Effect.DENY and found.reason is Reason.RULE
         return doubted(rules) if denied else HARMLESS
     shell = rules.dialect.shell
-    tool = redirection.tool or (shell.output if redirection.writes else shell.input)
+    tool = redirection.tool or (shell.files.output if redirection.writes else shell.files.input)
     if not tool:
         return HARMLESS
     if redirection.shadowed and not _denies_files(row, tool):
@@ -279,7 +279,7 @@ def _kept_below(files: Row, name: str) -> Outcome:
 
 def _denies_files(row: Row, tool: str) -> bool:
     """Return whether a rule denies some file, or every one, as a call of *tool*."""
-    shadows = row.ruleset.dialect.shell.shadows
+    shadows = row.ruleset.dialect.shell.files.shadows
     any_file = row.ruleset.row(shadows) if shadows else row
     entries = row.ruleset.row(tool).entries + (any_file.entries if shadows else ())
     said = {(entry.effect, entry.reason) for entry in entries}

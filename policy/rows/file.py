@@ -113,10 +113,10 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
     if found.effect is Effect.DENY and found.reason not in BY_DEFAULT:
         return found
     shell = row.ruleset.dialect.shell
-    if row.tool in (shell.reads, shell.input):
+    if row.tool in (shell.files.reads, shell.files.input):
         return led_to
-    if row.tool in (shell.writes, shell.output):
-        writes = row.ruleset.row(shell.writes).outcome_at(real)
+    if row.tool in (shell.files.writes, shell.files.output):
+        writes = row.ruleset.row(shell.files.writes).outcome_at(real)
         inside = writes.effect is Effect.ALLOW and writes.reason in BY_DEFAULT
         alike = named.reason is led_to.reason and (inside or named.reason is Reason.RULE)
         is_same = alike or row.default.effect is Effect.ALLOW

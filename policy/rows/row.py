@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from policy import limits
 from policy.calls import NO_FIELD, Unreadable, argument_text, given_text, parameter_text
 from policy.decision import Reason
-from policy.dialect import ArgumentKind, Shell
+from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.state import State
@@ -28,6 +28,7 @@ from policy.rows.spellings import Spellings, spellings
 from policy.rows.walk import NO_WALK, Walk
 from policy.shell.commands import Command, compound, read_command
 from policy.shell.powershell import read_powershell
+from policy.shells import Shell
 
 if TYPE_CHECKING:
     from policy.ruleset import RuleSet
@@ -142,7 +143,7 @@ class Row:
             return False
         if shell.whole and (shell.traced or rules.default is not Effect.ALLOW):
             return True
-        rows = [rules.row(tool) for tool in shell.opening]
+        rows = [rules.row(tool) for tool in shell.files.opening]
         said = [entry for row in rows for entry in (*row.entries, *row.default.entries)]
         return any(entry.effect < self.default.effect for entry in said)
 

@@ -13,8 +13,8 @@ from policy.shell.words import Word
 from policy.shell.wrappers import basename, unwrapped
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
     from policy.patterns.pattern import Pattern
+    from policy.shells import Shell
 
 __all__ = ["is_completed"]
 

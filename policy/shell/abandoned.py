@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from policy.dialect import Shell
     from policy.shell.words import Script, Word
+    from policy.shells import Shell
 
 __all__ = ["abandoned", "gives_up", "is_substituted"]
 
 
 def abandoned(text: str, script: Script, shell: Shell) -> Doubt | None:
     """Return why a host gives up *text*, which was read as *script*; None where it does not."""
-    if not shell.abandoned:
+    if not shell.syntax.abandoned:
         return None
     if script.abandoned is not None:
         return script.abandoned
@@ -87,7 +87,7 @@ def _is_followed(word: Word, shell: Shell) -> bool:
     value = word.raw.partition("=")[2]
     if is_substituted(word) or value[:1] == "`" or "$?" in value:
         return True
-    return not shell.texts.isdisjoint(_VARIABLE.findall(value))
+    return not shell.variables.texts.isdisjoint(_VARIABLE.findall(value))
 
 
 def is_substituted(word: Word) -> bool:
@@ -116,7 +116,7 @@ def _refused(root: Node, shell: Shell) -> Node | None:
     nodes = [root]
     while nodes:
         node = nodes.pop()
-        if node.type in shell.abandoned or _is_refused(node):
+        if node.type in shell.syntax.abandoned or _is_refused(node):
             return node
         nodes += node.children
     return None

@@ -25,7 +25,7 @@ from policy.shell.words import Script
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
 
-    from policy.dialect import Shell
+    from policy.shells import Shell
 
 __all__ = ["is_installed", "read_script"]
 

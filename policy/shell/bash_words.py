@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from policy.dialect import Shell
+    from policy.shells import Shell
 
 __all__ = ["WordReader"]
 
@@ -236,7 +236,7 @@ class WordReader(ABC):
             own -= len(text)
             if child.type == "simple_expansion":
                 put_in = True
-                if text[1:] not in self.shell.texts:
+                if text[1:] not in self.shell.variables.texts:
                     return False
             elif child.type == "arithmetic_expansion":
                 put_in = True

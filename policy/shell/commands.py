@@ -14,7 +14,6 @@ from functools import cache
 import attrs
 
 from policy import limits
-from policy.dialect import Shell
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.state import has_half
 from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
@@ -28,6 +27,7 @@ from policy.shell.scripts import Reading
 from policy.shell.whole import Spelled, Whole, stages
 from policy.shell.words import Script, Simple
 from policy.shell.wrappers import BOXES, SHELLS
+from policy.shells import Shell
 
 __all__ = ["Command", "Part", "Redirection", "compound", "read_command"]
 
@@ -36,7 +36,7 @@ _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
 
 
 def _shells(shell: Shell) -> frozenset[str]:
-    return SHELLS | BOXES if shell.scripted else frozenset()
+    return SHELLS | BOXES if shell.kinds.scripted else frozenset()
 
 
 @cache
@@ -46,7 +46,7 @@ def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
     They are for words: PART is text without a blank. Whoever matches none of
     them is one part: a program, and words without anything a shell acts on.
     """
-    programs = sorted(shell.wrappers | shell.programs.keys() | KEYWORDS | _shells(shell))
+    programs = sorted(shell.wrapping.names | shell.programs.keys() | KEYWORDS | _shells(shell))
     return (
         (),
         (Gap.ANY, OneOf(_ACTED_ON), Gap.ANY),
@@ -87,7 +87,7 @@ def _traced(shell: Shell) -> Iterator[tuple[Token, ...]]:
     """Yield patterns of plain commands that are read all the same, for the files they may name."""
     yield (Gap.ANY, " ", Gap.ANY)
     yield (Gap.ANY, OneOf(frozenset("/~")), Gap.ANY)
-    for program in sorted(shell.interpreters | shell.movers):
+    for program in sorted(shell.kinds.interpreters | shell.kinds.movers):
         yield (program,)
 
 
@@ -154,7 +154,7 @@ def _command(text: str, script: Script, shell: Shell, given_up: Doubt | None) ->
     opaque = opaque or read.unknown
     files = read.files
     if given_up is not None:
-        files = [file for file in files if file.guarded or file.tool == shell.removes]
+        files = [file for file in files if file.guarded or file.tool == shell.files.removes]
     return Command(
         tuple(read.parts),
         tuple(files),
@@ -196,7 +196,7 @@ def _is_negated_late(command: Simple) -> bool:
 
 
 def _read_at_length(text: str, shell: Shell) -> Script:
-    if not shell.structures:
+    if not shell.syntax.structures:
         return Scanner(text).run()
     if len(text) <= shell.longest:
         script = bash.read_script(text, shell)

@@ -15,7 +15,7 @@ from policy.shell.words import Word
 from policy.shell.wrappers import basename
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
+    from policy.shells import Shell
 
 __all__ = [
     "ODD_BLANKS",

@@ -12,9 +12,9 @@ from policy.shell.wrappers import carries_files, is_quiet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policy.dialect import Shell
     from policy.shell.programs import Examined
     from policy.shell.words import Word
+    from policy.shells import Shell
 
 __all__ = ["is_harmless", "is_idle", "is_quoted"]
 
@@ -63,4 +63,4 @@ def is_harmless(
 
 def is_idle(words: Sequence[Word], shell: Shell) -> bool:
     """Whether a command of one word does nothing beyond the shell that runs it."""
-    return len(words) == 1 and (words[0].plain in shell.idle or is_assignment(words[0]))
+    return len(words) == 1 and (words[0].plain in shell.kinds.idle or is_assignment(words[0]))

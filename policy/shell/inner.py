@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from policy.dialect import Shell
 from policy.shell.parts import Command, Redirection
 from policy.shell.readings import as_written
 from policy.shell.removing import judged, lacks_arguments, removes, seems_to_remove
 from policy.shell.targets import GUARDED
 from policy.shell.words import Script, Word
+from policy.shells import Shell
 
 __all__ = ["Inner", "changes_folder"]
 
@@ -50,7 +50,7 @@ class Inner:
 
         """
         shell = self._shell
-        whole = bool(shell.scripted) and removes(text)
+        whole = bool(shell.kinds.scripted) and removes(text)
         # One that removes files is judged where the commands before it lead.
         lost = whole and len(self._moved) > _FOLLOWED
         before = "".join(self._moved) if whole and not lost else ""
@@ -60,5 +60,5 @@ class Inner:
         differs = self._script.opaque and seems_to_remove(words, self._script)
         lacks = whole and lacks_arguments(text, words)
         broken = self._script.broken or aside
-        is_aside = broken and any(file.tool == shell.removes for file in files)
+        is_aside = broken and any(file.tool == shell.files.removes for file in files)
         return readings, [*files, *[GUARDED] * (is_aside or differs or lacks or lost)]

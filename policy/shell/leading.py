@@ -20,7 +20,7 @@ from policy.shell.words import ASSIGNMENT, Word
 from policy.shell.wrappers import expression
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
+    from policy.shells import Shell
 
 __all__ = ["KEYWORDS", "Led", "Place", "is_assignment", "led"]
 
@@ -119,7 +119,7 @@ def _led(text: str, shell: Shell) -> _Threads:
     if "=" in text and ASSIGNMENT.match(text):
         return frozenset({_COMMAND})
     name = text.rsplit("/", 1)[-1]
-    if name in shell.wrappers or name in ("time", "function"):
+    if name in shell.wrapping.names or name in ("time", "function"):
         return frozenset({_behind(name)})
     return frozenset({_COMMAND}) if name in KEYWORDS else frozenset()
 
@@ -183,7 +183,7 @@ class Place:
 def _seen_through(word: Word, shell: Shell) -> _Thread | None:
     """Return how the word is read behind a wrapper that rules which allow see through."""
     name = word.raw.removeprefix("\\")
-    return _behind(name) if name in shell.transparent else None
+    return _behind(name) if name in shell.wrapping.transparent else None
 
 
 @attrs.frozen

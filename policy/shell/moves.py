@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from policy.dialect import Shell
 from policy.shell.folders import Folders, way_to_itself
 from policy.shell.parts import Redirection
 from policy.shell.programs import Examined
 from policy.shell.words import Word
+from policy.shells import Shell
 
 __all__ = ["SEVERAL", "Moves"]
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.given import Given, has
 from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
 from policy.shell.words import Word, is_pattern
+from policy.shells import Shell
 
 __all__ = [
     "Opened",
@@ -146,14 +146,15 @@ def files_of(
     program: Program, rest: list[Word], given: Given, shell: Shell, *, spared: bool
 ) -> tuple[Opened, ...]:
     """Return the files that a program opens; it writes none where it is *spared*."""
+    tools = shell.files
     opened: list[Opened] = []
     looked: list[Word] = []
-    for files, tool in ((program.reads, shell.reads), (program.writes, shell.writes)):
+    for files, tool in ((program.reads, tools.reads), (program.writes, tools.writes)):
         if not tool or (files is Files.NONE and not given.files):
             continue
-        if spared and tool == shell.writes:
+        if spared and tool == tools.writes:
             continue
-        read = tool == shell.reads
+        read = tool == tools.reads
         operands = given.named
         if files is Files.LAST:
             operands = [word for word in operands if word.plain]  # which is none of them
@@ -173,25 +174,25 @@ def files_of(
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
         odd = is_abroad if read else is_unwritable
         opened += (Opened(None, tool, guarded=not read) for w in chosen if odd(w.plain))
-    if shell.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
-        opened += _of_patterns(program, rest, given, {word.plain for word in looked}, shell.reads)
+    if tools.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
+        opened += _of_patterns(program, rest, given, {word.plain for word in looked}, tools.reads)
     plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the last
-    if shell.writes and program.copies is not Files.NONE and plain:
+    if tools.writes and program.copies is not Files.NONE and plain:
         copied = [w for w in _chosen(program, program.copies, rest, given.named) if w.plain]
         opened += (
-            Opened(w.plain, shell.writes, copied=w.plain[:1] != "~")
+            Opened(w.plain, tools.writes, copied=w.plain[:1] != "~")
             for w in copied
             if _is_looked_up(w, read=False)
         )
         opened += (
-            Opened(None, shell.writes, guarded=True) for w in copied if is_unwritable(w.plain)
+            Opened(None, tools.writes, guarded=True) for w in copied if is_unwritable(w.plain)
         )
     if shell.kept and program.uproots is not Files.NONE:
         taken = _chosen(program, program.uproots if plain else Files.ALL, rest, given.named)
-        opened += (Opened(w.plain, shell.writes, deep=True) for w in taken if w.known and w.plain)
-    if program.into and shell.writes:
-        opened += _put_into_folders(rest, given.named, shell.writes)
-    if program.removes and shell.removes:
+        opened += (Opened(w.plain, tools.writes, deep=True) for w in taken if w.known and w.plain)
+    if program.into and tools.writes:
+        opened += _put_into_folders(rest, given.named, tools.writes)
+    if program.removes and tools.removes:
         for word in given.named:
             opened += _removed(word, given, shell)
     return tuple(opened)
@@ -276,7 +277,7 @@ def is_home_of_other(word: Word) -> bool:
 
 def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
     """Yield what the removal of one operand counts as; what it empties ends in one star."""
-    tool = shell.removes
+    tool = shell.files.removes
     parents = has(given.options, "-[a-z]*p[a-z]*|--p.*")
     if is_abroad(word.plain):
         yield Opened(None, tool, guarded=True)

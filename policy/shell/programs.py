@@ -14,13 +14,13 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Shell
 from policy.programs import Files, Program
 from policy.shell.folders import below
 from policy.shell.given import Given, has, matches, split
 from policy.shell.opened import Opened, files_of, lists
 from policy.shell.words import Word
 from policy.shell.wrappers import basename
+from policy.shells import Shell
 
 __all__ = ["Examined", "examine"]
 
@@ -122,8 +122,8 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     ways = [program] if _harmless(program, rest, given) else []
     ways += (form for form in program.forms if _harmless(form, rest, split(form, rest)))
     opened = files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
-    if program.moves and not given.named and shell.reads:
-        opened = (Opened("~", shell.reads),)
+    if program.moves and not given.named and shell.files.reads:
+        opened = (Opened("~", shell.files.reads),)
     still = program.moves and _stays(rest, shell)
     moves = _folders(rest) if program.moves and not still else 0
     return Examined(
@@ -158,7 +158,7 @@ def _reads_more(inner: Program, rest: list[Word]) -> bool:
 
 
 def _is_relative(program: Program, opened: tuple[Opened, ...], given: Given, shell: Shell) -> bool:
-    names = [file.name for file in opened if file.tool == shell.reads]
+    names = [file.name for file in opened if file.tool == shell.files.reads]
     if lists(program, given) and (not names or not given.operands):
         return True
     if program.reads is not Files.NONE and any(not word.plain for word in given.operands):

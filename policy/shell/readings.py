@@ -17,7 +17,7 @@ from policy.shell.words import ASSIGNMENT, Word
 from policy.shell.wrappers import basename, behind_options, behind_wrapper, expression, unwrapped
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
+    from policy.shells import Shell
 
 __all__ = [
     "KEYWORDS",
@@ -54,9 +54,9 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
     start = 0
     if "=" in words[0].raw:
         start = _safe_assignments(words, shell, harmless=harmless)
-    if shell.granting.known:
+    if shell.wrapping.granting.known:
         while start < limits.NESTING and (
-            wrapper := shell.granting.known.get(words[start].plain)
+            wrapper := shell.wrapping.granting.known.get(words[start].plain)
         ):  # a host that knows the options
             behind = behind_wrapper(words, start, wrapper, quoted=False)
             if behind is None or _is_keyword(words[behind], shell):
@@ -75,7 +75,7 @@ def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
     name = words[0]
     if name.plain.startswith(("-", "|", "&")) or not name.plain or not name.literal:
         return True
-    wrapper = shell.granting.known.get(words[0].plain)
+    wrapper = shell.wrapping.granting.known.get(words[0].plain)
     if wrapper is None or wrapper.appends or len(words) == 1:
         return False
     if wrapper.idle and expression(wrapper.idle).fullmatch(words[1].plain):
@@ -104,7 +104,7 @@ def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> b
     if match is None or match[2] or word.raw[match.end() - 2] == "+":
         return False
     name, value = match[1], word.raw[match.end() :]
-    if name not in shell.variables or value[:1] == "=":
+    if name not in shell.variables.harmless or value[:1] == "=":
         return False
     if harmless:
         if not word.literal or word.glob:
@@ -114,7 +114,7 @@ def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> b
             return False  # it is the name of a home folder
     elif not _SIMPLE_VALUE.fullmatch(value):
         return False
-    if name in shell.locales:
+    if name in shell.variables.locales:
         return _LOCALE.fullmatch(value) is not None or (not value and name == "LANG")
     return not _ELSEWHERE.search(value)
 
@@ -126,7 +126,7 @@ def is_expanded(word: Word) -> bool:
 
 def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
     """Return the program and its arguments behind every assignment and wrapper."""
-    if shell.wrapping.known:
+    if shell.wrapping.denying.known:
         start, last = 0, min(len(words) - 1, limits.NESTING)
         while start < last and (behind := _behind_known(words, start, shell)) is not None:
             start = behind
@@ -147,7 +147,7 @@ def stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
 
 def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield every text by which a rule that denies may know the command."""
-    if shell.wrapping.known:
+    if shell.wrapping.denying.known:
         # Blanks at both ends are no part of it, quoted or not.
         yield from dict.fromkeys(text.strip() for text in _known_by(words, shell))
         return
@@ -157,7 +157,7 @@ def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
 
 def feared(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
     """Return every text that the command may be besides, where nobody knows what a wrapper runs."""
-    if shell.wrapping.known:
+    if shell.wrapping.denying.known:
         return ()
     texts = (text for start in led(words, shell).feared for text in _names(words[start:]))
     return tuple(dict.fromkeys(texts))
@@ -189,7 +189,7 @@ def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
 
 
 def _is_loose(word: Word, shell: Shell) -> bool:
-    wrapper = shell.wrapping.known.get(basename(word.plain))
+    wrapper = shell.wrapping.denying.known.get(basename(word.plain))
     return wrapper is not None and wrapper.loose
 
 
@@ -197,13 +197,14 @@ _XARGS: Final = re.compile(r"xargs (?!-)")
 
 
 def _is_keyword(word: Word, shell: Shell) -> bool:
-    return word.raw in KEYWORDS and word.raw not in shell.wrappers
+    return word.raw in KEYWORDS and word.raw not in shell.wrapping.names
 
 
 def _closer(text: str, shell: Shell) -> str | None:
     """Return *text* behind its first assignments and wrappers, read once more; None for neither."""
     first = text.split(" ", 1)[0]
-    if not first or not ("=" in first or first in shell.granting.known or _QUOTE.search(first)):
+    known = shell.wrapping.granting.known
+    if not first or not ("=" in first or first in known or _QUOTE.search(first)):
         return None
     words = [Word(piece, piece) for piece in text.split()]
     while len(words) > 1 and is_assignment(words[0]):
@@ -211,7 +212,7 @@ def _closer(text: str, shell: Shell) -> str | None:
     for _ in range(limits.NESTING):
         name = _QUOTE.sub("", words[0].plain)
         words[0] = Word(name, name)
-        wrapper = shell.granting.known.get(name)
+        wrapper = shell.wrapping.granting.known.get(name)
         behind = (
             None
             if wrapper is None or wrapper.appends
@@ -268,11 +269,11 @@ def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None
         while start < len(words) and is_assignment(words[start]):
             start += 1
         return start if start < len(words) else None
-    if word.raw in KEYWORDS and word.raw not in shell.wrappers:
+    if word.raw in KEYWORDS and word.raw not in shell.wrapping.names:
         return start + 1 if word.raw != "coproc" else None
     for wrapper in (
-        shell.granting.known.get(word.plain),
-        shell.wrapping.known.get(basename(word.plain)),
+        shell.wrapping.granting.known.get(word.plain),
+        shell.wrapping.denying.known.get(basename(word.plain)),
     ):
         if wrapper and (behind := behind_wrapper(words, start, wrapper)) is not None:
             return behind

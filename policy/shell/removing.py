@@ -18,8 +18,8 @@ from policy.shell.readings import as_written
 from policy.shell.wrappers import basename
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
     from policy.shell.words import Script, Word
+    from policy.shells import Shell
 
 __all__ = ["judged", "lacks_arguments", "removes", "seems_to_remove"]
 
@@ -63,10 +63,10 @@ def judged(
         reading
         for each in inside.parts
         for reading in (each.text, *each.readings, *each.doubtful, *each.feared)
-        if whole or basename(reading.partition(" ")[0]) in shell.scripted
+        if whole or basename(reading.partition(" ")[0]) in shell.kinds.scripted
     )
-    removed = [file for file in inside.redirections if file.tool == shell.removes]
-    others = [file for file in inside.redirections if whole and file.tool != shell.removes]
+    removed = [file for file in inside.redirections if file.tool == shell.files.removes]
+    others = [file for file in inside.redirections if whole and file.tool != shell.files.removes]
     return readings, [*removed, *(attrs.evolve(f, scripted=True, part=None) for f in others)]
 
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
     from policy.shell.words import Target, Word
+    from policy.shells import Shell
 
 __all__ = ["plants"]
 
@@ -28,15 +28,16 @@ def plants(programs: Sequence[Sequence[Word]], targets: Iterable[Target], shell:
         shell: what the host knows of commands.
 
     """
-    if not shell.repository or not any(_looks_for_one(program, shell) for program in programs):
+    repository = shell.kinds.repository
+    if not repository or not any(_looks_for_one(program, shell) for program in programs):
         return False
-    own = _expression(shell.repository)
+    own = _expression(repository)
     return any(own.fullmatch(_relative(name, shell)) for name in _written(programs, targets, shell))
 
 
 def _looks_for_one(program: Sequence[Word], shell: Shell) -> bool:
     names = program if program[0].plain == "xargs" else program[:1]
-    return any(word.plain in shell.versioning for word in names)
+    return any(word.plain in shell.kinds.versioning for word in names)
 
 
 def _written(
@@ -44,7 +45,7 @@ def _written(
 ) -> Iterator[str]:
     yield from (target.name for target in targets if target.writes and target.name)
     for program in programs:
-        if posixpath.basename(program[0].plain) not in shell.planting:
+        if posixpath.basename(program[0].plain) not in shell.kinds.planting:
             continue
         operands = [word.plain for word in program[1:] if not word.plain.startswith("-")]
         yield from operands

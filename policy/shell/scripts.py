@@ -9,7 +9,6 @@ from typing import Literal
 import attrs
 
 from policy import limits
-from policy.dialect import Shell
 from policy.shell import doubts, tracing, variables
 from policy.shell.folders import somewhere
 from policy.shell.harmless import is_harmless, is_idle, is_quoted
@@ -32,6 +31,7 @@ from policy.shell.spelled import spelled, with_text
 from policy.shell.targets import GUARDED, is_unchecked_target, is_untold, redirected
 from policy.shell.words import Script, Simple, Word
 from policy.shell.wrappers import basename, carries_files, script_of
+from policy.shells import Shell
 
 __all__ = ["Reading"]
 
@@ -100,7 +100,8 @@ class Reading:
         if not self.script.broken:
             self.files = self._moves.looked_at(self.files)
         if self._moves.count and self._moves.relative:
-            self.files.append(Redirection(None, writes=False, tool=self.shell.reads, shadowed=True))
+            reads = self.shell.files.reads
+            self.files.append(Redirection(None, writes=False, tool=reads, shadowed=True))
         if self.shell.control and not (self.parts or self.files or self._opaque):
             self.parts.append(Part("", harmless=True))  # nothing runs
         if self._is_guarded():
@@ -158,7 +159,7 @@ class Reading:
 
     def _part(self, command: Simple) -> Part:
         shell, words = self.shell, command.words
-        if shell.idle and is_idle(words, shell):
+        if shell.kinds.idle and is_idle(words, shell):
             return Part("", harmless=True)
         anew = shell.control and command.reworded
         program = behind_all(words, shell)
@@ -187,7 +188,7 @@ class Reading:
                 grantable = self._doubt(name.raw, "is no name of a program")
             if (
                 program is not words
-                or basename(program[0].plain) in shell.odd
+                or basename(program[0].plain) in shell.kinds.odd
                 or any("/environ" in word.plain for word in words)
                 or name.plain[:1] == "-"
                 or "=" in name.plain
@@ -259,11 +260,11 @@ class Reading:
             if outer is not None and outer.runs:
                 program = words
         known = examine(exposed(program) if anew else program, shell)
-        moves = program[0].plain.rsplit("/", 1)[-1] in shell.movers
+        moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if shell.traced:
             self._untraced |= tracing.is_untraced(self.text, words, program, known, shell)
             self.files += (
-                Redirection(name, writes=False, tool=shell.reads)
+                Redirection(name, writes=False, tool=shell.files.reads)
                 for name in tracing.named(words, program, shell)
             )
         if known is None:
@@ -273,7 +274,7 @@ class Reading:
         self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
         self._blind = known.blind
-        self._edits |= (edits := program[0].plain in (shell.planting | shell.scripted))
+        self._edits |= (edits := program[0].plain in (shell.kinds.planting | shell.kinds.scripted))
         self._moves.stays |= edits and not known.opened
         self._open(known, words, program)
         if moves:  # its own folder is looked for where it was before
@@ -290,8 +291,8 @@ class Reading:
                 continue
             if not (file.guarded or is_carried):
                 continue
-            writes = file.tool == shell.writes
-            self._edits |= file.tool in (shell.writes, shell.removes)
+            writes = file.tool == shell.files.writes
+            self._edits |= file.tool in (shell.files.writes, shell.files.removes)
             copied = file.copied and program is words and "/" not in words[0].plain
             found = Redirection(file.name, writes, file.tool, file.guarded)
             self.files.append(
@@ -330,7 +331,7 @@ class Reading:
         return any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]
-            if (wrapper := self.shell.granting.known.get(word.plain))
+            if (wrapper := self.shell.wrapping.granting.known.get(word.plain))
         )
 
     def _is_harmless(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> bool:

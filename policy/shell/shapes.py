@@ -18,7 +18,7 @@ from policy import limits
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from policy.dialect import Shell
+    from policy.shells import Shell
 
 __all__ = ["INSIDE", "WORDS", "ill_formed"]
 
@@ -222,11 +222,11 @@ class _Check:
     def _may_stand(self, kind: str, above: str, shape: _Shape, *, inside: bool) -> bool:
         """Return whether a node of a *kind* may stand in one of the kind *above*."""
         if above == "redirected_statement" and kind in _STATEMENTS:
-            looked_into = kind in self._shell.redirected
+            looked_into = kind in self._shell.syntax.redirected
         elif kind == "pipeline" and inside:
-            looked_into = "inner pipeline" in self._shell.structures
+            looked_into = "inner pipeline" in self._shell.syntax.structures
         else:
-            looked_into = kind not in _LOOKED_INTO or kind in self._shell.structures
+            looked_into = kind not in _LOOKED_INTO or kind in self._shell.syntax.structures
         return looked_into and (
             kind in shape.children or (shape.statements and kind in _STATEMENTS)
         )

@@ -21,8 +21,8 @@ from policy.shell.wrappers import basename
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from policy.dialect import Shell
     from policy.shell.words import Word
+    from policy.shells import Shell
 
 __all__ = ["Texts", "spelled", "with_text"]
 
@@ -77,7 +77,7 @@ def _spelled(
     text, name = as_written(words), granted[0]
     if (
         len(program) == len(words)
-        and name.plain not in shell.wrappers
+        and name.plain not in shell.wrapping.names
         and basename(name.plain) == name.plain
         and not is_quoted(name)
         and not is_assignment(name)

@@ -12,7 +12,7 @@ from policy.shell.parts import Redirection
 from policy.shell.words import Target
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
+    from policy.shells import Shell
 
 __all__ = ["GUARDED", "is_unchecked_target", "is_untold", "redirected"]
 

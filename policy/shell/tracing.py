@@ -20,9 +20,9 @@ from policy.shell.words import ASSIGNMENT
 from policy.shell.wrappers import basename, carries_files
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
     from policy.shell.programs import Examined
     from policy.shell.words import Word
+    from policy.shells import Shell
 
 __all__ = ["is_untraced", "named"]
 
@@ -50,16 +50,17 @@ def is_untraced(
 
     """
     name = program[0].plain.rsplit("/", 1)[-1]
-    said = name in shell.speechless or all(map(is_assignment, words))
+    kinds = shell.kinds
+    said = name in kinds.speechless or all(map(is_assignment, words))
     return (
         any(not word.literal and not (said and word.vetted) for word in words)
-        or any(_is_elsewhere(word.plain) for word in program[1:] if name not in shell.speechless)
+        or (name not in kinds.speechless and any(_is_elsewhere(w.plain) for w in program[1:]))
         or any(word.plain.startswith("~") and word.plain[1:2] not in ("", "/") for word in words)
         or "xargs" in {word.plain for word in words[: len(words) - len(program) + 1]}
         or _sets_more(words, program, shell)
         or _is_given_variables(words, shell)
-        or (name in shell.movers and [word.plain for word in program[1:]] != [shell.cwd])
-        or (name in shell.interpreters and (_is_given_script(program) or _is_fed(text, program)))
+        or (name in kinds.movers and [word.plain for word in program[1:]] != [shell.cwd])
+        or (name in kinds.interpreters and (_is_given_script(program) or _is_fed(text, program)))
         or _is_odd_reader(program, known, shell)
         or (name == "command" and not all(map(_LOOKS_UP.fullmatch, _options(program))))
     )
@@ -93,7 +94,7 @@ def _sets_more(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> 
     if not around:
         name = words[0].raw.partition("=")[0].rstrip("+")
         return is_assignment(words[0]) and (
-            len(words) > 1 or re.fullmatch(shell.guarded, name) is not None
+            len(words) > 1 or re.fullmatch(shell.variables.guarded, name) is not None
         )
     leading = True
     for word in around:
@@ -146,7 +147,7 @@ _ATTACHED: Final = re.compile(
 def named(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield what may be the names of files that a command reads, beside those it is known to."""
     around = len(words) - len(program)
-    if program[0].plain in shell.speechless and carries_files(words, around, shell):
+    if program[0].plain in shell.kinds.speechless and carries_files(words, around, shell):
         return
     of_host = shell.programs.known.get(program[0].plain)
     rest = [*words[1:around], *program[1:]]

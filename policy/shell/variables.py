@@ -12,7 +12,7 @@ from policy.shell.readings import is_assignment
 from policy.shell.words import Simple, Word
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
+    from policy.shells import Shell
 
 __all__ = [
     "exports_inherited",
@@ -40,7 +40,7 @@ def is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
         name, _, value = word.plain.partition("=")
         if _AT_HOME.search(value) and ("$" not in word.raw or "~" in word.raw):
             return True
-        if name.rstrip("+") in shell.counted and not _NUMBER.fullmatch(value):
+        if name.rstrip("+") in shell.variables.counted and not _NUMBER.fullmatch(value):
             return True
     return False
 
@@ -50,7 +50,7 @@ def guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
     set_before = [*takewhile(is_assignment, words)]
     program = words[len(set_before) :]
     name = program[0].plain if program else ""
-    guarded = _expression(shell.guarded)
+    guarded = _expression(shell.variables.guarded)
     if "=" in name and guarded.fullmatch(_variable(name)):
         return True  # spelled in another way it is a name to shells, and a variable to the host
     for word in set_before:
@@ -72,8 +72,8 @@ def exports_inherited(program: Sequence[Word], shell: Shell) -> bool:
     if program[0].plain != "export":
         return False
     names = {_variable(word.plain) for word in program[1:] if "=" in word.plain}
-    guarded = _expression(shell.guarded)
-    return any(name in shell.inherited or guarded.fullmatch(name) for name in names)
+    guarded = _expression(shell.variables.guarded)
+    return any(name in shell.variables.inherited or guarded.fullmatch(name) for name in names)
 
 
 def fills_guarded(words: Sequence[Word], shell: Shell) -> bool:
@@ -93,7 +93,7 @@ def fills_guarded(words: Sequence[Word], shell: Shell) -> bool:
     if letter and not any(each[:1] == "-" and letter in each for each in names[1:]):
         return False
     found = (_FILLED.match(each) for each in names[1:])
-    guarded = _expression(shell.guarded)
+    guarded = _expression(shell.variables.guarded)
     return any(each is not None and guarded.fullmatch(each[1]) for each in found)
 
 
@@ -101,7 +101,7 @@ def _is_cleared(name: str, shell: Shell, *, by: str) -> bool:
     """Whether a builtin that clears variables clears this one, and no command is read by it."""
     if not _NAME.fullmatch(name):
         return False
-    return by != "unset" or not _expression(shell.guarded).fullmatch(name)
+    return by != "unset" or not _expression(shell.variables.guarded).fullmatch(name)
 
 
 _CLEARING: Final = frozenset({"unset", "unsetenv"})
@@ -134,9 +134,9 @@ def _variable(text: str) -> str:
 
 def may_be_set(name: str, shell: Shell) -> bool:
     """Whether a command that does nothing but set a variable of this name does no harm."""
-    if _expression(shell.guarded).fullmatch(name):
-        return name in shell.counted and name in shell.variables
-    return shell.setting or name in shell.variables
+    if _expression(shell.variables.guarded).fullmatch(name):
+        return name in shell.variables.counted and name in shell.variables.harmless
+    return shell.setting or name in shell.variables.harmless
 
 
 @lru_cache(maxsize=16)

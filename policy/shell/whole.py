@@ -14,8 +14,8 @@ import attrs
 from policy.shell.readings import as_granted, as_written, is_assignment
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
     from policy.shell.words import Word
+    from policy.shells import Shell
 
 __all__ = ["Spelled", "Whole", "stages"]
 

@@ -15,8 +15,8 @@ from policy import limits
 from policy.shell.words import ASSIGNMENT, Word
 
 if TYPE_CHECKING:
-    from policy.dialect import Shell
     from policy.programs import Wrapper
+    from policy.shells import Shell
 
 __all__ = [
     "BOXES",
@@ -107,9 +107,9 @@ def carries_files(words: Sequence[Word], end: int, shell: Shell) -> bool:
     while start < end and (ASSIGNMENT.match(words[start].raw) or words[start].raw == "!"):
         start += 1
     while start < end:
-        wrapper = shell.carrying.known.get(basename(words[start].plain))
+        wrapper = shell.wrapping.carrying.known.get(basename(words[start].plain))
         if wrapper is None:
-            return not shell.carrying.known
+            return not shell.wrapping.carrying.known
         behind = behind_wrapper(words, start, wrapper, ends=True)
         if behind is None:
             return False
@@ -207,7 +207,7 @@ def unwrapped(words: Sequence[Word], shell: Shell, *, wide: bool) -> Sequence[Wo
     for _ in range(limits.NESTING):
         while words and _NAME.match(words[0].plain):
             words = words[1:]
-        wrapper = shell.wrapping.known.get(basename(words[0].plain)) if words else None
+        wrapper = shell.wrapping.denying.known.get(basename(words[0].plain)) if words else None
         if wrapper is None or wrapper.unruled:
             return words
         if not wrapper.loose:
@@ -228,7 +228,7 @@ def unwrapped(words: Sequence[Word], shell: Shell, *, wide: bool) -> Sequence[Wo
 
 def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
     """Whether a harmless program, perhaps one that *moves*, is as harmless behind these words."""
-    found = [shell.granting.known.get(word.plain) for word in around]
+    found = [shell.wrapping.granting.known.get(word.plain) for word in around]
     wrappers = [wrapper for wrapper in found if wrapper is not None]
     if any(not wrapper.quiet for wrapper in wrappers):
         return False

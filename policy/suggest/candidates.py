@@ -99,9 +99,10 @@ def _units(call: Call, dialect: Dialect) -> Iterator[tuple[str, str | None]]:
         command = read_command(text, dialect.shell)
         for part in command.parts:
             yield tool, part.text
+        tools = dialect.shell.files
         for file in command.redirections:
-            opens = file.tool or (dialect.shell.output if file.writes else dialect.shell.input)
-            if file.target is not None and opens and opens not in dialect.shell.inner:
+            opens = file.tool or (tools.output if file.writes else tools.input)
+            if file.target is not None and opens and opens not in tools.inner:
                 arguments: dict[str, object] = {dialect.argument(opens).fields[0]: file.target}
                 yield from _units(attrs.evolve(call, tool=opens, arguments=arguments), dialect)
     else:

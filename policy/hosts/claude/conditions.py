@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 
 from policy.calls import Unreadable, argument_text
-from policy.dialect import Dialect, Shell
+from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.claude.data import hooks as known
@@ -39,6 +39,7 @@ from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS, is_assignment
 from policy.shell.variables import fills_guarded, is_worked_out
 from policy.shell.words import Script, Word
+from policy.shells import Shell
 from policy.source import Span
 from policy.table import Table
 
@@ -47,15 +48,13 @@ __all__ = ["Condition", "of_conditions", "why_never"]
 
 def of_conditions(dialect: Dialect) -> Dialect:
     """Return how conditions read calls that rules read as *dialect* says."""
-    if dialect.shell is None:
-        return dialect
-    shell = attrs.evolve(
-        dialect.shell,
-        wrappers=frozenset({"xargs"}),
-        wrapping=Wrappers({"xargs": Wrapper()}),
+    wrapping = attrs.evolve(
+        dialect.shell.wrapping,
+        names=frozenset({"xargs"}),
+        denying=Wrappers({"xargs": Wrapper()}),
         granting=Wrappers(),
     )
-    return attrs.evolve(dialect, shell=shell)
+    return attrs.evolve(dialect, shell=attrs.evolve(dialect.shell, wrapping=wrapping))
 
 
 @attrs.frozen(slots=False)
@@ -159,18 +158,19 @@ _VALUE: Final = re.compile(r"\$\(|`")
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 
 
-def _is_unclear(command: str, shell: Shell | None, content: str) -> bool:
+def _is_unclear(command: str, shell: Shell, content: str) -> bool:
     """Return whether the host takes it for one that it cannot take apart.
 
     With values that nobody knows it still tells a plain program from one that *content*,
     a condition such as ``git *``, names.
     """
-    if shell is None or 0 < shell.longest < len(command):
+    if 0 < shell.longest < len(command):
         return True
     around = _QUOTED_DOCUMENT.sub(r"\1\4", command) if "<<" in command else command
     if _UNREAD.search(around) or (_VALUE.search(around) and _PIPE.search(around)):
         return True
-    looked_into = attrs.evolve(shell, structures=shell.structures | {"subshell"})
+    structures = shell.syntax.structures | {"subshell"}
+    looked_into = attrs.evolve(shell, syntax=attrs.evolve(shell.syntax, structures=structures))
     script = read_plain(command) or read_script(command, looked_into)
     if (
         script is None
@@ -207,7 +207,8 @@ def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, pla
     if program.plain in _TYPED and any(_is_typed(word, program) for word in words[1:]):
         return True
     alone = all(map(is_assignment, words))
-    if alone and (len(words) > 1 or re.fullmatch(shell.guarded, words[0].raw.partition("=")[0])):
+    guarded = shell.variables.guarded
+    if alone and (len(words) > 1 or re.fullmatch(guarded, words[0].raw.partition("=")[0])):
         return True
     plain &= (
         sum(bool(command.words) for command in script.commands) == 1

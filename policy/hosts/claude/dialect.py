@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Dialect, Shell
+from policy.dialect import Dialect
 from policy.hosts.claude.built_in import is_judged
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
@@ -21,42 +21,53 @@ from policy.hosts.claude.modes import EDITING_MODES
 from policy.hosts.claude.session import Session
 from policy.patterns.folding import folded
 from policy.programs import Files, Programs, Wrappers
+from policy.shells import FileTools, Kinds, Shell, Syntax, Variables, Wrapping
 
 __all__ = ["denies_rest", "dialect"]
 
 _SHELL: Final = Shell(
-    wrappers=frozenset(WRAPPING) | frozenset(GRANTING),
-    wrapping=WRAPPING,
-    granting=GRANTING,
-    carrying=CARRYING,
-    variables=commands.VARIABLES | commands.LOCALES,
-    locales=commands.LOCALES,
-    output=known.REDIRECT_OUT,
-    input=known.REDIRECT_IN,
-    reads=known.OPERAND_READ,
-    writes=known.OPERAND_WRITE,
-    removes=known.OPERAND_REMOVE,
-    inner=known.INNER,
-    shadows=known.ANY_READ,
+    wrapping=Wrapping(
+        names=frozenset(WRAPPING) | frozenset(GRANTING),
+        denying=WRAPPING,
+        granting=GRANTING,
+        carrying=CARRYING,
+    ),
+    variables=Variables(
+        harmless=commands.VARIABLES | commands.LOCALES,
+        locales=commands.LOCALES,
+        texts=commands.TEXTS,
+        guarded=GUARDED,
+        counted=commands.COUNTED,
+        inherited=commands.INHERITED,
+    ),
+    syntax=Syntax(
+        structures=commands.STRUCTURES,
+        redirected=commands.REDIRECTED,
+        abandoned=commands.ABANDONED,
+    ),
+    files=FileTools(
+        output=known.REDIRECT_OUT,
+        input=known.REDIRECT_IN,
+        reads=known.OPERAND_READ,
+        writes=known.OPERAND_WRITE,
+        removes=known.OPERAND_REMOVE,
+        shadows=known.ANY_READ,
+        inner=known.INNER,
+    ),
     programs=READ_ONLY_PROGRAMS,
+    kinds=Kinds(
+        scripted=frozenset({"rm", "rmdir"}),
+        odd=frozenset(UNCHECKED) | UNEXPANDED | frozenset(GRANTING),
+        interpreters=commands.INTERPRETERS,
+        speechless=commands.SPEECHLESS,
+        movers=commands.MOVERS,
+        versioning=commands.VERSIONING,
+        planting=commands.PLANTING,
+        repository=commands.REPOSITORY,
+    ),
     whole=True,
     control=True,
     longest=10_000,
-    structures=commands.STRUCTURES,
-    redirected=commands.REDIRECTED,
-    abandoned=commands.ABANDONED,
-    texts=commands.TEXTS,
-    scripted=frozenset({"rm", "rmdir"}),
-    odd=frozenset(UNCHECKED) | UNEXPANDED | frozenset(GRANTING),
-    guarded=GUARDED,
-    counted=commands.COUNTED,
-    inherited=commands.INHERITED,
-    interpreters=commands.INTERPRETERS,
-    speechless=commands.SPEECHLESS,
-    movers=commands.MOVERS,
-    versioning=commands.VERSIONING,
-    planting=commands.PLANTING,
-    repository=commands.REPOSITORY,
 )
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
@@ -73,10 +84,12 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
     if behaves.longest_command != shell.longest:
         shell = attrs.evolve(shell, longest=behaves.longest_command)
     if behaves.unseen_wrappers:
-        seen = {n: w for n, w in shell.wrapping.items() if n not in behaves.unseen_wrappers}
-        shell = attrs.evolve(shell, wrappers=frozenset(seen), wrapping=Wrappers(seen))
+        seen = {n: w for n, w in shell.wrapping.denying.items() if n not in behaves.unseen_wrappers}
+        wrapping = attrs.evolve(shell.wrapping, names=frozenset(seen), denying=Wrappers(seen))
+        shell = attrs.evolve(shell, wrapping=wrapping)
     if behaves.unguarded_programs:
-        shell = attrs.evolve(shell, odd=shell.odd - behaves.unguarded_programs)
+        odd = shell.kinds.odd - behaves.unguarded_programs
+        shell = attrs.evolve(shell, kinds=attrs.evolve(shell.kinds, odd=odd))
     shell = attrs.evolve(
         shell,
         setting=not behaves.assignments_asked,
@@ -84,7 +97,7 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
         folding=behaves.blanks_folded,
     )
     if not behaves.input_is_read:
-        shell = attrs.evolve(shell, input="")
+        shell = attrs.evolve(shell, files=attrs.evolve(shell.files, input=""))
     names = (behaves.unknown_programs, behaves.unguarded_programs, behaves.unopened_programs)
     if not any(names):
         return shell
@@ -100,10 +113,11 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
 def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
     """Return what a session in the folder *cwd* knows of commands."""
     shell = attrs.evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
+    structures = shell.syntax.structures | commands.ITERATED
     waited = attrs.evolve(
         shell,
-        structures=shell.structures | commands.ITERATED,
-        idle=commands.IDLE,
+        syntax=attrs.evolve(shell.syntax, structures=structures),
+        kinds=attrs.evolve(shell.kinds, idle=commands.IDLE),
     )
     return attrs.evolve(shell, awaited=waited)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from policy.chain import SPAWN_TOOL
-from policy.dialect import Argument, ArgumentKind, Dialect, Shell
+from policy.dialect import Argument, ArgumentKind, Dialect
+from policy.shells import FileTools, Shell, Wrapping
 
 __all__ = ["DECLARED", "ENFORCED", "RAW"]
 
@@ -64,13 +65,14 @@ DECLARED: Final = Dialect(
     },
     aliases={**_ALIASES, "shell": "bash", "sh": "bash"},
     shell=Shell(
-        wrappers=frozenset(
-            "builtin chroot command doas env exec nice nohup parallel setsid stdbuf strace sudo"
-            " time timeout watch xargs".split()
+        wrapping=Wrapping(
+            names=frozenset(
+                "builtin chroot command doas env exec nice nohup parallel setsid stdbuf strace sudo"
+                " time timeout watch xargs".split()
+            ),
+            transparent=frozenset("command nice nohup stdbuf time timeout".split()),
         ),
-        transparent=frozenset("command nice nohup stdbuf time timeout".split()),
-        output="write",
-        input="read",
+        files=FileTools(output="write", input="read"),
     ),
     loose=True,
 )
