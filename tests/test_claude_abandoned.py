@@ -124,3 +124,15 @@ def test_no_command_stands_in_a_sum_that_ends_nowhere(command: str) -> None:
 )
 def test_behind_it_commands_are_denied(command: str) -> None:
     assert told(command, deny=["Bash(gh *)"], allow=["Bash"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command", ["foo '{a", "foo 'a {b,c}", "echo '{a,b}", "foo; foo '{a..b}", "cat 'src/{a,b}"]
+)
+def test_braces_behind_a_quote_that_begins_a_word_are_quoted(command: str) -> None:
+    assert told(command, allow=["Bash(foo *)"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["foo x'{a,b}", "foo a'{x,y}' 'b{", "foo '{a,b}'c", "rm '{a"])
+def test_elsewhere_nobody_knows_which_braces_are_quoted(command: str) -> None:
+    assert told(command, allow=["Bash(foo *)"]) == "ask"

@@ -82,7 +82,8 @@ class WordReader(ABC):
         word.inner = (first, len(self.script.commands))
         if self.closed and node.end_byte == len(self.source):
             word.raw, self.unclosed = word.raw[:-1], word
-            if "{" in word.raw:  # nobody knows which braces are quoted
+            # Where something stands before the quote, nobody knows which braces are quoted.
+            if "{" in word.raw and node.type != "raw_string":
                 self.script.doubt(word.raw, DIFFER)
         if not word.literal and self.shell.control:
             self._put_in = False
