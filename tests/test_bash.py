@@ -219,6 +219,11 @@ def test_a_deep_command_is_never_allowed_by_accident(name: str) -> None:
     assert _effect(NESTED[name], allow=["Bash"], deny=["Bash(rm *)"]) is not ALLOW
 
 
+def test_an_escaped_quote_that_nothing_closes_is_asked_for_behind_a_word_of_the_shell() -> None:
+    for command in ("if\\'|", "if\\' x|", "a; if\\'|"):
+        assert _effect(command, allow=["Bash(if *)", "Bash(a)"]) is Effect.ASK
+
+
 def test_without_the_grammar_argument_rules_fail_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bash, "_language", lambda: None)
     assert not bash.is_installed()

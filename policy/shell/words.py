@@ -78,7 +78,8 @@ def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
     To some the last letter behind the quote is its end; others overlook it, so that the word
     ends at a blank.
     """
-    loose = word.raw[word.raw.rindex("'") :]
+    _, quote, behind = word.raw.rpartition("'")
+    loose = f"{quote}{behind}" if quote else ""
     before = word.plain.removesuffix(loose)
     cut = attrs.evolve(word, plain=before + loose[1:-1])
     pieces = zip(word.raw.split(), (before + loose[1:]).split(), strict=False)
