@@ -614,3 +614,32 @@ def test_rules_know_what_only_redirects_by_its_text(command: str) -> None:
     assert decide(command, allow=["Bash"], deny=["Bash(> *)"]).effect is DENY
     assert decide(command, allow=["Bash"], ask=["Bash(> *)"]).effect is ASK
     assert decide(command, allow=["Bash"], deny=["Bash(>> *)"]).effect is ALLOW
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        *(
+            (f"{text} > x", "Bash(> *)")
+            for text in ("A=1", "A=1 B=2", "A=", "make && A=1", "A='a b'")
+        ),
+        *((text, "Bash(> *)") for text in ("> x A=1", "A=1 > x B=2", "if ls; then A=1 > x; fi")),
+        *(("A=1 > x", rule) for rule in ("Bash(A=1 *)", "Bash(A=1 > x)", "Bash(> x)")),
+        *(("A=1 B=2", rule) for rule in ("Bash(A=1 *)", "Bash(B=*)", "Bash(A=1 B=2)")),
+    ],
+)
+def test_rules_know_what_only_sets_variables_by_its_text(command: str, rule: str) -> None:
+    assert decide(command, allow=["Bash"], deny=[rule]).effect is DENY
+    assert decide(command, allow=["Bash"], ask=[rule]).effect is ASK
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        *((f"{text} x", "Bash(> *)") for text in ("A=1 2>", "A=$(ls) >", "A=1 >>")),
+        *((text, "Bash(A=1*)") for text in ("A=1", "make; A=1", "(A=1 B=2)")),
+        ("if ls; then A=1 B=2; fi", "Bash(A=1*)"),
+    ],
+)
+def test_but_not_one_variable_nor_what_another_statement_holds(command: str, rule: str) -> None:
+    assert decide(command, allow=["Bash"], deny=[rule]).effect is ALLOW

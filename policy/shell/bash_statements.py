@@ -159,6 +159,8 @@ class StatementReader(WordReader):
             elif kind != "ERROR":
                 words.append(self.word(child, depth + 1))
         command.fed = self._with_text(node)
+        if command.directed and all(not word.raw or is_assignment(word) for word in words):
+            command.bare = self.text_of(node)
         while len(words) > 1 and words[0].raw == "!":
             if command.led:  # `<a ! ls`: it is one
                 self.script.doubt(self.text_of(node), DIFFER)
@@ -219,7 +221,9 @@ class StatementReader(WordReader):
         nodes = [node] if node.type == "variable_assignment" else node.named_children
         words = [self._assignment(each, depth + 1) for each in nodes]
         self._remember(words)
-        self._add(Simple(words, piped=_is_piped(node)))
+        # One alone is no command to rules, and several are that stand in no other statement.
+        bare = self.text_of(node) if len(nodes) > 1 and _is_outermost(node) else ""
+        self._add(Simple(words, piped=_is_piped(node), bare=bare))
 
     def _remember(self, words: list[Word]) -> None:
         """Note the values of variables that are set for what follows."""
@@ -250,7 +254,10 @@ class StatementReader(WordReader):
             self._add(Simple([Word()], bare=self.text_of(node)))
         count, inner = len(self.script.commands), len(self.script.targets)
         if count > first:
-            self.script.commands[-1].directed = True
+            last = self.script.commands[-1]
+            last.directed = True
+            if body is not None and body.type.startswith("variable_assignment"):
+                last.bare = self.text_of(node)
         for child in node.children:
             if child.type == "heredoc_redirect":
                 self._heredoc(child, depth + 1)
@@ -341,6 +348,17 @@ class StatementReader(WordReader):
         if len(self.script.commands) == found and ("$(" in text or "`" in text):
             quoted = text.replace("\\", "").replace('"', "")
             self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
+
+
+def _is_outermost(node: Node) -> bool:
+    """Return whether a statement is joined with others at most."""
+    above = node.parent
+    while above is not None and above.type in _JOINING:
+        above = above.parent
+    return above is None
+
+
+_JOINING: Final = frozenset("program list pipeline redirected_statement".split())
 
 
 def _is_piped(node: Node) -> bool:

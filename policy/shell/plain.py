@@ -94,12 +94,18 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         if operator != ";" or command.led:
             return None  # nothing, or a redirection alone
         commands.pop()
-    if not commands:
+    if not commands or any(map(_sets_at_length, commands)):
         return None
     if "$" in text:
         for command in commands:
             command.reworded = _is_reworded(command.words)
     return Script(commands, targets, split=any(command.piped for command in commands))
+
+
+def _sets_at_length(command: Simple) -> bool:
+    """Whether a command sets variables alone, several or beside what is redirected."""
+    several = command.directed or len(command.words) > 1
+    return several and all("=" in word.raw for word in command.words)
 
 
 def _is_one_piece(raw: str) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KEYWORDS",
     "as_granted",
+    "as_text",
     "as_written",
     "behind_all",
     "feared",
@@ -153,6 +154,28 @@ def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
         return
     for start in led(words, shell).starts:
         yield from _names(words[start:])
+
+
+# A variable in front of a text, set to what holds nothing that is put in.
+_SET: Final = re.compile(
+    r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?="
+    r"(?:'[^'\n\r]*'|\"(?:\\.|[^\"$`\\\n\r])*\"|\\.|[^\s$`;|&()<>\\'\"])*[ \t]+"
+)
+
+
+def as_text(bare: str) -> Iterator[str]:
+    """Yield how rules that deny or ask know what runs no program: without what it sets, too.
+
+    Nothing of "".
+    """
+    start = 0
+    if not bare:
+        return
+    while found := _SET.match(bare, start):
+        start = found.end()
+    yield " ".join(bare.split())
+    if start:
+        yield " ".join(bare[start:].split())
 
 
 def feared(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from policy.shell.programs import Examined, examine
 from policy.shell.readings import (
     KEYWORDS,
     as_granted,
+    as_text,
     as_written,
     behind_all,
     feared,
@@ -199,7 +200,7 @@ class Reading:
                 self._uncheck(as_written(words), DIFFER)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
             grantable = self._doubt(granted[0].raw, "is no plain name of a program")
-        known = (*known, *[" ".join(command.bare.split())] * bool(command.bare and shell.control))
+        known = (*known, *as_text(command.bare if shell.control else ""))
         if command.fed:
             known = (*known, *with_text(command.fed, as_written(words), (text, *known)))
         inexact = shell.control and (self._fed or self._is_inexact(words, granted))

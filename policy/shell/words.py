@@ -109,7 +109,8 @@ class Simple:
         fills: whether it is redirected, or a statement that it is part of, to a file it writes.
         swallowed: whether words stand behind a redirection, which some read as more targets.
         piped: whether it is part of a pipeline; told of assignments alone.
-        bare: all of it, where nothing stands in it but what is redirected; "" where more does.
+        bare: all of it, where nothing stands in it but what is redirected and variables that
+            are set, not one of them alone; "" where more does.
         aside: whether it stands in a function, in a case or in a loop that no host follows.
         fed: all of its text, where that puts a text on its input; "" where none is.
         reworded: whether a host puts its text together anew from its words: it goes on behind
