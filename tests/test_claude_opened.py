@@ -560,3 +560,15 @@ def test_a_name_that_is_read_is_looked_up_with_its_stars_and_without_a_variable(
     assert told("rm docs/*", allow=["Bash"], deny=["Read(docs/**)"]) == "allow"
     assert told("cat 'docs/$x'", allow=["Bash"], deny=["Read(docs/**)"]) == "allow"
     assert told("cat '=x'", allow=["Bash"], deny=["Read(=x)"]) == "allow"
+
+
+@pytest.mark.parametrize("write", ["touch {}", "mkdir {}", "rm {}", "cp a {}", "ls > {}"])
+def test_the_home_folder_in_the_midst_of_a_name_is_put_in(write: str) -> None:
+    for name in ('"a$HOME/.git/config"', "a$HOME/.git/config", '"x $HOME"', '"src/$HOME/.bashrc"'):
+        assert told(write.format(name), allow=["Bash"]) != "allow", name
+    for name in ('"src/$HOME/a"', '"src$HOME"', "'src/$HOME/a'"):
+        if write != "rm {}":
+            assert told(write.format(name), allow=["Bash"]) == "allow", name
+    assert told(write.format('"src/$HOME/a"'), allow=["Bash"], deny=["Edit(src/home/**)"]) == "deny"
+    # What it leads to nobody is sure of, so that no rule for files allows it.
+    assert told(write.format('"src/$HOME/a"'), allow=["Edit(**)", "Bash(ls)"]) == "ask"

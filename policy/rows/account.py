@@ -14,6 +14,7 @@ from policy.rows.command import opened, part_outcome, unawaited
 from policy.rows.outcome import HARMLESS, Outcome, strictness, unsure
 from policy.shell.parts import Command, Doubt, Part, Redirection
 from policy.shell.powershell import read_powershell
+from policy.shell.words import PUT_IN_HOME
 
 if TYPE_CHECKING:
     from policy.rows.row import ReadCommand, Row
@@ -82,7 +83,8 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
         if file.guarded:
             hidden.append(outcome)
         elif outcome is not HARMLESS:
-            yield Piece(_does(row, file), file.target or "", outcome)
+            name = (file.target or "").replace(PUT_IN_HOME, "$HOME")
+            yield Piece(_does(row, file), name, outcome)
     hidden += unawaited(row, command)
     if command.unread and row.entries:
         hidden.append(doubted)

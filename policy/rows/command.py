@@ -20,6 +20,7 @@ from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, doubted, guarded,
 from policy.rows.unfinished import is_completed
 from policy.rows.whole import with_whole
 from policy.shell.parts import Command, Part, Redirection
+from policy.shell.words import PUT_IN_HOME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -239,11 +240,12 @@ def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
         return files.constant
     if redirection.deep:
         return _kept_below(files, redirection.target)
+    target = redirection.target.replace(PUT_IN_HOME, rules.dialect.home)
     try:
-        path = canonical_path(redirection.target, rules.dialect)
-        found = file_outcome(files, path, stranger_path(redirection.target, rules.dialect))
-        if shell.control and ".." in redirection.target:
-            walked = walked_path(redirection.target, rules.dialect)
+        path = canonical_path(target, rules.dialect)
+        found = file_outcome(files, path, stranger_path(target, rules.dialect))
+        if shell.control and ".." in target:
+            walked = walked_path(target, rules.dialect)
             if walked != path:
                 others = file_outcome(files, walked, walked), led_outcome(files, path, walked)
                 found = min(found, *others, key=strictness)

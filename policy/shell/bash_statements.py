@@ -27,6 +27,7 @@ from policy.shell.words import (
     Word,
     otherwise,
     targets_of,
+    with_home,
 )
 
 if TYPE_CHECKING:
@@ -302,7 +303,8 @@ class StatementReader(WordReader):
         if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
             target.plain not in HARMLESS_TARGETS
         ):
-            if not target.literal or target.raw[:1] == "$":
+            told = target.literal or (operator[0] in ">&" and with_home(target))
+            if not told or target.raw[:1] == "$":
                 self.script.doubt(target.raw, UNKNOWN)
                 self.script.given.append(target)
             if target.plain[:1] == "!" or (

@@ -12,7 +12,7 @@ import attrs
 from policy.programs import Files, Program
 from policy.shell.given import Given, has
 from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
-from policy.shell.words import Word, is_pattern
+from policy.shell.words import Word, is_pattern, with_home
 from policy.shells import Shell
 
 __all__ = [
@@ -172,6 +172,7 @@ def files_of(
         looked += chosen
         opened += (Opened(w.plain, tool) for w in chosen if _is_looked_up(w, read=read))
         opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
+        opened += (Opened(name, tool) for w in chosen if not read and (name := with_home(w)))
         odd = is_abroad if read else is_unwritable
         opened += (Opened(None, tool, guarded=not read) for w in chosen if odd(w.plain))
     if tools.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
@@ -287,6 +288,8 @@ def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
         yield Opened(None, tool, relative=True)
     if not word.known:
         yield Opened("~" if is_home(word) else None, tool)
+        if homed := with_home(word):
+            yield Opened(homed, tool)
         return
     name = word.plain or "."  # without a name it is the folder itself
     folder = emptied(name)

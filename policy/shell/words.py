@@ -14,6 +14,7 @@ __all__ = [
     "DESCRIPTOR",
     "FOLDERS",
     "HARMLESS_TARGETS",
+    "PUT_IN_HOME",
     "Script",
     "Simple",
     "Statement",
@@ -22,6 +23,7 @@ __all__ = [
     "is_pattern",
     "otherwise",
     "targets_of",
+    "with_home",
 ]
 
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")
@@ -31,6 +33,9 @@ DESCRIPTOR: Final = re.compile(r"(?:[0-9]+|-)\Z")
 
 # What two variables hold that every shell has, as rules and paths write it.
 FOLDERS: Final = {"HOME": "~", "PWD": "."}
+
+# What stands in the name of a file for the home folder that is put into it: no name has it.
+PUT_IN_HOME: Final = "\x1e"
 
 
 @attrs.define
@@ -86,6 +91,16 @@ def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
     return [cut], [attrs.evolve(word, raw=raw, plain=plain) for raw, plain in pieces]
 
 
+def with_home(word: Word) -> str | None:
+    """Return a name into which nothing but the home folder is put, as names have it; else None."""
+    name = word.plain.replace("$HOME", PUT_IN_HOME)
+    homed = word.vetted and not word.known and name != word.plain
+    return name if homed and _EXPANDING.isdisjoint(name) else None
+
+
+_EXPANDING: Final = frozenset("$`")
+
+
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", word.plain):
@@ -94,7 +109,8 @@ def targets_of(word: Word, *, writes: bool) -> list[Target]:
     if word.literal and (word.plain[:1] != "~" or word.plain[1:2] in ("", "/")):
         # What denies a file of this name counts; that it is the one that is opened nobody believes.
         return [Target(word.plain, writes), Target(None, writes)]
-    return [Target(None, writes)]
+    homed = with_home(word) if writes else None
+    return [*([Target(homed, writes)] if homed else []), Target(None, writes)]
 
 
 @attrs.define
