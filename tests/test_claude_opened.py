@@ -572,3 +572,24 @@ def test_the_home_folder_in_the_midst_of_a_name_is_put_in(write: str) -> None:
     assert told(write.format('"src/$HOME/a"'), allow=["Bash"], deny=["Edit(src/home/**)"]) == "deny"
     # What it leads to nobody is sure of, so that no rule for files allows it.
     assert told(write.format('"src/$HOME/a"'), allow=["Edit(**)", "Bash(ls)"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *('bash -c "cd src && rm -rf build/*"', "bash -c '(cd src && rm -rf x/*)'"),
+        *("cd src && sh -c 'make && rm src/*'", "cd src; sh -c 'rm src/*'"),
+        *(f"sh -c '{before}case a in a) sh -c \"rm x\";; esac'" for before in ("", "rm y; ")),
+    ],
+)
+def test_a_script_is_asked_for_where_nobody_knows_what_it_removes(command: str) -> None:
+    assert told(command, allow=["Bash"]) == "ask"
+    assert told(command.replace("rm", "ls"), allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["bash -c 'cd src && rm -rf build'", "bash -c 'rm -rf build/*'", "cd src && sh -c 'rm x'"],
+)
+def test_and_not_where_somebody_knows(command: str) -> None:
+    assert told(command, allow=["Bash"]) == "allow"

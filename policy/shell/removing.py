@@ -15,6 +15,7 @@ import attrs
 
 from policy.shell.parts import DIFFER, Command, Redirection
 from policy.shell.readings import as_written
+from policy.shell.targets import GUARDED
 from policy.shell.wrappers import basename
 
 if TYPE_CHECKING:
@@ -65,8 +66,11 @@ def judged(
         for reading in (each.text, *each.readings, *each.doubtful, *each.feared)
         if whole or basename(reading.partition(" ")[0]) in shell.kinds.scripted
     )
-    removed = [file for file in inside.redirections if file.tool == shell.files.removes]
-    others = [file for file in inside.redirections if whole and file.tool != shell.files.removes]
+    # Nobody knows what it removes where no rule may allow it: that is asked for here too.
+    kept = (GUARDED,) if whole and not shell.traced else ()
+    tool = shell.files.removes
+    removed = [f for f in inside.redirections if f.tool == tool or f in kept]
+    others = [f for f in inside.redirections if whole and f not in removed]
     return readings, [*removed, *(attrs.evolve(f, scripted=True, part=None) for f in others)]
 
 
