@@ -100,6 +100,17 @@ def test_an_exception_to_a_new_rule_is_no_churn_though_it_decides_as_before() ->
     assert churn(agents(main="allow Read"), after) == []
 
 
+def test_a_rule_by_which_alone_a_script_is_doubtful_is_no_churn() -> None:
+    # Nobody is asked, so that of its own commands all are denied without it too.
+    def settings(*denied: str) -> dict[str, str]:
+        lists = {"allow": ["Bash(bash *)"], "deny": denied, "defaultMode": "dontAsk"}
+        return {".claude/settings.json": json.dumps({"permissions": lists})}
+
+    both = ("Bash(git push *)", "Bash(xargs git push *)")
+    assert churn(settings(), settings(both[0])) == churn(settings(both[0]), settings()) == []
+    assert churn(settings(both[0]), settings(*both)) == [("added", both[1])]
+
+
 def test_a_rule_that_is_there_twice_and_then_once_has_no_effect() -> None:
     twice = '{"permissions": {"allow": ["Bash(make *)", "Bash(make *)"]}}'
     once = '{"permissions": {"allow": ["Bash(make *)"]}}'

@@ -11,17 +11,14 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from policy.chain import READINGS
 from policy.changes.diff import Diff
+from policy.changes.naming import Mark, name_exceptions, named_rules, rule_sets
 from policy.changes.spawn_changes import paired
-from policy.comparison.compare import Difference, Known
-from policy.comparison.meets import compare_meets
+from policy.comparison.compare import Known
 from policy.effect import Effect
 from policy.finding import Severity
 from policy.project import Project
-from policy.ruleset import RuleSet
 from policy.source import Place
-from policy.table import Ceiling, Table
 from policy.workspace import Workspace
 
 __all__ = ["Renamed", "Review", "RuleChange", "review"]
@@ -126,10 +123,11 @@ def _rule_changes(old: Workspace, new: Workspace, diff: Diff, known: Known) -> l
         }
         for side, other in (written, written[::-1])
     )
-    named = _named((old, new), diff, [_marks(gone), _marks(come)], known)
+    differences = [change.difference for change in diff.changes]
+    named = named_rules((old, new), differences, [_marks(gone), _marks(come)], known)
     moved = {key[1:] for key in gone}
     fresh = _marks({key: places for key, places in come.items() if key[1:] not in moved})
-    _name_exceptions(named, new, fresh, known)
+    name_exceptions(named, new, fresh, known)
     changes: list[RuleChange] = []
     for what in ("moved", "relisted"):
         for key in list(gone):
@@ -165,7 +163,7 @@ def _change(
     rule: str,
     effects: tuple[Effect | None, Effect | None],
     places: tuple[Place | None, Place | None],
-    named: list[set[_Mark]],
+    named: list[set[Mark]],
 ) -> RuleChange:
     found = any(
         place is not None and (place, rule) in known
@@ -174,115 +172,14 @@ def _change(
     return RuleChange(what, rule, effects, places, found)
 
 
-_Mark = tuple[Place | None, str]
-
-
-def _marks(rules: Mapping[_Key, list[Place]]) -> set[_Mark]:
+def _marks(rules: Mapping[_Key, list[Place]]) -> set[Mark]:
     return {(place, rule) for (_, rule, _), places in rules.items() for place in places}
-
-
-def _named(
-    sides: tuple[Workspace, Workspace], diff: Diff, changed: list[set[_Mark]], known: Known
-) -> list[set[_Mark]]:
-    """Return the rules that a difference names, of decisions or else of single rule sets.
-
-    A decision that several sets make names one of them. What it leaves out is
-    looked for where the sets are compared one by one.
-    """
-    named: list[set[_Mark]] = [set(), set()]
-    _name(named, (change.difference for change in diff.changes))
-    left = [marks - found for marks, found in zip(changed, named, strict=True)]
-    for before, after in _paired_sets(*sides) if any(left) else ():
-        concerned = [
-            {(entry.place, entry.rule) for rules in side for entry in rules.entries} & marks
-            for side, marks in zip((before, after), left, strict=True)
-        ]
-        if not any(concerned):
-            continue
-        if len(before) == len(after):
-            for pair in zip(before, after, strict=True):
-                comparison = compare_meets([(pair[0], ())], [(pair[1], ())], known)
-                _name(named, comparison.differences)
-                if comparison.exact:
-                    continue
-                for side, rules in enumerate(pair):
-                    named[side] |= {(entry.place, entry.rule) for entry in rules.entries}
-        else:
-            # What takes the place of what cannot be said: nothing is called churn.
-            for side, marks in enumerate(concerned):
-                named[side] |= marks
-    return named
-
-
-def _name_exceptions(
-    named: list[set[_Mark]], new: Workspace, come: set[_Mark], known: Known
-) -> None:
-    """Add the rules without which other new rules would grant or take more.
-
-    What such a rule decides was decided so before, by rules that are gone.
-    """
-    left = come - named[1]
-    for rules in _sets(new) if left else ():
-        kept = tuple(entry for entry in rules.entries if (entry.place, entry.rule) not in left)
-        if len(kept) < len(rules.entries):
-            without = attrs.evolve(rules, entries=kept)
-            _name(named, compare_meets([(without, ())], [(rules, ())], known).differences)
-
-
-def _sets(workspace: Workspace) -> Iterable[RuleSet]:
-    """Return the rule sets of *workspace*, each once."""
-    return {
-        id(part.rules): part.rules
-        for project in workspace.projects
-        for ceiling in _tables(project).values()
-        for part in ceiling.parts
-    }.values()
-
-
-def _name(named: list[set[_Mark]], differences: Iterable[Difference]) -> None:
-    for difference in differences:
-        for side, decision in enumerate((difference.before, difference.after)):
-            named[side] |= {(because.place, because.rule) for because in decision.because}
-
-
-_Sets = tuple[RuleSet, ...]
-
-
-def _paired_sets(old: Workspace, new: Workspace) -> Iterable[tuple[_Sets, _Sets]]:
-    """Yield the rule sets of both sides that belong to one agent, each pair once."""
-    seen: set[object] = set()
-    for before, after in paired(old, new):
-        sides = [_tables(project) if project else {} for project in (before, after)]
-        for key in dict.fromkeys((*sides[0], *sides[1])):
-            pair = tuple(
-                tuple(part.rules for part in side[key].parts) if key in side else ()
-                for side in sides
-            )
-            mark = tuple(tuple(map(id, sets)) for sets in pair)
-            if mark not in seen:
-                seen.add(mark)
-                yield pair[0], pair[1]
-
-
-def _tables(project: Project) -> dict[object, Ceiling]:
-    """Return what each agent declares, and what holds where chains start."""
-    tables: dict[object, Table] = {
-        ("declared", name): entry.declared for name, entry in project.agents.items()
-    }
-    for reading in READINGS:
-        for agent in project.starts:
-            tables[reading, agent] = project.reading(reading).start(agent).table
-    ceilings: dict[object, Ceiling] = {}
-    for key, table in tables.items():
-        ceilings[key, "use"] = table.use
-        ceilings[key, "delegate"] = table.delegated
-    return ceilings
 
 
 def _written(workspace: Workspace) -> dict[_Key, list[Place]]:
     """Return the rules that are written in the files of *workspace*, and where."""
     found: dict[tuple[Place, str], Effect] = {}
-    for rules in _sets(workspace):
+    for rules in rule_sets(workspace):
         for entry in rules.entries:
             # What comes with the host is written nowhere.
             if entry.place is not None and entry.rule and entry.place.file in workspace.files:
