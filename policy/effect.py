@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import enum
-from functools import total_ordering
 
 __all__ = ["Effect"]
 
 
-@total_ordering
 class Effect(enum.Enum):
     """``DENY < ASK < ALLOW``: what a rule says, and what an answer is."""
 
@@ -24,9 +22,21 @@ class Effect(enum.Enum):
         """Return whether *self* grants less than *other*."""
         return _RANK[self] < _RANK[other]
 
+    def __le__(self, other: Effect) -> bool:
+        """Return whether *self* grants no more than *other*."""
+        return _RANK[self] <= _RANK[other]
+
+    def __gt__(self, other: Effect) -> bool:
+        """Return whether *self* grants more than *other*."""
+        return _RANK[self] > _RANK[other]
+
+    def __ge__(self, other: Effect) -> bool:
+        """Return whether *self* grants no less than *other*."""
+        return _RANK[self] >= _RANK[other]
+
     def __and__(self, other: Effect) -> Effect:
         """Return the stricter of the two."""
-        return min(self, other)
+        return self if _RANK[self] <= _RANK[other] else other
 
     def __str__(self) -> str:
         """Return the word people write."""

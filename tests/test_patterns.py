@@ -21,6 +21,7 @@ from policy import limits
 from policy.patterns import automaton as automata
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
+from policy.patterns.ends import Indexed
 from policy.patterns.letters import excluded_characters, named, tokens_of
 from policy.patterns.pattern import Kind, Meet, Pattern, freeze
 from policy.patterns.search import Found, fresh_character, search
@@ -445,12 +446,15 @@ STRANGE = ["", "\n", "a\n", "\U0001f600", "a\U0001f600b", "é", "\ue000", "\x00"
 def test_the_first_match_is_that_of_a_loop_over_the_patterns(family: Family) -> None:
     dice = random.Random(family.name)
     for raws in family.samples(1_000, 8):
-        automaton = Automaton([family.pattern(raw).tokens for raw in raws], family.kind.separator)
+        patterns = [family.pattern(raw).tokens for raw in raws]
+        automaton, indexed = (
+            each(patterns, family.kind.separator) for each in (Automaton, Indexed)
+        )
         for text in (*dice.choices(family.universe.texts, k=25), *dice.choices(STRANGE, k=3)):
             naive = next((i for i, raw in enumerate(raws) if family.match([raw], text)), NO_MATCH)
             # Twice: walked for the first time, and remembered.
-            assert automaton.first(text) == naive, (raws, text)
-            assert automaton.first(text) == naive
+            assert automaton.first(text) == indexed.first(text) == naive, (raws, text)
+            assert automaton.first(text) == indexed.first(text) == naive
 
 
 @pytest.mark.parametrize("entries", [0, 1, 3, 17])
@@ -461,10 +465,13 @@ def test_forgetting_changes_no_answer(
     monkeypatch.setattr(limits, "CACHE_ENTRIES", entries)
     dice = random.Random(entries)
     for raws in family.samples(40, 6):
-        automaton = Automaton([family.pattern(raw).tokens for raw in raws], family.kind.separator)
+        patterns = [family.pattern(raw).tokens for raw in raws]
+        automaton, indexed = (
+            each(patterns, family.kind.separator) for each in (Automaton, Indexed)
+        )
         for text in (*dice.choices(family.universe.texts, k=20), *STRANGE):
             naive = next((i for i, raw in enumerate(raws) if family.match([raw], text)), NO_MATCH)
-            assert automaton.first(text) == naive
+            assert automaton.first(text) == indexed.first(text) == naive
         meet = Meet.of(*map(family.pattern, raws))
         assert not (meet.is_empty() and family.members(*raws))
         members = family.members(raws[0]) & ~family.members(raws[-1])
@@ -798,8 +805,8 @@ def test_a_pattern_of_many_stars_costs_a_few_nodes_a_character(
         work.update(states=0, nodes=0)
         star: list[Token] = [gap, "a"]
         pattern = Pattern.of(kind, [*star * stars, "b"])
-        assert not pattern.matches("a" * 3 * stars)
-        assert pattern.matches("a" * 3 * stars + "b")
+        assert pattern.automaton.walk("a" * 3 * stars).first == NO_MATCH
+        assert pattern.automaton.walk("a" * 3 * stars + "b").first == 0
         assert work["states"] <= 3 * stars
         assert work["nodes"] <= 12 * stars
 
@@ -809,7 +816,7 @@ def test_a_star_before_a_word_that_repeats_itself_costs_at_most_pattern_times_te
 ) -> None:
     size = 400
     pattern = Pattern.text("*" + "ab" * size + "c")
-    assert not pattern.matches("ab" * 3 * size)
+    assert pattern.automaton.walk("ab" * 3 * size).first == NO_MATCH
     assert work["largest"] <= size + 2
     assert work["nodes"] <= 2 * size * (size + 4)
     assert work["states"] <= 2 * size + 4
@@ -847,7 +854,8 @@ def test_what_is_forgotten_gives_its_memory_back_at_once(
 ) -> None:
     monkeypatch.setattr(limits, "CACHE_ENTRIES", 1_000)
     size = 500  # up to 250 nodes a state: memory for 80 such states
-    assert not Pattern.text("*" + "ab" * (size // 2) + "c").matches("ab" * size)
+    pattern = Pattern.text("*" + "ab" * (size // 2) + "c")
+    assert pattern.automaton.walk("ab" * size).first == NO_MATCH
     assert work["states"] > size
     assert work["most alive"] < size / 2
 
@@ -875,6 +883,16 @@ def test_ten_thousand_patterns_are_one_walk(work: dict[str, int]) -> None:
         assert automaton.first(f"tool{index} run it") == index
     assert automaton.first("tool run it") == NO_MATCH
     assert work["largest"] <= 2
+
+
+def test_what_is_looked_up_builds_nothing_for_its_text(work: dict[str, int]) -> None:
+    patterns = [Pattern.text(f"a{index % 7} *{index} *").tokens for index in range(1_000)]
+    patterns += [Pattern.text(f"a *-{index}").tokens for index in range(9_000)]
+    automaton = Indexed(patterns)
+    assert automaton.first("a x-8999") == automaton.first("a -8999") == 9_999
+    assert automaton.first("a6 b13 c") == 13
+    assert automaton.first("a6 b13") == automaton.first("a6 b13  ") == NO_MATCH
+    assert work["states"] == 0
 
 
 def test_a_pattern_as_long_as_allowed_is_a_value_like_any_other(work: dict[str, int]) -> None:

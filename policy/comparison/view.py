@@ -14,6 +14,7 @@ from policy.comparison.rows import deferred, unasked
 from policy.comparison.vouched import runs_no_more
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.ends import Indexed
 from policy.patterns.letters import excluded_characters, is_stars, named, tokens_of
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Either, Gap, Token
@@ -113,7 +114,7 @@ class View:
         """All patterns at once: those of the row itself, where these are all it has."""
         if self._row is not None:
             return self._row.automaton
-        return Automaton([p.tokens for p in self.patterns], self.kind.separator)
+        return Indexed([p.tokens for p in self.patterns], self.kind.separator)
 
     @cached_property
     def most(self) -> Effect:

@@ -26,6 +26,7 @@ from policy import limits
 from policy.patterns.as_json import as_json
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, HOSTS, PATHS, Domain
+from policy.patterns.ends import Indexed
 from policy.patterns.letters import (
     excluded_characters,
     has_empty_set,
@@ -117,7 +118,8 @@ class Pattern:
     def exact(self) -> bool:
         """Whether the pattern is one text."""
         # Canonical, what is letters alone is one token, or none.
-        return len(self.tokens) < 2 and all(isinstance(token, str) for token in self.tokens)
+        tokens = self.tokens
+        return not tokens or (len(tokens) == 1 and isinstance(tokens[0], str))
 
     @cached_property
     def spelled_out(self) -> tuple[Pattern, ...]:
@@ -129,7 +131,7 @@ class Pattern:
     @cached_property
     def automaton(self) -> Automaton:
         """The automaton of this pattern alone."""
-        return Automaton([self.tokens], self.kind.separator)
+        return Indexed([self.tokens], self.kind.separator)
 
     @cached_property
     def as_json(self) -> str:

@@ -26,7 +26,7 @@ from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
 from policy.rows.shared import given_paths, shared_automaton
 from policy.rows.spellings import Spellings, spellings
 from policy.rows.walk import NO_WALK, Walk
-from policy.shell.commands import Command, compound, read_command
+from policy.shell.commands import Command, compound, is_plain, read_command
 from policy.shell.powershell import read_powershell
 from policy.shells import Shell
 
@@ -235,7 +235,7 @@ class Row:
         return self.outcome_behind(self.walk.state(call), call, read)
 
     def outcome_once(self, call: Mapping[str, object], read: ReadCommand = read_command) -> Outcome:
-        """Return the same, and walk no automaton that serves calls alone as they are given.
+        """Return the same, and walk nothing that serves calls alone as they are given.
 
         Comparisons ask for it: the same of all tools and chains with the same lines.
         """
@@ -243,13 +243,21 @@ class Row:
         alone = text if type(text) is str and self.alias not in call else None
         found = None if alone is None else self._once.get(alone)
         if found is None:
-            walks = self.walk.automaton is self.automaton
-            found = self.outcome(call, read) if walks else self._outcome(call, read)
+            if alone is not None and self._is_plain(alone):
+                found = self.at(self.first(alone))
+            else:
+                found = self._outcome(call, read)
             if alone is not None:
                 if len(self._once) >= limits.CACHE_ENTRIES:
                     self._once.clear()
                 self._once[alone] = found
         return found
+
+    def _is_plain(self, text: str) -> bool:
+        """Return whether *text*, that decides alone, is a command that is one part as it stands."""
+        is_command = self.argument.kind is ArgumentKind.COMMAND and self.constant is None
+        shell = self.ruleset.dialect.shell
+        return is_command and len(text) <= self.walk.longest and is_plain(text, shell)
 
     def outcome_behind(
         self, state: State | None, call: Mapping[str, object], read: ReadCommand = read_command

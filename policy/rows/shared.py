@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 
 from policy.dialect import Dialect
 from policy.patterns.automaton import Automaton
+from policy.patterns.ends import Indexed
 from policy.patterns.tokens import Token
 from policy.rows.walk import GivenPaths
 
@@ -20,7 +21,7 @@ def shared_automaton(
 ) -> Automaton:
     """Return the one automaton of these patterns: what it has walked serves all who have it."""
     key = (patterns, separator, flags)
-    return _AUTOMATA.get(key) or _AUTOMATA.setdefault(key, Automaton(patterns, separator, flags))
+    return _AUTOMATA.get(key) or _AUTOMATA.setdefault(key, Indexed(patterns, separator, flags))
 
 
 def given_paths(

@@ -29,7 +29,7 @@ from policy.shell.words import Script, Simple
 from policy.shell.wrappers import BOXES, SHELLS
 from policy.shells import Shell
 
-__all__ = ["Command", "Part", "Redirection", "compound", "read_command"]
+__all__ = ["Command", "Part", "Redirection", "compound", "is_plain", "read_command"]
 
 
 _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
@@ -96,8 +96,9 @@ def _compound(shell: Shell) -> Automaton:
     return Automaton(compound(shell), " ")
 
 
-def _is_plain(text: str, shell: Shell) -> bool:
-    """Whether no pattern of `compound` matches: those of letters and programs need no walk."""
+def is_plain(text: str, shell: Shell) -> bool:
+    """Return whether no pattern of `compound` matches *text*."""
+    # Those of letters and programs need no walk.
     if not _ACTED_ON.isdisjoint(text) or text.partition(" ")[0] in shell.programs.known:
         return False
     if has_half(text):
@@ -107,7 +108,7 @@ def _is_plain(text: str, shell: Shell) -> bool:
 
 def read_command(text: str, shell: Shell) -> Command:
     """Return the parts and redirections of *text*. Never fails; never vouches for a guess."""
-    if not 0 < shell.longest < len(text) and _is_plain(text, shell):
+    if not 0 < shell.longest < len(text) and is_plain(text, shell):
         return Command((Part(text),))
     script = _read(text, shell)
     given_up = abandoned(text, script, shell)
