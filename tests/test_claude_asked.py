@@ -230,6 +230,14 @@ def test_blanks_at_the_ends_of_a_command_are_no_part_of_it_to_rules_that_deny() 
     assert decide("' foo' x", deny=["Bash(foo *)"]) is Effect.DENY
 
 
+@pytest.mark.parametrize("command", ['foo "a  b" c', "foo 'a\tb' c", "make && foo a\\ \\ b c"])
+def test_several_quoted_blanks_are_one_to_a_star_that_denies(command: str) -> None:
+    for rule in ("Bash(foo a b *)", "Bash(foo a b:*)", "Bash(*a b c*)"):
+        assert decide(command, allow=["Bash"], deny=[rule]) is Effect.DENY, rule
+        assert decide(command, allow=["Bash"], ask=[rule]) is Effect.ASK, rule
+    assert decide(command, allow=["Bash"], deny=["Bash(foo a bc*)"]) is Effect.ALLOW
+
+
 def test_behind_xargs_a_star_must_stand_at_the_end_of_what_allows() -> None:
     for pattern, effect in (("foo *", Effect.ALLOW), ("foo:*", Effect.ALLOW), ("f* x", Effect.ASK)):
         assert decide("xargs foo x", allow=[f"Bash({pattern})"]) is effect, pattern

@@ -30,6 +30,7 @@ __all__ = ["Texts", "spelled", "with_text"]
 Texts = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 _NAME: Final = re.compile(r"[\w./+-]+")
+_BLANKS: Final = re.compile(r"[ \t]+")
 
 
 def with_text(fed: str, written: str, known: Sequence[str]) -> Iterator[str]:
@@ -83,9 +84,13 @@ def _spelled(
         and not is_assignment(name)
     ):
         plain = " ".join([word.plain for word in words])
-        plain = plain.strip() if shell.control else plain
-        vanishing = without_vanishing(words) if shell.control and may_vanish(text) else ()
-        return text, (() if plain == text and not vanishing else (plain, *vanishing)), ()
+        if not shell.control:
+            return text, (() if plain == text else (plain,)), ()
+        plain = plain.strip()
+        vanishing = without_vanishing(words) if may_vanish(text) else ()
+        # Several blanks are one to rules with a star, quoted or not.
+        known = dict.fromkeys((plain, _BLANKS.sub(" ", plain), *vanishing))
+        return text, (() if [*known] == [text] else tuple(known)), ()
     if shell.control and all(map(is_assignment, words)):
         return "", (), ()  # no command: a rule may spell out all of the text alone
     written: dict[str, None] = {}
