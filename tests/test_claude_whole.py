@@ -249,3 +249,24 @@ def test_a_star_stops_joined_commands_that_read_elsewhere_without_permissions() 
         assert decide(command, "bypassPermissions", **rules) is DENY, command
     for command in ("make && cat a", "make;cat a", "make; foo", "if foo; then bar; fi"):
         assert decide(command, "bypassPermissions", **rules) is ALLOW, command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            f"cat <<{end} > a\nfoo --force\nEOF"
+            for end in ("EOF", "'EOF'", '"EOF"', "\\EOF", "-EOF")
+        ),
+        *("bash <<EOF\nfoo $X --force\nEOF\nls", "make $X # --force", "make $X > --force"),
+    ],
+)
+def test_no_star_speaks_of_a_document_nor_of_a_comment_nor_of_what_is_redirected(
+    command: str,
+) -> None:
+    rules = {"deny": ["Bash(*--force*)"]}
+    assert decide(command, allow=["Bash"], **rules) is ALLOW
+    assert decide(command + "\nls --force", allow=["Bash"], **rules) is DENY
+    # Where it does not end, or begins in quotes, all of it is spoken of.
+    assert decide("cat <<EOF\nfoo --force", allow=["Bash"], **rules) is DENY
+    assert decide('echo "a <<b" && foo $X --force', allow=["Bash"], **rules) is DENY

@@ -21,9 +21,11 @@ __all__ = ["Spelled", "Whole", "stages"]
 
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
-_JOINS: Final = re.compile(r"[&|;\n]")
+_BESIDES: Final = re.compile(r"[&|;\n#<>]")
 # Where a statement is one of several in another, the text between them is as it stands.
 _NESTS: Final = re.compile(r"\b(?:do|then|case|esac)\b|[(){}]|;;|<<(?!<)")
+_DOCUMENT: Final = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.+-]+))")
+
 _TARGET: Final = r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&<>'\"\\])+"
 _AROUND: Final = re.compile(
     r"(\\.|'[^']*'|\"(?:\\.|[^\"\\])*\")"
@@ -88,9 +90,12 @@ class Whole:
 
         So rules that deny or ask spell out what is joined; "" where it is nothing else.
         """
-        if not _JOINS.search(self._text) or _NESTS.search(self._text):
+        if not _BESIDES.search(self._text):
             return ""
-        bare = _AROUND.sub(_without, self._text)
+        bare = _without_documents(self._text)
+        if _NESTS.search(bare):
+            return bare if bare != self._text else ""
+        bare = _AROUND.sub(_without, bare)
         program = [*dropwhile(is_assignment, self._first)]
         if program:
             around = len(self._first) - len(as_granted(program, self._shell))
@@ -104,6 +109,22 @@ def stages(text: str) -> list[str]:
     pipes = [found.span() for found in _STAGE.finditer(text) if found[1]]
     starts, ends = [0, *(end for _, end in pipes)], [*(start for start, _ in pipes), len(text)]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _without_documents(text: str) -> str:
+    """Return a text without those that it puts on the input of commands: all, or none."""
+    if "<<" not in text:
+        return text
+    kept: list[str] = []
+    ends: list[str] = []
+    for line in text.split("\n"):
+        if ends:
+            if line.lstrip("\t") == ends[0]:
+                del ends[0]
+            continue
+        ends = ["".join(names) for names in _DOCUMENT.findall(line)]
+        kept.append(_DOCUMENT.sub("", line))
+    return text if ends else "\n".join(kept)
 
 
 def _without(found: re.Match[str]) -> str:
