@@ -244,11 +244,19 @@ def test_what_commands_come_to_together_is_compared(before, after, mode) -> None
         # A hundred lines of the host deny what they asked for, behind wrappers too.
         ({"allow": ["Bash(xargs *)"], "deny": ["Bash(git *)", "Bash(* x)"]}, {"allow": ["Bash(xargs *)"], "deny": ["Bash(* x)"]}),
         ({"allow": ["Bash", "Bash(* a *)"]}, {"allow": ["Bash", "Bash(* a *)"], "deny": ["Bash(a[b] *)"]}),
+        # Behind a wrapper too a word of the shell is a program in quotes.
+        ({"allow": ["Bash(for *)"]}, {"allow": ["Bash(for *)"], "ask": ["Bash(nohup *)"]}),
     ],
 )  # fmt: skip
 def test_rules_are_compared_exactly_where_nobody_is_asked_any_more(before, after) -> None:
     nothing: _Lists = {"allow": [], "ask": [], "deny": []}
     assert _check(({**nothing, **before}, {**nothing, **after}), ("default", "dontAsk"))
+
+
+def test_a_rule_for_what_runs_unasked_is_shown_behind_a_wrapper_behind_which_it_does_not() -> None:
+    before: _Lists = {"allow": [], "ask": ["Edit(**)"], "deny": []}
+    after = {**before, "allow": ["Bash(find . -name *)"]}
+    assert _check((before, after), ("acceptEdits", "acceptEdits"))
 
 
 def test_modes_know_alike_which_files_a_command_opens() -> None:

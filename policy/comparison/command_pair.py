@@ -19,7 +19,7 @@ from policy.comparison.effects import CHANGES, Difference, Effects, of_direction
 from policy.comparison.forms import is_unchecked, unvouched
 from policy.comparison.opening import Openings, opened_by
 from policy.comparison.pair import OVERLAPS
-from policy.comparison.prefixes import in_quotes, is_led, loud, runs_another
+from policy.comparison.prefixes import in_quotes, is_led, runs_another, transparent
 from policy.comparison.reads import read_alike
 from policy.comparison.tool_pair import ToolPair
 from policy.comparison.unasked import Unasked
@@ -110,7 +110,7 @@ class CommandPair(ToolPair):
             return
         # Of what starts with a program that runs others most is not vouched for.
         others = (each for each in runs_another(self.shell) if self._decided(each, chosen))
-        behind = (each + named for each in loud(self.shell))
+        behind = (each + named for each in transparent(self.shell))
         found = self._first(chain(unvouched(named, self.shell), behind, others), wanted)
         if found is not None:
             yield found

@@ -32,6 +32,7 @@ from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.members import members
 from policy.patterns.pattern import Pattern, freeze
+from policy.shell.readings import KEYWORDS
 from policy.shells import Shell
 
 __all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_odd"]
@@ -165,8 +166,11 @@ class Disguises:
             for rest in self._left(pattern, prefix.text):
                 yield prefix.text + rest
                 for text in self._known(prefix, rest):
-                    if self._is_new(prefix.text, text, text.removeprefix(prefix.text)):
+                    known = text.removeprefix(prefix.text)
+                    if self._is_new(prefix.text, text, known):
                         yield text
+                        if known.partition(" ")[0] in KEYWORDS:  # there too it is no program
+                            yield prefix.text + in_quotes(known)
 
     def _quoted(self, frozen: str) -> Iterator[str]:
         """Yield a command with words in quotes, where they say no more than words do."""

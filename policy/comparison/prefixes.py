@@ -30,13 +30,13 @@ __all__ = [
     "in_quotes",
     "is_led",
     "left_open",
-    "loud",
     "pipelines",
     "prefixes",
     "quoted",
     "runs_another",
     "samples",
     "start_of",
+    "transparent",
 ]
 
 # A command that no rule names, as it is looked for behind a prefix.
@@ -197,12 +197,18 @@ def samples(shell: Shell) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def loud(shell: Shell) -> Iterator[str]:
-    """Yield prefixes that rules which allow see through, and behind which nothing runs unasked."""
+@lru_cache(maxsize=64)
+def transparent(shell: Shell) -> tuple[str, ...]:
+    """Return prefixes that rules which allow see through, those first behind which less is quiet.
+
+    One for each way in which commands run unasked behind them, or do not.
+    """
+    found: dict[tuple[bool, ...], str] = {}
     for text in _usual(shell):
-        way = _way(text, shell)
-        if way and way.transparent and way.grantable and not any(way.quiet):
-            yield text
+        way = _way(text, shell) if text.partition(" ")[0] not in KEYWORDS else None
+        if way and way.transparent and way.grantable:
+            found.setdefault(way.quiet, text)
+    return tuple(found[quiet] for quiet in sorted(found))
 
 
 def in_quotes(text: str, quote: str = "'") -> str:
