@@ -21,6 +21,7 @@ from policy.comparison.pair import Difference
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.opening import Memory
+from policy.patterns import members
 from policy.patterns.notations import Unusable
 from policy.table import Table
 from policy.workspace import load_tree
@@ -295,6 +296,21 @@ def test_scripts_are_tried_in_one_shell_but_where_rules_tell_shells_apart(
     assert before.differences(after).exact
     scripts = {text for text in tried if "c 'git push;" in text}
     assert 0 < len(scripts) <= most
+
+
+def test_what_two_patterns_share_is_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[tuple[str, ...]] = []
+    walk = members._pair
+
+    def recording(*args: str) -> Iterator[str]:
+        walked.append(args)
+        return walk(*args)
+
+    monkeypatch.setattr(members, "_pair", recording)
+    lists = table("ask Bash(sudo -Q *)", "allow Bash(* -Q *)", "deny Bash(nice -Z *)")
+    before = lists & table("allow Bash(timeout *)", "ask Bash(* rm *)", "deny Bash(env -Q *)")
+    assert before.differences(before & table("allow Bash(*)", "deny Bash(flock -Q *)")).exact
+    assert 0 < len(walked) < 2 * len(set(walked))
 
 
 def _effect_of(rule: str) -> Effect:

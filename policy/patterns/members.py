@@ -9,11 +9,17 @@ may be exponentially many, so the walk has a budget.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Final
 
 __all__ = ["members"]
 
 # Steps of the walk before it gives up.
 _STEPS = 20_000
+
+# Members of two patterns that are remembered.
+_FEW: Final = 64
 
 
 def members(frozen: Sequence[str], fresh: str) -> Iterator[str]:
@@ -31,8 +37,19 @@ def members(frozen: Sequence[str], fresh: str) -> Iterator[str]:
     if len(frozen) == 1:
         yield frozen[0]
         return
-    for shared in _pair(frozen[0], frozen[1], fresh):
+    few = _few(frozen[0], frozen[1], fresh)
+    for shared in _pair(frozen[0], frozen[1], fresh) if few is None else few:
         yield from members([shared, *frozen[2:]], fresh)
+
+
+@lru_cache(maxsize=8192)  # a comparison asks for the meet of the same two again and again
+def _few(one: str, other: str, fresh: str) -> tuple[str, ...] | None:
+    """Return what two patterns share; None where it is much."""
+    try:
+        found = tuple(islice(_pair(one, other, fresh), _FEW + 1))
+    except OverflowError:
+        return None
+    return found if len(found) <= _FEW else None
 
 
 def _pair(one: str, other: str, fresh: str) -> Iterator[str]:
