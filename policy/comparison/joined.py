@@ -137,6 +137,8 @@ class _Joined:
 
         Or one of *files* does.
         """
+        # What a rule that was edited spells out shows best what changes.
+        yield from (whole.text for whole in self._wholes if len({*whole.effects}) > 1)
         edited = [part for part in self._parts if part.differs]
         both = dict.fromkeys((*product(edited, self._parts), *product(self._parts, edited)))
         for whole, parts in product(self._wholes, both):
