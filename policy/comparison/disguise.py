@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
+from policy.comparison.opening import unasked
 from policy.comparison.overlap import ODD, is_disguise, leads_another
 from policy.comparison.prefixes import (
     NO_PREFIX,
@@ -47,6 +48,10 @@ _FORMS: Final = ("'{0}'{1}", "'{0}{1}'", "\\{0}{1}", "{0}{1} 'q7y'", "{0}{1} $x"
 
 # Combinations of lines that are tried for one edit.
 _COMBINATIONS: Final = 512
+
+
+# Ways to begin a command that are tried with a word in quotes.
+_STARTS: Final = 32
 
 
 class Disguises:
@@ -176,6 +181,8 @@ class Disguises:
         """Yield a command with words in quotes, where they say no more than words do."""
         if not ODD.isdisjoint(frozen):
             yield from quoted(frozen)
+            if frozen.startswith(self._fresh) and "'" not in frozen:
+                yield from (f"{start}'{frozen}'" for start in self._granted_starts)
         # A word of the shell is the name of a program.
         yield from (in_quotes(frozen, quote) for quote in self._quotes)
 
@@ -287,6 +294,19 @@ class Disguises:
             if all(view.automaton.first(text) == NO_MATCH for view in self._views)
         )
         return tuple(islice(silent, 1))
+
+    @cached_property
+    def _granted_starts(self) -> tuple[str, ...]:
+        """What commands begin with that run whatever word follows, quoted or not."""
+        silent = (
+            text.removesuffix("q7z")
+            for text in unasked(self._shell)
+            if text.endswith(" q7z")
+            and all(view.automaton.first(text) == NO_MATCH for view in self._views)
+        )
+        allowed = (start_of(p) for p, strict in self._lines.items() if not (strict or p.exact))
+        starts = (*islice(silent, 1), *(start for start in allowed if start.endswith(" ")))
+        return tuple(islice(dict.fromkeys(starts), _STARTS))
 
     def _members(self, prefix: Prefix, frozen: tuple[str, ...]) -> Iterator[str]:
         shared = self._met.get(frozen)
