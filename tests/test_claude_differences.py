@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain, SpawnDenied
+from policy.comparison import joined
 from policy.effect import Effect
 from policy.files.tree import Memory
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
@@ -402,3 +403,20 @@ def test_a_rule_that_asks_for_every_agent_starts_none_that_is_not_there() -> Non
         with pytest.raises(SpawnDenied):
             main.spawn(agent)
     assert Chain.start("workflow", project.attenuated)
+
+
+def test_commands_are_joined_only_where_that_may_show_a_change(monkeypatch) -> None:
+    tried: list[object] = []
+    of_pipe = joined._Whole.of_pipe
+
+    def counted(whole: joined._Whole, *parts: joined._Part) -> object:
+        tried.append(parts)
+        return of_pipe(whole, *parts)
+
+    monkeypatch.setattr(joined._Whole, "of_pipe", counted)
+    deny = [f"Bash(a{number} * b{number})" for number in range(50)]
+    allow = [f"Bash(c{number} *)" for number in range(50)]
+    before = _table({"allow": allow, "ask": [], "deny": deny}, "default")
+    after = _table({"allow": allow[5:], "ask": [], "deny": deny}, "default")
+    assert before.differences(after).exact
+    assert len(tried) < 50 * len({*deny, *allow})

@@ -37,7 +37,7 @@ _JOINED: Final = 4_000
 
 
 def joined_differences(
-    pair: CommandPair, files: Iterable[str], known: Iterable[Effects]
+    pair: CommandPair, files: Sequence[str], known: Iterable[Effects]
 ) -> Iterator[Difference]:
     """Yield a difference of joined commands for each change that has one.
 
@@ -47,9 +47,10 @@ def joined_differences(
         known: the changes that need no further one.
 
     """
-    if not pair.shell.control:
+    wanted = {*CHANGES} - weaker({*known}) - pair.unheard
+    if not pair.shell.control or not wanted:
         return
-    joined = _Joined(pair, {*CHANGES} - weaker({*known}) - pair.unheard)
+    joined = _Joined(pair, wanted)
     for tried, text in enumerate(joined.texts(files)):
         if tried >= _JOINED:
             pair.doubts |= dict.fromkeys((OVERLAPS, each) for each in joined.wanted)
@@ -58,6 +59,8 @@ def joined_differences(
         if found.effects in joined.wanted:
             yield found
             joined.wanted -= weaker([found.effects])
+            if not joined.wanted:
+                return
 
 
 @attrs.frozen
@@ -132,23 +135,39 @@ class _Joined:
         self._wholes = [*self._known_wholes()]
         self._parts = [*self._known_parts()] if self._wholes else []
 
-    def texts(self, files: Iterable[str]) -> Iterator[str]:
+    def texts(self, files: Sequence[str]) -> Iterator[str]:
         """Yield joined commands that may show what is wanted, frozen: one of two parts differs.
 
         Or one of *files* does.
         """
         # What a rule that was edited spells out shows best what changes.
         yield from (whole.text for whole in self._wholes if len({*whole.effects}) > 1)
-        edited = [part for part in self._parts if part.differs]
-        both = dict.fromkeys((*product(edited, self._parts), *product(self._parts, edited)))
-        for whole, parts in product(self._wholes, both):
-            if not self.wanted.isdisjoint(whole.of_pipe(*parts)):
-                yield from self._members(whole, " | ".join(part.text for part in parts))
-            yield from self._writing(whole, parts, _FILES)
+        for whole in self._wholes:
+            begun = [part for part in self._parts if self._may_begin(whole, part.text)]
+            ended = [part for part in self._parts if self._may_end(whole, part.text)]
+            if any(self._may_end(whole, f" > {file}") for file in _FILES):
+                ended = self._parts
+            was, now = ([part for part in some if part.differs] for some in (begun, ended))
+            for parts in dict.fromkeys((*product(was, ended), *product(begun, now))):
+                if not self.wanted.isdisjoint(whole.of_pipe(*parts)):
+                    yield from self._members(whole, " | ".join(part.text for part in parts))
+                yield from self._writing(whole, parts, _FILES)
+        if not files:
+            return
         any_ = self._part(self._pair.fresh)
         for whole, part in product(self._wholes, self._parts):
             for parts in (any_, part), (part, any_):
                 yield from self._writing(whole, parts, files)
+
+    def _may_begin(self, whole: _Whole, text: str) -> bool:
+        """Return whether something that *text*, frozen, begins may be what a rule matches."""
+        one, other = (each.partition(self._pair.fresh)[0] for each in (whole.text, text))
+        return one.startswith(other) or other.startswith(one)
+
+    def _may_end(self, whole: _Whole, text: str) -> bool:
+        """Return whether something that *text*, frozen, ends may be what a rule matches."""
+        one, other = (each.rpartition(self._pair.fresh)[2] for each in (whole.text, text))
+        return one.endswith(other) or other.endswith(one)
 
     def _writing(
         self, whole: _Whole, parts: tuple[_Part, _Part], files: Iterable[str]
@@ -163,6 +182,8 @@ class _Joined:
                 yield f"{text} > {file}"  # to a rule with a star that is no part of it
 
     def _members(self, whole: _Whole, text: str) -> Iterator[str]:
+        if not (self._may_begin(whole, text) and self._may_end(whole, text)):
+            return
         try:
             yield from members((whole.text, text), self._pair.fresh)
         except OverflowError:
