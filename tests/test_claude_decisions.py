@@ -643,3 +643,15 @@ def test_rules_know_what_only_sets_variables_by_its_text(command: str, rule: str
 )
 def test_but_not_one_variable_nor_what_another_statement_holds(command: str, rule: str) -> None:
     assert decide(command, allow=["Bash"], deny=[rule]).effect is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["npx tsc > a b", "npx tsc 2>&1 --x", "npx tsc >&2 /srv/app/a", "env npx tsc &> a b | cat"],
+)
+def test_what_stands_behind_a_redirection_is_one_more_target_to_rules_that_deny(
+    command: str,
+) -> None:
+    for mode in ("default", "bypassPermissions"):
+        assert decide(command, mode, deny=["Bash(npx tsc)"]).effect is DENY
+    assert decide("npx tsc b > a", "bypassPermissions", deny=["Bash(npx tsc)"]).effect is ALLOW

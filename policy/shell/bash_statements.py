@@ -140,6 +140,7 @@ class StatementReader(WordReader):
             kind = child.type
             if kind in ("file_redirect", "herestring_redirect"):
                 redirected |= bool(words)
+                command.ahead = command.ahead or len(words)
                 command.directed = True
                 command.led |= not words
                 before, known = not words, len(self.script.targets)
@@ -166,6 +167,7 @@ class StatementReader(WordReader):
             if command.led:  # `<a ! ls`: it is one
                 self.script.doubt(self.text_of(node), DIFFER)
             del words[0]  # `! ! ls`: the grammar takes the second for a program
+            command.ahead = max(0, command.ahead - 1)
         if not words and node.children:
             words.append(Word())  # a redirection alone, which is no program
         if words:
@@ -266,8 +268,10 @@ class StatementReader(WordReader):
                 extra = self._redirect(child, depth + 1)
                 if extra and body is not None and 0 < len(self.script.commands) == count:
                     # `> f b`: the grammar takes `b` for another target.
-                    self.script.commands[-1].words += extra
-                    self.script.commands[-1].swallowed = True
+                    last = self.script.commands[-1]
+                    last.ahead = last.ahead or len(last.words)
+                    last.words += extra
+                    last.swallowed = True
                 elif extra:
                     self._add(Simple(extra, swallowed=True))
         if any(target.writes for target in self.script.targets[inner:]):

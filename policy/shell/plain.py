@@ -80,6 +80,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
                 commands.append(command)
         else:
             redirected |= bool(words)
+            command.ahead = command.ahead or len(words)
             command.directed = True
             command.led |= not words
             if kind == _FILE and (

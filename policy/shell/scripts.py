@@ -200,7 +200,7 @@ class Reading:
                 self._uncheck(as_written(words), DIFFER)
         elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
             grantable = self._doubt(granted[0].raw, "is no plain name of a program")
-        known = (*known, *as_text(command.bare if shell.control else ""))
+        known = (*known, *as_text(command.bare if shell.control else ""), *self._ahead(command))
         if command.fed:
             known = (*known, *with_text(command.fed, as_written(words), (text, *known)))
         inexact = shell.control and (self._fed or self._is_inexact(words, granted))
@@ -211,6 +211,15 @@ class Reading:
             extended=shell.control and self._is_extended(words, granted),
             feared=() if program is words else feared(words, shell),
         )
+
+    def _ahead(self, command: Simple) -> tuple[str, ...]:
+        """Return the texts of a command without what looks like more targets of a redirection."""
+        if not (self.shell.control and command.swallowed and command.ahead):
+            return ()
+        words = command.words[: command.ahead]
+        program, granted = behind_all(words, self.shell), as_granted(words, self.shell)
+        text, known, _ = spelled(words, program, granted, self.shell, anew=command.reworded)
+        return (text, *known)
 
     def _is_vouched_for(self, words: Sequence[Word], program: Sequence[Word]) -> bool:
         """Whether a rule may allow a command: nobody vouches for what is not known."""

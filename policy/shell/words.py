@@ -124,6 +124,7 @@ class Simple:
         writes: whether that is a file it writes.
         fills: whether it is redirected, or a statement that it is part of, to a file it writes.
         swallowed: whether words stand behind a redirection, which some read as more targets.
+        ahead: how many stand before the first redirection that has any before it; 0 for none.
         piped: whether it is part of a pipeline; told of assignments alone.
         bare: all of it, where nothing stands in it but what is redirected and variables that
             are set, not one of them alone; "" where more does.
@@ -139,6 +140,7 @@ class Simple:
     writes: bool = False
     fills: bool = False
     swallowed: bool = False
+    ahead: int = 0
     fed: str = ""
     reworded: bool = False
     aside: bool = False
