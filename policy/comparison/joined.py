@@ -205,12 +205,18 @@ class _Joined:
             yield _Whole(freeze(pattern, pair.fresh), (before, after))
 
     def _known_parts(self) -> Iterator[_Part]:
-        """Yield commands to join: some that run unasked, and of those that nobody wrote few."""
+        """Yield commands to join: some that run unasked, and of those that nobody wrote few.
+
+        What a line matches that knows several commands is no one of them.
+        """
         for text in self._harmless():
             yield self._part(text)
         seen = set[object]()
+        wholes = {whole.text for whole in self._wholes}
         written = [*islice(self._lines(written=True), _LINES)]
         for text in (self._pair.fresh, *written, *self._lines(written=False)):
+            if text in wholes:
+                continue
             part = self._part(text)
             if text in written or part.sides not in seen:
                 seen.add(part.sides)
