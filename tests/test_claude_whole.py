@@ -259,6 +259,7 @@ def test_a_star_stops_joined_commands_that_read_elsewhere_without_permissions() 
             for end in ("EOF", "'EOF'", '"EOF"', "\\EOF", "-EOF")
         ),
         *("bash <<EOF\nfoo $X --force\nEOF\nls", "make $X # --force", "make $X > --force"),
+        *(f"cat <<{end} | foo apply -f -\nfoo --force\nEOF" for end in ("EOF", "'EOF'")),
     ],
 )
 def test_no_star_speaks_of_a_document_nor_of_a_comment_nor_of_what_is_redirected(

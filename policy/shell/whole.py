@@ -82,7 +82,9 @@ class Whole:
             return ()  # no rule spells out a program that nobody knows
         if not self.piped:
             return (whole,)
-        return whole, " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(whole))
+        told = _without_documents(whole)
+        piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(told))
+        return (whole, piped) if told is whole else (piped,)
 
     @cached_property
     def bare(self) -> str:
