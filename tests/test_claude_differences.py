@@ -377,6 +377,33 @@ def test_rules_that_spell_out_operators_are_compared_exactly_where_they_change_o
     assert _check((({**nothing, "deny": ["Bash(echo $*)"]}), nothing), ("acceptEdits",) * 2)
 
 
+@pytest.mark.parametrize(
+    ("effect", "rule", "changes"),
+    [
+        ("deny", "* | head", {(Effect.ASK, Effect.DENY), (Effect.ALLOW, Effect.DENY)}),
+        ("deny", "* && rm *", {(Effect.ASK, Effect.DENY), (Effect.ALLOW, Effect.DENY)}),
+        # No command is known by such a text to what allows.
+        ("allow", "cd src && npm *", set()),
+        ("allow", "a; *", set()),
+    ],
+)
+def test_rules_that_begin_with_several_commands_are_compared_exactly(effect, rule, changes) -> None:
+    nothing: _Lists = {"allow": [], "ask": [], "deny": []}
+    after = {**nothing, effect: [f"Bash({rule})"]}
+    assert _check((nothing, after), ("default", "default"))
+    found = _table(nothing, "default").differences(_table(after, "default")).differences
+    assert {each.effects for each in found if each.tool == "Bash"} == changes
+
+
+@pytest.mark.parametrize("rule", ["echo 'a && *", "[[ a && *", "if a; *", "echo $(a; *"])
+def test_rules_that_allow_what_may_be_one_command_are_not_compared_in_silence(rule) -> None:
+    nothing: _Lists = {"allow": [], "ask": [], "deny": []}
+    sides = (_table({**nothing, "allow": some}, "default") for some in ([], [f"Bash({rule})"]))
+    before, after = sides
+    found = before.differences(after)
+    assert found.why or any(each.tool == "Bash" for each in found.differences)
+
+
 def test_a_rule_for_what_is_no_program_is_told_beside_a_mode_that_asks_again() -> None:
     before = _table({"allow": ["Bash(for x*)"], "ask": [], "deny": []}, "dontAsk")
     after = _table({"allow": [], "ask": [], "deny": []}, "default")

@@ -36,7 +36,7 @@ from policy.patterns.pattern import Pattern, freeze
 from policy.shell.readings import KEYWORDS
 from policy.shells import Shell
 
-__all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_odd"]
+__all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_joined", "is_odd"]
 
 # Why an answer is not exact where rules spell out what a shell acts on.
 ODD_LINES: Final = "rules that spell out quotes or operators beside stars are compared by samples"
@@ -321,6 +321,21 @@ class Disguises:
             yield from members(frozen, self._fresh)
         except OverflowError:
             self.exhausted = True
+
+
+def is_joined(pattern: Pattern) -> bool:
+    """Whether a pattern begins with a command, and an operator that is in no quotes.
+
+    No rule that allows knows a command by such a text: what is read is taken apart there.
+    """
+    start = start_of(pattern)
+    program = start.partition(" ")[0]
+    operator = next((letter for letter in start if letter in ODD), "")
+    return operator in _OPERATORS and program not in KEYWORDS and program[:1] != "["
+
+
+# What parts commands.
+_OPERATORS: Final = frozenset(";&|\n")
 
 
 def is_odd(pattern: Pattern) -> bool:

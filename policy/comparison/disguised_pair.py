@@ -14,7 +14,7 @@ from itertools import product
 import attrs
 
 from policy.comparison.command_pair import CommandPair
-from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_odd
+from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_joined, is_odd
 from policy.comparison.effects import CHANGES, Effects, weaker
 from policy.comparison.overlap import ODD, is_disguise, leads_another
 from policy.comparison.pair import OVERLAPS, Difference
@@ -119,7 +119,9 @@ class _Disguised:
                 yield text
                 if self._shown.issuperset(each.changes):
                     break
-            said = (ODD_LINES, is_odd(each.pattern)), (OVERLAPS, disguises.exhausted)
+            allows = effect is Effect.ALLOW and not each.reads and not shell.spanning
+            odd = is_odd(each.pattern) and not (allows and is_joined(each.pattern))
+            said = (ODD_LINES, odd), (OVERLAPS, disguises.exhausted)
             doubted = (doubt for doubt, holds in said if holds)
             pair.doubts |= dict.fromkeys(product(doubted, each.changes))
         yield from SAMPLES
