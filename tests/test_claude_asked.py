@@ -311,3 +311,19 @@ def test_where_reads_are_kept_inside_command_is_given_options_that_start_nothing
     assert decide("command -v -- cat a", **lists) is Effect.ALLOW
     assert decide("command -v -o cat a", **lists) is Effect.ASK
     assert decide("nice command -v -o cat a", **lists) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ['foo "rc: $?"', 'foo; foo "$# of $$"', 'foo "a $-" | foo'])
+def test_what_a_shell_sets_may_be_put_into_a_text_that_rules_allow(command: str) -> None:
+    assert decide(command, allow=["Bash(foo *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *('foo "$?"', "foo $?", 'foo "a $!"', 'foo "a $0"', 'foo "a $@"', 'foo "a $1"'),
+        *('foo "a ${?}"', 'foo x"$?"', 'foo > "a $?"', 'echo "a $?"', '"foo $?" x'),
+    ],
+)
+def test_other_parameters_may_not_nor_without_a_rule(command: str) -> None:
+    assert decide(command, allow=["Bash(foo *)"]) is Effect.ASK

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from policy import limits
 from policy.shell.parts import DIFFER, UNKNOWN
 from policy.shell.scanner import Scanner
-from policy.shell.words import FOLDERS, Script, Word
+from policy.shell.words import FOLDERS, SET_BY_SHELL, Script, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -229,7 +229,11 @@ class WordReader(ABC):
             text = self.text_of(child)
             if child.type == "string_content":
                 continue
-            if child.type == "simple_expansion" and not self._is_inherited(text[1:]):
+            if (
+                child.type == "simple_expansion"
+                and text[1:] not in SET_BY_SHELL
+                and not self._is_inherited(text[1:])
+            ):
                 return False
             if text == "$HOME":
                 own += 2

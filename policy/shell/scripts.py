@@ -30,7 +30,7 @@ from policy.shell.repositories import plants
 from policy.shell.rewording import exposed
 from policy.shell.spelled import spelled, with_text
 from policy.shell.targets import GUARDED, is_unchecked_target, is_untold, redirected
-from policy.shell.words import Script, Simple, Word
+from policy.shell.words import SET_BY_SHELL, Script, Simple, Word
 from policy.shell.wrappers import basename, carries_files, script_of
 from policy.shells import Shell
 
@@ -352,11 +352,18 @@ class Reading:
         if self._fed and _GIVEN_GLOB.search(self.text):
             return False
         return is_harmless(known, words, program, self.shell, fed=self._fed) and all(
-            word.literal or (word.vetted and all(self._reading[slice(*word.inner)]))
-            for word in words
+            word.literal or (word.vetted and self._may_be_put_in(word)) for word in words
         )
+
+    def _may_be_put_in(self, word: Word) -> bool:
+        """Whether nothing is put into a word but what a command that only reads comes to.
+
+        What a shell sets by itself (`$?`) is left to rules.
+        """
+        return all(self._reading[slice(*word.inner)]) and not _SET_BY_SHELL.search(word.raw)
 
 
 # A pattern that is put on the input of a command, where a host looks for one in all of its text.
 _GIVEN_GLOB = re.compile(r"<<<[ \t]*[^\s'\"]*[*?\[]")
+_SET_BY_SHELL = re.compile(rf"\$[{re.escape(''.join(SET_BY_SHELL))}]")
 _CHANGES = "may change how the rest is read, or run what it names"

@@ -34,6 +34,9 @@ DESCRIPTOR: Final = re.compile(r"(?:[0-9]+|-)\Z")
 # What two variables hold that every shell has, as rules and paths write it.
 FOLDERS: Final = {"HOME": "~", "PWD": "."}
 
+# Parameters of a shell that nothing in a text sets: `$?` is how the last command ended.
+SET_BY_SHELL: Final = frozenset("?$#-")
+
 # What stands in the name of a file for the home folder that is put into it: no name has it.
 PUT_IN_HOME: Final = "\x1e"
 

@@ -66,10 +66,11 @@ ABANDONED: Final = frozenset(
     " >&- <&-".split()
 )
 
-# Variables that it takes within quoted text of two characters or more.
+# Variables that it takes within quoted text of two characters or more, and parameters that a
+# shell sets: not `$!`, `$0`, `$@`, `$1`.
 TEXTS: Final = frozenset(
     "HOME PWD OLDPWD USER LOGNAME SHELL PATH HOSTNAME UID EUID PPID RANDOM SECONDS LINENO TMPDIR"
-    " IFS BASH_VERSION BASHPID SHLVL HISTFILE".split()
+    " IFS BASH_VERSION BASHPID SHLVL HISTFILE ? $ # -".split()
 )
 
 # Where reads are kept in working folders: programs that run scripts, those whose operands
