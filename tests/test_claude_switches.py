@@ -60,3 +60,13 @@ def test_no_model_judges_where_any_settings_say_so(beside: bool) -> None:
         return chain.decide("Bash", {"command": "npm test"}).reason.value
 
     assert (reason(judged), reason(asked)) == ("classifier", "default")
+
+
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+def test_no_server_is_waited_for_where_it_is_known_what_all_offer(mode: str) -> None:
+    for servers, there in ((None, True), ({}, False), ({"github": ("get_issue",)}, False)):
+        (found,) = load(
+            Memory({".claude/settings.json": "{}"}), Options(mode=mode, servers=servers)
+        )
+        decision = Chain.start("main", found.enforced).decide("WaitForMcpServers", {})
+        assert (decision.reason is not Reason.UNAVAILABLE) is there, servers

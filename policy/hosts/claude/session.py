@@ -31,7 +31,7 @@ from policy.hosts.claude.said import Said, needs_trust
 from policy.hosts.claude.sandbox import kept_outside, runs_unasked
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
-from policy.hosts.claude.switches import heard, invocable, switched_off
+from policy.hosts.claude.switches import connected, heard, invocable, switched_off
 from policy.hosts.claude.variables import left_out, offered, started
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.folding import folded
@@ -206,6 +206,7 @@ def session(
             *left_out(variables),
             *switched_off(settings),
             *_unasking(silent),
+            *connected(options.servers),
         ),
         reopened=tuple(said.reopened),
         folders=folders,

@@ -16,13 +16,22 @@ from policy.documents.node import Mapping as Object
 from policy.documents.node import Node, Scalar
 from policy.effect import Effect
 from policy.hosts.claude.data import settings as known
+from policy.hosts.claude.data.tools import WAITING
 from policy.hosts.claude.lines import Line
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 from policy.language.syntax import Declared, Presence
 from policy.ruleset import Entry
 
-__all__ = ["heard", "invocable", "no_auto", "read_overrides", "read_switches", "switched_off"]
+__all__ = [
+    "connected",
+    "heard",
+    "invocable",
+    "no_auto",
+    "read_overrides",
+    "read_switches",
+    "switched_off",
+]
 
 
 def read_switches(node: Object) -> tuple[tuple[str, bool], ...]:
@@ -81,6 +90,17 @@ def invocable(skills: Mapping[str, Skill], files: Iterable[Settings]) -> dict[st
             allowed = _WITHOUT if word == "off" else found[name].allowed
             found[name] = attrs.evolve(found[name], typed=True, allowed=allowed)
     return found
+
+
+def connected(servers: Mapping[str, object] | None) -> Iterator[Line]:
+    """Yield what takes away the tool that waits for *servers*, where it is known what all offer.
+
+    It is there as long as one of them is not connected (2.1.329, observed), and of such a one
+    nobody knows what it offers.
+    """
+    if servers is not None:
+        rule = f"{WAITING} (no server is waited for)"
+        yield Line(Entry(WAITING, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
 
 
 def heard(hooks: tuple[str, ...], files: Iterable[Settings]) -> tuple[str, ...]:

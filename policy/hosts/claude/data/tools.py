@@ -34,6 +34,7 @@ __all__ = [
     "SPECIFIED",
     "UNASKED",
     "UNSANDBOXED",
+    "WAITING",
 ]
 
 # What a shell command does to files is decided as a call of one of these.
@@ -94,6 +95,9 @@ REMOVED: Final = frozenset({"TaskOutput"})
 
 # The tool that stays while any other does, whatever rules say.
 LAST: Final = "EndConversation"
+
+# The tool that waits for servers to connect.
+WAITING: Final = "WaitForMcpServers"
 
 # What a user enters a folder with: no tool, though rules speak of it as of one.
 ENTER: Final = "Cd"
