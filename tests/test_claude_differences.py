@@ -382,12 +382,13 @@ def test_rules_that_spell_out_operators_are_compared_exactly_where_they_change_o
     [
         ("deny", "* | head", {(Effect.ASK, Effect.DENY), (Effect.ALLOW, Effect.DENY)}),
         ("deny", "* && rm *", {(Effect.ASK, Effect.DENY), (Effect.ALLOW, Effect.DENY)}),
+        ("allow", "* | head", {(Effect.ASK, Effect.ALLOW)}),  # `x' | head`
         # No command is known by such a text to what allows.
         ("allow", "cd src && npm *", set()),
         ("allow", "a; *", set()),
     ],
 )
-def test_rules_that_begin_with_several_commands_are_compared_exactly(effect, rule, changes) -> None:
+def test_rules_that_spell_out_several_commands_are_compared_exactly(effect, rule, changes) -> None:
     nothing: _Lists = {"allow": [], "ask": [], "deny": []}
     after = {**nothing, effect: [f"Bash({rule})"]}
     assert _check((nothing, after), ("default", "default"))

@@ -183,6 +183,7 @@ class Disguises:
             yield from quoted(frozen)
             if frozen.startswith(self._fresh) and "'" not in frozen:
                 yield from (f"{start}'{frozen}'" for start in self._granted_starts)
+                yield f"q7z'{frozen[1:]}"  # all behind a quote that nothing closes is one word
         # A word of the shell is the name of a program.
         yield from (in_quotes(frozen, quote) for quote in self._quotes)
 
