@@ -342,6 +342,7 @@ _WRITTEN = (
     "Bash", "Bash(npm test)", "Bash(npm run *)", "Bash(npm *)", "Bash(git:*)", "Bash(git push *)",
     "Bash(git * main)", "Bash(rm *)", "Bash(rm -rf *)", "Bash(sudo *)", "Bash(cat *)", "Bash(cd *)",
     "Bash(timeout 5 npm test)", "Bash(git log | head)", "Bash(python -c *)", "Bash(echo *)",
+    "Bash(* *)",
     "Read", "Read(./.env)", "Read(**/*.pem)", "Read(~/.ssh/**)", "Read(//etc/**)", "Read(//data/**)",
     "Edit", "Edit(src/**)", "Edit(.claude/**)", "Write", "Write(src/**)", "Glob", "Grep",
     "NotebookEdit", "WebFetch", "WebFetch(domain:docs.a.com)", "WebFetch(domain:*.a.com)", "WebSearch",
@@ -392,7 +393,8 @@ _WRITTEN_COMMANDS = (
     "git push", "git push origin main", "git commit -m 'x'", "rm a", "rm -rf /", "rm src/a", "sudo rm a",
     "bash -c 'rm a'", "echo $(rm a)", "echo x > src/a", "echo x > .env", "cat .env", "cat < .env",
     "cat src/k.pem", "cat /etc/x", "cat /data/a", "((cat $x", "python -c 'x'", "cp a src/b", "cd /data",
-    "sed -i s/a/b/ src/a", "find . -name x", "touch /data/a", "head ~/.ssh/id",
+    "sed -i s/a/b/ src/a", "find . -name x", "touch /data/a", "head ~/.ssh/id", "ls | cat",
+    "npm test | head", "npm test && rm a > src/a", "npm test; ls > /data/a",
 )  # fmt: skip
 _WRITTEN_PATHS = [
     "/@project/" + path for path in ("a", "src/a", ".env", "src/k.pem", ".git/config")
