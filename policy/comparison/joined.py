@@ -147,6 +147,7 @@ class _Joined:
             ended = [part for part in self._parts if self._may_end(whole, part.text)]
             if any(self._may_end(whole, f" > {file}") for file in _FILES):
                 ended = self._parts
+            begun, ended = self._unlike(whole, begun), self._unlike(whole, ended)
             was, now = ([part for part in some if part.differs] for some in (begun, ended))
             for parts in dict.fromkeys((*product(was, ended), *product(begun, now))):
                 if not self.wanted.isdisjoint(whole.of_pipe(*parts)):
@@ -158,6 +159,22 @@ class _Joined:
         for whole, part in product(self._wholes, self._parts):
             for parts in (any_, part), (part, any_):
                 yield from self._writing(whole, parts, files)
+
+    def _unlike(self, whole: _Whole, parts: Iterable[_Part]) -> list[_Part]:
+        """Return a part for each way in which both sides decide those that a rule leaves open.
+
+        What has a text in common with the rule is told from all others.
+        """
+        pieces = [piece.strip() for piece in whole.text.split(self._pair.fresh)]
+        found: dict[object, _Part] = {}
+        for part in parts:
+            texts = [text.strip() for text in part.text.split(self._pair.fresh)]
+            shares = any(
+                one and other and (one in other or other in one)
+                for one, other in product(pieces, texts)
+            )
+            found.setdefault((part.sides, shares and part.text), part)
+        return [*found.values()]
 
     def _may_begin(self, whole: _Whole, text: str) -> bool:
         """Return whether something that *text*, frozen, begins may be what a rule matches."""
