@@ -14,7 +14,7 @@ from policy.rows.command import opened, part_outcome, unawaited
 from policy.rows.outcome import HARMLESS, Outcome, strictness, unsure
 from policy.shell.parts import Command, Doubt, Part, Redirection
 from policy.shell.powershell import read_powershell
-from policy.shell.words import PUT_IN_HOME
+from policy.shell.words import in_home
 
 if TYPE_CHECKING:
     from policy.rows.row import ReadCommand, Row
@@ -83,7 +83,8 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
         if file.guarded:
             hidden.append(outcome)
         elif outcome is not HARMLESS:
-            name = (file.target or "").replace(PUT_IN_HOME, "$HOME")
+            control = row.ruleset.dialect.shell.control
+            name = in_home(file.target or "", "$HOME", control=control)
             yield Piece(_does(row, file), name, outcome)
     hidden += unawaited(row, command)
     if command.unread and row.entries:

@@ -20,7 +20,7 @@ from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, doubted, guarded,
 from policy.rows.unfinished import is_completed
 from policy.rows.whole import with_whole
 from policy.shell.parts import Command, Part, Redirection
-from policy.shell.words import PUT_IN_HOME
+from policy.shell.words import in_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -240,7 +240,7 @@ def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
         return files.constant
     if redirection.deep:
         return _kept_below(files, redirection.target)
-    target = redirection.target.replace(PUT_IN_HOME, rules.dialect.home)
+    target = in_home(redirection.target, rules.dialect.home, control=shell.control)
     try:
         path = canonical_path(target, rules.dialect)
         found = file_outcome(files, path, stranger_path(target, rules.dialect))

@@ -14,12 +14,12 @@ __all__ = [
     "DESCRIPTOR",
     "FOLDERS",
     "HARMLESS_TARGETS",
-    "PUT_IN_HOME",
     "Script",
     "Simple",
     "Statement",
     "Target",
     "Word",
+    "in_home",
     "is_pattern",
     "otherwise",
     "targets_of",
@@ -38,7 +38,7 @@ FOLDERS: Final = {"HOME": "~", "PWD": "."}
 SET_BY_SHELL: Final = frozenset("?$#-")
 
 # What stands in the name of a file for the home folder that is put into it: no name has it.
-PUT_IN_HOME: Final = "\x1e"
+_PUT_IN_HOME: Final = "\x1e"
 
 
 @attrs.define
@@ -96,9 +96,17 @@ def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
 
 def with_home(word: Word) -> str | None:
     """Return a name into which nothing but the home folder is put, as names have it; else None."""
-    name = word.plain.replace("$HOME", PUT_IN_HOME)
+    name = word.plain.replace("$HOME", _PUT_IN_HOME)
     homed = word.vetted and not word.known and name != word.plain
     return name if homed and _EXPANDING.isdisjoint(name) else None
+
+
+def in_home(name: str, home: str, *, control: bool) -> str:
+    """Return the name of a file with *home* where `with_home` left room for it.
+
+    Where hosts look for no values (*control*), such a character is one of the name.
+    """
+    return name.replace(_PUT_IN_HOME, home) if control else name
 
 
 _EXPANDING: Final = frozenset("$`")

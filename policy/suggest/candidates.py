@@ -12,7 +12,7 @@ from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.language.syntax import Matcher, specifier
 from policy.shell.commands import read_command
-from policy.shell.words import PUT_IN_HOME
+from policy.shell.words import in_home
 from policy.source import Source
 from policy.suggest.usage import Call
 
@@ -104,7 +104,7 @@ def _units(call: Call, dialect: Dialect) -> Iterator[tuple[str, str | None]]:
         for file in command.redirections:
             opens = file.tool or (tools.output if file.writes else tools.input)
             if file.target is not None and opens and opens not in tools.inner:
-                name = file.target.replace(PUT_IN_HOME, dialect.home)
+                name = in_home(file.target, dialect.home, control=dialect.shell.control)
                 arguments: dict[str, object] = {dialect.argument(opens).fields[0]: name}
                 yield from _units(attrs.evolve(call, tool=opens, arguments=arguments), dialect)
     else:
