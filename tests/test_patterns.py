@@ -21,7 +21,7 @@ from policy import limits
 from policy.patterns import automaton as automata
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
-from policy.patterns.ends import Indexed
+from policy.patterns.ends import Ends, Indexed
 from policy.patterns.letters import excluded_characters, named, tokens_of
 from policy.patterns.pattern import Kind, Meet, Pattern, freeze
 from policy.patterns.search import Found, fresh_character, search
@@ -893,6 +893,14 @@ def test_what_is_looked_up_builds_nothing_for_its_text(work: dict[str, int]) -> 
     assert automaton.first("a6 b13 c") == 13
     assert automaton.first("a6 b13") == automaton.first("a6 c 14 ") == NO_MATCH
     assert work["states"] == 0
+
+
+def test_many_patterns_that_start_alike_are_not_tried_one_by_one(work: dict[str, int]) -> None:
+    patterns = [Pattern.text(f"*x{index}-*").tokens for index in range(1_000)]
+    assert Ends.of(patterns) is None
+    assert Ends.of(patterns[:100]) is not None
+    assert Indexed(patterns).first("a x999- b") == 999
+    assert work["states"] > 0
 
 
 def test_a_pattern_as_long_as_allowed_is_a_value_like_any_other(work: dict[str, int]) -> None:

@@ -20,6 +20,9 @@ __all__ = ["Ends", "Indexed"]
 _TEXTS: Final = 4096
 _LONGEST: Final = 1024
 
+# Patterns that are tried one by one: more of them are walked all at once.
+_ALIKE: Final = 256
+
 
 class Indexed(Automaton):
     """An automaton that is walked for states alone: which pattern is the first is looked up."""
@@ -73,9 +76,17 @@ class Ends:
 
     @classmethod
     def of(cls, patterns: Sequence[Sequence[Token]]) -> Ends | None:
-        """Return those of *patterns*; None where one of them has other gaps, or sets."""
-        plain = all(type(token) is str or token is Gap.ANY for each in patterns for token in each)
-        return cls(patterns) if plain else None
+        """Return those of *patterns*; None where one has other gaps, or sets, or many are alike.
+
+        Of those that have several gaps, and start with the same, each is tried.
+        """
+        if any(
+            type(token) is not str and token is not Gap.ANY for each in patterns for token in each
+        ):
+            return None
+        found = cls(patterns)
+        alike = max(map(len, found._several.values()), default=0)
+        return found if alike <= _ALIKE else None
 
     def first(self, text: str) -> int:
         """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
