@@ -9,25 +9,19 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from policy import limits
+from policy.shell.bash_redirections import RedirectionReader
 from policy.shell.bash_tests import TESTS, is_plain_test
-from policy.shell.bash_words import WordReader
 from policy.shell.doubts import has_sum
-from policy.shell.parts import DIFFER, UNKNOWN, UNSEEN
+from policy.shell.parts import DIFFER, UNSEEN
 from policy.shell.readings import is_assignment
 from policy.shell.rewording import is_reworded
-from policy.shell.scanner import Scanner
 from policy.shell.shapes import INSIDE, WORDS
 from policy.shell.words import (
-    DESCRIPTOR,
-    HARMLESS_TARGETS,
     Script,
     Simple,
     Statement,
-    Target,
     Word,
     otherwise,
-    targets_of,
-    with_home,
 )
 
 if TYPE_CHECKING:
@@ -41,12 +35,6 @@ __all__ = ["StatementReader"]
 # Words that end a part of a statement, and are no names of programs.
 _ENDING: Final = frozenset("then do done elif else fi esac }".split())
 
-
-# A name that is the same once it was expanded again, as one operator does.
-_TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
-
-# What a shell puts something else for, or would without the quotes around it.
-_EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
 
 # In an expression that a text is matched with; a grammar takes all of it for text.
 _PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
@@ -64,7 +52,7 @@ def _is_aside(node: Node) -> bool:
     )
 
 
-class StatementReader(WordReader):
+class StatementReader(RedirectionReader):
     """Walks a tree once."""
 
     def read(self, root: Node) -> Script:
@@ -100,9 +88,9 @@ class StatementReader(WordReader):
         elif kind in WORDS:
             self.word(node, depth)
         elif kind == "heredoc_redirect":
-            self._heredoc(node, depth)
+            self.document(node, depth)
         elif kind in ("file_redirect", "herestring_redirect"):
-            self._redirect(node, depth)  # of no command
+            self.redirect(node, depth)  # of no command
         elif kind != "comment":
             self._children(node, kind, depth)
 
@@ -144,7 +132,7 @@ class StatementReader(WordReader):
                 command.directed = True
                 command.led |= not words
                 before, known = not words, len(self.script.targets)
-                extra = self._redirect(child, depth + 1)
+                extra = self.redirect(child, depth + 1)
                 words += extra
                 command.swallowed |= bool(extra)
                 command.fills |= any(t.writes for t in self.script.targets[known:])
@@ -263,9 +251,9 @@ class StatementReader(WordReader):
                 last.bare = self.text_of(node)
         for child in node.children:
             if child.type == "heredoc_redirect":
-                self._heredoc(child, depth + 1)
+                self.document(child, depth + 1)
             elif child.type in ("file_redirect", "herestring_redirect"):
-                extra = self._redirect(child, depth + 1)
+                extra = self.redirect(child, depth + 1)
                 if extra and body is not None and 0 < len(self.script.commands) == count:
                     # `> f b`: the grammar takes `b` for another target.
                     last = self.script.commands[-1]
@@ -279,81 +267,6 @@ class StatementReader(WordReader):
             within = {n for each in commands for word in each.words for n in range(*word.inner)}
             for number, command in enumerate(commands, first):
                 command.fills |= number not in within
-
-    # --- redirections --------------------------------------------------------------
-
-    def _redirect(self, node: Node, depth: int) -> list[Word]:
-        """Read a redirection; return words that only look like more targets."""
-        operator, targets = "", []
-        for child in node.children:
-            if not child.is_named:
-                operator = child.type
-            elif child.type != "file_descriptor":
-                targets.append(self.word(child, depth + 1))
-                if child.type == "concatenation" and _EXPANDED.search(self.text_of(child)):
-                    self.script.doubt(self.text_of(child), UNKNOWN)
-        if operator == "<<<":
-            given = [word for word in targets if not (word.literal or word.vetted)]
-            for word in given:
-                self.script.doubt(word.raw, UNKNOWN)
-            self.script.given += given
-            return []
-        if operator not in (">", ">>", ">|", "<", "&>", "&>>", ">&", "<&") or not targets:
-            self.script.doubt(self.text_of(node), UNSEEN)
-            return targets
-        target = targets[0]
-        if target.raw == "}" or (operator[1:] == "&" and target.plain[:1] == "-"):
-            self.script.doubt(self.text_of(node), DIFFER)
-        if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
-            target.plain not in HARMLESS_TARGETS
-        ):
-            told = target.literal or (operator[0] in ">&" and with_home(target))
-            if not told or target.raw[:1] == "$":
-                self.script.doubt(target.raw, UNKNOWN)
-                self.script.given.append(target)
-            if target.plain[:1] == "!" or (
-                operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
-            ):
-                self.script.doubt(self.text_of(node), DIFFER)
-            self._aim(target, writes=operator[0] in ">&")
-        return targets[1:]
-
-    def _aim(self, target: Word, *, writes: bool) -> None:
-        self.script.targets += targets_of(target, writes=writes)
-        if target is self.unclosed:
-            for others in otherwise(target):
-                for other in others:
-                    self.script.targets += targets_of(other, writes=writes)
-                self.script.targets += [Target(None, writes)] * (writes and len(others) > 1)
-
-    def _heredoc(self, node: Node, depth: int) -> None:
-        start = next((child for child in node.children if child.type == "heredoc_start"), None)
-        word = self.text_of(start) if start is not None else ""
-        quoted = any(mark in word for mark in "'\"\\")
-        if word[:1] in ("'", '"') and word[-1:] != word[:1]:
-            self.script.doubt(word, DIFFER)
-        for child in node.children:
-            if child.type == "heredoc_body":
-                if not quoted:
-                    self._document(child, depth + 1)
-            elif child.type == "heredoc_end" and self.inside:
-                behind = self.source[child.end_byte :].partition(b"\n")[0]
-                if behind:  # the text goes on, to a shell
-                    self.script.doubt(behind.decode("utf-8"), DIFFER)
-                self.script.unclosed |= behind.lstrip(b" \t")[:1] not in (b"", b")")
-            elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
-                self.statement(child, depth + 1)
-        if not quoted:
-            self.script.doubt(self.text_of(start or node), "does not quote its word")
-
-    def _document(self, node: Node, depth: int) -> None:
-        """Read the substitutions of a text, also where the grammar does not see them."""
-        found = len(self.script.commands)
-        self.substitutions(node, depth)
-        text = self.text_of(node)
-        if len(self.script.commands) == found and ("$(" in text or "`" in text):
-            quoted = text.replace("\\", "").replace('"', "")
-            self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
 
 
 def _is_outermost(node: Node) -> bool:
