@@ -152,7 +152,7 @@ def _command(text: str, script: Script, shell: Shell, given_up: Doubt | None) ->
         script.doubts.insert(0, given_up)
     read = Reading(text, script, shell, read_command)
     read.run()
-    opaque = opaque or read.unknown
+    opaque = opaque or read.vouching.unknown
     files = read.files
     if given_up is not None:
         files = [file for file in files if file.guarded or file.tool == shell.files.removes]
@@ -161,8 +161,8 @@ def _command(text: str, script: Script, shell: Shell, given_up: Doubt | None) ->
         tuple(files),
         _whole(read, opaque=opaque, given_up=given_up is not None) if shell.control else None,
         script.unread,
-        opaque or read.unchecked,
-        (*dict.fromkeys((*script.doubts, *read.doubts)),),
+        opaque or read.vouching.unchecked,
+        (*dict.fromkeys((*script.doubts, *read.vouching.doubts)),),
     )
 
 
@@ -218,11 +218,11 @@ def _whole(read: Reading, *, opaque: bool, given_up: bool) -> Whole:
     split = script.split and not (given_up or script.broken)
     if split or script.background or read.astray or read.is_scattered:
         spelled = Spelled.APART
-    elif opaque or read.unchecked:
+    elif opaque or read.vouching.unchecked:
         spelled = Spelled.VERBATIM
     first = script.commands[0].words if script.commands else []
     several = len(script.commands) > 1
-    doubtful = opaque or read.unchecked or read.astray or read.is_scattered
+    doubtful = opaque or read.vouching.unchecked or read.astray or read.is_scattered
     return Whole(read.text, first, read.shell, spelled, read.astray, several, doubtful)
 
 

@@ -1,22 +1,25 @@
-"""Whether a command runs where no rule speaks of it, by what stands around its program."""
+"""Which commands of a script run where no rule speaks of them."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from policy.shell import variables
 from policy.shell.doubts import is_evaluated
 from policy.shell.opened import is_home_of_other
 from policy.shell.readings import as_granted, is_assignment
+from policy.shell.words import SET_BY_SHELL
 from policy.shell.wrappers import carries_files, is_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from policy.shell.programs import Examined
-    from policy.shell.words import Word
+    from policy.shell.words import Script, Word
     from policy.shells import Shell
 
-__all__ = ["is_harmless", "is_idle", "is_quoted"]
+__all__ = ["Harmless", "is_idle", "is_quoted"]
 
 
 def is_quoted(word: Word) -> bool:
@@ -24,10 +27,76 @@ def is_quoted(word: Word) -> bool:
     return word.raw != word.plain
 
 
-def is_harmless(
+class Harmless:
+    """Which commands of one script are harmless, told in their order.
+
+    What is put into a word by a command that the script holds is known by the number of that one.
+    """
+
+    def __init__(self, text: str, script: Script, shell: Shell) -> None:
+        self._text = text
+        self._shell = shell
+        self._closed = script.closed
+        self._opaque = script.opaque
+        self._noted: list[bool] = []
+        self._reading: list[bool] = []  # and it changes no file either
+        # Looked for once: a long command has as many parts as would look for it.
+        self._fed = "<<<" in text
+
+    def note(self, *, harmless: bool, edits: bool) -> None:
+        """Note of the next command whether it is harmless, and whether it changes files."""
+        self._noted.append(harmless)
+        self._reading.append(harmless and not edits)
+
+    def is_set(self, word: Word) -> bool:
+        """Whether a variable is set, and to what the host can tell, that changes nothing."""
+        name = word.raw.partition("=")[0].rstrip("+")
+        return (
+            not self._opaque
+            and is_assignment(word)
+            and variables.may_be_set(name, self._shell)
+            and (word.literal or (word.vetted and all(self._noted[slice(*word.inner)])))
+        )
+
+    def is_harmless(
+        self, known: Examined, words: Sequence[Word], program: Sequence[Word], *, led: bool
+    ) -> bool:
+        """Whether a command is harmless.
+
+        Args:
+            known: what is known of the program.
+            words: the command.
+            program: the same behind its wrappers and assignments.
+            led: whether something is redirected before its program.
+
+        """
+        if self._opaque or (led and known.leads):
+            return False
+        if known.told and (self._closed or (self._fed and "$" in self._text)):
+            return False
+        if self._fed and _GIVEN_GLOB.search(self._text):
+            return False
+        return _is_harmless(known, words, program, self._shell, fed=self._fed) and all(
+            word.literal or (word.vetted and self._may_be_put_in(word)) for word in words
+        )
+
+    def _may_be_put_in(self, word: Word) -> bool:
+        """Whether nothing is put into a word but what a command that only reads comes to.
+
+        What a shell sets by itself (`$?`) is left to rules.
+        """
+        return all(self._reading[slice(*word.inner)]) and not _SET_BY_SHELL.search(word.raw)
+
+
+# A pattern that is put on the input of a command, where a host looks for one in all of its text.
+_GIVEN_GLOB = re.compile(r"<<<[ \t]*[^\s'\"]*[*?\[]")
+_SET_BY_SHELL = re.compile(rf"\$[{re.escape(''.join(SET_BY_SHELL))}]")
+
+
+def _is_harmless(
     known: Examined, words: Sequence[Word], program: Sequence[Word], shell: Shell, *, fed: bool
 ) -> bool:
-    """Return whether a command is harmless, but for what is put into its words.
+    """Return whether a command is harmless by what stands around its program.
 
     Args:
         known: what is known of the program.

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
 
 import attrs
 
-from policy import limits
 from policy.shell import doubts, tracing, variables
 from policy.shell.folders import somewhere
-from policy.shell.harmless import is_harmless, is_idle, is_quoted
+from policy.shell.harmless import Harmless, is_idle
 from policy.shell.inner import Inner, changes_folder
 from policy.shell.moves import SEVERAL, Moves
-from policy.shell.parts import DIFFER, UNKNOWN, Command, Doubt, Part, Redirection
+from policy.shell.parts import Command, Part, Redirection
 from policy.shell.programs import Examined, examine
 from policy.shell.readings import (
-    KEYWORDS,
     as_granted,
     as_text,
     as_written,
     behind_all,
     feared,
     is_assignment,
-    is_expanded,
 )
 from policy.shell.repositories import plants
 from policy.shell.rewording import exposed
-from policy.shell.spelled import spelled, with_text
+from policy.shell.spelled import Texts, spelled, with_text
 from policy.shell.targets import GUARDED, is_unchecked_target, is_untold, redirected
-from policy.shell.words import SET_BY_SHELL, Script, Simple, Word
-from policy.shell.wrappers import basename, carries_files, script_of
+from policy.shell.vouching import Vouching
+from policy.shell.words import Script, Simple, Word
+from policy.shell.wrappers import carries_files, script_of
 from policy.shells import Shell
 
 __all__ = ["Reading"]
@@ -48,9 +45,7 @@ class Reading:
         parts: its simple commands.
         files: what they open.
         astray: whether one of them is told to go to several folders.
-        unknown: whether the host cannot tell a word, and so asks no rule before one that denies.
-        unchecked: whether one of them is such that nobody vouches for any.
-        doubts: why nobody vouches for them, beside what is doubtful of the script.
+        vouching: for which of them somebody vouches.
     """
 
     def __init__(
@@ -61,24 +56,22 @@ class Reading:
         self.shell = shell
         self.parts: list[Part] = []
         self.files = [*redirected(script.targets, shell)]
-        self.astray = self.unknown = False
+        self.astray = False
+        self.vouching = Vouching(text, script, shell)
+        self.vouching.unchecked = shell.control and is_unchecked_target(script.targets)
         self._moves = Moves(text, shell)
         self._inner = Inner(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._blind = self._untraced = False
-        self.doubts: list[Doubt] = []
         self._opaque = script.opaque
-        self.unchecked = shell.control and is_unchecked_target(script.targets)
         self._programs: list[Sequence[Word]] = []  # behind their wrappers
         self._exports = False  # whether one changes the environment of those that follow
-        self._harmless: list[bool] = []  # of every command, by its number
-        self._reading: list[bool] = []  # and whether it changes no file either
+        self._harmless = Harmless(text, script, shell)
         self._led = False  # whether something is redirected before its program
         self._edits = False  # whether the command that is looked at changes files
         # Looked for once: a long command has as many parts as would look for them.
         self._fed = "<<<" in text
         self._spaced = "  " in text
-        self._equals = " =" in text
         self._many = len(script.commands) > _LOOKED_UP
 
     def run(self) -> None:
@@ -90,8 +83,7 @@ class Reading:
                 part = self._part(command)
                 self.parts.append(part)
                 harmless = part.harmless
-            self._harmless.append(harmless)
-            self._reading.append(harmless and not self._edits and not command.fills)
+            self._harmless.note(harmless=harmless, edits=self._edits or command.fills)
         self.parts += self._statements()
         if self._moves.count:
             self.files += [*self._elsewhere(self.files[:count])]
@@ -111,16 +103,16 @@ class Reading:
     def _doubt_together(self) -> None:
         """Doubt what its commands do together, and vouch for none of them then."""
         if self.shell.control and variables.sets_in_pipe(self.script.commands):
-            self._uncheck(self.text, "sets a variable as a part of a pipe")
+            self.vouching.uncheck(self.text, "sets a variable as a part of a pipe")
         if plants(self._programs, self.script.targets, self.shell):
-            self._uncheck(self.text, "makes a repository that it runs a program in")
+            self.vouching.uncheck(self.text, "makes a repository that it runs a program in")
         if self._exports:  # rules alone allow what runs beside that
             if "|" in self.text.replace("||", ""):
-                self._uncheck(self.text, "sets for its pipe what programs look at")
+                self.vouching.uncheck(self.text, "sets for its pipe what programs look at")
             self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
         if self.is_scattered:
-            self.doubts.append(Doubt(self.text, "goes to more than one folder"))
-        if self.unchecked or self.is_scattered:
+            self.vouching.doubt(self.text, "goes to more than one folder")
+        if self.vouching.unchecked or self.is_scattered:
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
@@ -156,7 +148,7 @@ class Reading:
         vouched = all(part.grantable for part in self.parts)
         ends = not self.text.endswith("\\")
         told = vouched and ends and not is_untold(self.script.targets)
-        return self._untraced or self.unchecked or self._opaque or not told
+        return self._untraced or self.vouching.unchecked or self._opaque or not told
 
     def _part(self, command: Simple) -> Part:
         shell, words = self.shell, command.words
@@ -177,32 +169,10 @@ class Reading:
             harmless &= not (command.directed and all(map(is_assignment, words)))
         else:
             self._moves.count += bool(self.files) and changes_folder(program)
-        grantable = self._is_vouched_for(words, program)
-        text, known, written = spelled(words, program, granted, shell, anew=anew)
+        grantable = self.vouching.is_grantable(command, program, granted)
+        text, known, written = self._texts(command, program, granted)
         if shell.control:
-            name = granted[0]
-            if anew and self.script.closed:
-                grantable = self._doubt(as_written(words), DIFFER)
-            if command.led:
-                grantable = self._doubt(as_written(words), "stands behind its redirection")
-            if not name.literal or "$" in name.raw or name.plain[:1] in ("", "-", "}"):
-                grantable = self._doubt(name.raw, "is no name of a program")
-            if (
-                program is not words
-                or basename(program[0].plain) in shell.kinds.odd
-                or any("/environ" in word.plain for word in words)
-                or name.plain[:1] == "-"
-                or "=" in name.plain
-            ) and doubts.is_unchecked(words, shell):
-                self._uncheck(as_written(words), _CHANGES)
             self._exports |= variables.exports_inherited(program, shell)
-            if self._equals and doubts.has_half_assignment(words):
-                self._uncheck(as_written(words), DIFFER)
-        elif granted[0].raw in KEYWORDS or is_assignment(granted[0]) or is_quoted(granted[0]):
-            grantable = self._doubt(granted[0].raw, "is no plain name of a program")
-        known = (*known, *as_text(command.bare if shell.control else ""), *self._ahead(command))
-        if command.fed:
-            known = (*known, *with_text(command.fed, as_written(words), (text, *known)))
         inexact = shell.control and (self._fed or self._is_inexact(words, granted))
         return Part(
             *(text, known, grantable, harmless, doubtful, written, inexact),
@@ -212,6 +182,16 @@ class Reading:
             feared=() if program is words else feared(words, shell),
         )
 
+    def _texts(self, command: Simple, program: Sequence[Word], granted: Sequence[Word]) -> Texts:
+        """Return the texts of a command: of rules that allow, of those that deny, as written."""
+        shell, words = self.shell, command.words
+        anew = shell.control and command.reworded
+        text, known, written = spelled(words, program, granted, shell, anew=anew)
+        known = (*known, *as_text(command.bare if shell.control else ""), *self._ahead(command))
+        if command.fed:
+            known = (*known, *with_text(command.fed, as_written(words), (text, *known)))
+        return text, known, written
+
     def _ahead(self, command: Simple) -> tuple[str, ...]:
         """Return the texts of a command without what looks like more targets of a redirection."""
         if not (self.shell.control and command.swallowed and command.ahead):
@@ -220,33 +200,6 @@ class Reading:
         program, granted = behind_all(words, self.shell), as_granted(words, self.shell)
         text, known, _ = spelled(words, program, granted, self.shell, anew=command.reworded)
         return (text, *known)
-
-    def _is_vouched_for(self, words: Sequence[Word], program: Sequence[Word]) -> bool:
-        """Whether a rule may allow a command: nobody vouches for what is not known."""
-        for word in words:
-            if not (word.literal or word.vetted):
-                self.unknown = True
-                return not self._opaque and self._doubt(word.raw, UNKNOWN)
-        if self._opaque:
-            return False
-        around = len(words) - len(program)
-        if (
-            around >= limits.NESTING
-            or doubts.is_evaluated(program)
-            or any(map(is_expanded, words[: around + 1]))
-            or (len(words) > 1 and all(map(is_assignment, words)))
-            or not (self.shell.folding or as_written(words) in self.text)
-        ):
-            return self._doubt(as_written(words), DIFFER)
-        return True
-
-    def _doubt(self, text: str, why: str) -> Literal[False]:
-        self.doubts.append(Doubt(text, why))
-        return False
-
-    def _uncheck(self, text: str, why: str) -> None:
-        self.unchecked = True
-        self.doubts.append(Doubt(text, why))
 
     def _effects(
         self, words: Sequence[Word], program: Sequence[Word], *, anew: bool, aside: bool
@@ -280,7 +233,7 @@ class Reading:
         if known is None:
             if moves:
                 self._moves.folders.move(program)
-            return len(words) == 1 and self._is_set(words[0]), doubtful
+            return len(words) == 1 and self._harmless.is_set(words[0]), doubtful
         self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
         self._blind = known.blind
@@ -289,7 +242,7 @@ class Reading:
         self._open(known, words, program)
         if moves:  # its own folder is looked for where it was before
             self._moves.folders.move(program)
-        return self._is_harmless(known, words, program) and not self._opaque, doubtful
+        return self._harmless.is_harmless(known, words, program, led=self._led), doubtful
 
     def _open(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> None:
         """Note the files that a command opens, wherever it may run, and the folders it goes to."""
@@ -321,16 +274,6 @@ class Reading:
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
         return self._moves.folders.elsewhere(files, opaque=self._opaque)
 
-    def _is_set(self, word: Word) -> bool:
-        """Whether a variable is set, and to what the host can tell, that changes nothing."""
-        name = word.raw.partition("=")[0].rstrip("+")
-        return (
-            not self._opaque
-            and is_assignment(word)
-            and variables.may_be_set(name, self.shell)
-            and (word.literal or (word.vetted and all(self._harmless[slice(*word.inner)])))
-        )
-
     def _is_inexact(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
         """Whether blanks were folded, or a wrapper will add arguments."""
         if self._spaced and (self._many or as_written(words) not in self.text):
@@ -343,27 +286,3 @@ class Reading:
             for word in words[: len(words) - len(granted)]
             if (wrapper := self.shell.wrapping.granting.known.get(word.plain))
         )
-
-    def _is_harmless(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> bool:
-        if self._led and known.leads:
-            return False
-        if known.told and (self.script.closed or (self._fed and "$" in self.text)):
-            return False
-        if self._fed and _GIVEN_GLOB.search(self.text):
-            return False
-        return is_harmless(known, words, program, self.shell, fed=self._fed) and all(
-            word.literal or (word.vetted and self._may_be_put_in(word)) for word in words
-        )
-
-    def _may_be_put_in(self, word: Word) -> bool:
-        """Whether nothing is put into a word but what a command that only reads comes to.
-
-        What a shell sets by itself (`$?`) is left to rules.
-        """
-        return all(self._reading[slice(*word.inner)]) and not _SET_BY_SHELL.search(word.raw)
-
-
-# A pattern that is put on the input of a command, where a host looks for one in all of its text.
-_GIVEN_GLOB = re.compile(r"<<<[ \t]*[^\s'\"]*[*?\[]")
-_SET_BY_SHELL = re.compile(rf"\$[{re.escape(''.join(SET_BY_SHELL))}]")
-_CHANGES = "may change how the rest is read, or run what it names"
