@@ -145,6 +145,23 @@ def test_rules_and_exclusions_hold_in_a_sandbox() -> None:
     }
 
 
+@pytest.mark.parametrize("command", ["npm test &", "npm test; $x", "npm test > /etc/x"])
+def test_a_rule_that_allows_takes_nothing_from_what_a_sandbox_lets_run(command: str) -> None:
+    """As the text of 2.1.329 has it: no rule that allows is asked where one lets it run."""
+    without, with_ = (
+        settings(
+            permissions={"allow": allow}, sandbox={"enabled": True, "excludedCommands": ["ls"]}
+        )
+        for allow in ([], ["Bash(npm test)", "Bash(ls)"])
+    )
+    assert enforced(without, "main+sandbox", command) == "allow"
+    assert enforced(with_, "main+sandbox", command) == "allow"
+    # What runs outside a rule allows, so far as it allows any such command.
+    outside = command.replace("npm test", "ls")
+    assert enforced(with_, "main+sandbox", "ls") == "allow"
+    assert enforced(with_, "main+sandbox", outside) == enforced(with_, "main", outside) == "ask"
+
+
 def test_agents_that_are_started_in_a_sandbox_have_it_too() -> None:
     (project,) = load(Memory(settings(sandbox={"enabled": True})), Options(cwd="/srv/app"))
     chain = Chain.start("main+sandbox", project.enforced).spawn("general-purpose")

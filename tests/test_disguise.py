@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -374,3 +374,25 @@ def test_files_that_rules_no_longer_deny_are_read_unasked_by_some_commands() -> 
     found = before.differences(after).differences
     shown = {each.effects for each in found if each.tool == "Bash"}
     assert (Effect.DENY, Effect.ALLOW) in shown
+
+
+@pytest.mark.parametrize(
+    ("denied", "allow"),
+    [
+        ("Edit(src/**)", ("Bash(bash *)",)),
+        ("Edit(src/**)", ("Bash(sh -ec *)", "Bash(cd *)")),
+        ("Read(src/**)", ("Bash(zsh *)",)),
+        ("Edit(src/it's)", ("Bash",)),
+    ],
+)
+def test_scripts_that_open_files_are_compared_where_rules_on_files_differ(
+    denied: str, allow: Iterable[str]
+) -> None:
+    # Outside of a script such a file is denied, which tells nothing of what is asked for.
+    dice = random.Random(0)
+    rules = {"allow": [*allow], "ask": [], "deny": [denied]}
+    before, after = (_claude(dice, each) for each in (rules, {**rules, "deny": []}))
+    found = before.differences(after)
+    assert found.exact
+    shown = {each.effects for each in found.differences if each.tool == "Bash"}
+    assert (Effect.ASK, Effect.ALLOW) in shown

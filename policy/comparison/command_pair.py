@@ -32,7 +32,7 @@ from policy.lookup import Lookup
 from policy.patterns.letters import named, tokens_of
 from policy.patterns.pattern import Pattern
 from policy.rows.command import redirection_outcome
-from policy.rows.outcome import Outcome
+from policy.rows.outcome import Outcome, doubted
 from policy.shell.parts import Redirection
 from policy.shells import Shell
 
@@ -228,10 +228,10 @@ class CommandPair(ToolPair):
             return
         for shell in self.shells or (self.shell,):
             dialect = attrs.evolve(self.shape.dialect, shell=shell)
-            openings = Openings(self.views, dialect, self.asked)
+            openings = Openings(self.views, dialect, self.asked, self._doubted)
             for tool, differences in opened.items():
                 for file in _telling(differences):
-                    wanted = openings.changes(file.effects)
+                    wanted = openings.changes(file)
                     path = str(next(iter(file.call.values()), "q7z"))
                     texts = openings.of(tool, path, wanted - shown)
                     yield from self._shows(texts, shown, wanted)
@@ -239,8 +239,17 @@ class CommandPair(ToolPair):
                         self.why[OVERLAPS] = None
             unlike = {tool: pairs for tool in opened if (pairs := self._of_unknown(tool))}
             if unlike:
-                wanted = set[Effects]().union(*map(openings.changes, chain(*unlike.values())))
+                wanted = set[Effects]().union(*map(openings.of_effects, chain(*unlike.values())))
                 yield from self._shows(openings.unknown(unlike), shown, wanted)
+
+    @cached_property
+    def _doubted(self) -> Effects:
+        """What both sides say of a script that they doubt, of all of it."""
+        before, after = (
+            min((doubted(row.ruleset).effect for row, _ in lookup.rows), default=Effect.ALLOW)
+            for lookup in self.lookups
+        )
+        return before, after
 
     def _of_unknown(self, tool: str) -> set[Effects]:
         """Return what both sides say of a file that nobody can name, where that is not the same."""

@@ -23,6 +23,7 @@ from policy.comparison.near import prefix_of
 from policy.comparison.overlap import is_disguise
 from policy.comparison.pair import Difference
 from policy.comparison.reads import read_alike
+from policy.comparison.scripts import Scripts, doubted_effects
 from policy.comparison.view import View
 from policy.dialect import Dialect
 from policy.effect import Effect
@@ -47,15 +48,22 @@ class Openings:
         views: the lists.
         dialect: how commands are read, and names of files.
         ask: what a command gets of both sides.
+        doubted: what both sides say of a command that is doubtful.
+
     """
 
     def __init__(
-        self, views: Sequence[View], dialect: Dialect, ask: Callable[[str], Difference]
+        self,
+        views: Sequence[View],
+        dialect: Dialect,
+        ask: Callable[[str], Difference],
+        doubted: Effects,
     ) -> None:
         self._views = views
         self._dialect = dialect
         self._shell = attrs.evolve(dialect.shell, cwd="")
         self._ask = ask
+        self._doubted = doubted
         granting = dict.fromkeys(
             pattern
             for effect in (Effect.ALLOW, Effect.ASK)
@@ -72,6 +80,7 @@ class Openings:
         }
         if any(view.default is Effect.ALLOW for view in views):
             self._allowed.add("")
+        self._scripts = Scripts(views, self._granting, self._shell)
         self.exhausted = len(granting) > _LINES
         self._granted: list[str] | None = None
 
@@ -85,16 +94,35 @@ class Openings:
         known = list(openers)
         if all(Effect.ALLOW in each for each in wanted):
             known = [text for text in known if openers[text] or self._allows(text)]
-        for name in self._spelled(file):
+        names = [*self._spelled(file)]
+        for name in names:
             yield from self._with(tool, name, known)
+        for name in names if self._scripts else ():
+            yield from self._scripted(tool, name, openers)
+
+    def _scripted(self, tool: str, name: str, openers: Iterable[str]) -> Iterator[str]:
+        if tool == self._shell.files.removes:
+            yield from self._scripts.removing(name)
+        programs: dict[str, str] = {}
+        for text in openers:
+            programs.setdefault(text.partition(" ")[0], text.replace(_FILE, name))
+        redirected = _redirected("q7z", tool, name, self._shell)
+        yield from self._scripts.opening((*redirected, *programs.values()))
 
     def _allows(self, text: str) -> bool:
         """Whether a rule may allow a command, by how both start, whichever file it names."""
         text = text.partition(_FILE)[0]
         return any(text.startswith(start) or start.startswith(text) for start in self._allowed)
 
-    def changes(self, file: Effects) -> set[Effects]:
-        """Return what commands can show that open a file with these effects."""
+    def changes(self, file: Difference) -> set[Effects]:
+        """Return what commands can show that open a file of which both sides say this."""
+        found = self.of_effects(file.effects)
+        if self._scripts:
+            found |= self.of_effects(doubted_effects((file.before, file.after), self._doubted))
+        return found
+
+    def of_effects(self, file: Effects) -> set[Effects]:
+        """Return the same of a file with these effects that stands in no script."""
         rest = (self._ask(text).effects for text in self._most_granted())
         return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
 

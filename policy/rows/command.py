@@ -177,6 +177,8 @@ def _part_outcome(row: Row, part: Part, limit: int) -> Outcome:
         index = row.first(reading)
         if index != NO_MATCH and row.at(index).effect is Effect.DENY:
             granted = min(granted, doubted(row.ruleset), key=strictness)
+    if granted.effect is Effect.ALLOW and limit == NO_MATCH and _is_idle(row, part.text):
+        granted = row.default
     is_default = granted is row.default
     if part.harmless and is_default and granted.effect is not Effect.ALLOW:
         if part.blind and _denies_files(row, row.ruleset.dialect.shell.files.reads):
@@ -185,6 +187,16 @@ def _part_outcome(row: Row, part: Part, limit: int) -> Outcome:
     if granted.effect is Effect.ALLOW and not part.grantable:
         return granted if is_default and row.ruleset.dialect.shell.whole else unsure(row.ruleset)
     return granted
+
+
+def _is_idle(row: Row, text: str) -> bool:
+    """Return whether rules that allow a text say nothing, since the host allows every command.
+
+    A sandbox runs what no rule denies or asks for, and asks none that allows (Claude Code 2.1.329,
+    as its text has it): with such a rule it would be less.
+    """
+    allows = row.default.effect is Effect.ALLOW and row.default.reason in BY_DEFAULT
+    return allows and row.ruleset.dialect.shell.whole and not row.is_kept(text)
 
 
 # Any other argument, or the text that a command is given to read: to rules it is part of it.

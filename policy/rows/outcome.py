@@ -19,6 +19,7 @@ __all__ = [
     "UNANALYSABLE",
     "UNREADABLE",
     "Outcome",
+    "doubted",
     "guarded",
     "strictness",
     "unsure",

@@ -15,6 +15,7 @@ from policy.decision import Reason
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.pattern import Pattern
 from policy.patterns.state import State
 from policy.patterns.tokens import Token
 from policy.rows.address import KnownAddresses
@@ -65,6 +66,7 @@ class Row:
         "_beside",
         "_files",
         "_indices",
+        "_keeping",
         "_lines",
         "_once",
         "_outcomes",
@@ -100,6 +102,7 @@ class Row:
         self.default = Outcome(default, default_reason)
         self.others: tuple[RowEntry, ...] | None = None
         self._beside: Row | None = None
+        self._keeping: tuple[Pattern, ...] | None = None
         kept: list[RowEntry] = []
         if ruleset.dialect.shell.awaited and self.argument.kind is ArgumentKind.COMMAND:
             entries = self._set_aside(tuple(entries))
@@ -133,6 +136,18 @@ class Row:
             row = Row(self.others, rules.default, rules.default_reason, self.tool, rules)
             self._beside = row if row.default.effect is not Effect.ALLOW else None
         return self._beside
+
+    def is_kept(self, text: str) -> bool:
+        """Return whether an entry that allows nothing matches an argument, behind others."""
+        if self._keeping is None:
+            first = next((n for n, e in enumerate(self.entries) if e.effect is Effect.ALLOW), None)
+            behind = () if first is None else self.entries[first:]
+            self._keeping = tuple(
+                entry.pattern
+                for entry in behind
+                if entry.effect is not Effect.ALLOW and entry.pattern and not entry.field
+            )
+        return any(pattern.matches(text) for pattern in self._keeping)
 
     def _opens_files(self) -> bool:
         """Whether rules about files decide calls that no rule of this row looks at."""

@@ -1,0 +1,98 @@
+"""Scripts in an argument that open files of which two sides say different things: `sh -c 'rm x'`.
+
+A host may look into those that remove files. What one removes is judged as a call of its own, and
+any other file that it opens makes the script doubtful where a rule denies it: that asks for what a
+rule allows, though the same file denies a command that opens it outside of a script.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from policy.comparison.effects import Effects
+from policy.comparison.prefixes import start_of
+from policy.comparison.view import View
+from policy.decision import Decision, Reason
+from policy.effect import Effect
+from policy.patterns.pattern import Pattern, freeze
+from policy.shell.wrappers import BOXES, SHELLS, basename
+from policy.shells import Shell
+
+__all__ = ["Scripts", "doubted_effects"]
+
+# Removes a file that no rule names.
+_REMOVES: Final = "q7z"
+
+
+class Scripts:
+    """The scripts that some list may allow in an argument.
+
+    Args:
+        views: the lists.
+        granting: the patterns of lines that allow or ask.
+        shell: how commands are read.
+
+    """
+
+    def __init__(self, views: Sequence[View], granting: Iterable[Pattern], shell: Shell) -> None:
+        self._removing = sorted(shell.kinds.scripted)
+        self._runners = [*_runners(views, granting)] if self._removing else []
+
+    def __bool__(self) -> bool:
+        return bool(self._runners)
+
+    def removing(self, name: str) -> Iterator[str]:
+        """Yield commands whose scripts remove a file of this name, as a command may spell it."""
+        return self._run(f"{program} {name}" for program in self._removing)
+
+    def opening(self, commands: Iterable[str]) -> Iterator[str]:
+        """Yield those whose scripts hold one of *commands*, beside what removes another file."""
+        removing = [f"{program} {_REMOVES}" for program in self._removing]
+        return self._run(f"{one}; {other}" for one in commands for other in removing)
+
+    def _run(self, scripts: Iterable[str]) -> Iterator[str]:
+        for script in scripts:
+            quoted = shlex.quote(script)
+            for runner in self._runners:
+                if isinstance(runner, str):
+                    yield runner + quoted
+                else:
+                    yield from (freeze(runner, each) for each in (quoted, f"-c {quoted}"))
+
+
+def _runners(views: Sequence[View], granting: Iterable[Pattern]) -> Iterator[str | Pattern]:
+    """Yield what may run a script: the start of a command, or what a line leaves open the end of.
+
+    Of the shells that one line allows the first stands for all.
+    """
+    found: dict[object, str] = {}
+    for name in sorted(SHELLS, key=lambda name: (name != "bash", name)):
+        for before in (name, *(f"{box} {name}" for box in sorted(BOXES))):
+            start = f"{before} -c "
+            lines = tuple(view.automaton.first(f"{start}'rm q7z'") for view in views)
+            if any(
+                view.effect(line) is Effect.ALLOW for view, line in zip(views, lines, strict=True)
+            ):
+                found.setdefault(lines, start)
+    yield from found.values()
+    for pattern in granting:
+        words = start_of(pattern).split()
+        if not pattern.exact and any(basename(word) in SHELLS for word in words):
+            yield pattern
+
+
+def doubted_effects(decisions: Iterable[Decision], doubted: Effects) -> Effects:
+    """Return what both sides say of a script that opens a file which they decide so.
+
+    Args:
+        decisions: what they say of the file.
+        doubted: what they say of what is doubtful.
+
+    """
+    before, after = (
+        doubt if each.effect is Effect.DENY and each.reason is Reason.RULE else Effect.ALLOW
+        for each, doubt in zip(decisions, doubted, strict=True)
+    )
+    return before, after
