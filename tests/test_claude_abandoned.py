@@ -136,3 +136,15 @@ def test_braces_behind_a_quote_that_begins_a_word_are_quoted(command: str) -> No
 @pytest.mark.parametrize("command", ["foo x'{a,b}", "foo a'{x,y}' 'b{", "foo '{a,b}'c", "rm '{a"])
 def test_elsewhere_nobody_knows_which_braces_are_quoted(command: str) -> None:
     assert told(command, allow=["Bash(foo *)"]) == "ask"
+
+
+@pytest.mark.parametrize("command", ["foo &&", "foo && for", "foo && `", "foo |& a )", "foo && )"])
+def test_no_rule_allows_what_is_no_command_if_somebody_may_not_wait_for_a_part(
+    command: str,
+) -> None:
+    assert told(command, allow=[f"Bash({command})"]) == "ask"
+
+
+@pytest.mark.parametrize("command", ["foo ||", "foo (", "foo )"])
+def test_a_rule_that_is_what_is_no_command_allows_it(command: str) -> None:
+    assert told(command, allow=[f"Bash({command})"]) == "allow"

@@ -218,6 +218,8 @@ def _whole(read: Reading, *, opaque: bool, given_up: bool) -> Whole:
     split = script.split and not (given_up or script.broken)
     if split or script.background or read.astray or read.is_scattered:
         spelled = Spelled.APART
+    elif script.broken and "&" in read.text:
+        spelled = Spelled.APART  # who knows for which command nobody waits
     elif opaque or read.vouching.unchecked:
         spelled = Spelled.VERBATIM
     first = script.commands[0].words if script.commands else []
