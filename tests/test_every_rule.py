@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from policy.files.opening import Memory
 from policy.formatting.minimal import _written_rules, minimal
 from policy.formatting.taking_out import lists
 from policy.formatting.taking_out import without as text_without
+from policy.hosts.zeph.names import EDITING
 from policy.lint import lint
 from policy.lint.separate import Standings, separated
 from policy.project import Project
@@ -187,6 +187,13 @@ def alike(one: Project, other: Project) -> bool:
     return all(each.exact and not each.differences for each in found)
 
 
+def is_remembered(universe: Universe, model: Model, path: str, item: str) -> bool:
+    """Whether a host adds for a memory what is listed: without one it stays, and on resuming."""
+    name = path.rpartition("/")[2].removesuffix(".md")
+    remembers = universe.host == "zeph" and model.options[f"{name} remembers"]
+    return bool(remembers) and item.strip('"').lower() in EDITING
+
+
 def check_minimal(universe: Universe, model: Model) -> None:
     files = dict(universe.write(model))
     expected = decided(universe, universe.project(model))
@@ -204,6 +211,8 @@ def check_minimal(universe: Universe, model: Model) -> None:
             is_rule = any(span.start <= at < span.end for at in rules)
             if text is None or span.text in kept or not is_rule:
                 continue
+            if is_remembered(universe, model, path, span.text):
+                continue
             after = load_tree(Memory({**files, path: text}))
             diff = diff_workspaces(before, after)
             same = not diff.changes and diff.exact and alike(project, after.projects[0])
@@ -212,9 +221,6 @@ def check_minimal(universe: Universe, model: Model) -> None:
 
 def draw_minimal(host: str, data) -> None:
     universe = UNIVERSES[host]
-    # What Zeph adds for a memory it adds beside what is listed: the list stays as it is.
-    plain = {name: some[:1] for name, some in universe.options.items() if "remembers" in name}
-    universe = attrs.evolve(universe, options={**universe.options, **plain})
     check_minimal(universe, data.draw(models(universe, most=2)))
 
 

@@ -175,7 +175,7 @@ def test_a_rule_that_another_file_could_bring_to_life_is_judged_with_that_file()
         (
             ".claude/agents/x.md",
             "---\nname: x\ndescription: One, two.\ntools: Read, Grep, Read # why\n---\nBody.\n",
-            "---\nname: x\ndescription: One, two.\ntools: Grep, Read # why\n---\nBody.\n",
+            "---\nname: x\ndescription: One, two.\ntools: Read, Grep # why\n---\nBody.\n",
         ),
         (
             ".a3s/agents/x.yaml",
@@ -204,7 +204,17 @@ def test_a_rule_that_another_file_could_bring_to_life_is_judged_with_that_file()
         (  # either of two lists that deny is enough
             ".zeph/agents/x.md",
             "---\nname: x\ndescription: x\ntools:\n  deny: [bash]\n  except: [bash]\n---\n",
-            "---\nname: x\ndescription: x\ntools:\n  deny: [bash]\n  except: []\n---\n",
+            "---\nname: x\ndescription: x\ntools:\n  deny: []\n  except: [bash]\n---\n",
+        ),
+        (  # of both it reads `bash` alone, which is denied beside what a configuration denies
+            ".zeph/agents/x.md",
+            "---\nname: x\ndescription: x\ntools:\n  except: ['Bash(a)', bash, 'Bash(a *)']\n---\n",
+            "---\nname: x\ndescription: x\ntools:\n  except: [bash]\n---\n",
+        ),
+        (
+            ".zeph/agents/x.md",
+            "---\nname: x\ndescription: x\ntools:\n  deny: [fetch, 'BASH']\n  except: [bash]\n---\n",
+            "---\nname: x\ndescription: x\ntools:\n  deny: [fetch]\n  except: [bash]\n---\n",
         ),
     ],
 )

@@ -148,8 +148,13 @@ def _repeated(source: Source, items: Sequence[Span]) -> list[Span]:
 
     Of the two lists of Zeph that deny, `deny: [bash], except: [bash]`, either is enough.
     """
-    others = {span.text for spans in lists(source) for span in spans if span not in items}
-    return [item for item in items if item.text in others]
+    others = {_name(span) for spans in lists(source) for span in spans if span not in items}
+    return [item for item in items if _name(item) in others]
+
+
+def _name(span: Span) -> str:
+    """Return what an item says, however it is quoted; case tells none apart for most hosts."""
+    return span.text.strip("\"'").casefold()
 
 
 def _start(span: Span) -> int:
@@ -161,17 +166,20 @@ def _items(source: Source, offsets: Mapping[int, Effect]) -> list[Span]:
 
     Of what allows, asks and denies, that which grants more is tried first: whether
     a rule that denies matters depends on what would be granted without it. Of
-    two that cover the same calls the longer one is tried first.
+    two that cover the same calls the longer one is tried first, and of two that
+    are written alike the latter.
     """
-    found: list[tuple[int, int, Span]] = []
+    first: dict[str, int] = {}
+    found: list[tuple[int, int, int, int, Span]] = []
     for spans in lists(source):
         effects = [_effect(span, offsets) for span in spans]
         known = [effect for effect in effects if effect is not None]
         if known:
             for span, effect in zip(spans, effects, strict=True):
                 rank = list(Effect).index(max(known) if effect is None else effect)
-                found.append((-rank, -len(span.text), span))
-    return [span for *_, span in sorted(found, key=lambda item: (*item[:2], item[2].start))]
+                at = first.setdefault(span.text, span.start)
+                found.append((-rank, -len(span.text), at, -span.start, span))
+    return [span for *_, span in sorted(found, key=lambda item: item[:-1])]
 
 
 def _effect(span: Span, offsets: Mapping[int, Effect]) -> Effect | None:

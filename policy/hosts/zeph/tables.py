@@ -6,7 +6,7 @@ a tool with the id ``task`` is another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
 from policy.chain import SPAWN_TOOL
@@ -40,7 +40,7 @@ _STARTING = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
 
 # What is written of a tool, and where.
 _Written = tuple[str, Place | None]
-_Ids = Mapping[tuple[str, Effect], _Written]
+_Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
 
 
 def session_rules(
@@ -151,26 +151,29 @@ def _added(effective: Effective) -> Iterator[Entry]:
 
 
 def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool) -> Iterator[Entry]:
-    """Yield a line for each id. A star is a letter, and no tool has it in its name."""
-    for name in names:
-        tool = normalize(name)
+    """Yield a line for each place where an id is written, of all lists that say the same of it.
+
+    A star is a letter, and no tool has it in its name.
+    """
+    for tool, name in {normalize(name): name for name in names}.items():
         if "*" in tool and not (wild and tool == "*"):
             continue
-        rule, place = written.get((tool, effect), (name, None))
-        yield Entry(tool, effect, rule=rule, place=place)
+        for rule, place in written.get((tool, effect), ((name, None),)):
+            yield Entry(tool, effect, rule=rule, place=place)
 
 
 def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
     """Return what the definition and the configuration say of each id, and where."""
-    found: dict[tuple[str, Effect], _Written] = {}
+    found: dict[tuple[str, Effect], list[_Written]] = {}
     for key, names, effect in listed_names(definition):
         for index, name in enumerate(names):
             span = definition.span(f"tools.{key}[{index}]")
-            found.setdefault((normalize(name), effect), (name, span.place if span else None))
+            one = (name, span.place if span else None)
+            found.setdefault((normalize(name), effect), []).append(one)
     for index, name in enumerate(config.default_disallowed_tools):
         key = f"default_disallowed_tools[{index}]"
         written = (f"default_disallowed_tools: {name}", config.place(key))
-        found.setdefault((normalize(name), Effect.DENY), written)
+        found.setdefault((normalize(name), Effect.DENY), []).append(written)
     return found
 
 
