@@ -33,7 +33,7 @@ _VERBS = {
     "mcp-proxy": ("mcp_proxy", "run an MCP server behind the policy"),
     "rule": ("rule", "what a finding means, and how to mend it"),
     "convert": ("convert", "write the policies of one host as files of another, with the losses"),
-    "fmt": ("fmt", "print *.policy files in their canonical form"),
+    "fmt": ("fmt", "rewrite *.policy files in their canonical form"),
 }
 
 _HELP = """\

@@ -1,4 +1,4 @@
-"""``policy fmt``: print files in their canonical form, in place."""
+"""``policy fmt``: rewrite files in their canonical form."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.description = "Print files in their canonical form, in place."
+    parser.description = "Rewrite files in their canonical form."
     parser.epilog = _EPILOG
     parser.add_argument(
         "paths",
