@@ -7,12 +7,12 @@ of, and how that argument is brought into the one form that patterns match.
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Mapping
 from typing import Final
 
 import attrs
 
+from policy.inputs import Inputs
 from policy.shells import Shell
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "Argument",
     "ArgumentKind",
     "Dialect",
-    "Input",
 ]
 
 # The white space of Unicode. To Python four controls more are blanks (U+001C to U+001F).
@@ -47,32 +46,6 @@ class ArgumentKind(enum.Enum):
 
 
 @attrs.frozen
-class Input:
-    """What an argument of a call may be, a text where nothing else is said.
-
-    Attributes:
-        name: of the argument.
-        words: those that the text may be; none is any.
-        spelling: what all of the text matches; "" is any.
-        flag: whether it is no text, but true or false, or a word that says so.
-
-    """
-
-    name: str
-    words: tuple[str, ...] = ()
-    spelling: str = ""
-    flag: bool = False
-
-    def takes(self, value: object) -> bool:
-        """Return whether the argument may be *value*."""
-        if self.flag:
-            return isinstance(value, bool) or value in ("true", "false")
-        if not isinstance(value, str) or (self.words and value not in self.words):
-            return False
-        return not self.spelling or re.fullmatch(self.spelling, value) is not None
-
-
-@attrs.frozen
 class Argument:
     """Which argument of a call a specifier speaks of.
 
@@ -88,8 +61,6 @@ class Argument:
         trimmed: whether blanks around a path are no part of it.
         browsed: whether a URL is one that programs read differently too, and means what it
             does to a browser.
-        inputs: what other arguments may be: no call with another value can be read, whatever
-            rules say.
 
     """
 
@@ -99,11 +70,6 @@ class Argument:
     parameters: frozenset[str] = frozenset()
     trimmed: bool = False
     browsed: bool = False
-    inputs: tuple[Input, ...] = ()
-
-    def takes(self, call: Mapping[str, object]) -> bool:
-        """Return whether every argument of *call* is what it may be; one that is lacking is."""
-        return all(each.name not in call or each.takes(call[each.name]) for each in self.inputs)
 
     def has(self, name: str) -> bool:
         """Return whether ``name:value`` speaks of another argument of the call."""
@@ -139,6 +105,8 @@ class Dialect:
         aliased: whether a pattern over names speaks of a tool by another name of it too.
         fold_names: whether a rule that names one tool ignores the case of its letters;
             one with a pattern over names does not.
+        inputs: canonical tool name -> what its arguments may be: no call with another value
+            can be read, whatever rules say.
 
     """
 
@@ -160,6 +128,7 @@ class Dialect:
     loose: bool = False
     fold_names: bool = False
     aliased: bool = True
+    inputs: Mapping[str, Inputs] = attrs.field(hash=False, factory=dict)
 
     def canonical(self, tool: str) -> str:
         """Return the canonical name of *tool*."""

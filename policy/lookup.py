@@ -14,8 +14,8 @@ from typing import Any
 from policy import limits
 from policy.calls import NO_FIELD
 from policy.decision import Because, Clause, Decision, Hashed, Reason
-from policy.dialect import Argument
 from policy.effect import Effect
+from policy.inputs import Inputs
 from policy.patterns.state import State
 from policy.rows.outcome import UNREADABLE, Outcome
 from policy.rows.row import ReadCommand, Row
@@ -41,18 +41,19 @@ class Lookup:
         field: the argument that decides alone where it is a text and *alias*
             is not in the call; `NO_FIELD` where there is none such.
         alias: the other name of that argument, or `NO_FIELD`.
-        checked: what says of other arguments what they may be.
-        remembered: decisions by that argument.
+        checked: what says of all arguments what they may be.
+        types: of those arguments that may be every value of a type, which that is.
+        remembered: decisions by that argument, where no other is refused.
 
     """
 
     __slots__ = (
         "__weakref__",
-        "_always",
         "_constant",
         "_decisions",
         "_plain",
         "_settled",
+        "_sole",
         "_table",
         "_walk",
         "alias",
@@ -60,6 +61,7 @@ class Lookup:
         "field",
         "remembered",
         "rows",
+        "types",
     )
 
     def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str | Hashed) -> None:
@@ -67,10 +69,10 @@ class Lookup:
         self.rows: list[tuple[Row, _Links]] = []
         fixed: list[_Told] = []
         denial: _Told | None = None
-        self.checked: dict[Argument, None] = {}
+        self.checked: dict[Inputs, None] = {}
         for row, links in rows:
-            if row.argument.inputs:
-                self.checked[row.argument] = None
+            if row.inputs is not None:
+                self.checked[row.inputs] = None
             outcome = row.constant
             if outcome is None:
                 self.rows.append((row, links))
@@ -86,13 +88,16 @@ class Lookup:
             asking = [pair for pair in fixed if pair[0].effect is Effect.ASK]
             self._settled = asking or ([] if self.rows else fixed)
         self._constant = None if self.rows else self._combine(self._settled)
-        # The same where nothing at all is looked at.
-        self._always = None if self.checked else self._constant
+        if self._constant is not None and self._constant.effect is Effect.DENY:
+            self.checked = {}  # why all calls are denied says more than why one is
+        self.types = _common_types(self.checked)
         self.remembered: dict[str, Decision] = {}
         self._decisions: dict[tuple[Outcome, ...], Decision] = {}
         # Of one row that looks at one text, the decisions by where a walk of it ends.
         self._plain: dict[int | None, Decision] = {}
         self._walk = self.rows[0][0].walk if len(self.rows) == 1 else NO_WALK
+        # An argument that may be any text: a call that has no other is not refused.
+        self._sole = next((name for name, kind in self.types.items() if kind is str), NO_FIELD)
         names = {(row.field, row.alias) for row, _ in self.rows}
         self.field, self.alias = names.pop() if len(names) == 1 else (NO_FIELD, NO_FIELD)
 
@@ -108,7 +113,14 @@ class Lookup:
 
     def decide(self, call: Mapping[str, object]) -> Decision:
         """Return the decision, and remember it where one text alone decides."""
-        decision = self.decide_anew(call)
+        plain = len(call) == 1 and type(call.get(self._sole)) is str
+        if self.checked and not plain and self.is_refused(call):
+            return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
+        return self.decide_read(call)
+
+    def decide_read(self, call: Mapping[str, object]) -> Decision:
+        """Return the decision of a call that its host has read, so that it refuses no argument."""
+        decision = self._read(call, read_command)
         text = call.get(self.field)
         if type(text) is str and len(text) <= _REMEMBERED_TEXT and self.alias not in call:
             if len(self.remembered) >= limits.CACHE_ENTRIES:
@@ -124,8 +136,15 @@ class Lookup:
             read: `read_command`, or what remembers its answers.
 
         """
-        if self._always is not None:
-            return self._always
+        plain = len(call) == 1 and type(call.get(self._sole)) is str
+        if self.checked and not plain and self.is_refused(call):
+            return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
+        return self._read(call, read)
+
+    def _read(self, call: Mapping[str, object], read: ReadCommand) -> Decision:
+        """Return the decision of a call of which no argument is refused."""
+        if self._constant is not None:
+            return self._constant
         # `Walk.state`, written out: this is where a call spends its time.
         walk = self._walk
         text = call.get(walk.direct)  # type: ignore[arg-type]  # no call has None
@@ -173,21 +192,24 @@ class Lookup:
             read: `read_command`, or what remembers its answers.
 
         """
-        if self._always is not None:
-            return self._always
-        if self._is_refused(call):
+        plain = len(call) == 1 and type(call.get(self._sole)) is str
+        if self.checked and not plain and self.is_refused(call):
             return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
+        if self._constant is not None:
+            return self._constant
         return self._made(tuple([row.outcome_once(call, read) for row, _ in self.rows]))
 
     def _met(self, call: Mapping[str, object], read: ReadCommand) -> Decision:
         """Return the decision by every row."""
-        if self._is_refused(call):
-            return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
         return self._made(tuple([row.outcome(call, read) for row, _ in self.rows]))
 
-    def _is_refused(self, call: Mapping[str, object]) -> bool:
+    def is_refused(self, call: Mapping[str, object]) -> bool:
         """Return whether an argument is not what it may be: no rule is asked then."""
-        return any(not argument.takes(call) for argument in self.checked)
+        types = self.types
+        for name in call:
+            if types.get(name) is not type(call[name]):
+                return any(not inputs.takes(call) for inputs in self.checked)
+        return False
 
     def _made(self, outcomes: tuple[Outcome, ...]) -> Decision:
         """Return the one decision that these outcomes, one of each row, come to."""
@@ -226,6 +248,15 @@ class Lookup:
             because = tuple(dict.fromkeys(told))
             links = tuple(dict.fromkeys(link for _, links in deciding for link in links))
         return Decision(effect, deciding[0][0].reason, because, links, self._table)
+
+
+def _common_types(checked: Iterable[Inputs]) -> dict[str, type]:
+    """Return the arguments that may be every value of a type by all that is said of them."""
+    types: dict[str, type] | None = None
+    for inputs in checked:
+        own = inputs.types
+        types = own if types is None else dict(types.items() & own.items())
+    return types or {}
 
 
 def _told_where(outcome: Outcome) -> tuple[bool, bool]:

@@ -178,9 +178,23 @@ class Table:
         text = call.get(lookup.field)
         if type(text) is str and lookup.alias not in call:
             decision = lookup.remembered.get(text)
-            if decision is not None:
+            if decision is not None and (len(call) == 1 or not lookup.is_refused(call)):
                 return decision
         return lookup.decide(call)
+
+    def decide_read(self, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return what a call gets that its host has read already. Never raises.
+
+        What the host would refuse unread (`Dialect.inputs`) is none of its arguments: the host
+        may be of a newer version than the one that is described here, or another one.
+        """
+        lookup = self._lookups.get(tool) or self.lookup(tool)
+        text = call.get(lookup.field)
+        if type(text) is str and lookup.alias not in call:
+            decision = lookup.remembered.get(text)
+            if decision is not None:
+                return decision
+        return lookup.decide_read(call)
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
         """Return what a shell command does, and what each of that gets. Never raises.

@@ -185,3 +185,102 @@ def test_an_agent_is_denied_for_such_an_argument_where_nothing_else_depends_on_o
 
     assert told(options, "Agent", {"subagent_type": "Explore", "model": "gpt"}) == "deny"
     assert told(options, "Agent", usual) == "ask"
+
+
+_RUN = {"command": "make"}
+_OPEN = {"file_path": "/srv/app/a"}
+
+
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+@pytest.mark.parametrize(
+    ("tool", "call", "beside"),
+    [
+        *(("Bash", _RUN, {"timeout": v}) for v in ("x", "", "true", True, None, [], {})),
+        *(("Bash", _RUN, {"run_in_background": v}) for v in ("yes", " true ", 1, None)),
+        *(("Bash", _RUN, {"command": v}) for v in (5, None, ["x"], {})),
+        ("Bash", _RUN, {"description": 5}),
+        ("Bash", _RUN, {"cwd": "src"}),
+        *(("Monitor", _RUN, {"timeout_ms": v}) for v in (999, 3_600_001, "5", True)),
+        *(("Monitor", _RUN, b) for b in ({"command": ""}, {"ws": {"url": "ws://a"}})),
+        *(("Read", _OPEN, {"limit": v}) for v in ("x", 5.5, "5.5", True, None)),
+        *(("Read", _OPEN, b) for b in ({"pages": 5}, {"path": "/srv/app/a"}, {"file_path": 5})),
+        *(("Edit", _OPEN, b) for b in ({"replace_all": "yes"}, {"old_string": 5}, {"x": 1})),
+        *(("Write", _OPEN, b) for b in ({"content": None}, {"command": "create"})),
+        ("NotebookEdit", {"notebook_path": "/srv/app/n.ipynb"}, {"edit_mode": "x"}),
+        ("Grep", {"pattern": "x"}, {"output_mode": "x"}),
+        ("Grep", {"pattern": "x"}, {"file_path": "/srv/app/a"}),
+        *(("WebFetch", {"url": "https://a.b"}, {"offset": v}) for v in (-1, 5.5, "x")),
+        ("WebFetch", {"url": "https://a.b"}, {"url": "x"}),
+        *(("WebSearch", {"query": "news"}, {"allowed_domains": v}) for v in ("x", [5], {}, None)),
+        ("Skill", {"skill": "x"}, {"args": ["x"]}),
+        ("CronList", {}, {"x": 1}),
+        ("ExitWorktree", {"action": "keep"}, {"action": "x"}),
+        ("ReportFindings", {"findings": []}, {"findings": ["x"]}),
+        ("KillShell", {"task_id": "1"}, {"task_id": 1}),
+    ],
+)
+def test_a_call_is_denied_for_an_argument_that_the_host_does_not_read(
+    mode: str, tool: str, call: dict[str, object], beside: dict[str, object]
+) -> None:
+    rules = ["Bash", "Monitor", "Read", "Edit(**)", "WebFetch", "WebSearch", "Skill"]
+    options = attrs.evolve(saying("user", allow=rules), mode=mode)
+
+    assert told(options, tool, call) == "allow"
+    assert told(options, tool, {**call, **beside}) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("tool", "call"),
+    [
+        *(("Bash", {**_RUN, "timeout": v}) for v in (5, 5.5, -1, "5", " 5.5 ")),
+        *(("Bash", {**_RUN, "run_in_background": v}) for v in (True, "true")),
+        ("Bash", {**_RUN, "description": "5"}),
+        ("Monitor", {**_RUN, "persistent": "x", "timeout_ms": 3000}),
+        *(("Read", {**_OPEN, "limit": v}) for v in (5, 0, -1, "5")),
+        ("Read", {**_OPEN, "description": 5}),
+        ("WebSearch", {"query": "news", "allowed_domains": '["a.b"]'}),
+        ("Skill", {"skill": "x", "more": 5}),
+        ("mcp__a__b", {"x": 1}),
+    ],
+)
+def test_what_the_host_takes_for_such_an_argument_or_leaves_out_is_read(
+    tool: str, call: dict[str, object]
+) -> None:
+    rules = ["Bash", "Monitor", "Read", "WebSearch", "Skill", "mcp__a"]
+    options = attrs.evolve(saying("user", allow=rules), servers={"a": ("b",)})
+
+    assert told(options, tool, call) == "allow"
+
+
+def test_a_call_that_was_read_is_not_denied_for_an_argument_of_another_version() -> None:
+    (found,) = load(Memory({}), saying("user", allow=["Bash"]))
+    table = Chain.start("main", found.enforced).table
+
+    for call in ({"command": "make"}, {"command": "make", "more": 1}, {"command": "make"}):
+        assert str(table.decide_read("Bash", call).effect) == "allow"
+        assert str(table.decide("Bash", call).effect) == ("deny" if "more" in call else "allow")
+
+
+@pytest.mark.parametrize(
+    ("rule", "call"),
+    [
+        ("Agent(run_in_background:*)", {"run_in_background": "true"}),
+        ("Monitor(timeout_ms:5*)", {"timeout_ms": "5000"}),
+        ("NotebookEdit(edit_mode:del*)", {"edit_mode": "delete"}),
+        ("Read(limit:5)", {"limit": "5"}),
+        ("WebSearch(query:news)", {"query": "news"}),
+        ("Agent(model:gpt)", None),
+        ("Bash(run_in_background:x)", None),
+    ],
+)
+def test_a_rule_about_an_argument_is_shown_by_a_call_that_the_host_reads(
+    rule: str, call: dict[str, object] | None
+) -> None:
+    (before,), (after,) = (load(Memory({}), saying("user", deny=rules)) for rules in ([], [rule]))
+    tables = [Chain.start("main", each.enforced).table for each in (after, before)]
+    found = tables[0].differences(tables[1])
+    field = rule.partition("(")[2].partition(":")[0]
+    shown = [each.call for each in found.differences if field in each.call]
+
+    assert bool(shown) == bool(call)
+    assert all(call is not None and call.items() <= each.items() for each in shown)

@@ -142,7 +142,7 @@ class Program:
     def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
         """Return what a call of a tool of the policy gets, wherever links lead from its paths."""
         table = self.table(chain)
-        decision = table.decide(tool, call)
+        decision = table.decide_read(tool, call)
         if self.folders is None:
             return decision
         key = (chain.table.hash, tool)
@@ -154,10 +154,10 @@ class Program:
         found = [decision]
         real = followed(call, fields, self.folders.cwd, self.folders.home) if fields else None
         if real is not None:
-            found.append(table.decide(tool, real))
+            found.append(table.decide_read(tool, real))
         linked = beyond_links(table, tool, call, self.folders)
         if linked is not None:
-            found.append(linked.table(chain.table).decide(tool, call))
+            found.append(linked.table(chain.table).decide_read(tool, call))
         return min(found, key=lambda one: one.effect)
 
     def remains(self, chain: Chain, tool: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hin
 import attrs
 
 from policy import limits
-from policy.dialect import Input
+from policy.inputs import Input
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import GAPS, Either, OneOf, Run, Token
 from policy.programs import Named, Program, Wrapper

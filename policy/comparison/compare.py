@@ -268,7 +268,9 @@ def _shapes(rows: Sequence[Row]) -> list[Shape] | None:
     """Return the calls that must be told apart; None when these are too many."""
     entries = [entry for row in rows for entry in row.entries]
     argument = rows[0].argument
-    cases = parameter_cases([row.entries for row in rows], whole=not argument.fields)
+    cases = parameter_cases(
+        [row.entries for row in rows], whole=not argument.fields, inputs=rows[0].inputs
+    )
     if cases is None:
         return None
     named = {entry.field for entry in entries if entry.field}

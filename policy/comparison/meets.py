@@ -115,7 +115,9 @@ def _is_open(row: Row) -> bool:
 
 def _said(row: Row) -> object:
     constant = row.constant
-    return row if constant is None else (constant.effect, constant.reason, constant.entries)
+    if constant is not None:
+        return constant.effect, constant.reason, constant.entries, row.inputs
+    return row
 
 
 def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:

@@ -159,11 +159,11 @@ class Asked:
             return
         event, folders, table = self.event, self.folders, standing.table
         for call in self._spelled(table):
-            yield self.said(standing, table.decide(event.tool, call), call)
+            yield self.said(standing, table.decide_read(event.tool, call), call)
         linked = beyond_links(table, event.tool, event.call, folders, event.cwd)
         if linked is not None:
             beyond = attrs.evolve(standing, table=linked.table(standing.own))
-            yield self.said(beyond, beyond.table.decide(event.tool, event.call), event.call)
+            yield self.said(beyond, beyond.table.decide_read(event.tool, event.call), event.call)
 
     def beside(self, standing: Standing) -> Iterator[Said]:
         """Yield all that does not depend on rules about the arguments of the call."""

@@ -163,8 +163,6 @@ def _looked(asked: Asked, standing: Standing) -> _Looked | None:
     if standing.chain is None:
         return _Looked(standing, None, (), beside)
     lookup = standing.table.lookup(asked.event.tool)
-    if lookup.checked:
-        return None  # other arguments count too
     rows = [_row(row) for row, _ in lookup.rows]
     known = tuple(row for row in rows if row is not None)
     return _Looked(standing, lookup, known, beside) if len(known) == len(rows) else None

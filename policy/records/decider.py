@@ -40,7 +40,9 @@ class Decider:
 
         """
         found = self.chain(record.chain, record.cwd, record.project)
-        return found if isinstance(found, Decision) else found.decide(record.tool, record.call)
+        if isinstance(found, Decision):
+            return found
+        return found.table.decide_read(record.tool, record.call)
 
     def chain(self, names: tuple[str, ...], cwd: str = "", project: str = "") -> Chain | Decision:
         """Return the chain of agents *names*, or why it cannot come about.

@@ -10,6 +10,7 @@ import attrs
 from policy.decision import Reason
 from policy.dialect import Argument, ArgumentKind
 from policy.effect import Effect
+from policy.inputs import Inputs
 from policy.rows.entry import Form, RowEntry
 
 if TYPE_CHECKING:
@@ -51,11 +52,13 @@ class Lines:
     Attributes:
         said: of its argument.
         argument: which that is.
+        inputs: what arguments may be.
 
     """
 
     said: Said
     argument: Argument
+    inputs: Inputs | None
 
 
 def lines_of(row: Row) -> Lines:
@@ -64,9 +67,8 @@ def lines_of(row: Row) -> Lines:
     alone = row.argument.kind not in _OPENING and not dialect.links
     beside = dialect if alone else (row.ruleset, dialect.links and _opens(row))
     default = row.default.effect, row.default.reason
-    return Lines(
-        Said(_columns(row.entries, linked=bool(dialect.links)), default, beside), row.argument
-    )
+    said = Said(_columns(row.entries, linked=bool(dialect.links)), default, beside)
+    return Lines(said, row.argument, row.inputs)
 
 
 def words_of(row: Row) -> Key:

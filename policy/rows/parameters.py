@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
 
+from policy.inputs import Inputs
 from policy.patterns.classes import classes
 from policy.patterns.pattern import Pattern
 from policy.rows.entry import RowEntry
@@ -37,7 +38,7 @@ def beside(rows: Sequence[Row], most: int = _CASES) -> list[dict[str, str]] | No
     entries = [
         [entry for entry in row.entries if entry.field not in row.argument.fields] for row in rows
     ]
-    return parameter_cases(entries, most)
+    return parameter_cases(entries, most, inputs=rows[0].inputs if rows else None)
 
 
 def outcomes_beside(
@@ -60,7 +61,11 @@ def _any_of(row: Row, call: Mapping[str, object]) -> Iterator[Outcome]:
 
 
 def parameter_cases(
-    lists: Iterable[Iterable[RowEntry | Entry]], most: int = _CASES, *, whole: bool = False
+    lists: Iterable[Iterable[RowEntry | Entry]],
+    most: int = _CASES,
+    *,
+    whole: bool = False,
+    inputs: Inputs | None = None,
 ) -> list[dict[str, str]] | None:
     """Return parameters that tell all rules about parameters apart; None when too many.
 
@@ -72,6 +77,7 @@ def parameter_cases(
         lists: the lines of each list.
         most: how many cases are not too many. The first says nothing.
         whole: whether lines may look at all that is said as one text, so that all counts.
+        inputs: what the arguments may be: no call says anything else.
 
     """
     patterns: dict[str, dict[Pattern, None]] = {}
@@ -87,10 +93,27 @@ def parameter_cases(
         if not exact:
             return None
         # A value that no rule speaks of is as good as none.
-        values[field] = [value for matching, value in found.items() if matching]
+        taken = (_taken(inputs, field, text, m, alternatives) for m, text in found.items() if m)
+        values[field] = [value for value in taken if value is not None]
     fields = len(values) if whole else min(together, len(values))
     cases = [*islice(_cases(values, fields), most + 1)]
     return cases if len(cases) <= most else None
+
+
+def _taken(
+    inputs: Inputs | None,
+    field: str,
+    text: str,
+    matching: Collection[int],
+    patterns: Iterable[Pattern],
+) -> str | None:
+    """Return a text like *text* that the argument may be, and the same patterns match, if any."""
+    if inputs is None:
+        return text
+    for each in inputs.nearest(field, text):
+        if {number for number, p in enumerate(patterns) if p.matches(each)} == set(matching):
+            return each
+    return None
 
 
 def _cases(values: Mapping[str, Sequence[str]], most: int) -> Iterator[dict[str, str]]:

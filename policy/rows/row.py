@@ -50,6 +50,7 @@ class Row:
         default: the outcome where none of them matches.
         constant: the outcome of every call, where all get the same one.
         argument: what the rules speak of.
+        inputs: what the arguments may be; None where nothing is said of that.
         field: the argument that decides alone where it is a text and *alias*
             is not in the call; `NO_FIELD` where there is none such.
         alias: the other name of that argument, or `NO_FIELD`.
@@ -80,6 +81,7 @@ class Row:
         "default",
         "entries",
         "field",
+        "inputs",
         "kind",
         "others",
         "ruleset",
@@ -98,6 +100,7 @@ class Row:
         self.tool = tool
         self.ruleset = ruleset
         self.argument = ruleset.dialect.argument(tool)
+        self.inputs = ruleset.dialect.inputs.get(ruleset.dialect.key(tool))
         self.kind = KINDS[self.argument.kind]
         self.default = Outcome(default, default_reason)
         self.others: tuple[RowEntry, ...] | None = None
@@ -187,8 +190,7 @@ class Row:
         flags = compound(self.ruleset.dialect.shell) if is_command else ()
         self.automaton = self._run(self._indices, separator, flags)
         named = self.argument.fields
-        alone = not self._parameters and not self.argument.inputs
-        simple = alone and len(named) in (1, 2)
+        simple = not self._parameters and len(named) in (1, 2)
         self.field = named[0] if simple else NO_FIELD
         self.alias = named[1] if simple and len(named) > 1 else NO_FIELD
         self.walk = self._walk()

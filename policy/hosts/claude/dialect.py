@@ -12,6 +12,7 @@ from policy.hosts.claude.built_in import is_judged
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import OWN
+from policy.hosts.claude.data.inputs import INPUTS
 from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.unchecked import GUARDED, UNCHECKED, UNEXPANDED
@@ -140,6 +141,7 @@ def _dialect(session: Session, mode: str) -> Dialect:
     return Dialect(
         f"claude-code@{session.options.version}",
         arguments=known.ENTERING if session.enters else known.ARGUMENTS,
+        inputs=INPUTS,
         aliases=known.ALIASES,
         aliased=False,
         shell=_shell_below(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.dialect import Input
+from policy.inputs import Input, InputKind
 
 __all__ = [
     "BACKGROUND",
@@ -71,7 +71,7 @@ STARTING: Final = (
     Input("model", words=("fable", "haiku", "opus", "sonnet")),
     Input("name", spelling=_CALLED),
     Input("prompt"),
-    Input("run_in_background", flag=True),
+    Input("run_in_background", InputKind.FLAG),
     Input("subagent_type"),
     Input("team_name"),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from policy.dialect import Argument, ArgumentKind
-from policy.hosts.claude.data.agents import STARTING
 
 __all__ = [
     "ALIASES",
@@ -158,7 +157,6 @@ ARGUMENTS: Final = {
         ("subagent_type",),
         absent="general-purpose",
         parameters=PARAMETERS["Agent"],
-        inputs=STARTING,
     ),
 }
 
