@@ -86,6 +86,14 @@ def test_a_longer_chain_of_the_shape_is_not_hidden_by_a_shorter_one_of_another()
     assert (found.holds, found.chain) == (False, ("main", "explore", "worker"))
 
 
+def test_a_call_of_the_tool_that_is_named_refutes_before_a_command_that_reads_a_file():
+    text = "root main\nagent main {\n    allow     Bash(git *), Read\n}\n"
+    refuted = verdict("main", "Read", text)
+    assert refuted.holds is False
+    assert refuted.call is not None
+    assert refuted.call[0] == "Read"
+
+
 def test_each_matcher_is_a_claim_of_its_own_in_the_order_written():
     text = f"{TEAM}\nnever ** > explore: Edit, Read\n\ntest main {{\n    allow     Read\n}}\n"
     (project,) = load(Memory({"a.policy": text}))

@@ -135,14 +135,20 @@ def _dialect(project: Project) -> Dialect:
 
 
 def taken(table: Table, denied: Table, effect: Effect = Effect.DENY) -> Comparison:
-    """Return what *table* grants of the calls that *denied* denies, or asks for: its *effect*."""
+    """Return what *table* grants of the calls that *denied* denies, or asks for: its *effect*.
+
+    Calls of the tools that its rules name come first: a rule for `Read` is of commands too that
+    read a file, and nobody thinks of these before.
+    """
     comparison = table.differences(table & denied)
     found = told(comparison.differences, table, denied)
     # What only cannot be read any more, or is asked for, is no call that was asked about.
     by_rule = (
         each for each in found if each.after.effect is effect and each.after.reason is Reason.RULE
     )
-    return attrs.evolve(comparison, differences=tuple(by_rule))
+    tools = {entry.tool for part in denied.use.parts for entry in part.rules.entries}
+    named = sorted(by_rule, key=lambda each: each.tool not in tools)
+    return attrs.evolve(comparison, differences=tuple(named))
 
 
 def _granted(table: Table, denied: Table, asked: Table) -> Comparison:
