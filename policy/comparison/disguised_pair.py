@@ -24,7 +24,7 @@ from policy.comparison.unasked_pair import is_closed
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze
-from policy.shell.wrappers import SHELLS
+from policy.shell.shell_scripts import SHELLS
 from policy.shells import Shell
 
 __all__ = ["disguised_differences"]

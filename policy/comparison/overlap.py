@@ -22,7 +22,7 @@ from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Kind, Pattern, freeze
 from policy.ruleset import Entry, RuleSet
 from policy.shell.readings import KEYWORDS
-from policy.shell.wrappers import BOXES, SHELLS
+from policy.shell.shell_scripts import BOXES, SHELLS
 from policy.shells import Shell
 
 __all__ = ["ODD", "Lines", "contains", "is_disguise", "leads_another", "runners"]

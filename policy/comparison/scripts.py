@@ -17,7 +17,8 @@ from policy.comparison.view import View
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.patterns.pattern import Pattern, freeze
-from policy.shell.wrappers import BOXES, SHELLS, basename
+from policy.shell.shell_scripts import BOXES, SHELLS
+from policy.shell.wrappers import basename
 from policy.shells import Shell
 
 __all__ = ["Scripts", "doubted_effects"]

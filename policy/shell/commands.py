@@ -24,9 +24,9 @@ from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS, as_written, is_assignment
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
+from policy.shell.shell_scripts import BOXES, SHELLS
 from policy.shell.whole import Spelled, Whole, stages
 from policy.shell.words import Script, Simple
-from policy.shell.wrappers import BOXES, SHELLS
 from policy.shells import Shell
 
 __all__ = ["Command", "Part", "Redirection", "compound", "is_plain", "read_command"]
@@ -163,6 +163,7 @@ def _command(text: str, script: Script, shell: Shell, given_up: Doubt | None) ->
         script.unread,
         opaque or read.vouching.unchecked,
         (*dict.fromkeys((*script.doubts, *read.vouching.doubts)),),
+        removing=read.inner.depth,
     )
 
 

@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 
 from policy.shell.parts import Command, Redirection
 from policy.shell.readings import as_written
-from policy.shell.removing import judged, lacks_arguments, removes, seems_to_remove
+from policy.shell.removing import (
+    is_unjudged,
+    judged,
+    lacks_arguments,
+    removes,
+    seems_to_remove,
+)
+from policy.shell.shell_scripts import unread_options
 from policy.shell.targets import GUARDED
 from policy.shell.words import Script, Word
 from policy.shells import Shell
@@ -18,6 +25,9 @@ _MOVERS = frozenset("cd chdir pushd popd".split())
 
 # Changes of the folder that are followed into a script; behind more nobody knows where it runs.
 _FOLLOWED = 8
+
+# Scripts within one another that are judged; what removes files in more is asked for.
+_JUDGED = 2
 
 
 def changes_folder(program: Sequence[Word]) -> bool:
@@ -33,10 +43,26 @@ class Inner:
         self._shell = shell
         self._read = read
         self._moved: list[str] = []
+        self.depth = 0  # of scripts within one another, where the innermost removes files
 
     def follow(self, program: Sequence[Word]) -> None:
         """Note a command that changes the folder."""
         self._moved.append(as_written(program) + "\n")
+
+    def suspects(self, words: Sequence[Word], program: Sequence[Word]) -> bool:
+        """Return whether a command seems to run a script that removes files, and nobody checks it.
+
+        Args:
+            words: the command, which may be one that is not understood.
+            program: the same behind its wrappers: it may have options that nobody knows.
+
+        """
+        if not self._shell.kinds.scripted:
+            return False
+        given = unread_options(program)
+        if given is not None and removes(given):
+            return True
+        return self._script.opaque and seems_to_remove(words, self._script)
 
     def look(
         self, text: str, words: Sequence[Word], *, aside: bool
@@ -56,9 +82,11 @@ class Inner:
         before = "".join(self._moved) if whole and not lost else ""
         inside = self._read(before + text, shell)
         readings, files = judged(inside, shell, whole=whole)
-        # Where the text around it is not understood, nobody checks what is removed in it.
-        differs = self._script.opaque and seems_to_remove(words, self._script)
-        lacks = whole and lacks_arguments(text, words)
+        depth = inside.removing + 1 if whole or inside.removing else 0
+        self.depth = max(self.depth, depth)
+        lacks = depth > _JUDGED or (
+            whole and (is_unjudged(text, words) or lacks_arguments(text, words))
+        )
         broken = self._script.broken or aside
         is_aside = broken and any(file.tool == shell.files.removes for file in files)
-        return readings, [*files, *[GUARDED] * (is_aside or differs or lacks or lost)]
+        return readings, [*files, *[GUARDED] * (is_aside or lacks or lost)]

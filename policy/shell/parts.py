@@ -121,6 +121,8 @@ class Command:
         doubts: why nobody vouches for it, or for a part of it; nothing where somebody does.
         awaited: the same command if somebody waited for it, and stages of its pipes, where
             nobody waits for it and no more is doubtful.
+        removing: how many scripts stand within one another in it, of which the innermost removes
+            files.
     """
 
     parts: tuple[Part, ...]
@@ -130,3 +132,4 @@ class Command:
     opaque: bool = False
     doubts: tuple[Doubt, ...] = ()
     awaited: tuple[Command, ...] = ()
+    removing: int = 0

@@ -7,14 +7,15 @@ beside what runs others. Only such a script is judged as the command that it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from policy.shell.parts import DIFFER, Command, Redirection
+from policy.shell.parts import DIFFER, UNSEEN, Command, Doubt, Redirection
 from policy.shell.readings import as_written
+from policy.shell.shell_scripts import SHELLS, shell_of
 from policy.shell.targets import GUARDED
 from policy.shell.wrappers import basename
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from policy.shell.words import Script, Word
     from policy.shells import Shell
 
-__all__ = ["judged", "lacks_arguments", "removes", "seems_to_remove"]
+__all__ = ["is_unjudged", "judged", "lacks_arguments", "removes", "seems_to_remove"]
 
 _RUNNERS: Final = frozenset(
     "sudo doas exec command env nice nohup busybox time timeout stdbuf setsid ionice pkexec"
@@ -41,12 +42,37 @@ _ASSIGNS: Final = re.compile(r"\w+\+?=")
 _REMOVAL: Final = re.compile(r"(?:\w*=)?rm(?:dir)?", re.IGNORECASE)
 _SET_TO_REMOVAL: Final = re.compile(r"\w+=(?:\S*/)?rm(?:dir)?", re.IGNORECASE)
 _OPTION: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*|-(?:exec|ok)(?:dir)?")
+_GIVES_SCRIPT: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
+_LISTED: Final = re.compile(r"(?:^|,)rm(?:dir)?(?:,|\$)", re.IGNORECASE)
+# A longer script is not judged.
+_LONGEST: Final = 2000
+# What only zsh puts something else for.
+_OF_ZSH: Final = re.compile(
+    r"(?:^|[\s;&|(){}])=(?!=)\S|\$\{?\w+\}?(?::[htrelquQxsaAcP&]|\[)|\bargv\b"
+    r"|\$(?:[=~^]|\{[=~^(])|\(:"
+)
+_ALIAS: Final = re.compile(r"\balias\b")
+_READ_BY: Final = re.compile(
+    r"(?:^|[;&|\n({]\s*)(?:(?:do|then|else|elif|if|while|until)\s+)?"
+    r"""IFS=(?:'[^']*'|"[^"]*"|[^\s;&|'"\\])*[ \t]+read\b"""
+)
+_PIECE: Final = re.compile(r"""(?:[^\s'"\\]|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\.)*")+""")
+_BRACED: Final = re.compile(r"([^{]*)\{([^{}]*)\}(.*)", re.DOTALL)
+_ITEMS: Final = re.compile(r",|\.\.")
+_ENDS_IN_REMOVAL: Final = re.compile(r"(?:^|/)rm(?:dir)?\Z", re.IGNORECASE)
+_LEADS: Final = re.compile(r"""\A["']?[/~$]|[{},\\'"]|\.\.""")
+_FOLLOWS: Final = re.compile(r"""[~{},\\'"]""")
+_ROOTED: Final = re.compile(r"""[$]|\A["']?/""")
+_PATHS: Final = re.compile(r"[/~$*?\[]|\A\.\.?\Z|\brm")
+_ASIDE: Final = re.compile(r"[\s\\]+")
+_BLANK: Final = re.compile(r"\\[ntr]")
+_CODED: Final = re.compile(r"\$'(?:\\'|[^'])*?\\[xuUc0-7]")
 _GIVEN: Final = re.compile(r"\$\{?([1-9@*])")
 
 
 def removes(script: str) -> bool:
     """Return whether a script names a program that removes files where one may stand."""
-    return any(map(_removes, _statements(script)))
+    return any(map(_removes, _statements(script))) or any(map(_chooses, _pieces(script)))
 
 
 def judged(
@@ -75,10 +101,33 @@ def judged(
 
 
 def seems_to_remove(words: Sequence[Word], script: Script) -> bool:
-    """Return whether a command that not all read alike seems to run a script that removes."""
-    text = as_written(words)
-    differs = any(doubt.why == DIFFER and doubt.text in text for doubt in script.doubts)
-    return differs and removes(text)
+    """Return whether a command that is not understood seems to run a script that removes files.
+
+    Any of its words may be the shell, and any the option that gives it a script: nobody knows
+    which of them are quoted. What escapes stand for may be any program.
+    """
+    written = as_written(words)
+    return any(_gives_removal(text) for text in {*_not_understood(written, script.doubts)})
+
+
+def _gives_removal(text: str) -> bool:
+    """Return whether a text names a shell, an option that gives it a script, and a removal."""
+    known = [word for statement in _statements_of(_QUOTED.sub(_joined, text)) for word in statement]
+    if not any(shell_of(word) in SHELLS for word in known):
+        return False
+    if not any(map(_GIVES_SCRIPT.fullmatch, known)):
+        return False
+    return removes(_BLANK.sub("\n", text)) or _CODED.search(text) is not None
+
+
+def _not_understood(written: str, doubts: Iterable[Doubt]) -> Iterator[str]:
+    """Yield the texts of the statements that doubts are about, of a command as it is *written*."""
+    for doubt in doubts:
+        if doubt.why == UNSEEN:
+            if _ASIDE.sub("", doubt.text).startswith(_ASIDE.sub("", written)):
+                yield doubt.text
+        elif doubt.text in written and (doubt.why == DIFFER or "$'" in doubt.text):
+            yield written
 
 
 def lacks_arguments(script: str, words: Sequence[Word]) -> bool:
@@ -93,9 +142,62 @@ def lacks_arguments(script: str, words: Sequence[Word]) -> bool:
 def _statements(script: str) -> Iterator[list[str]]:
     """Yield the words of what seems to be its statements, with what is quoted in one and not."""
     for text in (_QUOTED.sub(_joined, script), script):
-        bare = _QUOTES.sub("", _OUTPUTS.sub(">", _DUPLICATED.sub(" ", text)))
-        for statement in _STATEMENTS.split(bare):
-            yield [*_words(re.split("[ \t]+", statement.strip(" \t")))]
+        yield from _statements_of(text)
+
+
+def _statements_of(text: str) -> Iterator[list[str]]:
+    bare = _QUOTES.sub("", _OUTPUTS.sub(">", _DUPLICATED.sub(" ", text)))
+    for statement in _STATEMENTS.split(bare):
+        yield [*_words(re.split("[ \t]+", statement.strip(" \t")))]
+
+
+def is_unjudged(script: str, words: Sequence[Word]) -> bool:
+    """Return whether a host does not judge a script that removes files, whatever it removes.
+
+    Args:
+        script: its text.
+        words: the command that runs it.
+
+    """
+    of_zsh = any(shell_of(word.plain) == "zsh" for word in words)
+    return (of_zsh and _OF_ZSH.search(script) is not None) or (
+        len(script) > _LONGEST
+        or _ALIAS.search(script) is not None
+        or "IFS" in _READ_BY.sub(" read", script)
+        or any(map(_is_odd, _pieces(script)))
+    )
+
+
+def _pieces(script: str) -> list[str]:
+    """Return the words of a script, quoted or not; a long one is not looked at."""
+    return _PIECE.findall(script) if "{" in script and len(script) <= _LONGEST else []
+
+
+def _chooses(word: str) -> bool:
+    """Return whether braces of a word come to a program that removes files: ``r{m,x}``."""
+    found = _BRACED.fullmatch(re.sub(r"[\"'\\]", "", word))
+    if found is None:
+        return False
+    before, inside, behind = found.groups()
+    return any(_ENDS_IN_REMOVAL.search(before + each + behind) for each in _ITEMS.split(inside))
+
+
+def _is_odd(word: str) -> bool:
+    """Return whether nobody looks at what the braces of a word come to."""
+    text = re.sub(r"\$\{[^{}]*\}", "$X", word)
+    if "{" not in text or not _ITEMS.search(text):
+        return False
+    found = _BRACED.fullmatch(text)
+    if text.count("{") > 1 or found is None:
+        return True
+    before, inside, behind = found.groups()
+    if not _ITEMS.search(inside):
+        return False
+    if _LEADS.search(before) or _FOLLOWS.search(behind):
+        return True
+    items = [re.sub(r"[\"'\\]", "", each) for each in _ITEMS.split(inside)]
+    rooted = _ROOTED.search(before + behind)
+    return _chooses(word) or any(_PATHS.search(each) or (not each and rooted) for each in items)
 
 
 def _joined(quoted: re.Match[str]) -> str:
@@ -122,6 +224,8 @@ def _removes(words: list[str]) -> bool:
         if (removal and (first or beside)) or (first and word[0] == "$"):
             return True
         if _SET_TO_REMOVAL.fullmatch(word):
+            return True
+        if beside and _LISTED.search(word):
             return True
     return False
 

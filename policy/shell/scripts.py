@@ -24,11 +24,12 @@ from policy.shell.readings import (
 )
 from policy.shell.repositories import plants
 from policy.shell.rewording import exposed
+from policy.shell.shell_scripts import script_of
 from policy.shell.spelled import Texts, spelled, with_text
 from policy.shell.targets import GUARDED, is_unchecked_target, is_untold, redirected
 from policy.shell.vouching import Vouching
 from policy.shell.words import Script, Simple, Word
-from policy.shell.wrappers import carries_files, script_of
+from policy.shell.wrappers import carries_files
 from policy.shells import Shell
 
 __all__ = ["Reading"]
@@ -60,7 +61,7 @@ class Reading:
         self.vouching = Vouching(text, script, shell)
         self.vouching.unchecked = shell.control and is_unchecked_target(script.targets)
         self._moves = Moves(text, shell)
-        self._inner = Inner(script, shell, read)
+        self.inner = Inner(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._blind = self._untraced = False
         self._opaque = script.opaque
@@ -158,7 +159,7 @@ class Reading:
         program = behind_all(words, shell)
         self._programs.append(program)
         if changes_folder(program):
-            self._inner.follow(program)
+            self.inner.follow(program)
         granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = False
@@ -216,8 +217,10 @@ class Reading:
         shell, script = self.shell, script_of(program)
         doubtful: tuple[str, ...] = ()
         if script is not None:
-            doubtful, files = self._inner.look(script, words, aside=aside)
+            doubtful, files = self.inner.look(script, words, aside=aside)
             self.files += files
+        if self.inner.suspects(words, program):  # nobody checks what is removed in it
+            self.files.append(GUARDED)
         if program is not words:
             outer = shell.programs.known.get(words[0].plain)
             if outer is not None and outer.runs:

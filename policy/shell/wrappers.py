@@ -19,15 +19,12 @@ if TYPE_CHECKING:
     from policy.shells import Shell
 
 __all__ = [
-    "BOXES",
-    "SHELLS",
     "basename",
     "behind_options",
     "behind_wrapper",
     "carries_files",
     "expression",
     "is_quiet",
-    "script_of",
     "unwrapped",
 ]
 
@@ -238,40 +235,3 @@ def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
     if moves or not wrappers[-1].bare:
         return False
     return not any(word.plain.startswith("-") for word in around)
-
-
-# Programs that are given a script by an option, and those that are each of them.
-SHELLS: Final = frozenset("bash sh zsh dash ksh mksh ash hush rbash".split())
-BOXES: Final = frozenset({"busybox", "toybox"})
-_VERSION: Final = re.compile(r"-\d+(?:\.\d+)*\Z")
-_NAMED: Final = re.compile(
-    r"--.*|-(?:login|posix|noprofile|norc|noediting|verbose|restricted|debugger|wordexp"
-    r"|pretty-print|help|version|rcfile|init-file|dump-(?:po-)?strings)"
-)
-
-
-def _shell_of(word: Word) -> str:
-    return _VERSION.sub("", word.plain.rsplit("/", 1)[-1].lower())
-
-
-def script_of(words: Sequence[Word]) -> str | None:
-    """Return the script of ``bash -c SCRIPT``: behind its options, each with its values."""
-    if len(words) > 1 and _shell_of(words[0]) in BOXES and _shell_of(words[1]) in SHELLS:
-        words = words[1:]
-    if len(words) < 3 or _shell_of(words[0]) not in SHELLS:
-        return None
-    taken, index = False, 1
-    while index < len(words):
-        text = words[index].plain
-        index += 1
-        if text in ("-", "--"):
-            break
-        if len(text) < 2 or text[0] not in "-+":
-            index -= 1
-            break
-        if _NAMED.fullmatch(text):
-            index += text.endswith("file")
-        else:
-            taken |= text[0] == "-" and "c" in text
-            index += text.count("o") + text.count("O")
-    return words[index].plain if taken and index < len(words) else None
