@@ -646,6 +646,34 @@ def test_but_not_one_variable_nor_what_another_statement_holds(command: str, rul
 
 
 @pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        *((f"{text} A=1", "Bash(> x)") for text in ("> x", ">  x", "B=2 > x", "> x B=2")),
+        *(("> x A=1" + rest, "Bash(> x)") for rest in ("; ls", " && ls", " | cat")),
+        *(("> x A=$B", "Bash(> x)"), ("(> x A=1)", "Bash(> x)"), ("ls; > x A=1", "Bash(> x)")),
+        *(("> x > y A=1", "Bash(> x > y)"), ('> "x" A=1', 'Bash(> "x")'), ("< x A=1", "Bash(< x)")),
+        *((f"{text} ls a", "Bash(> x *)") for text in ("> x", "A=1 > x", "> x 2>&1", "make; > x")),
+        *(("> x ls > y", "Bash(> x ls)"), ("A=1 > x B=2 ls", "Bash(> x B=2 *)")),
+        *(("2> x ls", "Bash(2> *)"), ("< x cat y", "Bash(< x cat *)"), ("> x 'ls' a", "Bash(> *)")),
+    ],
+)
+def test_rules_know_what_redirects_before_its_program_by_its_text(command: str, rule: str) -> None:
+    assert decide(command, allow=["Bash"], deny=[rule]).effect is DENY
+    assert decide(command, allow=["Bash"], ask=[rule]).effect is ASK
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        *(("> x A=1 > y", "Bash(> x)"), ("2> x A=1", "Bash(> x)"), ("> x ls", "Bash(> x)")),
+        *(("> x A=1", "Bash(> x A=1 *)"), (">x ls", "Bash(> *)"), ("ls > x y", "Bash(> *)")),
+    ],
+)
+def test_and_by_no_other(command: str, rule: str) -> None:
+    assert decide(command, allow=["Bash"], deny=[rule]).effect is ALLOW
+
+
+@pytest.mark.parametrize(
     "command",
     ["npx tsc > a b", "npx tsc 2>&1 --x", "npx tsc >&2 /srv/app/a", "env npx tsc &> a b | cat"],
 )

@@ -25,7 +25,7 @@ from policy.shell.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -123,7 +123,7 @@ class StatementReader(RedirectionReader):
 
     def _command(self, node: Node, depth: int) -> None:
         command = Simple(reworded=is_reworded(self.text_of(node)), aside=self.aside > 0)
-        words, redirected = command.words, False
+        words, redirected, leads = command.words, False, False
         for child in node.children:
             kind = child.type
             if kind in ("file_redirect", "herestring_redirect"):
@@ -131,6 +131,7 @@ class StatementReader(RedirectionReader):
                 command.ahead = command.ahead or len(words)
                 command.directed = True
                 command.led |= not words
+                leads |= all(map(is_assignment, words))
                 before, known = not words, len(self.script.targets)
                 extra = self.redirect(child, depth + 1)
                 words += extra
@@ -149,8 +150,8 @@ class StatementReader(RedirectionReader):
             elif kind != "ERROR":
                 words.append(self.word(child, depth + 1))
         command.fed = self._with_text(node)
-        if command.directed and all(not word.raw or is_assignment(word) for word in words):
-            command.bare = self.text_of(node)
+        if leads or command.directed:
+            command.bare = self._bare(node, words, leads=leads)
         while len(words) > 1 and words[0].raw == "!":
             if command.led:  # `<a ! ls`: it is one
                 self.script.doubt(self.text_of(node), DIFFER)
@@ -164,6 +165,28 @@ class StatementReader(RedirectionReader):
                 self.script.doubt(self.text_of(node), DIFFER)
             self.script.unclosed |= self.inside > 0 and words[0].raw in _ENDING
         self._add(command)
+
+    def _bare(self, node: Node, words: list[Word], *, leads: bool) -> str:
+        """Return by which text rules know a command that redirects before its program, or none."""
+        if all(not word.raw or is_assignment(word) for word in words):
+            return self._without_last_assignments(node)
+        if not leads:
+            return ""
+        broken = any(child.type == "ERROR" for child in node.children)
+        return self._without_last_assignments(node) if broken else self.text_of(node)
+
+    def _without_last_assignments(self, node: Node) -> str:
+        """Return what stands in a statement before the variables that are set at its end.
+
+        It ends where the grammar gets it wrong: `> x A=1; ls` is two to a shell.
+        """
+        end = node.start_byte
+        for child in node.children:
+            if child.type == "ERROR":
+                break
+            if child.type != "variable_assignment" and child.end_byte > child.start_byte:
+                end = child.end_byte
+        return self.source[node.start_byte : end].decode("utf-8")
 
     def _with_text(self, node: Node) -> str:
         """Return a command with the text that is put on its input, but no files; "" for none."""
@@ -262,11 +285,22 @@ class StatementReader(RedirectionReader):
                     last.swallowed = True
                 elif extra:
                     self._add(Simple(extra, swallowed=True))
+                if extra and body is None and all(map(is_assignment, extra)):
+                    last = self.script.commands[first]
+                    last.bare = _without_end(self.text_of(node), extra)
         if any(target.writes for target in self.script.targets[inner:]):
             commands = self.script.commands[first:count]
             within = {n for each in commands for word in each.words for n in range(*word.inner)}
             for number, command in enumerate(commands, first):
                 command.fills |= number not in within
+
+
+def _without_end(text: str, words: Sequence[Word]) -> str:
+    """Return what stands in a text before *words*, with which it ends; else all of it."""
+    left = text.rstrip()
+    for word in reversed(words):
+        left = left.removesuffix(word.raw).rstrip()
+    return left
 
 
 def _is_outermost(node: Node) -> bool:

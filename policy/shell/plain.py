@@ -52,8 +52,8 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         position, kind = match.end(), match.lastindex
         if kind in (_PLAIN, _QUOTED):
             command.swallowed |= redirected
-            if command.led and not words and "=" in match[kind]:
-                return None
+            if (redirected or command.led) and all("=" in word.raw for word in words):
+                return None  # rules know it by its text as well
         if kind == _PLAIN:
             raw = match[4]
             if raw in _NOT_FIRST and all("=" in word.raw for word in words):

@@ -164,9 +164,9 @@ _SET: Final = re.compile(
 
 
 def as_text(bare: str) -> Iterator[str]:
-    """Yield how rules that deny or ask know what runs no program: without what it sets, too.
+    """Yield how rules that deny or ask know a command by its text: without what it sets, too.
 
-    Nothing of "".
+    It runs no program, or redirects something before it. Nothing of "".
     """
     start = 0
     if not bare:

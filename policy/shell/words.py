@@ -137,8 +137,9 @@ class Simple:
         swallowed: whether words stand behind a redirection, which some read as more targets.
         ahead: how many stand before the first redirection that has any before it; 0 for none.
         piped: whether it is part of a pipeline; told of assignments alone.
-        bare: all of it, where nothing stands in it but what is redirected and variables that
-            are set, not one of them alone; "" where more does.
+        bare: its text, where something is redirected before its program, or nothing stands in it
+            but that and variables that are set, not one of them alone: without those at its end.
+            "" where that is not so.
         aside: whether it stands in a function, in a case or in a loop that no host follows.
         fed: all of its text, where that puts a text on its input; "" where none is.
         reworded: whether a host puts its text together anew from its words: it goes on behind
