@@ -1,7 +1,8 @@
 """Commands as shells read them, those of plain words once for all that read them alike.
 
 What is known of programs is looked up by the words of a command. Shells that know the same of
-each word read it alike, e.g. the modes of a host, which differ in some programs.
+each word read it alike, e.g. the modes of a host, which differ in some programs. What is known of
+those that nobody waits for counts where there is a `&`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def read_alike(text: str, shell: Shell) -> Command:
     if not _PLAIN.fullmatch(text) or (shell.cwd and shell.cwd in text):
         return read_command(text, shell)
     known = shell.programs.known
-    key = text, _without_programs(shell), tuple(map(known.get, _WORDS.findall(text)))
+    same = _of_waited(shell) if "&" not in text else _without_programs(shell)
+    key = text, same, tuple(map(known.get, _WORDS.findall(text)))
     command = _READ.get(key)
     if command is None:
         if len(_READ) >= limits.CACHE_ENTRIES:
@@ -43,3 +45,8 @@ def read_alike(text: str, shell: Shell) -> Command:
 @lru_cache(maxsize=64)
 def _without_programs(shell: Shell) -> Shell:
     return attrs.evolve(shell, programs=Programs(), cwd="")
+
+
+@lru_cache(maxsize=64)
+def _of_waited(shell: Shell) -> Shell:
+    return attrs.evolve(_without_programs(shell), awaited=None)
