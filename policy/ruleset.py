@@ -257,8 +257,8 @@ class RuleSet:
         Many projects and agents say the same; its rows are built once. It is kept as long as
         somebody has it: what it is known by must not be itself.
         """
-        places = tuple((entry.rule, entry.place) for entry in self.entries)
-        return _INTERNED.setdefault((self._meaning, self.dialect, places), self)
+        key = tuple(map(_WRITTEN, self.entries)), self.default, self.default_reason, self.dialect
+        return _INTERNED.setdefault(key, self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RuleSet):
@@ -282,6 +282,9 @@ class RuleSet:
 
 
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
+
+# All of an entry, its wording and place included.
+_WRITTEN: Final = attrgetter(*(field.name for field in attrs.fields(Entry)))
 
 # What a line of a row has of an entry, and the line; of large tools ten thousands are made.
 _SAID: Final = attrgetter(*RowEntry._fields)
