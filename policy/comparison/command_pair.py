@@ -218,6 +218,8 @@ class CommandPair(ToolPair):
     ) -> Iterator[Difference]:
         """Yield a difference of commands that open files for each change that has one.
 
+        With a file a command shows what the file does, or less, or what it shows without the file.
+
         Args:
             opened: tools, and how both sides decide other files as calls of them.
             known: the changes that need no further one.
@@ -231,13 +233,21 @@ class CommandPair(ToolPair):
             openings = Openings(self.views, dialect, self.asked, self._doubted)
             for tool, differences in opened.items():
                 for file in _telling(differences):
-                    wanted = openings.changes(file)
                     path = str(next(iter(file.call.values()), "q7z"))
+                    least = openings.least(file)
+                    yield from self._shows(openings.redirected(tool, path), shown, least)
+                    if least <= shown:
+                        continue
+                    wanted = openings.changes(file)
                     texts = openings.of(tool, path, wanted - shown)
                     yield from self._shows(texts, shown, wanted)
                     if openings.exhausted and not shown >= wanted:
                         self.why[OVERLAPS] = None
-            unlike = {tool: pairs for tool in opened if (pairs := self._of_unknown(tool))}
+            unlike = {
+                tool: pairs
+                for tool in opened
+                if not weaker(pairs := self._of_unknown(tool)) <= shown
+            }
             if unlike:
                 wanted = set[Effects]().union(*map(openings.of_effects, chain(*unlike.values())))
                 yield from self._shows(openings.unknown(unlike), shown, wanted)

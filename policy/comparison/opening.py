@@ -18,7 +18,7 @@ from typing import Final
 
 import attrs
 
-from policy.comparison.effects import CHANGES, Effects
+from policy.comparison.effects import CHANGES, Effects, weaker
 from policy.comparison.near import prefix_of
 from policy.comparison.overlap import is_disguise
 from policy.comparison.pair import Difference
@@ -27,6 +27,7 @@ from policy.comparison.scripts import Scripts, doubted_effects
 from policy.comparison.view import View
 from policy.dialect import Dialect
 from policy.effect import Effect
+from policy.on_demand import OnDemand
 from policy.patterns.expression_text import expression
 from policy.patterns.pattern import Pattern, freeze
 from policy.programs import Files, Program
@@ -82,10 +83,20 @@ class Openings:
             self._allowed.add("")
         self._scripts = Scripts(views, self._granting, self._shell)
         self.exhausted = len(granting) > _LINES
-        self._granted: list[str] | None = None
+        self._untried = self._commands()
+        # one command for each way in which both sides grant those tried so far
+        self._granted: dict[object, str] = {}
+
+    def redirected(self, tool: str, file: str) -> Iterator[str]:
+        """Yield commands that are redirected to *file*, a canonical name, as a call of *tool*."""
+        if tool not in (self._shell.files.output, self._shell.files.input):
+            return
+        for name in self._spelled(file):
+            for command in self._most_granted():
+                yield from _redirected(command, tool, name, self._shell)
 
     def of(self, tool: str, file: str, wanted: Collection[Effects]) -> Iterator[str]:
-        """Yield commands that open *file*, a canonical name, as a call of *tool*.
+        """Yield commands that open *file*, a canonical name, as a call of *tool* by an operand.
 
         Those are left out that are no change *wanted*: where each is of what one side allows,
         a program that runs unasked on neither side, and that no rule allows.
@@ -96,7 +107,7 @@ class Openings:
             known = [text for text in known if openers[text] or self._allows(text)]
         names = [*self._spelled(file)]
         for name in names:
-            yield from self._with(tool, name, known)
+            yield from self._with(name, known)
         for name in names if self._scripts else ():
             yield from self._scripted(tool, name, openers)
 
@@ -116,10 +127,17 @@ class Openings:
 
     def changes(self, file: Difference) -> set[Effects]:
         """Return what commands can show that open a file of which both sides say this."""
-        found = self.of_effects(file.effects)
+        return set[Effects]().union(*map(self.of_effects, self._effects(file)))
+
+    def least(self, file: Difference) -> set[Effects]:
+        """Return the same but for what they show without the file."""
+        return weaker(self._effects(file))
+
+    def _effects(self, file: Difference) -> Iterator[Effects]:
+        """Yield what both sides say of a file, alone and in a script."""
+        yield file.effects
         if self._scripts:
-            found |= self.of_effects(doubted_effects((file.before, file.after), self._doubted))
-        return found
+            yield doubted_effects((file.before, file.after), self._doubted)
 
     def of_effects(self, file: Effects) -> set[Effects]:
         """Return the same of a file with these effects that stands in no script."""
@@ -142,29 +160,27 @@ class Openings:
             for command in self._most_granted():
                 yield from _redirected(command, tool, "$x", self._shell)
 
-    def _with(self, tool: str, name: str, openers: Iterable[str]) -> Iterator[str]:
-        shell = self._shell
-        for command in self._most_granted():
-            yield from _redirected(command, tool, name, shell)
+    def _with(self, name: str, openers: Iterable[str]) -> Iterator[str]:
         known = [text.replace(_FILE, name) for text in openers]
         yield from known
         for pattern in self._granting:
             yield freeze(pattern, name)
             start = pattern.tokens[0] if pattern.tokens else ""
-            if is_disguise(pattern, shell):
+            if is_disguise(pattern, self._shell):
                 before = start if isinstance(start, str) else ""
                 yield from filter(pattern.matches, (before + text for text in known))
 
-    def _most_granted(self) -> list[str]:
-        """Return one command for each way in which both sides grant commands that open nothing."""
-        if self._granted is None:
-            found: dict[object, str] = {}
-            for text in self._commands():
-                decided = self._ask(text)
-                both = decided.before, decided.after
-                found.setdefault(tuple((each.effect, bool(each.because)) for each in both), text)
-            self._granted = list(found.values())
-        return self._granted
+    def _most_granted(self) -> Iterator[str]:
+        """Yield one command for each way in which both sides grant commands that open nothing."""
+        yield from [*self._granted.values()]
+        for text in self._untried:
+            decided = self._ask(text)
+            way = tuple(
+                (each.effect, bool(each.because)) for each in (decided.before, decided.after)
+            )
+            if way not in self._granted:
+                self._granted[way] = text
+                yield text
 
     def _commands(self) -> Iterator[str]:
         yield "q7z"
@@ -208,16 +224,24 @@ def _tools(program: Program, shell: Shell) -> Iterator[str]:
         yield from _tools(below, shell)
 
 
+def unasked(shell: Shell) -> Iterator[str]:
+    """Yield commands that run where no rule speaks of them, and open no file."""
+    return chain.from_iterable(_unasked(shell).values())
+
+
 @lru_cache(maxsize=16)  # a host has one or two
-def unasked(shell: Shell) -> tuple[str, ...]:
-    """Return commands that run where no rule speaks of them, and open no file."""
-    texts = (text for name in shell.programs for text in (name, f"{name} q7z"))
-    return tuple(
-        text
-        for text in texts
-        for command in [read_alike(text, shell)]
-        if [part.harmless for part in command.parts] == [True] and not command.redirections
-    )
+def _unasked(shell: Shell) -> Mapping[str, Sequence[str]]:
+    """Return the same by their programs, read when they are asked for: the first will often do."""
+
+    def texts(name: str) -> Sequence[str]:
+        read = ((text, read_alike(text, shell)) for text in (name, f"{name} q7z"))
+        return [
+            text
+            for text, command in read
+            if [part.harmless for part in command.parts] == [True] and not command.redirections
+        ]
+
+    return OnDemand(shell.programs, texts)
 
 
 @lru_cache(maxsize=16)
