@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from policy.comparison.edited import Side
-from policy.comparison.effects import Difference, Effects, of_direction
+from policy.comparison.effects import CHANGES, Difference, Effects
 from policy.comparison.pair import UNREAD, Pair
 from policy.comparison.reads import read_alike
 from policy.comparison.rows import denies_all
 from policy.comparison.view import View
 from policy.comparison.witness import Call, Shape
 from policy.dialect import ArgumentKind
+from policy.effect import Effect
 from policy.lookup import Lookup
 
 __all__ = ["ToolPair", "remembered"]
@@ -57,10 +58,15 @@ class ToolPair(Pair):
 
     @cached_property
     def precluded(self) -> frozenset[Effects]:
-        """The changes that no call shows: what is denied whatever it is only widens."""
+        """The changes that no call shows: a side that denies every call grants none of them."""
         denied = [denies_all(lookup) for lookup in self.lookups]
-        return frozenset[Effects]().union(
-            *(of_direction(widened=widened) for widened in (False, True) if denied[widened])
+        return frozenset(
+            change
+            for change in CHANGES
+            if any(
+                denies and effect is not Effect.DENY
+                for denies, effect in zip(denied, change, strict=True)
+            )
         )
 
     def asked(self, text: str) -> Difference:
