@@ -575,6 +575,32 @@ def test_the_home_folder_in_the_midst_of_a_name_is_put_in(write: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        *('" $HOME"', '"$HOME "', '" $HOME/x"', '"\t$HOME"', '"$HOME  "', '"$HOME /x"'),
+        '"a $HOME"',
+    ],
+)
+def test_a_name_with_the_home_folder_and_blanks_is_asked_for_where_it_is_written(name: str) -> None:
+    for write in ("touch {}", "cp a {}", "mkdir {}", "rm {}", "tee {}", "echo a > {}"):
+        assert told(write.format(name), allow=["Bash"]) == "ask", write
+        assert told(write.format(name), "acceptEdits") == "ask", write
+    assert told(f"cat {name}", allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("argument", "effect"),
+    [
+        *((text, "allow") for text in ('" $HOME"', '" $USER a"', '"$USER $HOME"', '" -$USER"')),
+        *((text, "ask") for text in ('" $USER"', '"$USER "', '" $X"', '" $?"', '"$USER $?"')),
+    ],
+)
+def test_a_blank_before_a_variable_is_no_part_of_it(argument: str, effect: str) -> None:
+    assert told(f"foo {argument}", allow=["Bash(foo *)"]) == effect
+    assert told('X=bar; foo " $X"', allow=["Bash"], deny=["Bash(foo *bar)"]) == "deny"
+
+
+@pytest.mark.parametrize(
     "command",
     [
         *('bash -c "cd src && rm -rf build/*"', "bash -c '(cd src && rm -rf x/*)'"),

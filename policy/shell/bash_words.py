@@ -31,6 +31,8 @@ _NUMBERS: Final = re.compile(
     r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
 )
 _OF_CASES: Final = frozenset({";;", ";&", ";;&"})
+# A word that begins with the home folder.
+_HOMED: Final = re.compile(r"""["']*\$HOME(?!\w)""")
 _QUOTING: Final = re.compile(r"['\"\\]")
 # Braces that a host may not read as a shell does, whatever else is in them.
 _ESCAPED_BRACES: Final = re.compile(r"\{[^{]*\\\}|\{[^}]*\\\{")
@@ -79,6 +81,9 @@ class WordReader(ABC):
         pieces: list[str] = []
         self._piece(node, word, pieces, depth)
         word.plain = "".join(pieces)
+        if word.plain[1:2] not in ("", "/") and word.plain[0] == "~" and _HOMED.match(word.raw):
+            # `"$HOME x"`: a file beside the home folder.
+            word.plain, word.literal, word.known = "$HOME" + word.plain[1:], False, False
         word.inner = (first, len(self.script.commands))
         if self.closed and node.end_byte == len(self.source):
             word.raw, self.unclosed = word.raw[:-1], word
@@ -131,10 +136,13 @@ class WordReader(ABC):
         for child in node.named_children:
             if child.type == "string_content":
                 continue
-            self._quoted(position, child.start_byte, pieces)
+            text = self.text_of(child)
+            # The grammar counts blanks before a variable as part of it.
+            blanks = len(text) - len(text.lstrip()) if child.type == "simple_expansion" else 0
+            self._quoted(position, child.start_byte + blanks, pieces)
             position = child.end_byte
             if child.type == "simple_expansion":
-                self._variable(self.text_of(child)[1:], word, pieces, quoted=not any(pieces))
+                self._variable(text[blanks + 1 :], word, pieces, quoted=not any(pieces))
             else:
                 word.literal = word.known = False
                 pieces.append(self.text_of(child))
@@ -226,7 +234,7 @@ class WordReader(ABC):
         """Whether quoted text has two characters of its own beside what is put in."""
         own, put_in = len(self.text_of(node)) - 2, False
         for child in node.named_children:
-            text = self.text_of(child)
+            text = self.text_of(child).lstrip()
             if child.type == "string_content":
                 continue
             if (
