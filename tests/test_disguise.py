@@ -396,3 +396,34 @@ def test_scripts_that_open_files_are_compared_where_rules_on_files_differ(
     assert found.exact
     shown = {each.effects for each in found.differences if each.tool == "Bash"}
     assert (Effect.ASK, Effect.ALLOW) in shown
+
+
+_SHELL = {"allow": ["Bash(bash *)"]}
+
+
+@pytest.mark.parametrize(
+    ("base", "effect", "rule", "changes"),
+    [
+        ({}, "ask", "npm test && rm *", set()),
+        ({}, "ask", "git status; *", set()),
+        ({}, "ask", "awk * | head", set()),
+        ({}, "deny", "git log * | head", {"ask>deny", "allow>deny"}),
+        (_SHELL, "ask", "npm test && rm *", set()),
+        (_SHELL, "deny", "npm test && rm *", {"ask>deny", "allow>ask"}),
+        (_SHELL, "deny", "head * | sort *", {"ask>deny", "allow>deny", "allow>ask"}),
+        ({"allow": ["Bash(timeout *)"]}, "deny", "npm i; rm *", {"ask>deny", "allow>deny"}),
+        ({"ask": ["Bash(* *)"]}, "allow", "* | head", set()),
+        ({"ask": ["Bash(* *)"]}, "deny", "* && rm *", {"ask>deny"}),
+    ],
+)
+def test_rules_that_spell_out_operators_are_compared_by_what_may_be_allowed_of_them(
+    base: Lists, effect: str, rule: str, changes: set[str]
+) -> None:
+    # What a shell acts on may stand in quotes, behind a prefix, or in a script.
+    dice = random.Random(0)
+    lists: Lists = {"allow": [], "ask": [], "deny": [], **base}
+    edited = {**lists, effect: [*lists[effect], f"Bash({rule})"]}
+    found = _claude(dice, lists).differences(_claude(dice, edited))
+    assert found.exact, found.why
+    shown = {each.effects for each in found.differences if each.tool == "Bash"}
+    assert {f"{was}>{now}" for was, now in shown} == changes

@@ -254,7 +254,8 @@ _POLICY = Universe(
     matchers={
         "Bash": r"Bash .*",
         "Bash(a *)": r"Bash a( .*)?",
-        "Bash(z b)": r"Bash z b",
+        # Behind an assignment, or a program that runs others, it is that command too.
+        "Bash(z b)": r"Bash (a\S*[=/]\S* )?z b",
         # A command that opens a file is a call about that file too, of any tool that runs commands.
         "Read(a/**)": r"(Read|(Bash|Monitor) .* <) a/.*",
         "Read(**/b)": r"(Read|(Bash|Monitor) .* <) (.*/)?b(/.*)?",
@@ -323,7 +324,7 @@ _CLAUDE = Universe(
         *_starts("Agent", "ann bob zed", _SAID_OF_CLAUDE),
     ),
     matchers={
-        "Bash(z b)": r"Bash (.*; |sudo |timeout 5 )?z b( > .*)?(;.*)?",
+        "Bash(z b)": r"Bash (.*; |sudo |timeout 5 |nice (-n 5 )?)?z b( > .*)?(;.*)?",
         "Bash(* b)": r"Bash (.* b|sudo .* b|.* b >.*)",
         "Read(a/**)": r"Read (/@project/)?a/.*",
         "Read": r"Read .*",
@@ -342,7 +343,7 @@ _WRITTEN = (
     "Bash", "Bash(npm test)", "Bash(npm run *)", "Bash(npm *)", "Bash(git:*)", "Bash(git push *)",
     "Bash(git * main)", "Bash(rm *)", "Bash(rm -rf *)", "Bash(sudo *)", "Bash(cat *)", "Bash(cd *)",
     "Bash(timeout 5 npm test)", "Bash(git log | head)", "Bash(python -c *)", "Bash(echo *)",
-    "Bash(* *)",
+    "Bash(* *)", "Bash(npm test && rm *)", "Bash(* | head)", "Bash(bash *)", "Bash(awk *)",
     "Read", "Read(./.env)", "Read(**/*.pem)", "Read(~/.ssh/**)", "Read(//etc/**)", "Read(//data/**)",
     "Edit", "Edit(src/**)", "Edit(.claude/**)", "Write", "Write(src/**)", "Glob", "Grep",
     "NotebookEdit", "WebFetch", "WebFetch(domain:docs.a.com)", "WebFetch(domain:*.a.com)", "WebSearch",
@@ -367,7 +368,10 @@ def _claude_written(model: Model) -> dict[str, str]:
             rules["defaultMode"] = options["mode"]
             if options["beside"]:
                 rules["additionalDirectories"] = [options["beside"]]
-        files[f".claude/{path}"] = json.dumps({"permissions": rules})
+        said: dict[str, object] = {"permissions": rules}
+        if scope and options["sandbox"] is not None:
+            said["sandbox"] = {"enabled": True, "excludedCommands": options["sandbox"]}
+        files[f".claude/{path}"] = json.dumps(said)
     for name in ("ann", "bob"):
         keys: dict[str, object] = {"name": name, "description": "works"}
         for key in ("tools", "disallowedTools"):
@@ -394,7 +398,9 @@ _WRITTEN_COMMANDS = (
     "bash -c 'rm a'", "echo $(rm a)", "echo x > src/a", "echo x > .env", "cat .env", "cat < .env",
     "cat src/k.pem", "cat /etc/x", "cat /data/a", "((cat $x", "python -c 'x'", "cp a src/b", "cd /data",
     "sed -i s/a/b/ src/a", "find . -name x", "touch /data/a", "head ~/.ssh/id", "ls | cat",
-    "npm test | head", "npm test && rm a > src/a", "npm test; ls > /data/a",
+    "npm test | head", "npm test && rm a > src/a", "npm test; ls > /data/a", "npm test && rm a",
+    "bash -c 'rm src/a'", "cd src && bash -c 'rm a'", "bash -c 'cat .env; rm a'", "bash -c 'git push; rm a'",
+    "git status &", "awk '{print}' src/a", "awk 1", "npm run x | head", "docker ps", "npm i && git status",
 )  # fmt: skip
 _WRITTEN_PATHS = [
     "/@project/" + path for path in ("a", "src/a", ".env", "src/k.pem", ".git/config")
@@ -416,6 +422,7 @@ _CLAUDE_WRITTEN = Universe(
     options={
         "mode": _MODES,
         "beside": ("", "", "/data", "../sibling"),
+        "sandbox": (None, None, None, (), ("npm *", "docker *")),
         **{
             f"{name} mode": ("", "", "", "acceptEdits", "dontAsk", "plan", "bypassPermissions")
             for name in ("ann", "bob")

@@ -17,9 +17,10 @@ import attrs
 
 from policy.comparison.effects import CHANGES, Difference, Effects, of_direction, signature, weaker
 from policy.comparison.forms import is_unchecked, unvouched
+from policy.comparison.odd import in_quotes
 from policy.comparison.opening import Openings, opened_by
 from policy.comparison.pair import OVERLAPS
-from policy.comparison.prefixes import in_quotes, is_led, runs_another, transparent
+from policy.comparison.prefixes import is_led, runs_another, transparent
 from policy.comparison.reads import read_alike
 from policy.comparison.tool_pair import ToolPair
 from policy.comparison.unasked import Unasked
@@ -230,7 +231,7 @@ class CommandPair(ToolPair):
             return
         for shell in self.shells or (self.shell,):
             dialect = attrs.evolve(self.shape.dialect, shell=shell)
-            openings = Openings(self.views, dialect, self.asked, self._doubted)
+            openings = Openings(self.views, dialect, self.asked, self.doubted)
             for tool, differences in opened.items():
                 for file in _telling(differences):
                     path = str(next(iter(file.call.values()), "q7z"))
@@ -253,7 +254,7 @@ class CommandPair(ToolPair):
                 yield from self._shows(openings.unknown(unlike), shown, wanted)
 
     @cached_property
-    def _doubted(self) -> Effects:
+    def doubted(self) -> Effects:
         """What both sides say of a script that they doubt, of all of it."""
         before, after = (
             min((doubted(row.ruleset).effect for row, _ in lookup.rows), default=Effect.ALLOW)

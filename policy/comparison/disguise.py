@@ -14,17 +14,16 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
+from policy.comparison.odd import escaped, in_quotes, quoted
 from policy.comparison.opening import unasked
 from policy.comparison.overlap import ODD, is_disguise, leads_another
 from policy.comparison.prefixes import (
     NO_PREFIX,
     Prefix,
     harmless,
-    in_quotes,
     left_open,
     pipelines,
     prefixes,
-    quoted,
     samples,
     start_of,
 )
@@ -36,7 +35,7 @@ from policy.patterns.pattern import Pattern, freeze
 from policy.shell.readings import KEYWORDS
 from policy.shells import Shell
 
-__all__ = ["ODD_LINES", "SAMPLES", "Disguises", "is_joined", "is_odd"]
+__all__ = ["ODD_LINES", "SAMPLES", "Disguises"]
 
 # Why an answer is not exact where rules spell out what a shell acts on.
 ODD_LINES: Final = "rules that spell out quotes or operators beside stars are compared by samples"
@@ -141,6 +140,7 @@ class Disguises:
                 for name in sorted(self._shell.kinds.scripted):
                     yield freeze(pattern, f"{name} q7z")
         for text in self._hidden(frozen) if hides else (frozen,) if reads else ():
+            yield from self._escaped(text)
             for prefix in self._prefixes:
                 told = self._tells(prefix) and pattern in self._written
                 if told or self._is_new(self._way(prefix, text), prefix.text + text, text):
@@ -155,6 +155,16 @@ class Disguises:
         if is_disguise(pattern, self._shell):
             yield from self._behind(pattern)
         yield from self._quoted(frozen)
+
+    def _escaped(self, frozen: str) -> Iterator[str]:
+        """Yield commands of plain words that are known by an odd text, behind each prefix too."""
+        plain = escaped(frozen)
+        if plain == frozen:
+            return
+        yield plain
+        for prefix in self._prefixes:
+            if prefix.transparent:
+                yield prefix.text + plain
 
     def _granted(self, frozen: str) -> Iterator[str]:
         """Yield commands that a rule knows which allows, and another list by what is written.
@@ -184,6 +194,9 @@ class Disguises:
             if frozen.startswith(self._fresh) and "'" not in frozen:
                 yield from (f"{start}'{frozen}'" for start in self._granted_starts)
                 yield f"q7z'{frozen[1:]}"  # all behind a quote that nothing closes is one word
+            elif "'" not in frozen:
+                start, _, rest = frozen.partition(self._fresh)
+                yield from (f"{start}{told}'{self._fresh}{rest}" for told in ("", "--x "))
         # A word of the shell is the name of a program.
         yield from (in_quotes(frozen, quote) for quote in self._quotes)
 
@@ -322,25 +335,3 @@ class Disguises:
             yield from members(frozen, self._fresh)
         except OverflowError:
             self.exhausted = True
-
-
-def is_joined(pattern: Pattern) -> bool:
-    """Whether a pattern begins with a command, and an operator that is in no quotes.
-
-    No rule that allows knows a command by such a text: what is read is taken apart there.
-    """
-    start = start_of(pattern)
-    program = start.partition(" ")[0]
-    operator = next((letter for letter in start if letter in ODD), "")
-    return operator in _OPERATORS and program not in KEYWORDS and program[:1] != "["
-
-
-# What parts commands.
-_OPERATORS: Final = frozenset(";&|\n")
-
-
-def is_odd(pattern: Pattern) -> bool:
-    """Whether a line with stars spells out what a shell acts on."""
-    return not pattern.exact and any(
-        isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens
-    )

@@ -14,17 +14,19 @@ from itertools import product
 import attrs
 
 from policy.comparison.command_pair import CommandPair
-from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises, is_joined, is_odd
+from policy.comparison.disguise import ODD_LINES, SAMPLES, Disguises
 from policy.comparison.effects import CHANGES, Effects, weaker
+from policy.comparison.odd import is_joined, is_odd
+from policy.comparison.odd_changes import possible
 from policy.comparison.overlap import ODD, is_disguise, leads_another
 from policy.comparison.pair import OVERLAPS, Difference
 from policy.comparison.prefixes import start_of
+from policy.comparison.scripts import doubtful_scripts, granted_shells
 from policy.comparison.unasked import runs_none
 from policy.comparison.unasked_pair import is_closed
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze
-from policy.shell.shell_scripts import SHELLS
 from policy.shells import Shell
 
 __all__ = ["disguised_differences"]
@@ -111,7 +113,8 @@ class _Disguised:
                 yield from disguises.spelled_out()
             effect = pair.views[each.view].effect(each.line)
             if effect is Effect.DENY:
-                yield from self._scripts(each.pattern)
+                frozen = freeze(each.pattern, pair.fresh)
+                yield from doubtful_scripts(frozen, self._scripting, pair.views, shell)
                 if self._shown.issuperset(each.changes):
                     continue
             hides = each.reads and effect is Effect.ALLOW
@@ -119,11 +122,13 @@ class _Disguised:
                 yield text
                 if self._shown.issuperset(each.changes):
                     break
-            allows = effect is Effect.ALLOW and not each.reads and not shell.spanning
-            odd = is_odd(each.pattern) and not (allows and is_joined(each.pattern))
-            said = (ODD_LINES, odd), (OVERLAPS, disguises.exhausted)
-            doubted = (doubt for doubt, holds in said if holds)
-            pair.doubts |= dict.fromkeys(product(doubted, each.changes))
+            if is_odd(each.pattern):
+                allows = effect is Effect.ALLOW and not each.reads and not shell.spanning
+                if not (allows and is_joined(each.pattern)):
+                    left = possible(pair, each.view, each.line, each.changes)
+                    pair.doubts |= dict.fromkeys(product((ODD_LINES,), left))
+            if disguises.exhausted:
+                pair.doubts |= dict.fromkeys(product((OVERLAPS,), each.changes))
         yield from SAMPLES
 
     @cached_property
@@ -212,32 +217,7 @@ class _Disguised:
     @cached_property
     def _scripting(self) -> tuple[str, ...]:
         """Shells that some list grants a script in an argument: what is denied there is doubted."""
-        if not self._pair.shell.kinds.scripted:
-            return ()
-        return tuple(
-            name
-            for name in sorted(SHELLS, key=lambda name: (name != "bash", name))
-            if any(
-                view.effect(view.automaton.first(f"{name} -c 'q7z; rm q7z'")) is Effect.ALLOW
-                for view in self._pair.views
-            )
-        )
-
-    def _scripts(self, pattern: Pattern) -> Iterator[str]:
-        """Yield scripts that remove files, and hold what a line denies, frozen.
-
-        What runs a script, and what removes the files, is another one where lines say so.
-        """
-        frozen = freeze(pattern, self._pair.fresh)
-        removing = (f"{program} q7z" for program in sorted(self._pair.shell.kinds.scripted))
-        found: dict[object, str] = {}
-        for name, last in product(() if "'" in frozen else self._scripting, removing):
-            text = f"{name} -c '{frozen}; {last}'"
-            said = tuple(
-                view.automaton.first(each) for view in self._pair.views for each in (text, last)
-            )
-            found.setdefault(said, text)
-        yield from found.values()
+        return granted_shells(self._pair.views, self._pair.shell)
 
     def _may_allow(self, view: int, line: int, side: int) -> bool:
         """Return whether one side may allow a command that a strict line knows by another text.

@@ -49,16 +49,20 @@ class Form:
         program: what is known of it.
         reads: expressions, by what they are about.
         closed: whether calls that open files are left out.
+        quoted: whether words may be in quotes, and hold whatever a shell would act on.
         unchecked: the arguments, with a blank between each two, that nobody vouches for.
     """
 
     program: Program
     reads: dict[str, Expression]
     closed: bool
+    quoted: bool = False
     unchecked: Expression = NOTHING
 
     @classmethod
-    def each(cls, program: Program, shell: Shell, *, closed: bool) -> Iterator[Form]:
+    def each(
+        cls, program: Program, shell: Shell, *, closed: bool, quoted: bool = False
+    ) -> Iterator[Form]:
         """Yield the forms of a program."""
         for form in (program, *program.forms):
             if form.harmless or form.runs:
@@ -66,11 +70,13 @@ class Form:
                 if form.runs:
                     piped = (name for name, each in shell.programs.known.items() if each.piped)
                     reads["first"] = literal(piped)
-                yield cls(form, reads, closed, _unchecked(program))
+                yield cls(form, reads, closed, quoted, _unchecked(program))
 
     @property
     def letters(self) -> int:
         """What a word may hold."""
+        if self.quoted:
+            return ANY_LETTER
         return ANY_LETTER & ~_NEVER & ~(0 if self.program.globs else _GLOBS)
 
     @cached_property

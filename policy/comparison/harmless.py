@@ -105,7 +105,7 @@ class Word:
         """Return the word with one more letter, if it may be harmless."""
         if not self.before.form.letters >> letter & 1:
             return None
-        if not self.start and NEVER_FIRST >> letter & 1:
+        if not self.start and NEVER_FIRST >> letter & 1 and not self.before.form.quoted:
             return None
         character = character_of(letter)
         start = self.start

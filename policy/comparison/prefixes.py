@@ -27,12 +27,10 @@ __all__ = [
     "NO_PREFIX",
     "Prefix",
     "harmless",
-    "in_quotes",
     "is_led",
     "left_open",
     "pipelines",
     "prefixes",
-    "quoted",
     "runs_another",
     "samples",
     "start_of",
@@ -44,9 +42,6 @@ _PROBE: Final = "q7z q7y"
 
 # What a program that runs others may be told before the command.
 _TOLD: Final = ("", "5 ", "-n 5 ", "-u q7w ", "-c ")
-
-# What means something to a shell within double quotes.
-_IN_QUOTES: Final = frozenset('"$`\\')
 
 _GLOBS: Final = frozenset("*?[")
 
@@ -209,21 +204,6 @@ def transparent(shell: Shell) -> tuple[str, ...]:
         if way and way.transparent and way.grantable:
             found.setdefault(way.quiet, text)
     return tuple(found[quiet] for quiet in sorted(found))
-
-
-def in_quotes(text: str, quote: str = "'") -> str:
-    """Return a command with the name of its program in quotes."""
-    program, blank, rest = text.partition(" ")
-    return f"{quote}{program}{quote}{blank}{rest}"
-
-
-def quoted(text: str) -> Iterator[str]:
-    """Yield a command with all that follows its program as one word, in quotes."""
-    program, blank, rest = text.partition(" ")
-    if rest and "'" not in rest:
-        yield f"{program}{blank}'{rest}'"
-    elif rest and _IN_QUOTES.isdisjoint(rest):
-        yield f'{program}{blank}"{rest}"'
 
 
 def is_led(text: str, patterns: Iterable[Pattern], shell: Shell) -> bool:

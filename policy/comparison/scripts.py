@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import Final
 
 from policy.comparison.effects import Effects
+from policy.comparison.odd import escaped
 from policy.comparison.prefixes import start_of
 from policy.comparison.view import View
 from policy.decision import Decision, Reason
@@ -21,7 +23,7 @@ from policy.shell.shell_scripts import BOXES, SHELLS
 from policy.shell.wrappers import basename
 from policy.shells import Shell
 
-__all__ = ["Scripts", "doubted_effects"]
+__all__ = ["Scripts", "doubted_effects", "doubtful_scripts", "granted_shells"]
 
 # Removes a file that no rule names.
 _REMOVES: Final = "q7z"
@@ -97,3 +99,34 @@ def doubted_effects(decisions: Iterable[Decision], doubted: Effects) -> Effects:
         for each, doubt in zip(decisions, doubted, strict=True)
     )
     return before, after
+
+
+def granted_shells(views: Sequence[View], shell: Shell) -> tuple[str, ...]:
+    """Return the shells that some list grants a script in an argument that removes files."""
+    if not shell.kinds.scripted:
+        return ()
+    return tuple(
+        name
+        for name in sorted(SHELLS, key=lambda name: (name != "bash", name))
+        if any(
+            view.effect(view.automaton.first(f"{name} -c 'q7z; rm q7z'")) is Effect.ALLOW
+            for view in views
+        )
+    )
+
+
+def doubtful_scripts(
+    frozen: str, shells: Iterable[str], views: Sequence[View], shell: Shell
+) -> Iterator[str]:
+    """Yield scripts that remove files, and hold what a line denies, frozen.
+
+    What runs a script, and what removes the files, is another one where lines say so.
+    """
+    removing = (f"{program} q7z" for program in sorted(shell.kinds.scripted))
+    found: dict[object, str] = {}
+    for name, last in product(() if "'" in frozen else shells, removing):
+        text = f"{name} -c '{escaped(frozen)}; {last}'"
+        found.setdefault(
+            tuple(v.automaton.first(each) for v in views for each in (text, last)), text
+        )
+    yield from found.values()

@@ -40,11 +40,15 @@ class _Level:
     below: OnDemand[tuple[tuple[Form, ...], _Level | None]]
 
     @classmethod
-    def of(cls, programs: Mapping[str, Program], shell: Shell, *, closed: bool) -> _Level:
+    def of(
+        cls, programs: Mapping[str, Program], shell: Shell, *, closed: bool, quoted: bool
+    ) -> _Level:
         def forms(name: str) -> tuple[tuple[Form, ...], _Level | None]:
             program = programs[name]
-            below = program.subcommands and cls.of(program.subcommands, shell, closed=closed)
-            return tuple(Form.each(program, shell, closed=closed)), below or None
+            inner = program.subcommands
+            below = inner and cls.of(inner, shell, closed=closed, quoted=quoted)
+            known = Form.each(program, shell, closed=closed, quoted=quoted)
+            return tuple(known), below or None
 
         return cls(OnDemand(programs, forms))
 
@@ -130,6 +134,10 @@ def _after(item: _Item, letter: int) -> Iterator[_Item]:
         ended = item.ended()
         if ended is not None:
             yield ended.word()
+        if item.before.form.quoted:
+            longer = item.after(letter)
+            if longer is not None:
+                yield longer
 
 
 def _masks(item: _Item) -> Iterator[int]:
@@ -189,14 +197,19 @@ class Unasked(Domain):
     __slots__ = ("_behind", "_start", "_states", "nowhere")
 
     def __init__(
-        self, shell: Shell, *, closed: bool = False, names: frozenset[str] | None = None
+        self,
+        shell: Shell,
+        *,
+        closed: bool = False,
+        names: frozenset[str] | None = None,
+        quoted: bool = False,
     ) -> None:
         plain = {
             name: known
             for name, known in shell.programs.known.items()
             if "[" not in name and (names is None or name in names)
         }
-        level = _Level.of(plain, shell, closed=closed)
+        level = _Level.of(plain, shell, closed=closed, quoted=quoted)
         known: dict[frozenset[_Item], _Place] = {}
         self.closed = False
         self.narrow = True
@@ -209,16 +222,24 @@ class Unasked(Domain):
 
     @staticmethod
     @lru_cache(maxsize=16)  # a host has one or two
-    def of(shell: Shell, *, closed: bool = False, names: frozenset[str] | None = None) -> Unasked:
+    def of(
+        shell: Shell,
+        *,
+        closed: bool = False,
+        names: frozenset[str] | None = None,
+        quoted: bool = False,
+    ) -> Unasked:
         """Return the one language of *shell*: what is known of it serves all who ask.
 
         Args:
             shell: what the host knows of programs.
             closed: whether commands that open files are left out.
             names: the programs of which there are commands; None is all of them.
+            quoted: whether words may be in quotes: texts by which rules may know such commands,
+                and more.
 
         """
-        return Unasked(shell, closed=closed, names=names)
+        return Unasked(shell, closed=closed, names=names, quoted=quoted)
 
     @staticmethod
     def only_of(some: Sequence[Shell], others: Sequence[Shell]) -> list[list[Domain]]:
@@ -256,6 +277,15 @@ class Unasked(Domain):
                 following = (place.after(letter) for place in here)
                 here = frozenset(place for place in following if place.items)
         return not any(place.accepting for place in here)
+
+    def begins_none(self, text: str) -> bool:
+        """Return whether no command begins with a text; False where that is not known."""
+        place = self._start
+        for letter in text:
+            if letter in _NO_LETTERS:
+                return False
+            place = place.after(letter_of(letter))
+        return not place.items
 
     def _behind_any(self, places: frozenset[_Place]) -> frozenset[_Place]:
         """Return where any text may lead from some places."""
