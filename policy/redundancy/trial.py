@@ -117,8 +117,9 @@ class Trials:
             if before & others is not after & others:
                 dialect = self._dialect
                 named = frozenset[str]().union(*(each.named for each in lines))
-                shape = Shape(dialect, dialect.argument(tool), named=named)
-                return Shown(tool, shape.call(text))
+                call = Shape(dialect, dialect.argument(tool), named=named).call(text)
+                if tool not in dialect.inputs or dialect.inputs[tool].takes(call):
+                    return Shown(tool, call)
         return None
 
     def _tried(self, rule: WrittenRule) -> Iterator[tuple[str, str, list[Lines], Effect]]:
