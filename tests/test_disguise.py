@@ -413,6 +413,7 @@ _SHELL = {"allow": ["Bash(bash *)"]}
         (_SHELL, "deny", "head * | sort *", {"ask>deny", "allow>deny", "allow>ask"}),
         ({"allow": ["Bash(timeout *)"]}, "deny", "npm i; rm *", {"ask>deny", "allow>deny"}),
         ({"ask": ["Bash(* *)"]}, "allow", "* | head", set()),
+        ({"deny": ["Bash(npm *)"]}, "deny", "npm test && rm *", set()),
         ({"ask": ["Bash(* *)"]}, "deny", "* && rm *", {"ask>deny"}),
     ],
 )

@@ -13,6 +13,7 @@ from typing import Final
 
 from policy.comparison.command_pair import CommandPair
 from policy.comparison.effects import Effects
+from policy.comparison.near import may_meet
 from policy.comparison.overlap import ODD, is_disguise
 from policy.comparison.prefixes import start_of
 from policy.comparison.scripts import granted_shells
@@ -61,13 +62,13 @@ def _may_show(
     decided, without = change[own], change[1 - own]
     if effect is Effect.ALLOW:
         return decided < without or not _is_allowed(pair, pattern, 1 - own)
-    if without is not Effect.ALLOW:
-        return True
     # What a line denies a script doubts, which the other side has to allow.
     doubts = effect is Effect.DENY and decided is pair.doubted[own]
-    if doubts and _runs_scripts(pair, 1 - own):
+    if doubts and without is Effect.ALLOW and _runs_scripts(pair, 1 - own):
         return True
-    return _may_allow(pair, pattern, 1 - own) and not _is_stopped(pair, pattern, 1 - own)
+    if without > _most(pair, pattern, 1 - own):
+        return False
+    return without is not Effect.ALLOW or _may_allow(pair, pattern, 1 - own)
 
 
 def _runs_scripts(pair: CommandPair, side: int) -> bool:
@@ -99,15 +100,15 @@ def _is_idle(pair: CommandPair, pattern: Pattern, view: int, line: int) -> bool:
     return among.default is effect is Effect.ALLOW and among.last_strict < line
 
 
-def _is_stopped(pair: CommandPair, pattern: Pattern, side: int) -> bool:
-    """Return whether one side denies or asks for all that a line knows, by the same texts."""
+def _most(pair: CommandPair, pattern: Pattern, side: int) -> Effect:
+    """Return the most that one side grants of what a line knows, by the same texts."""
+    most = Effect.ALLOW
     for number in pair.sides[side]:
         view, last = pair.views[number], pair.containing(pattern, number)
-        if last != NO_MATCH and all(
-            entry.effect is not Effect.ALLOW for entry in view.entries[: last + 1]
-        ):
-            return True
-    return False
+        if last != NO_MATCH:
+            until = zip(view.entries[: last + 1], view.patterns, strict=False)
+            most &= max(entry.effect for entry, each in until if may_meet(each, pattern))
+    return most
 
 
 def _asks(pair: CommandPair, side: int) -> bool:
