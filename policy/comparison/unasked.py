@@ -35,9 +35,16 @@ __all__ = ["Unasked", "runs_none"]
 
 @attrs.frozen(eq=False)
 class _Level:
-    """Programs, or subcommands of one, by name; with the forms in which each may be called."""
+    """Programs, or subcommands of one, by name; with the forms in which each may be called.
+
+    Attributes:
+        below: those, and what is behind each.
+        begun: each text that a name begins with, and the sets of letters that may follow it.
+
+    """
 
     below: OnDemand[tuple[tuple[Form, ...], _Level | None]]
+    begun: Mapping[str, Collection[int]]
 
     @classmethod
     def of(
@@ -50,7 +57,11 @@ class _Level:
             known = Form.each(program, shell, closed=closed, quoted=quoted)
             return tuple(known), below or None
 
-        return cls(OnDemand(programs, forms))
+        begun: dict[str, set[int]] = {text: set() for text in ("", *programs)}
+        for name in programs:
+            for end, letter in enumerate(name):
+                begun.setdefault(name[:end], set()).add(mask_of(letter))
+        return cls(OnDemand(programs, forms), begun)
 
 
 @attrs.frozen(cache_hash=True)
@@ -63,8 +74,7 @@ class _Name:
     def after(self, letter: int) -> _Name | None:
         """Return the name with one more letter, if there is such a program."""
         typed = self.typed + character_of(letter)
-        here = any(name.startswith(typed) for name in self.level.below)
-        return _Name(typed, self.level) if here else None
+        return _Name(typed, self.level) if typed in self.level.begun else None
 
     def forms(self) -> Iterator[Between]:
         """Yield where a command stands behind the name."""
@@ -143,18 +153,18 @@ def _after(item: _Item, letter: int) -> Iterator[_Item]:
 def _masks(item: _Item) -> Iterator[int]:
     """Yield sets of letters that tell apart which one comes next."""
     if isinstance(item, _Name):
-        names, typed = list(item.level.below), item.typed
-    else:
-        form = item.before.form
-        yield form.letters
-        yield from SIGNS
-        if not item.start:
-            yield NEVER_FIRST
-        for each in (item.pairs, item.unchecked, *item.left):
-            yield from each.masks
-        names = [] if item.typed is None else list(form.program.subcommands)
-        typed = item.typed or ""
-    for name in names:
+        yield from item.level.begun[item.typed]
+        return
+    form = item.before.form
+    yield form.letters
+    yield from SIGNS
+    if not item.start:
+        yield NEVER_FIRST
+    for each in (item.pairs, item.unchecked, *item.left):
+        yield from each.masks
+    if (typed := item.typed) is None:
+        return
+    for name in form.program.subcommands:
         if name.startswith(typed) and len(name) > len(typed):
             yield mask_of(name[len(typed)])
 
