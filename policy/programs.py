@@ -220,15 +220,21 @@ class Named(Mapping[str, _Known]):
 
     Attributes:
         known: the same as a plain mapping, for where time counts; never to be changed.
-        value: the digest; "" where nothing is known.
     """
 
-    __slots__ = ("known", "value")
+    __slots__ = ("_value", "known")
 
     def __init__(self, programs: Mapping[str, _Known] | None = None) -> None:
         self.known: dict[str, _Known] = dict(programs or {})
-        known = repr(sorted(self.known.items())) if self.known else ""
-        self.value = hashlib.sha256(_sorted_sets(known).encode()).hexdigest() if known else ""
+        self._value = ""
+
+    @property
+    def value(self) -> str:
+        """The digest; "" where nothing is known."""
+        if self.known and not self._value:
+            known = _sorted_sets(repr(sorted(self.known.items())))
+            self._value = hashlib.sha256(known.encode()).hexdigest()
+        return self._value
 
     def __getitem__(self, name: str) -> _Known:
         return self.known[name]
@@ -245,7 +251,7 @@ class Named(Mapping[str, _Known]):
         return self is other or self.value == other.value
 
     def __hash__(self) -> int:
-        return hash(self.value)
+        return hash(frozenset(self.known))  # those who know other things know other names, mostly
 
 
 Programs = Named[Program]
