@@ -124,6 +124,8 @@ class Kinds:
         versioning: those that run what a repository tells them to.
         planting: those that write any file they name.
         repository: what the name of a file in a folder matches by which that is a repository.
+        optioned: whether rules that allow speak of a wrapper with an option that it has not, and
+            look behind a ``--`` of any.
 
     """
 
@@ -136,6 +138,7 @@ class Kinds:
     versioning: frozenset[str] = frozenset()
     planting: frozenset[str] = frozenset()
     repository: str = ""
+    optioned: bool = False
 
 
 @attrs.frozen(cache_hash=True)

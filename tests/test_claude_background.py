@@ -100,3 +100,29 @@ def test_it_is_not_redundant_and_not_taken_out():
     standing = {each.rule.rule: each.what for each in shadowing(rules)}
     assert standing == {"Bash": "live", "Bash(npm *)": "live", "Bash(npm test)": "redundant"}
     assert [each.rule.rule for each in minimise(rules).removed] == ["Bash(npm test)"]
+
+
+@pytest.mark.parametrize(
+    ("command", "allowed"),
+    [
+        *((f"time {rest} &", "time *") for rest in ("-p make", "-- make", "-x make", "-p", "--")),
+        *(("nice -x make &", "nice *"), ("command -x make &", "command *")),
+        *((f"{wrapper} -- make x &", "make *") for wrapper in ("time", "nohup", "nice")),
+        ("timeout -- 5 make x &", "make *"),
+    ],
+)
+def test_a_wrapper_with_an_option_it_has_not_is_asked_for_in_the_background(command, allowed):
+    rule = f"Bash({allowed})"
+
+    assert decide(command, allow=["Bash", rule]) is Effect.ASK
+    assert decide(command, allow=["Bash"]) is Effect.ALLOW
+    if "make x" not in command and command != "time -- &":
+        assert decide(command.removesuffix(" &"), allow=[rule]) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    ("command", "allowed"),
+    [("time -p make x &", "make *"), ("nice -x make x &", "make *"), ("-p make &", "time *")],
+)
+def test_and_by_no_rule_for_what_stands_behind_it(command, allowed):
+    assert decide(command, allow=["Bash", f"Bash({allowed})"]) is Effect.ALLOW

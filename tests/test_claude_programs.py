@@ -625,6 +625,38 @@ def test_a_dash_is_no_page_of_a_manual():
     assert decide("man -k x") is Effect.ALLOW
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(f"{before} sed s/a/b/ a" for before in ("nohup", "nice", "time", "timeout 5", "command")),
+        *("nohup sed -n 1p a", "time sed -n 1p a", "LANG=C sed s/a/b/ a", "nohup sed s/a/b/ a b"),
+        *("sed -n 1p '*'", "sed -n 1p 'a?'", "nohup sed -n 1p '[a]'", "sed s/a/b/ a"),
+    ],
+)
+def test_sed_is_asked_for_in_the_background_where_edits_are_accepted(command: str) -> None:
+    assert decide(f"{command} &", "acceptEdits", allow=["Bash"]) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("nohup sed -i s/a/b/ a", "nohup sed s/a/b/w a", "nohup sed 1d a", "nohup sed -e 1p a"),
+        *("nohup sed s/a/b/ /etc/hosts", "nohup sed s/a/b/ .git/config", "sed s/a/b/ '*'"),
+        *("sed -n 1p *", "sed -n 1p '$X'", "nohup sed -n 1p /etc/hosts", "nohup touch a"),
+    ],
+)
+def test_but_not_where_it_would_be_asked_for_alone(command: str) -> None:
+    assert decide(command, "acceptEdits") is Effect.ASK
+
+
+@pytest.mark.parametrize("name", ["'*'", '"*"', "'a?'", "'[a]'"])
+@pytest.mark.parametrize("mode", ["default", "acceptEdits"])
+def test_sed_that_only_reads_runs_on_a_name_in_quotes_that_would_be_a_pattern(name, mode) -> None:
+    assert decide(f"sed -n 1p {name}", mode) is Effect.ALLOW
+    assert decide(f"sed -n 1p {name[1:-1]}", mode) is Effect.ASK
+    assert decide(f"sed s/a/b/ {name}", mode) is Effect.ASK
+
+
 @pytest.mark.parametrize("command", ["sed 1d a", "sed -n '$p' a", "sed s/x/y/ a", "sed -e 1d a"])
 def test_a_script_of_sed_that_may_write_counts_as_an_edit_of_its_files(command: str) -> None:
     assert decide(command, allow=["Bash(sed *)"]) is Effect.ALLOW

@@ -207,7 +207,7 @@ def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     if any(is_environment(word.plain) for word in words):
         return True
     return any(
-        is_fragment(stage, shell)
+        (is_fragment(stage, shell) and not shell.kinds.optioned)
         or _has_unchecked_arguments(stage, shell)
         or guards(stage, shell, first=stage is words)
         for stage in stages(words, shell)

@@ -110,13 +110,14 @@ _EXPANDABLE: Final = frozenset("$`")
 _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")
 
 
-def _is_devious(word: Word, program: Program, *, read: bool) -> bool:
+def _is_devious(word: Word, program: Program, *, read: bool, spared: bool) -> bool:
     if read and word.vetted and not word.known:
         return "<<" in word.raw
     if _is_expandable(word):
         return True
     written = not read or program.writes is not Files.NONE
-    if written and (not word.literal or is_pattern(word.plain)):
+    patterned = is_pattern(word.plain) and (word.glob or not spared)
+    if written and (not word.literal or patterned):
         return True  # nor is any that is not told, or a pattern, where one of them is written
     if not read and "\n" in word.plain:
         return True
@@ -171,7 +172,9 @@ def files_of(
             opened.append(Opened(".", tool))
         looked += chosen
         opened += (Opened(w.plain, tool) for w in chosen if _is_looked_up(w, read=read))
-        opened += (Opened(None, tool) for w in chosen if _is_devious(w, program, read=read))
+        opened += (
+            Opened(None, tool) for w in chosen if _is_devious(w, program, read=read, spared=spared)
+        )
         opened += (Opened(name, tool) for w in chosen if not read and (name := with_home(w)))
         odd = is_abroad if read else is_unwritable
         opened += (Opened(None, tool, guarded=not read) for w in chosen if odd(w.plain))

@@ -93,7 +93,8 @@ class Vouching:
             alike = self.doubt(as_written(words), DIFFER)
         if command.led:
             alike = self.doubt(as_written(words), "stands behind its redirection")
-        if not name.literal or "$" in name.raw or name.plain[:1] in ("", "-", "}"):
+        odd = ("", "}") if self._shell.kinds.optioned else ("", "-", "}")
+        if not name.literal or "$" in name.raw or name.plain[:1] in odd:
             alike = self.doubt(name.raw, "is no name of a program")
         if (
             program is not words

@@ -110,6 +110,16 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
     return attrs.evolve(shell, programs=Programs(known))
 
 
+def _behind_wrappers(programs: Programs) -> Programs:
+    """Return the programs where `sed` edits behind wrappers, as the host has it."""
+    sed = programs.known.get("sed")
+    if sed is None or not sed.direct:
+        return programs
+    forms = [f if f.direct else attrs.evolve(f, carried=True) for f in sed.forms]
+    carried = attrs.evolve(sed, direct=False, carried=True, forms=tuple(forms))
+    return Programs({**programs.known, "sed": carried})
+
+
 @lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
 def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
     """Return what a session in the folder *cwd* knows of commands."""
@@ -117,8 +127,9 @@ def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
     structures = shell.syntax.structures | commands.ITERATED
     waited = attrs.evolve(
         shell,
+        programs=_behind_wrappers(shell.programs),
         syntax=attrs.evolve(shell.syntax, structures=structures),
-        kinds=attrs.evolve(shell.kinds, idle=commands.IDLE),
+        kinds=attrs.evolve(shell.kinds, idle=commands.IDLE, optioned=True),
     )
     return attrs.evolve(shell, awaited=waited)
 
