@@ -124,6 +124,7 @@ class Kinds:
         versioning: those that run what a repository tells them to.
         planting: those that write any file they name.
         repository: what the name of a file in a folder matches by which that is a repository.
+        checked: those that a host checks by itself where they are not harmless, beside all rules.
         optioned: whether rules that allow speak of a wrapper with an option that it has not, and
             look behind a ``--`` of any.
 
@@ -138,6 +139,7 @@ class Kinds:
     versioning: frozenset[str] = frozenset()
     planting: frozenset[str] = frozenset()
     repository: str = ""
+    checked: frozenset[str] = frozenset()
     optioned: bool = False
 
 

@@ -271,3 +271,33 @@ def test_no_star_speaks_of_a_document_nor_of_a_comment_nor_of_what_is_redirected
     # Where it does not end, or begins in quotes, all of it is spoken of.
     assert decide("cat <<EOF\nfoo --force", allow=["Bash"], **rules) is DENY
     assert decide('echo "a <<b" && foo $X --force', allow=["Bash"], **rules) is DENY
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        *("sed a", "sed --foo", "sed", "sed 1d", "sed s/a/b/w", "sed 'w x'", "sed --version"),
+        *("nohup sed a", "timeout 5 sed a", "A=1 sed a", "'sed' a"),
+    ],
+)
+def test_a_rule_for_joined_commands_counts_where_the_host_checks_one_by_itself(last):
+    for rule in ("Bash(* && *)", "Bash(make && *)"):
+        for mode in ("default", "acceptEdits", "bypassPermissions"):
+            assert decide(f"make && {last}", mode, allow=["Bash"], deny=[rule]) is DENY
+        assert decide(f"make && {last}", allow=["Bash"], ask=[rule]) is ASK
+    assert decide(f"make; {last}", allow=["Bash"], deny=["Bash(*; *)"]) is DENY
+    # What a rule allows it does not check.
+    rules = ["Bash(make)", "Bash(sed *)"]
+    if last.startswith("sed"):
+        assert decide(f"make && {last}", allow=rules, deny=["Bash(* && *)"]) is ALLOW
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        *("sed -n p", "sed -n 1p a", "sed s/a/b/", "sudo sed a", "/bin/sed a", "xargs sed a"),
+        *("gsed a", "jq --foo", "awk", "sort --foo"),
+    ],
+)
+def test_and_not_where_it_checks_none(last):
+    assert decide(f"make && {last}", allow=["Bash"], deny=["Bash(* && *)"]) is ALLOW

@@ -51,7 +51,13 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
         command,
         parts,
         [*opened(row, command, parts)],
-        lambda: any(_is_unchecked(row, file, parts) for file in command.redirections),
+        lambda: (
+            any(_is_unchecked(row, file, parts) for file in command.redirections)
+            or any(
+                part.checked and outcome is row.default
+                for part, outcome in zip(command.parts, parts)  # noqa: B905  # denials follow
+            )
+        ),
     )
     outcomes += unawaited(row, command)
     if command.unread and row.entries:

@@ -60,6 +60,7 @@ class Part:
             quotes around the name of its program.
         feared: what it may be besides, so that what a rule denies or asks for there is not granted.
         blind: whether it is harmless only where no rule denies files: nobody knows which it reads.
+        checked: whether the host would ask for it by a check of its own, did not a rule allow it.
 
     """
 
@@ -74,6 +75,7 @@ class Part:
     fed: bool = False
     extended: bool = False
     feared: tuple[str, ...] = ()
+    checked: bool = False
 
 
 @attrs.frozen

@@ -63,7 +63,7 @@ class Reading:
         self._moves = Moves(text, shell)
         self.inner = Inner(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
-        self._blind = self._untraced = False
+        self._blind = self._checked = self._untraced = False
         self._opaque = script.opaque
         self._programs: list[Sequence[Word]] = []  # behind their wrappers
         self._exports = False  # whether one changes the environment of those that follow
@@ -162,7 +162,7 @@ class Reading:
             self.inner.follow(program)
         granted = words if program is words else as_granted(words, shell)
         doubtful: tuple[str, ...] = ()
-        harmless = self._blind = self._edits = False
+        harmless = self._blind = self._edits = self._checked = False
         self._led = command.led
         if shell.programs:
             harmless, doubtful = self._effects(words, program, anew=anew, aside=command.aside)
@@ -181,6 +181,7 @@ class Reading:
             fed=shell.control and self._fed,
             extended=shell.control and self._is_extended(words, granted),
             feared=() if program is words else feared(words, shell),
+            checked=self._checked,
         )
 
     def _texts(self, command: Simple, program: Sequence[Word], granted: Sequence[Word]) -> Texts:
@@ -240,6 +241,11 @@ class Reading:
         self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
         self._blind = known.blind
+        self._checked = (
+            not known.harmless
+            and program[0].plain in shell.kinds.checked
+            and carries_files(words, len(words) - len(program), shell)
+        )
         self._edits |= (edits := program[0].plain in (shell.kinds.planting | shell.kinds.scripted))
         self._moves.stays |= edits and not known.opened
         self._open(known, words, program)

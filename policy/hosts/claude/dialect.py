@@ -64,6 +64,7 @@ _SHELL: Final = Shell(
         movers=commands.MOVERS,
         versioning=commands.VERSIONING,
         planting=commands.PLANTING,
+        checked=commands.CHECKED,
         repository=commands.REPOSITORY,
     ),
     whole=True,

@@ -6,6 +6,7 @@ from typing import Final
 
 __all__ = [
     "ABANDONED",
+    "CHECKED",
     "COUNTED",
     "IDLE",
     "INHERITED",
@@ -89,5 +90,8 @@ ITERATED: Final = frozenset({"for_statement"})
 # Who writes these in a folder makes it a repository, with hooks that the first runs.
 VERSIONING: Final = frozenset({"git"})
 PLANTING: Final = frozenset("cp mkdir mv tee touch".split())
+
+# Programs that are checked by themselves, where they do more than what runs unasked.
+CHECKED: Final = frozenset({"sed"})
 REPOSITORY: Final = r"(?:head|objects|refs|hooks)(?:/.*)?"
 MOVERS: Final = frozenset("cd chdir popd pushd".split())
