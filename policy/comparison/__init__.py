@@ -38,10 +38,10 @@ Of commands more is told apart than the text that is written:
   script in an argument too. ~
 - `command_pair`: the commands of one tool, where a text of some lines shows not what these say.
 - `unasked_pair`: those that a host runs where no rule speaks of them. =
-- `overlap`, `prefixes`, `disguise`, `disguised_pair`: commands that rules know by other texts as
-  well, behind `sudo` or in quotes. Members of what lines share are tried, a prefix taken off; a
-  change that no command can show is not looked for (`CommandPair.unheard`, and what may come of
-  each line). ~
+- `overlap`, `prefixes`, `odd`, `odd_changes`, `disguise`, `disguised_pair`: commands that rules
+  know by other texts as well, behind `sudo` or in quotes. Members of what lines share are tried, a
+  prefix taken off; a change that no command can show is not looked for (`CommandPair.unheard`,
+  and what may come of each line). ~
 - `joined`: several commands that a rule with a star knows all at once. ~
 - `words`, `texts`, `simple`, `simple_pair`: all commands of plain words by all their texts, where
   of wrappers no more is known than their names; searched for every change that may come of lines
