@@ -205,11 +205,9 @@ class Lookup:
 
     def is_refused(self, call: Mapping[str, object]) -> bool:
         """Return whether an argument is not what it may be: no rule is asked then."""
-        types = self.types
-        for name in call:
-            if types.get(name) is not type(call[name]):
-                return any(not inputs.takes(call) for inputs in self.checked)
-        return False
+        if [*map(type, call.values())] == [*map(self.types.get, call)]:
+            return False
+        return any(not inputs.takes(call) for inputs in self.checked)
 
     def _made(self, outcomes: tuple[Outcome, ...]) -> Decision:
         """Return the one decision that these outcomes, one of each row, come to."""
