@@ -32,8 +32,8 @@ Calls of one tool:
 Of commands more is told apart than the text that is written:
 
 - `reads`: commands that are written here, as hosts read them.
-- `forms`, `harmless`, `unasked`: what a host runs where no rule speaks of it, as a language to
-  search in.
+- `forms`, `harmless`, `places`, `unasked`: what a host runs where no rule speaks of it, as a
+  language to search in.
 - `scripts`, `opening`: commands that open files of which both sides say different things, in a
   script in an argument too. ~
 - `command_pair`: the commands of one tool, where a text of some lines shows not what these say.
