@@ -301,3 +301,36 @@ def test_a_rule_for_joined_commands_counts_where_the_host_checks_one_by_itself(l
 )
 def test_and_not_where_it_checks_none(last):
     assert decide(f"make && {last}", allow=["Bash"], deny=["Bash(* && *)"]) is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *('foo "ab$(a | b)"', "x=$(a | b)", "A=$(a | b) foo", 'export x="ab$(a | b)"'),
+        *('if foo "ab$(a | b)"; then x; fi', 'foo "ab$(c "de$(x | y)")"', 'foo "ab$(a & b)"'),
+    ],
+)
+def test_no_rule_allows_the_text_of_a_command_with_a_pipe_in_what_is_put_in(command: str) -> None:
+    assert str(decide(command, allow=[f"Bash({command})"])) == "ask"
+
+
+@pytest.mark.parametrize("command", ['foo "$(a | b)"', "foo $(a | b)", 'foo "ab$(a; b)"'])
+def test_one_that_the_host_gives_up_is_allowed_by_a_rule_of_its_text(command: str) -> None:
+    assert str(decide(command, allow=[f"Bash({command})"])) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("foo $(a; (b))", 'foo "$(a && (b))"', "x=$(a | (b))", "foo $( (b))", "foo $(f() (b))"),
+        *("foo `a $(b; (c))`", "foo $(a <(b; (c)))", "foo $(declare x=(1))", "foo $(a; (b; (c) ))"),
+    ],
+)
+def test_parentheses_that_end_together_in_what_is_put_in_are_asked_for(command: str) -> None:
+    assert str(decide(command, allow=["Bash"])) == "ask"
+    assert str(decide(command, "bypassPermissions")) == "ask"
+
+
+@pytest.mark.parametrize("command", ["foo $( (b) )", "foo $(a $(b))", "(a; (b))", "$(time (b))"])
+def test_others_are_not(command: str) -> None:
+    assert str(decide(command, allow=["Bash"])) == "allow"

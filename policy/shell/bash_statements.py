@@ -102,9 +102,12 @@ class StatementReader(RedirectionReader):
             self.script.unclosed |= text.startswith("((") and not has_sum(text)
             # `{a` is a program to a shell, so that its `}` ends what it stands in.
             self.script.unclosed |= self.inside > 0 and _GLUED.match(text) is not None
-        if kind in ("pipeline", "subshell") and not self.substituted:
-            # Between the words of a command none can stand.
-            self.script.split |= node.parent is None or node.parent.type != "command"
+        # Between the words of a command none can stand.
+        between = node.parent is not None and node.parent.type == "command"
+        if kind == "subshell" and self.substituted and not between:
+            # `$(a; (b))`: do both parentheses end together?
+            self.script.unclosed |= self.source[node.end_byte : node.end_byte + 1] == b")"
+        self.script.split |= kind in ("pipeline", "subshell") and not between
         self.script.grouped |= kind == "subshell" and node.named_child_count > 1
         if kind in INSIDE and not self.inside:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))

@@ -51,7 +51,7 @@ class WordReader(ABC):
         self.variables: dict[str, str] = {}
         self.inside = 0  # statements that hold others
         self.aside = 0  # of these, whose parts no host follows
-        self.substituted = 0  # of these, that stand in a word
+        self.substituted = 0  # of these, that are `$(...)`
         self.closed = closed  # whether the last quote is one that nobody wrote
         self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
         self._put_in = False  # into a word: what nobody knows
@@ -179,18 +179,19 @@ class WordReader(ABC):
                 self.script.doubt(text, UNKNOWN)
             # A shell looks for the end of what begins so in another way.
             self.script.unclosed |= text.startswith("$(`")
-            if text.endswith("))") and (last := node.children[-2]).type == "variable_assignment":
-                # An array that ends where the substitution does: or is it a sum?
-                self.script.unclosed |= last.children[-1].type == "array"
+            # An array that ends where the substitution does: or is it a sum?
+            self.script.unclosed |= text.endswith("))") and _ends_in_array(node.children[-2])
             self.inside += 1
-            self.substituted += 1
+            self.substituted += (is_put_in := text.startswith("$("))
             for child in node.children:
                 if child.is_named:
                     self.statement(child, depth + 1)
                 elif child.type in _OF_CASES:
                     self.script.unclosed |= node.children[0].type == "$("
+                elif child.type == "&":
+                    self.script.background = self.script.background_inside = True
             self.inside -= 1
-            self.substituted -= 1
+            self.substituted -= is_put_in
         else:
             if node.type in _TEXTS and "`" in (text := self.text_of(node)):
                 # In an expansion the grammar takes one for a text: `${x:-`ls`}`.
@@ -332,6 +333,12 @@ def _is_in_default(node: Node) -> bool:
     while above is not None and above.type == "concatenation":
         above = above.parent
     return above is not None and any(child.type in _DEFAULTS for child in above.children)
+
+
+def _ends_in_array(node: Node) -> bool:
+    while node.children and node.type != "array":
+        node = node.children[-1]
+    return node.type == "array"
 
 
 def _has_stray(node: Node) -> bool:
