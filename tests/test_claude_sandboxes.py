@@ -223,3 +223,17 @@ def test_one_value_of_a_wrong_type_anywhere_costs_the_whole_file(more: dict[str,
 def test_of_some_keys_the_host_skips_a_wrong_value(more: dict[str, object]) -> None:
     files = settings(permissions={"deny": ["Bash(ls)"]}, **more)
     assert enforced(files, "main", "ls") == "deny"
+
+
+def test_a_sandbox_is_compared_with_a_rule_that_allows_every_command() -> None:
+    rules = {".claude/settings.json": json.dumps({"permissions": {"allow": ["Bash"]}})}
+    boxed, plain = (
+        Chain.start("main", load(Memory(rules), attrs.evolve(SANDBOXED, sandboxed=on))[0].enforced)
+        for on in (True, False)
+    )
+    call = {"command": "git status &"}
+    assert str(boxed.decide("Bash", call).effect) == "allow"
+    assert str(plain.decide("Bash", call).effect) == "ask"
+    compared = boxed.table.differences(plain.table)
+    shown = {(str(d.before.effect), str(d.after.effect)) for d in compared.differences}
+    assert ("allow", "ask") in shown

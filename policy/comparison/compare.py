@@ -26,7 +26,9 @@ from policy.comparison.stranger_pair import stranger_differences
 from policy.comparison.tool_pair import ToolPair, remembered
 from policy.comparison.unasked_pair import unasked_differences
 from policy.comparison.witness import Shape
+from policy.decision import Reason
 from policy.dialect import ArgumentKind, Dialect
+from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.rows.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.rows.row import Row
@@ -195,20 +197,36 @@ def _awaited(
     What rules allow beside the one for every command is asked for then.
     """
     lookups = before, after
-    if not all(any(row.beside for row, _ in lookup.rows) for lookup in lookups):
+    asking = [row for lookup in lookups for row, _ in lookup.rows if row.beside]
+    if not asking or not all(map(_allows_any, lookups)):
         return
-    sides = [[row.beside or row for row, _ in lookup.rows] for lookup in lookups]
-    if [row.lines for row in sides[0]] == [row.lines for row in sides[1]]:
+    was, now = (_unawaited(lookup, asking[0]) for lookup in lookups)
+    if [row.lines for row, _ in was.rows] == [row.lines for row, _ in now.rows]:
         return
-    was, now = (Lookup(((row, ()) for row in side), "") for side in sides)
     compared = compare(tool, was, now, known)
     why.update(dict.fromkeys(compared.why))
-    (field,) = sides[0][0].argument.fields
+    (field,) = asking[0].argument.fields
     for difference in compared.differences:
         call = {**difference.call, field: f"{difference.call.get(field, '')} &"}
         found = Difference(tool, call, *(each.decide_once(call, remembered) for each in lookups))
         if found.before.effect is not found.after.effect:
             yield found
+
+
+def _unawaited(lookup: Lookup, like: Row) -> Lookup:
+    """Return what asks for commands that nobody waits for, by those that it allows; or for none."""
+    rows = [row.beside or row for row, _ in lookup.rows]
+    if not any(row.beside for row, _ in lookup.rows):
+        rows = [Row((), Effect.DENY, Reason.DEFAULT, like.tool, like.ruleset)]
+    return Lookup(((row, ()) for row in rows), "")
+
+
+def _allows_any(lookup: Lookup) -> bool:
+    """Whether all commands are allowed of which no line says something else."""
+    constant = lookup.constant
+    if constant is not None:
+        return constant.effect is Effect.ALLOW
+    return all(row.default.effect is Effect.ALLOW for row, _ in lookup.rows)
 
 
 def _of_paths(

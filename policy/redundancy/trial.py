@@ -16,7 +16,7 @@ from policy.comparison.compare import Comparison, Difference, Known, compare_unt
 from policy.comparison.overlap import Lines, contains
 from policy.comparison.tools import glob_pattern
 from policy.comparison.witness import Call, Shape
-from policy.decision import Because, Decision
+from policy.decision import Because, Decision, Reason
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
@@ -136,7 +136,7 @@ class Trials:
 
     def read_off(self, rule: WrittenRule) -> str:
         """Return what becomes of *rule* where single wider lines tell it, or ""."""
-        if not self._is_by_tool(rule.entries):
+        if not self._is_by_tool(rule.entries) or any(map(_is_of_host, rule.entries)):
             return ""
         found = set()
         for part, entries in rule.lists.items():
@@ -318,6 +318,12 @@ class Trials:
             others = [entry for entry in part.rules.entries if key_of(entry) not in gone]
             wider = ((other, e) for other in others for e in entries if contains(other, e))
         return covering(entries, wider, others, part)
+
+
+def _is_of_host(entry: Entry) -> bool:
+    """Whether a line is what a host allows by itself: without it rules that allow all say less."""
+    allows = entry.effect is Effect.ALLOW and entry.pattern is None
+    return allows and entry.reason is not Reason.RULE
 
 
 def _matters(difference: Difference) -> bool:

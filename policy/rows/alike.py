@@ -53,12 +53,14 @@ class Lines:
         said: of its argument.
         argument: which that is.
         inputs: what arguments may be.
+        unawaited: the same of commands that nobody waits for, where other lines decide these.
 
     """
 
     said: Said
     argument: Argument
     inputs: Inputs | None
+    unawaited: Lines | None
 
 
 def lines_of(row: Row) -> Lines:
@@ -68,7 +70,8 @@ def lines_of(row: Row) -> Lines:
     beside = dialect if alone else (row.ruleset, dialect.links and _opens(row))
     default = row.default.effect, row.default.reason
     said = Said(_columns(row.entries, linked=bool(dialect.links)), default, beside)
-    return Lines(said, row.argument, row.inputs)
+    unawaited = row.beside.lines if row.beside is not None else None
+    return Lines(said, row.argument, row.inputs, unawaited)
 
 
 def words_of(row: Row) -> Key:
