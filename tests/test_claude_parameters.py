@@ -201,7 +201,7 @@ _OPEN = {"file_path": "/srv/app/a"}
         ("Bash", _RUN, {"description": 5}),
         ("Bash", _RUN, {"cwd": "src"}),
         *(("Monitor", _RUN, {"timeout_ms": v}) for v in (999, 3_600_001, "5", True)),
-        *(("Monitor", _RUN, b) for b in ({"command": ""}, {"ws": {"url": "ws://a"}})),
+        ("Monitor", _RUN, {"ws": {"url": "ws://a"}}),
         *(("Read", _OPEN, {"limit": v}) for v in ("x", 5.5, "5.5", True, None)),
         *(("Read", _OPEN, b) for b in ({"pages": 5}, {"path": "/srv/app/a"}, {"file_path": 5})),
         *(("Edit", _OPEN, b) for b in ({"replace_all": "yes"}, {"old_string": 5}, {"x": 1})),

@@ -197,7 +197,7 @@ CALLS: list[tuple[str, dict[str, object]]] = [
     *(("WebFetch", {"url": f"https://{host}/"}) for host in ["a.b", "c.a.b", "docs.python.org"]),
     ("WebSearch", {"query": "a"}),
     ("mcp__a__b", {"argument": "a"}),
-    ("TodoWrite", {"argument": "a"}),
+    ("TodoWrite", {"todos": []}),
     ("NoSuchTool", {"argument": "a"}),
 ]  # fmt: skip
 

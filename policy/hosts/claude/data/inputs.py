@@ -95,8 +95,7 @@ INPUTS: Final = {
     "ListMcpResourcesTool": Inputs(_texts("server")),
     "Monitor": Inputs(
         (
-            Input("command", spelling=r"(?s:.+)"),
-            *_texts("description"),
+            *_texts("command description"),  # an empty one, in which nothing runs, is refused too
             _plain_number("timeout_ms", 1000, 3_600_000),
             *_of(InputKind.NONE, "ws"),  # a socket, in place of the command
         )
