@@ -41,27 +41,26 @@ class Lookup:
         field: the argument that decides alone where it is a text and *alias*
             is not in the call; `NO_FIELD` where there is none such.
         alias: the other name of that argument, or `NO_FIELD`.
-        checked: what says of all arguments what they may be.
-        types: of those arguments that may be every value of a type, which that is.
-        remembered: decisions by that argument, where no other is refused.
+        remembered: decisions by that argument where it may be any text, of calls of which no
+            other argument is refused.
 
     """
 
     __slots__ = (
         "__weakref__",
+        "_checked",
         "_constant",
         "_decisions",
         "_plain",
+        "_remembers",
         "_settled",
-        "_sole",
         "_table",
+        "_types",
         "_walk",
         "alias",
-        "checked",
         "field",
         "remembered",
         "rows",
-        "types",
     )
 
     def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str | Hashed) -> None:
@@ -69,10 +68,10 @@ class Lookup:
         self.rows: list[tuple[Row, _Links]] = []
         fixed: list[_Told] = []
         denial: _Told | None = None
-        self.checked: dict[Inputs, None] = {}
+        self._checked: dict[Inputs, None] = {}
         for row, links in rows:
             if row.inputs is not None:
-                self.checked[row.inputs] = None
+                self._checked[row.inputs] = None
             outcome = row.constant
             if outcome is None:
                 self.rows.append((row, links))
@@ -89,17 +88,19 @@ class Lookup:
             self._settled = asking or ([] if self.rows else fixed)
         self._constant = None if self.rows else self._combine(self._settled)
         if self._constant is not None and self._constant.effect is Effect.DENY:
-            self.checked = {}  # why all calls are denied says more than why one is
-        self.types = _common_types(self.checked)
+            self._checked = {}  # why all calls are denied says more than why one is
+        self._types = _common_types(self._checked)
         self.remembered: dict[str, Decision] = {}
         self._decisions: dict[tuple[Outcome, ...], Decision] = {}
         # Of one row that looks at one text, the decisions by where a walk of it ends.
         self._plain: dict[int | None, Decision] = {}
         self._walk = self.rows[0][0].walk if len(self.rows) == 1 else NO_WALK
-        # An argument that may be any text: a call that has no other is not refused.
-        self._sole = next((name for name, kind in self.types.items() if kind is str), NO_FIELD)
         names = {(row.field, row.alias) for row, _ in self.rows}
         self.field, self.alias = names.pop() if len(names) == 1 else (NO_FIELD, NO_FIELD)
+        # A text that may be refused is remembered by nobody: `decide_read` takes what `decide`
+        # does not.
+        takes_all = not self._checked or self._types.get(self.field) is str
+        self._remembers = _REMEMBERED_TEXT if takes_all else -1
 
     @property
     def constant(self) -> Decision | None:
@@ -113,16 +114,13 @@ class Lookup:
 
     def decide(self, call: Mapping[str, object]) -> Decision:
         """Return the decision, and remember it where one text alone decides."""
-        plain = len(call) == 1 and type(call.get(self._sole)) is str
-        if self.checked and not plain and self.is_refused(call):
-            return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
-        return self.decide_read(call)
+        return self.decide_read(call) if self.takes(call) else self._refusal
 
     def decide_read(self, call: Mapping[str, object]) -> Decision:
         """Return the decision of a call that its host has read, so that it refuses no argument."""
         decision = self._read(call, read_command)
         text = call.get(self.field)
-        if type(text) is str and len(text) <= _REMEMBERED_TEXT and self.alias not in call:
+        if type(text) is str and len(text) <= self._remembers and self.alias not in call:
             if len(self.remembered) >= limits.CACHE_ENTRIES:
                 self.remembered.clear()
             self.remembered[text] = decision
@@ -136,10 +134,7 @@ class Lookup:
             read: `read_command`, or what remembers its answers.
 
         """
-        plain = len(call) == 1 and type(call.get(self._sole)) is str
-        if self.checked and not plain and self.is_refused(call):
-            return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
-        return self._read(call, read)
+        return self._read(call, read) if self.takes(call) else self._refusal
 
     def _read(self, call: Mapping[str, object], read: ReadCommand) -> Decision:
         """Return the decision of a call of which no argument is refused."""
@@ -192,9 +187,8 @@ class Lookup:
             read: `read_command`, or what remembers its answers.
 
         """
-        plain = len(call) == 1 and type(call.get(self._sole)) is str
-        if self.checked and not plain and self.is_refused(call):
-            return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
+        if not self.takes(call):
+            return self._refusal
         if self._constant is not None:
             return self._constant
         return self._made(tuple([row.outcome_once(call, read) for row, _ in self.rows]))
@@ -203,11 +197,17 @@ class Lookup:
         """Return the decision by every row."""
         return self._made(tuple([row.outcome(call, read) for row, _ in self.rows]))
 
-    def is_refused(self, call: Mapping[str, object]) -> bool:
-        """Return whether an argument is not what it may be: no rule is asked then."""
-        if [*map(type, call.values())] == [*map(self.types.get, call)]:
-            return False
-        return any(not inputs.takes(call) for inputs in self.checked)
+    def takes(self, call: Mapping[str, object]) -> bool:
+        """Return whether every argument is what it may be; no rule is asked otherwise."""
+        types = self._types
+        for name in call:
+            if type(call[name]) is not types.get(name):
+                return all(inputs.takes(call) for inputs in self._checked)
+        return True
+
+    @property
+    def _refusal(self) -> Decision:
+        return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
 
     def _made(self, outcomes: tuple[Outcome, ...]) -> Decision:
         """Return the one decision that these outcomes, one of each row, come to."""

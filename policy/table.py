@@ -178,7 +178,7 @@ class Table:
         text = call.get(lookup.field)
         if type(text) is str and lookup.alias not in call:
             decision = lookup.remembered.get(text)
-            if decision is not None and (len(call) == 1 or not lookup.is_refused(call)):
+            if decision is not None and (len(call) == 1 or lookup.takes(call)):
                 return decision
         return lookup.decide(call)
 

@@ -261,6 +261,17 @@ def test_a_call_that_was_read_is_not_denied_for_an_argument_of_another_version()
         assert str(table.decide("Bash", call).effect) == ("deny" if "more" in call else "allow")
 
 
+def test_a_text_that_is_refused_stays_so_after_a_call_of_it_was_read() -> None:
+    (found,) = load(Memory({}), saying("user", allow=["WebFetch"], deny=["WebFetch(domain:a.b)"]))
+    table, call = Chain.start("main", found.enforced).table, {"url": "no address"}
+
+    before = table.decide("WebFetch", call)
+    table.decide_read("WebFetch", call)
+
+    assert str(before.effect) == "deny"
+    assert table.decide("WebFetch", call) == before
+
+
 @pytest.mark.parametrize(
     ("rule", "call"),
     [
