@@ -99,8 +99,7 @@ class Lookup:
         self.field, self.alias = names.pop() if len(names) == 1 else (NO_FIELD, NO_FIELD)
         # A text that may be refused is remembered by nobody: `decide_read` takes what `decide`
         # does not.
-        takes_all = not self._checked or self._types.get(self.field) is str
-        self._remembers = _REMEMBERED_TEXT if takes_all else -1
+        self._remembers = _REMEMBERED_TEXT if self.takes_any(self.field) else -1
 
     @property
     def constant(self) -> Decision | None:
@@ -204,6 +203,10 @@ class Lookup:
             if type(call[name]) is not types.get(name):
                 return all(inputs.takes(call) for inputs in self._checked)
         return True
+
+    def takes_any(self, name: str) -> bool:
+        """Return whether an argument may be any text."""
+        return not self._checked or self._types.get(name) is str
 
     @property
     def _refusal(self) -> Decision:

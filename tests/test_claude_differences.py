@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from policy.chain import Chain, SpawnDenied
 from policy.comparison import joined
+from policy.comparison.command_pair import CommandPair
 from policy.effect import Effect
 from policy.files.tree import Memory
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
@@ -448,3 +449,30 @@ def test_commands_are_joined_only_where_that_may_show_a_change(monkeypatch) -> N
     after = _table({"allow": allow[5:], "ask": [], "deny": deny}, "default")
     assert before.differences(after).exact
     assert len(tried) < 50 * len({*deny, *allow})
+
+
+def test_commands_are_searched_once_for_both_tools_that_run_them(monkeypatch) -> None:
+    searched: list[str] = []
+    differences = CommandPair.differences
+
+    def counted(pair: CommandPair) -> object:
+        searched.append(pair.tool)
+        return differences(pair)
+
+    monkeypatch.setattr(CommandPair, "differences", counted)
+    lists: _Lists = {"allow": ["Bash(npm *)"], "ask": [], "deny": ["Bash(* x)"]}
+    edited: _Lists = {"allow": ["Bash(npm *)", "Bash(make *)"], "ask": [], "deny": []}
+    comparison = _table(lists, "default").differences(_table(edited, "default"))
+    assert comparison.exact
+    assert {*searched} == {"Bash"}
+    told = {
+        tool: [(each.call, *each.effects) for each in comparison.differences if each.tool == tool]
+        for tool in ("Bash", "Monitor")
+    }
+    assert len(told["Bash"]) > 1
+    assert told["Bash"] == told["Monitor"]
+    # A rule of one of them alone tells them apart.
+    searched.clear()
+    edited["deny"] = ["Monitor(persistent:true)"]
+    assert _table(lists, "default").differences(_table(edited, "default")).exact
+    assert {*searched} == {"Bash", "Monitor"}

@@ -138,7 +138,7 @@ class CommandPair(ToolPair):
 
     def left(self, effects: Collection[Effects]) -> Iterator[str]:
         """Yield why more commands may change than those that change with *effects*."""
-        return super().left(self.settled(effects) | self.unheard)
+        return super().left(self.settled(effects) | self.unheard) if self.doubts else iter(())
 
     def in_words(self, found: Difference) -> Difference:
         """Return a difference with words that people read, where the same rules decide these."""

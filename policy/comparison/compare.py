@@ -8,16 +8,16 @@ case more; those that are too long are decided like these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
 from policy.comparison.command_pair import CommandPair
 from policy.comparison.disguised_pair import disguised_differences
-from policy.comparison.effects import Effects, signature
+from policy.comparison.effects import CHANGES, Effects, signature
 from policy.comparison.formed import formed_commands, formed_paths
 from policy.comparison.joined import joined_differences
-from policy.comparison.known import Calls, Known, key_of, known_calls, paths_key
+from policy.comparison.known import Calls, Known, key_of, known_calls, shared
 from policy.comparison.manners import manner
 from policy.comparison.pair import Difference
 from policy.comparison.rows import by_rules, denies_all, grants_whole
@@ -151,10 +151,10 @@ def _differing(
             case ArgumentKind.COMMAND:
                 pair = command_pair = CommandPair(tool, before, after, shape)
                 searched = _of_commands(command_pair, known, effects, why)
-                found = map(command_pair.in_words, searched)
+                found = shared(pair, map(command_pair.in_words, searched), known, why)
             case ArgumentKind.PATH:
                 pair = ToolPair(tool, before, after, shape)
-                found = _of_paths(pair, known, effects, why)
+                found = shared(pair, _of_paths(pair, effects, why), known, why)
             case _:
                 pair = ToolPair(tool, before, after, shape)
                 found = pair.differences()
@@ -180,6 +180,8 @@ def _of_commands(
     yield from unasked_differences(pair)
     opened = _opened(*pair.lookups, known, why)
     yield from pair.opening(opened, pair.settled(effects))
+    if pair.settled(effects) >= CHANGES:
+        return  # no further command is to be found
     files = [
         str(path) for found in opened.values() for each in found for path in each.call.values()
     ]
@@ -230,36 +232,13 @@ def _allows_any(lookup: Lookup) -> bool:
 
 
 def _of_paths(
-    tool_pair: ToolPair,
-    known: Known,
-    effects: Collection[Effects],
-    why: dict[str, None],
+    pair: ToolPair, effects: Collection[Effects], why: Mapping[str, None]
 ) -> Iterator[Difference]:
-    """Yield the same of paths: tools with the same rules share them, whatever they call them."""
-    rows = [row for lookup in tool_pair.lookups for row, _ in lookup.rows]
-    alike = DIFFERENT_KINDS not in why  # or the letters of a folder are the least of it
-    fields = tool_pair.shape.argument.fields
-    shareable = alike and fields and not any(row.has_parameters for row in rows)
-    key = paths_key(*tool_pair.lookups)
-    shared = known.get(key) if shareable else None
-    if shared is not None:
-        paths, more = shared
-        why.update(dict.fromkeys(more))
-        yield from (tool_pair.decided({fields[0]: path}) for path in paths)
-        return
-    found: list[Difference] = []
-    for difference in tool_pair.differences():
-        found.append(difference)
-        yield difference
-    for difference in formed_paths(tool_pair):
-        found.append(difference)
-        yield difference
-    for difference in stranger_differences(tool_pair, set(effects)) if alike else ():
-        found.append(difference)
-        yield difference
-    if shareable:
-        why_not = (*tool_pair.why, *tool_pair.left(effects))
-        known[key] = [each.call[fields[0]] for each in found], why_not
+    """Yield the same of paths."""
+    yield from pair.differences()
+    yield from formed_paths(pair)
+    if DIFFERENT_KINDS not in why:  # or the letters of a folder are the least of it
+        yield from stranger_differences(pair, set(effects))
 
 
 def _opened(

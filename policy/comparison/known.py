@@ -6,13 +6,13 @@ not searched for.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
-from policy.comparison.pair import Difference
-from policy.comparison.tool_pair import remembered
+from policy.comparison.effects import Difference, Effects
+from policy.comparison.tool_pair import ToolPair, remembered
 from policy.comparison.witness import Call
 from policy.decision import Decision
 from policy.effect import Effect
@@ -21,7 +21,7 @@ from policy.rows.alike import Lines
 from policy.rows.outcome import Outcome
 from policy.rows.row import Row
 
-__all__ = ["Calls", "Known", "key_of", "known_calls", "paths_key"]
+__all__ = ["Calls", "Known", "key_of", "known_calls", "shared"]
 
 # Lines on both sides -> what they decide differently; and names of tools likewise.
 Known = dict[object, Any]
@@ -93,9 +93,64 @@ def key_of(before: Lookup, after: Lookup, but: Container[Lines] = ()) -> object:
     )
 
 
-def paths_key(before: Lookup, after: Lookup) -> object:
-    """Return the same, whatever the argument is called."""
-    return paths_key, *(
-        (lookup.floor, tuple(row.lines.said for row, _ in lookup.rows))
-        for lookup in (before, after)
+def shared(
+    pair: ToolPair, found: Iterable[Difference], known: Known, why: dict[str, None]
+) -> Iterator[Difference]:
+    """Yield what is *found* of a pair, or was of one whose argument has another name.
+
+    Why there may be more is added to *why*, and to what the pair says of that itself.
+    """
+    key = _text_key(pair) if not why else None
+    texts = known.get(key) if key is not None else None
+    field = pair.shape.argument.fields[:1]
+    if texts is not None:
+        why |= texts.why
+        pair.why |= texts.of_pair
+        pair.doubts |= texts.doubts
+        yield from (pair.decided(dict(zip(field, [text], strict=True))) for text in texts.texts)
+        return
+    told: list[object] = []
+    for difference in found:
+        told.extend(difference.call[name] for name in field)
+        yield difference
+    if key is not None:
+        known[key] = _Texts(tuple(told), {**why}, {**pair.why}, {**pair.doubts})
+
+
+@attrs.frozen(eq=False)
+class _Texts:
+    """Arguments of calls that are decided differently, and why there may be more.
+
+    Attributes:
+        texts: the arguments.
+        why: why any calls may change.
+        of_pair: the same of those that were compared.
+        doubts: and of changes that none was found to have.
+
+    """
+
+    texts: tuple[object, ...]
+    why: Mapping[str, None]
+    of_pair: Mapping[str, None]
+    doubts: Mapping[tuple[str, Effects], None]
+
+
+def _text_key(pair: ToolPair) -> object:
+    """Return all that decides what a text gets, whatever the argument is called.
+
+    None where other arguments count, or what they are.
+    """
+    field = pair.shape.argument.fields[:1]
+    rows = [row for lookup in pair.lookups for row, _ in lookup.rows]
+    if not field or any(row.has_parameters for row in rows):
+        return None
+    if not all(lookup.takes_any(*field) for lookup in pair.lookups):
+        return None
+    return (
+        _text_key,
+        pair.shape.argument.kind,
+        *(
+            (lookup.floor, tuple(row.lines.of_text for row, _ in lookup.rows))
+            for lookup in pair.lookups
+        ),
     )

@@ -62,6 +62,11 @@ class Lines:
     inputs: Inputs | None
     unawaited: Lines | None
 
+    @property
+    def of_text(self) -> object:
+        """The same of calls with that argument alone, whatever it is called."""
+        return self.said, self.unawaited and self.unawaited.said
+
 
 def lines_of(row: Row) -> Lines:
     """Return all that decides what *row* grants."""
