@@ -192,10 +192,13 @@ class _Lines:
         for name in sorted(self.special):
             yield _left_out(name, fold=dialect.fold_names, looking=self.looking)
         as_written = self.as_written or dialect.loose
+        told = {
+            tool
+            for tool in rules.tools
+            if is_glob(tool) or (as_written and dialect.key(tool) not in special)
+        }
         for entry in rules.entries:
-            if not is_glob(entry.tool) and not (
-                as_written and dialect.key(entry.tool) not in special
-            ):
+            if entry.tool not in told:
                 continue
             spoken_of = not entry.field or entry.field == self.sole
             if not spoken_of and not self._holds(entry):

@@ -39,15 +39,9 @@ class Lines:
 
         Only those from *first* to *last*.
         """
-        index, prefixes = self._by_prefix[effect], self._prefixes[effect]
-        prefix, suffix = prefix_of(pattern), _suffix(pattern)
-        starts = [start for n in range(len(prefix)) if (start := prefix[:n]) in index]
-        position = bisect_left(prefixes, prefix)
-        while position < len(prefixes) and prefixes[position].startswith(prefix):
-            starts.append(prefixes[position])
-            position += 1
+        index, prefix, suffix = self._by_prefix[effect], prefix_of(pattern), _suffix(pattern)
         suffixes = self._suffixes
-        for start in starts:
+        for start in self._starts(effect, prefix):
             numbers = index[start]
             if numbers[-1] < first or numbers[0] > last:
                 continue
@@ -57,6 +51,15 @@ class Lines:
                 end = suffixes[number]
                 if suffix.endswith(end) or end.endswith(suffix):
                     yield number
+
+    def _starts(self, effect: Effect, prefix: str) -> Iterator[str]:
+        """Yield what lines of *effect* start with, if *prefix* starts with it, or it with that."""
+        index, prefixes = self._by_prefix[effect], self._prefixes[effect]
+        yield from (start for n in range(len(prefix)) if (start := prefix[:n]) in index)
+        for at in range(bisect_left(prefixes, prefix), len(prefixes)):
+            if not prefixes[at].startswith(prefix):
+                return
+            yield prefixes[at]
 
 
 def may_meet(one: Pattern, other: Pattern) -> bool:

@@ -1,13 +1,15 @@
 """Which of many star patterns is the first that matches a text, by what each starts and ends with.
 
-That takes a lookup for each place where what some pattern starts with may be over, and hardly
-more, however many patterns there are. Nothing is built for the text: one that hardly anybody
-asks about again is looked up, and one of many alike is walked (`policy.patterns.automaton`).
+That takes a search among what patterns start with, one among what those that start so end with,
+and hardly more, however many patterns there are. Nothing is built for the text: one that hardly
+anybody asks about again is looked up, and one of many alike is walked
+(`policy.patterns.automaton`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -56,7 +58,7 @@ class Ends:
 
     def __init__(self, patterns: Sequence[Sequence[Token]]) -> None:
         self._texts: dict[str, int] = {}  # one text -> its pattern
-        # what a pattern with one gap starts with -> what it ends with -> the pattern
+        # what a pattern with one gap starts with -> what it ends with, backwards -> the pattern
         self._two: dict[str, dict[str, int]] = {}
         # what one with several starts with -> each, what stands between its gaps, and its end
         self._several: dict[str, list[tuple[int, list[str], str]]] = {}
@@ -70,9 +72,9 @@ class Ends:
             if literals:
                 self._several.setdefault(start, []).append((index, literals, end))
             else:
-                self._two.setdefault(start, {}).setdefault(end, index)
-        self._starts = _lengths([*self._two, *self._several])
-        self._endings = {start: _lengths(ends) for start, ends in self._two.items()}
+                self._two.setdefault(start, {}).setdefault(end[::-1], index)
+        self._starts = _Beginnings([*self._two, *self._several])
+        self._endings: dict[str, _Beginnings] = {}
 
     @classmethod
     def of(cls, patterns: Sequence[Sequence[Token]]) -> Ends | None:
@@ -92,25 +94,47 @@ class Ends:
         """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
         first = self._texts.get(text, NO_MATCH)
         size = len(text)
-        for length in self._starts:
-            if length > size:
-                break
-            start = text[:length]
-            for more in self._endings.get(start, ()):
-                if length + more > size:
-                    break
-                first = min(first, self._two[start].get(text[size - more :], NO_MATCH))
+        backwards = text[::-1]
+        for start in self._starts.of(text):
+            ends = self._two.get(start)
+            if ends is not None:
+                if start not in self._endings:
+                    self._endings[start] = _Beginnings(ends)
+                for end in self._endings[start].of(backwards[: size - len(start)]):
+                    first = min(first, ends[end])
             for index, literals, end in self._several.get(start, ()):
                 if index >= first:
                     break
-                if text.endswith(end) and _follow(literals, text, length, size - len(end)):
+                if text.endswith(end) and _follow(literals, text, len(start), size - len(end)):
                     first = index
         return first
 
 
-def _lengths(texts: Iterable[str]) -> list[int]:
-    """Return how long *texts* are, each length once."""
-    return sorted({*map(len, texts)})
+class _Beginnings:
+    """Some texts, of which others are asked with which of them they begin."""
+
+    __slots__ = ("_shorter", "_texts")
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = sorted({*texts})
+        self._shorter: list[int] = []  # for each the longest other that it begins with, or -1
+        last = -1
+        for number, text in enumerate(self._texts):
+            while last >= 0 and not text.startswith(self._texts[last]):
+                last = self._shorter[last]
+            self._shorter.append(last)
+            last = number
+
+    def of(self, text: str) -> Iterator[str]:
+        """Yield each that *text* begins with, the longest first.
+
+        The last that is no greater begins with all of these.
+        """
+        number = bisect_right(self._texts, text) - 1
+        while number >= 0:
+            if text.startswith(self._texts[number]):
+                yield self._texts[number]
+            number = self._shorter[number]
 
 
 def _follow(literals: Iterable[str], text: str, at: int, end: int) -> bool:
