@@ -21,11 +21,13 @@ class Spellings:
 
     Attributes:
         exact: the texts that they spell out, and the index of the first that does.
+        withheld: those of them that one denies or asks for.
         joined: whether one that denies or asks may match several commands, and no first of them.
 
     """
 
     exact: Mapping[str, int]
+    withheld: frozenset[str]
     joined: bool
 
 
@@ -40,7 +42,8 @@ def spellings(entries: Sequence[RowEntry], indices: Sequence[int]) -> Spellings:
         entry.effect is not Effect.ALLOW and entry.pattern is not None and may_join(entry.pattern)
         for entry in entries
     )
-    return Spellings(exact, joined)
+    withheld = (text for text, at in exact.items() if entries[at].effect is not Effect.ALLOW)
+    return Spellings(exact, frozenset(withheld), joined)
 
 
 def may_join(pattern: Pattern) -> bool:

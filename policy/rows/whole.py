@@ -48,21 +48,23 @@ def with_whole(
     found, whole = [*parts, *opened], command.whole
     if whole is None:
         return found
-    for text in _texts(row, whole):
+    piped = whole.piped
+    texts, bare = _texts(row, whole, piped=piped)
+    for text in texts:
         index, spelled = row.first(text), row.spellings.exact.get(text, NO_MATCH)
         if index == NO_MATCH:
             continue
         outcome = row.at(index)
         if outcome.effect is not Effect.ALLOW and outcome.reason not in BY_DEFAULT:
             counts = outcome.effect is Effect.DENY or command.opaque
-            if whole.piped:
+            if piped:
                 starred = not _is_granted(row, command, parts, opened)
             else:  # to one with a star what is redirected is no part of it
-                told = text is whole.bare or not whole.bare
+                told = text is bare or not bare
                 starred = told and (whole.doubtful or (all(map(_is_open, parts)) and unchecked()))
             if (counts and index == spelled) or starred:
                 found.append(outcome)
-        elif text is whole.bare:
+        elif text is bare:
             continue  # it allows nothing
         elif row.ruleset.dialect.shell.spanning and outcome.effect is Effect.ALLOW:
             if all(map(_is_open, parts)):
@@ -76,15 +78,20 @@ def with_whole(
     return found
 
 
-def _texts(row: Row, whole: Whole) -> Sequence[str]:
-    """Return the texts of a command by which a rule of *row* may speak of all of it."""
+def _texts(row: Row, whole: Whole, *, piped: bool) -> tuple[Sequence[str], str]:
+    """Return the texts of a command by which a rule of *row* may speak of all of it.
+
+    And its bare one, which is the last of them where it is another.
+    """
     # One with a star may.
     joined = (whole.several or whole.doubtful) and row.spellings.joined
-    starred = whole.piped or row.ruleset.dialect.shell.spanning or joined
-    if not (starred or row.spellings.exact):
-        return ()
-    texts = (*whole.texts, whole.bare) if whole.bare else whole.texts
-    return texts if starred else [text for text in texts if text in row.spellings.exact]
+    exact = row.spellings.exact
+    if not (piped or row.ruleset.dialect.shell.spanning or joined):
+        texts = [text for text in whole.texts if text in exact]
+        bare = whole.bare if texts or row.spellings.withheld else ""
+        return (*texts, *[bare] * (bare in row.spellings.withheld)), bare
+    bare = whole.bare
+    return (*whole.texts, bare) if bare else whole.texts, bare
 
 
 def _is_granted(

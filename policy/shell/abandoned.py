@@ -8,13 +8,12 @@ text then, and what is removed, but nobody looks which files it opens.
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from policy.shell import doubts
+from policy.shell.alone import alone
 from policy.shell.parts import DIFFER, UNCLOSED, UNKNOWN, UNSEEN, Doubt
 from policy.shell.readings import as_written, is_assignment
-from policy.shell.variables import is_worked_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,22 +37,9 @@ def abandoned(text: str, script: Script, shell: Shell) -> Doubt | None:
     for command in script.commands:
         if command.swallowed and "<<<" not in text and not script.broken:
             return Doubt(as_written(command.words), DIFFER)
-        if command.words and _is_worked_out(command.words, shell):
+        if command.words and alone(command, script, shell).worked_out:
             return Doubt(as_written(command.words), UNKNOWN)
     return None
-
-
-def _is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether an assignment is none, or sets what a shell works out, or what parts its words."""
-    told = [word for word in words if "$" not in word.raw]
-    return (
-        doubts.has_half_assignment(words)
-        or is_worked_out(told, shell)
-        or any(_PARTING.match(word.raw) for word in takewhile(is_assignment, words))
-    )
-
-
-_PARTING: Final = re.compile(r"IFS\+?=")
 
 
 def gives_up(root: Node, text: str, script: Script, shell: Shell) -> Doubt | None:

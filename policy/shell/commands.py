@@ -19,14 +19,15 @@ from policy.patterns.state import has_half
 from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
 from policy.shell import bash, doubts
 from policy.shell.abandoned import abandoned
+from policy.shell.alone import alone
 from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection
 from policy.shell.plain import read_plain
-from policy.shell.readings import KEYWORDS, as_written, is_assignment
+from policy.shell.readings import KEYWORDS, as_written
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
 from policy.shell.shell_scripts import BOXES, SHELLS
 from policy.shell.whole import Spelled, Whole, stages
-from policy.shell.words import Script, Simple
+from policy.shell.words import Script
 from policy.shells import Shell
 
 __all__ = ["Command", "Part", "Redirection", "compound", "is_plain", "read_command"]
@@ -174,27 +175,16 @@ def _doubt(text: str, script: Script, shell: Shell) -> None:
     if odd is not None and "#" in text:
         # What looks like a comment may be none to whoever cannot read the rest.
         script.commands += Scanner(text.replace("#", " ")).run().commands
+        script.plain = False
     if odd is not None:
         script.doubt(odd, DIFFER)
     if 0 < shell.longest < len(text):
         script.doubts.insert(0, _long(shell))
     for command in script.commands:
         hides = "\n" in text and doubts.hides(command.words)
-        if (
-            command.swallowed
-            or hides
-            or _is_negated_late(command)
-            or any(map(doubts.is_joined_oddly, command.words))
-        ):
+        joined = bool(command.words) and alone(command, script, shell).joined
+        if command.swallowed or hides or joined:
             script.doubt(as_written(command.words), DIFFER)
-
-
-def _is_negated_late(command: Simple) -> bool:
-    """Return whether a variable is set before what negates a command, or begins a statement."""
-    behind = next((word for word in command.words if not is_assignment(word)), None)
-    if behind is None or behind is command.words[0]:
-        return False
-    return behind.raw in ("!", "[[", "]]", "}") or behind.raw[:1] == "{"
 
 
 def _read_at_length(text: str, shell: Shell) -> Script:

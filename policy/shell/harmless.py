@@ -15,11 +15,12 @@ from policy.shell.wrappers import carries_files, is_quiet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from policy.shell.alone import Alone
     from policy.shell.programs import Examined
     from policy.shell.words import Script, Word
     from policy.shells import Shell
 
-__all__ = ["Harmless", "is_idle", "is_quoted"]
+__all__ = ["Harmless", "is_harmless", "is_idle", "is_quoted"]
 
 
 def is_quoted(word: Word) -> bool:
@@ -58,26 +59,17 @@ class Harmless:
             and (word.literal or (word.vetted and all(self._noted[slice(*word.inner)])))
         )
 
-    def is_harmless(
-        self, known: Examined, words: Sequence[Word], program: Sequence[Word], *, led: bool
-    ) -> bool:
-        """Whether a command is harmless.
-
-        Args:
-            known: what is known of the program.
-            words: the command.
-            program: the same behind its wrappers and assignments.
-            led: whether something is redirected before its program.
-
-        """
-        if self._opaque or (led and known.leads):
+    def is_harmless(self, command: Alone, *, led: bool) -> bool:
+        """Return whether a command is harmless; *led* if its program stands behind a target."""
+        known = command.known
+        if not command.harmless or known is None or self._opaque or (led and known.leads):
             return False
         if known.told and (self._closed or (self._fed and "$" in self._text)):
             return False
-        if self._fed and _GIVEN_GLOB.search(self._text):
+        if self._fed and (known.spelled or _GIVEN_GLOB.search(self._text)):
             return False
-        return _is_harmless(known, words, program, self._shell, fed=self._fed) and all(
-            word.literal or (word.vetted and self._may_be_put_in(word)) for word in words
+        return all(
+            word.literal or (word.vetted and self._may_be_put_in(word)) for word in command.words
         )
 
     def _may_be_put_in(self, word: Word) -> bool:
@@ -93,17 +85,16 @@ _GIVEN_GLOB = re.compile(r"<<<[ \t]*[^\s'\"]*[*?\[]")
 _SET_BY_SHELL = re.compile(rf"\$[{re.escape(''.join(SET_BY_SHELL))}]")
 
 
-def _is_harmless(
-    known: Examined, words: Sequence[Word], program: Sequence[Word], shell: Shell, *, fed: bool
+def is_harmless(
+    known: Examined, words: Sequence[Word], program: Sequence[Word], shell: Shell
 ) -> bool:
-    """Return whether a command is harmless by what stands around its program.
+    """Return whether a command is harmless by its own words.
 
     Args:
         known: what is known of the program.
         words: the command.
         program: the same behind its wrappers and assignments.
         shell: what the host knows of commands.
-        fed: whether a text is put on its input.
 
     """
     if not known.harmless or is_evaluated(program):
@@ -116,7 +107,7 @@ def _is_harmless(
     around = words[: len(words) - len(program)]
     if known.direct and (around or is_quoted(words[0])):
         return False
-    if known.spelled and (fed or any(map(is_quoted, words))):
+    if known.spelled and any(map(is_quoted, words)):
         return False
     if known.carried:
         if not carries_files(words, len(around), shell):

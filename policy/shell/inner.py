@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from policy.shell.parts import Command, Redirection
 from policy.shell.readings import as_written
@@ -18,7 +19,10 @@ from policy.shell.targets import GUARDED
 from policy.shell.words import Script, Word
 from policy.shells import Shell
 
-__all__ = ["Inner", "changes_folder"]
+if TYPE_CHECKING:
+    from policy.shell.alone import Alone
+
+__all__ = ["Inner", "changes_folder", "gives_removal"]
 
 # Programs that change the folder of what follows.
 _MOVERS = frozenset("cd chdir pushd popd".split())
@@ -35,6 +39,12 @@ def changes_folder(program: Sequence[Word]) -> bool:
     return program[0].plain in _MOVERS
 
 
+def gives_removal(program: Sequence[Word]) -> bool:
+    """Return whether a shell is given what removes files, by options that no host knows."""
+    given = unread_options(program)
+    return given is not None and removes(given)
+
+
 class Inner:
     """What the scripts in arguments come to, each where the commands before it lead."""
 
@@ -49,20 +59,16 @@ class Inner:
         """Note a command that changes the folder."""
         self._moved.append(as_written(program) + "\n")
 
-    def suspects(self, words: Sequence[Word], program: Sequence[Word]) -> bool:
+    def suspects(self, command: Alone) -> bool:
         """Return whether a command seems to run a script that removes files, and nobody checks it.
 
-        Args:
-            words: the command, which may be one that is not understood.
-            program: the same behind its wrappers: it may have options that nobody knows.
-
+        It may be one that is not understood.
         """
         if not self._shell.kinds.scripted:
             return False
-        given = unread_options(program)
-        if given is not None and removes(given):
-            return True
-        return self._script.opaque and seems_to_remove(words, self._script)
+        return command.suspect or (
+            self._script.opaque and seems_to_remove(command.words, self._script)
+        )
 
     def look(
         self, text: str, words: Sequence[Word], *, aside: bool

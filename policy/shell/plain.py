@@ -100,7 +100,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
     if "$" in text:
         for command in commands:
             command.reworded = _is_reworded(command.words)
-    return Script(commands, targets, split=any(command.piped for command in commands))
+    return Script(commands, targets, split=any(each.piped for each in commands), plain=True)
 
 
 def _sets_at_length(command: Simple) -> bool:

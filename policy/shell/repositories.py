@@ -8,50 +8,49 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from policy.shell.words import Target, Word
     from policy.shells import Shell
 
-__all__ = ["plants"]
+__all__ = ["looks_for_one", "planted", "plants"]
 
 
-def plants(programs: Sequence[Sequence[Word]], targets: Iterable[Target], shell: Shell) -> bool:
-    """Return whether files of a repository are written beside a program that looks for one.
+def plants(names: Iterable[str], targets: Iterable[Target], shell: Shell) -> bool:
+    """Return whether one of the files that are written is one of a repository.
 
     Args:
-        programs: the programs that run, behind their wrappers, with their arguments.
+        names: those that commands write (`planted`).
         targets: the files of redirections.
         shell: what the host knows of commands.
 
     """
-    repository = shell.kinds.repository
-    if not repository or not any(_looks_for_one(program, shell) for program in programs):
+    own = _expression(shell.kinds.repository)
+    written = (target.name for target in targets if target.writes and target.name)
+    return any(own.fullmatch(_relative(name, shell)) for name in chain(names, written))
+
+
+def looks_for_one(program: Sequence[Word], shell: Shell) -> bool:
+    """Return whether a program, behind its wrappers, looks for a repository."""
+    if not shell.kinds.repository:
         return False
-    own = _expression(repository)
-    return any(own.fullmatch(_relative(name, shell)) for name in _written(programs, targets, shell))
-
-
-def _looks_for_one(program: Sequence[Word], shell: Shell) -> bool:
     names = program if program[0].plain == "xargs" else program[:1]
     return any(word.plain in shell.kinds.versioning for word in names)
 
 
-def _written(
-    programs: Iterable[Sequence[Word]], targets: Iterable[Target], shell: Shell
-) -> Iterator[str]:
-    yield from (target.name for target in targets if target.writes and target.name)
-    for program in programs:
-        if posixpath.basename(program[0].plain) not in shell.kinds.planting:
-            continue
-        operands = [word.plain for word in program[1:] if not word.plain.startswith("-")]
-        yield from operands
-        if operands and _relative(operands[-1], shell).startswith("."):
-            # Of a folder, what is put into it has the name that it had.
-            yield from (posixpath.basename(name.rstrip("/")) for name in operands)
+def planted(program: Sequence[Word], shell: Shell) -> tuple[str, ...]:
+    """Return the names of the files that a program may write, behind its wrappers."""
+    if posixpath.basename(program[0].plain) not in shell.kinds.planting:
+        return ()
+    operands = [word.plain for word in program[1:] if not word.plain.startswith("-")]
+    if operands and _relative(operands[-1], shell).startswith("."):
+        # Of a folder, what is put into it has the name that it had.
+        return (*operands, *(posixpath.basename(name.rstrip("/")) for name in operands))
+    return tuple(operands)
 
 
 def _relative(name: str, shell: Shell) -> str:

@@ -8,28 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 import attrs
 
 from policy.shell import doubts, tracing, variables
+from policy.shell.alone import Alone, alone
 from policy.shell.folders import somewhere
 from policy.shell.harmless import Harmless, is_idle
-from policy.shell.inner import Inner, changes_folder
+from policy.shell.inner import Inner
 from policy.shell.moves import SEVERAL, Moves
 from policy.shell.parts import Command, Part, Redirection
-from policy.shell.programs import Examined, examine
-from policy.shell.readings import (
-    as_granted,
-    as_text,
-    as_written,
-    behind_all,
-    feared,
-    is_assignment,
-)
+from policy.shell.programs import Examined
+from policy.shell.readings import as_granted, as_text, as_written, behind_all
 from policy.shell.repositories import plants
-from policy.shell.rewording import exposed
-from policy.shell.shell_scripts import script_of
 from policy.shell.spelled import Texts, spelled, with_text
 from policy.shell.targets import GUARDED, is_unchecked_target, is_untold, redirected
 from policy.shell.vouching import Vouching
 from policy.shell.words import Script, Simple, Word
-from policy.shell.wrappers import carries_files
 from policy.shells import Shell
 
 __all__ = ["Reading"]
@@ -65,7 +56,8 @@ class Reading:
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._blind = self._checked = self._untraced = False
         self._opaque = script.opaque
-        self._programs: list[Sequence[Word]] = []  # behind their wrappers
+        self._versioned = False  # whether one of them looks for a repository
+        self._planted: list[str] = []  # what they may write of one
         self._exports = False  # whether one changes the environment of those that follow
         self._harmless = Harmless(text, script, shell)
         self._led = False  # whether something is redirected before its program
@@ -105,7 +97,7 @@ class Reading:
         """Doubt what its commands do together, and vouch for none of them then."""
         if self.shell.control and variables.sets_in_pipe(self.script.commands):
             self.vouching.uncheck(self.text, "sets a variable as a part of a pipe")
-        if plants(self._programs, self.script.targets, self.shell):
+        if self._versioned and plants(self._planted, self.script.targets, self.shell):
             self.vouching.uncheck(self.text, "makes a repository that it runs a program in")
         if self._exports:  # rules alone allow what runs beside that
             if "|" in self.text.replace("||", ""):
@@ -155,43 +147,41 @@ class Reading:
         shell, words = self.shell, command.words
         if shell.kinds.idle and is_idle(words, shell):
             return Part("", harmless=True)
-        anew = shell.control and command.reworded
-        program = behind_all(words, shell)
-        self._programs.append(program)
-        if changes_folder(program):
-            self.inner.follow(program)
-        granted = words if program is words else as_granted(words, shell)
+        own = alone(command, self.script, shell)
+        self._versioned |= own.versioned
+        self._planted += own.planted
+        if own.leaves:
+            self.inner.follow(own.program)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = self._checked = False
         self._led = command.led
         if shell.programs:
-            harmless, doubtful = self._effects(words, program, anew=anew, aside=command.aside)
+            harmless, doubtful = self._effects(own, aside=command.aside)
             harmless &= not (command.writes or (command.led and self._edits))
-            harmless &= not (command.directed and all(map(is_assignment, words)))
+            harmless &= not (command.directed and own.sets)
         else:
-            self._moves.count += bool(self.files) and changes_folder(program)
-        grantable = self.vouching.is_grantable(command, program, granted)
-        text, known, written = self._texts(command, program, granted)
-        if shell.control:
-            self._exports |= variables.exports_inherited(program, shell)
-        inexact = shell.control and (self._fed or self._is_inexact(words, granted))
+            self._moves.count += bool(self.files) and own.leaves
+        grantable = self.vouching.is_grantable(command, own)
+        text, known, written = self._texts(command, own)
+        self._exports |= own.exports
+        inexact = shell.control and (self._fed or own.extended or self._is_folded(words))
         return Part(
             *(text, known, grantable, harmless, doubtful, written, inexact),
             blind=self._blind,
             fed=shell.control and self._fed,
-            extended=shell.control and self._is_extended(words, granted),
-            feared=() if program is words else feared(words, shell),
+            extended=shell.control and own.extended,
+            feared=own.feared,
             checked=self._checked,
         )
 
-    def _texts(self, command: Simple, program: Sequence[Word], granted: Sequence[Word]) -> Texts:
+    def _texts(self, command: Simple, own: Alone) -> Texts:
         """Return the texts of a command: of rules that allow, of those that deny, as written."""
-        shell, words = self.shell, command.words
-        anew = shell.control and command.reworded
-        text, known, written = spelled(words, program, granted, shell, anew=anew)
-        known = (*known, *as_text(command.bare if shell.control else ""), *self._ahead(command))
+        text, known, written = own.texts
+        if self.shell.control and command.bare:
+            known = (*known, *as_text(command.bare))
+        known = (*known, *self._ahead(command))
         if command.fed:
-            known = (*known, *with_text(command.fed, as_written(words), (text, *known)))
+            known = (*known, *with_text(command.fed, as_written(command.words), (text, *known)))
         return text, known, written
 
     def _ahead(self, command: Simple) -> tuple[str, ...]:
@@ -203,30 +193,21 @@ class Reading:
         text, known, _ = spelled(words, program, granted, self.shell, anew=command.reworded)
         return (text, *known)
 
-    def _effects(
-        self, words: Sequence[Word], program: Sequence[Word], *, anew: bool, aside: bool
-    ) -> tuple[bool, tuple[str, ...]]:
+    def _effects(self, own: Alone, *, aside: bool) -> tuple[bool, tuple[str, ...]]:
         """Return whether a command is harmless, and what is doubtful; note the files it opens.
 
         Args:
-            words: the command.
-            program: the same behind its wrappers and assignments.
-            anew: whether the host puts it together anew.
+            own: the command.
             aside: whether it stands where no host follows it.
 
         """
-        shell, script = self.shell, script_of(program)
+        shell, words, program, known = self.shell, own.words, own.examined, own.known
         doubtful: tuple[str, ...] = ()
-        if script is not None:
-            doubtful, files = self.inner.look(script, words, aside=aside)
+        if own.script is not None:
+            doubtful, files = self.inner.look(own.script, words, aside=aside)
             self.files += files
-        if self.inner.suspects(words, program):  # nobody checks what is removed in it
+        if self.inner.suspects(own):  # nobody checks what is removed in it
             self.files.append(GUARDED)
-        if program is not words:
-            outer = shell.programs.known.get(words[0].plain)
-            if outer is not None and outer.runs:
-                program = words
-        known = examine(exposed(program) if anew else program, shell)
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if shell.traced:
             self._untraced |= tracing.is_untraced(self.text, words, program, known, shell)
@@ -241,57 +222,43 @@ class Reading:
         self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
         self._blind = known.blind
-        self._checked = (
-            not known.harmless
-            and program[0].plain in shell.kinds.checked
-            and carries_files(words, len(words) - len(program), shell)
-        )
-        self._edits |= (edits := program[0].plain in (shell.kinds.planting | shell.kinds.scripted))
-        self._moves.stays |= edits and not known.opened
-        self._open(known, words, program)
+        named = program[0].plain in shell.kinds.checked
+        self._checked = named and not known.harmless and own.carried
+        self._edits |= own.edits
+        self._moves.stays |= own.edits and not known.opened
+        self._open(own, known)
         if moves:  # its own folder is looked for where it was before
             self._moves.folders.move(program)
-        return self._harmless.is_harmless(known, words, program, led=self._led), doubtful
+        return self._harmless.is_harmless(own, led=self._led), doubtful
 
-    def _open(self, known: Examined, words: Sequence[Word], program: Sequence[Word]) -> None:
+    def _open(self, own: Alone, known: Examined) -> None:
         """Note the files that a command opens, wherever it may run, and the folders it goes to."""
-        shell = self.shell
-        is_carried, before = carries_files(words, len(words) - len(program), shell), len(self.files)
+        shell, before = self.shell, len(self.files)
         for file in known.opened:
             if file.relative:
                 self._empties = True
                 continue
-            if not (file.guarded or is_carried):
+            if not (file.guarded or own.carried):
                 continue
             writes = file.tool == shell.files.writes
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
-            copied = file.copied and program is words and "/" not in words[0].plain
-            found = Redirection(file.name, writes, file.tool, file.guarded)
+            alone_there = own.examined is own.words and "/" not in own.words[0].plain
             self.files.append(
-                attrs.evolve(
-                    found,
+                Redirection(
+                    *(file.name, writes, file.tool, file.guarded),
                     deep=file.deep,
-                    copied=copied,
+                    copied=file.copied and alone_there,
                     shadowed=file.shadowed,
                     part=len(self.parts),
                 )
             )
             if known.moves < SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
-        self._moves.enter(known, program, self.files[before:])
+        self._moves.enter(known, own.examined, self.files[before:])
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
         return self._moves.folders.elsewhere(files, opaque=self._opaque)
 
-    def _is_inexact(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
-        """Whether blanks were folded, or a wrapper will add arguments."""
-        if self._spaced and (self._many or as_written(words) not in self.text):
-            return True
-        return self._is_extended(words, granted)
-
-    def _is_extended(self, words: Sequence[Word], granted: Sequence[Word]) -> bool:
-        return any(
-            wrapper.appends
-            for word in words[: len(words) - len(granted)]
-            if (wrapper := self.shell.wrapping.granting.known.get(word.plain))
-        )
+    def _is_folded(self, words: Sequence[Word]) -> bool:
+        """Whether blanks were folded."""
+        return self._spaced and (self._many or as_written(words) not in self.text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +21,10 @@ __all__ = ["Spelled", "Whole", "stages"]
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
 _BESIDES: Final = re.compile(r"[&|;\n#<>]")
+# What is joined by one operator between two blanks, each time, and has nothing else of these.
+_EVENLY: Final = re.compile(
+    r"(?:[^&|;\n#<>\\]+|(?<=[^\s&|] )(?:&&|\|\|?)(?= [^\s&|]))*+",
+)
 # Where a statement is one of several in another, the text between them is as it stands.
 _NESTS: Final = re.compile(r"\b(?:do|then|case|esac)\b|[(){}]|;;|<<(?!<)")
 _DOCUMENT: Final = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.+-]+))")
@@ -50,7 +53,7 @@ class Spelled(enum.Enum):
     AS_A_WHOLE = enum.auto()
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen
 class Whole:
     """All of a command. Its texts are made once a rule may speak of them.
 
@@ -69,24 +72,29 @@ class Whole:
     several: bool
     doubtful: bool
 
-    @cached_property
+    @property
     def piped(self) -> bool:
         """Whether it may have pipes."""
         return self.several and _PIPE.search(self._text) is not None
 
-    @cached_property
+    @property
+    def _is_even(self) -> bool:
+        """Whether its operators stand as they do where rules are asked for it."""
+        return _EVENLY.fullmatch(self._text) is not None
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """Its text, and the same with its pipes as rules have them."""
         whole = self._text.strip(" \t\n")
         if self.astray or whole.startswith("$"):
             return ()  # no rule spells out a program that nobody knows
-        if not self.piped:
+        if not self.piped or self._is_even:
             return (whole,)
         told = _without_documents(whole)
         piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(told))
         return (whole, piped) if told is whole else (piped,)
 
-    @cached_property
+    @property
     def bare(self) -> str:
         """Its text without what is redirected, comments, and what stands around its first program.
 
@@ -97,7 +105,7 @@ class Whole:
         bare = _without_documents(self._text)
         if _NESTS.search(bare):
             return bare if bare != self._text else ""
-        bare = _AROUND.sub(_without, bare)
+        bare = bare if self._is_even else _AROUND.sub(_without, bare)
         program = [*dropwhile(is_assignment, self._first)]
         if program:
             around = len(self._first) - len(as_granted(program, self._shell))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from policy.shell.parts import Doubt
+
+if TYPE_CHECKING:
+    from policy.shell.alone import Alone
 
 __all__ = [
     "ASSIGNMENT",
@@ -144,6 +147,7 @@ class Simple:
         fed: all of its text, where that puts a text on its input; "" where none is.
         reworded: whether a host puts its text together anew from its words: it goes on behind
             a line break, or names a variable.
+        own: what it is by itself, once somebody looked (`policy.shell.alone`).
     """
 
     words: list[Word] = attrs.field(factory=list)
@@ -158,6 +162,7 @@ class Simple:
     aside: bool = False
     piped: bool = False
     bare: str = ""
+    own: Alone | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -196,6 +201,7 @@ class Script:
         closed: whether its last quote is one that nobody wrote.
         given: words behind the signs of redirections of which nobody knows what they come to.
         abandoned: why a host that looks into it gives it up (`policy.shell.abandoned`).
+        plain: whether what its words come to follows from how each is written.
     """
 
     commands: list[Simple] = attrs.field(factory=list)
@@ -212,6 +218,7 @@ class Script:
     closed: bool = False
     given: list[Word] = attrs.field(factory=list)
     abandoned: Doubt | None = None
+    plain: bool = False
 
     @property
     def opaque(self) -> bool:
