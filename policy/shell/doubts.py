@@ -115,7 +115,8 @@ _REFUSED = re.compile(
 
 def refused(text: str) -> str | None:
     """Return what of *text* makes a host give it up for how it looks; None for nothing."""
-    return _first((_REFUSED.search(text), *_refused(text)))
+    marked = "\\" in text or "=" in text or "#" in text
+    return _first((_REFUSED.search(text) if marked else None, *_refused(text)))
 
 
 def is_misread(text: str) -> bool:

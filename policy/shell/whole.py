@@ -75,7 +75,7 @@ class Whole:
     @property
     def piped(self) -> bool:
         """Whether it may have pipes."""
-        return self.several and _PIPE.search(self._text) is not None
+        return self.several and "|" in self._text and _PIPE.search(self._text) is not None
 
     @property
     def _is_even(self) -> bool:
@@ -103,7 +103,7 @@ class Whole:
         if not _BESIDES.search(self._text):
             return ""
         bare = _without_documents(self._text)
-        if _NESTS.search(bare):
+        if _may_nest(bare) and _NESTS.search(bare):
             return bare if bare != self._text else ""
         bare = bare if self._is_even else _AROUND.sub(_without, bare)
         program = [*dropwhile(is_assignment, self._first)]
@@ -119,6 +119,14 @@ def stages(text: str) -> list[str]:
     pipes = [found.span() for found in _STAGE.finditer(text) if found[1]]
     starts, ends = [0, *(end for _, end in pipes)], [*(start for start, _ in pipes), len(text)]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _may_nest(text: str) -> bool:
+    # An expression looks at every letter for the first of a word.
+    return any(each in text for each in _NESTING)
+
+
+_NESTING: Final = ("do", "then", "case", "esac", "(", ")", "{", "}", ";;", "<<")
 
 
 def _without_documents(text: str) -> str:

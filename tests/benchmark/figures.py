@@ -116,6 +116,7 @@ def figures(scale: Scale) -> Iterator[Figure]:
     yield from _decide(scale)
     yield from _kinds(scale)
     yield from _compound(scale)
+    yield from _commands_of_settings(scale)
     yield from _chains(scale)
     yield from _compile(scale)
     yield from _settings(scale)
@@ -223,6 +224,21 @@ def _compound(scale: Scale) -> Iterator[Figure]:
         chosen = [each.text for each in commands if parts in (None, len(each.calls))]
         cost = scale.cost(decide, [("Bash", {"command": text}) for text in chosen])
         yield _cost(name if parts is None else f"    of {parts} commands", cost, target)
+
+
+def _commands_of_settings(scale: Scale) -> Iterator[Figure]:
+    """Yield what commands cost by settings of Claude Code, which looks into each of them."""
+    work = scale.workload(scale.largest)
+    settings = json.dumps(workloads.settings(work.rules))
+    workspace = load_tree(Memory({".claude/settings.json": settings}))
+    (project,) = workspace.projects
+    decide = anew(workspace.chain(f"{project.title}:{project.starts[0]}").table)
+    plain = _asked(call for call in work.calls if call.tool == "Bash")
+    name = f"{scale.largest:,} rules of .claude/settings.json"
+    yield _cost(f"plain shell command, {name}", scale.cost(decide, plain))
+    commands = workloads.compounds(work, max(20, scale.calls // 5))
+    asked = [("Bash", {"command": each.text}) for each in commands]
+    yield _cost(f"compound shell command, {name}", scale.cost(decide, asked), 40)
 
 
 # --- chains -----------------------------------------------------------------
