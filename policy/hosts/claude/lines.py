@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import attrs
 
@@ -15,7 +16,7 @@ from policy.language.syntax import Matcher
 from policy.patterns.pattern import Pattern
 from policy.rows.entry import Form
 from policy.ruleset import Entry
-from policy.source import Span
+from policy.source import Place, Span
 
 __all__ = ["Line", "Lines", "RuleText", "Scope"]
 
@@ -72,7 +73,7 @@ class Scope:
     servers: Mapping[str, tuple[str, ...]] | None = attrs.field(default=None, hash=False)
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class RuleText:
     """A rule, and all that decides what it means.
 
@@ -95,6 +96,11 @@ class RuleText:
         """Why a call is denied where the rule takes the whole tool away."""
         return Reason.UNAVAILABLE if self.effect is Effect.DENY else Reason.RULE
 
+    @cached_property
+    def place(self) -> Place:
+        """Where it begins."""
+        return self.span.place
+
     def entry(
         self,
         tool: str,
@@ -104,7 +110,7 @@ class RuleText:
         form: Form = Form.PLAIN,
     ) -> Entry:
         """Return a line of a table."""
-        return Entry(tool, self.effect, pattern, field, reason, self.text, self.span.place, form)
+        return Entry(tool, self.effect, pattern, field, reason, self.text, self.place, form)
 
     def lines(
         self,

@@ -10,11 +10,11 @@ from policy.finding import Finding, Severity
 from policy.hosts.claude.lines import Line
 from policy.hosts.claude.session import Session
 from policy.hosts.claude.settings import Settings
-from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.ends import Indexed
 from policy.patterns.letters import named, tokens_of
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import fresh_character
-from policy.patterns.tokens import Token
 from policy.source import Place, Span
 
 __all__ = ["shadowed"]
@@ -64,12 +64,8 @@ class _Denied:
             if line.entry.effect is Effect.DENY and (pattern := line.entry.pattern) is not None
         ]
         self._exactly = {pattern for line, pattern in said if line.exact}
-        # Hardly a rule starts as another one does, and to see that costs next to nothing.
-        starting: dict[str, list[tuple[Token, ...]]] = {}
-        for line, pattern in said:
-            if not line.exact:
-                starting.setdefault(_start(pattern), []).append(pattern.tokens)
-        self._by_start = {start: Automaton(tokens) for start, tokens in starting.items()}
+        starred = [pattern.tokens for line, pattern in said if not line.exact]
+        self._starred = Indexed(starred) if starred else None
         self._lines = session.lines
 
     def exactly(self, pattern: Pattern) -> bool:
@@ -78,11 +74,9 @@ class _Denied:
 
     def covers(self, pattern: Pattern) -> bool:
         """Return whether a rule with a star denies all that *pattern* matches."""
-        if not self._by_start:
+        if self._starred is None:
             return False
-        text = freeze(pattern, self._fresh)
-        starting = (self._by_start.get(text[:end]) for end in range(len(text) + 1))
-        return any(each is not None and each.first(text) != NO_MATCH for each in starting)
+        return self._starred.first(freeze(pattern, self._fresh)) != NO_MATCH
 
     @cached_property
     def _fresh(self) -> str:
@@ -106,8 +100,3 @@ class _Spans:
         return {
             (rule.text, rule.span.place): rule.span for each in self._files for rule in each.rules
         }
-
-
-def _start(pattern: Pattern) -> str:
-    first = pattern.tokens[0] if pattern.tokens else ""
-    return first if isinstance(first, str) else ""
