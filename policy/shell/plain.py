@@ -50,7 +50,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         if match is None:
             return None
         position, kind = match.end(), match.lastindex
-        if kind in (_PLAIN, _QUOTED):
+        if command.directed and kind in (_PLAIN, _QUOTED):
             command.swallowed |= redirected
             if (redirected or command.led) and all("=" in word.raw for word in words):
                 return None  # rules know it by its text as well
@@ -95,7 +95,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         if operator != ";" or command.led:
             return None  # nothing, or a redirection alone
         commands.pop()
-    if not commands or any(map(_sets_at_length, commands)):
+    if not commands or ("=" in text and any(map(_sets_at_length, commands))):
         return None
     if "$" in text:
         for command in commands:
