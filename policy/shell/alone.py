@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Alone", "alone"]
 
-# The longest command that is kept; longer ones are hardly asked about again.
-_KEPT: Final = 256
+# The longest command that is kept, and how many: a few megabytes for each host that is read.
+_LONGEST: Final = 256
+_MOST: Final = 2048
 
 
 class Alone:
@@ -197,13 +198,13 @@ def _alone(command: Simple, script: Script, shell: Shell) -> Alone:
     found = kept.get(text)
     if found is None:
         found = Alone(words, shell, anew=False)
-        if len(text) <= _KEPT:
-            if len(kept) >= limits.CACHE_ENTRIES:
+        if len(text) <= _LONGEST:
+            if len(kept) >= _MOST:
                 kept.clear()
             kept[text] = found
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _kept(shell: Shell) -> dict[str, Alone]:  # noqa: ARG001  # what is kept is of this one
     return {}
