@@ -49,6 +49,29 @@ def test_a_change_names_the_links_of_the_chain_that_it_shows() -> None:
             assert {because.link for because in decision.because} <= {*change.chain}
 
 
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        ("o*r(a *)", None),  # the JSON of what a call is made with begins with a brace
+        ("other(true)", None),
+        ("ba?h(a *)", {"command": "a x"}),
+        ('other(**},{"agent":**)', {"": [{}, {"agent": ""}]}),  # two in a list
+        ('other({"k":"\\"**)', None),  # a backslash is a slash to rules
+        ("other(**[**)", {"": []}),
+    ],
+)
+def test_rules_that_see_all_arguments_as_json_are_compared_exactly(
+    rule: str, shown: dict[str, object] | None
+) -> None:
+    before, after = (
+        load_tree(Memory({"a3s.session.yaml": json.dumps({"permissions": {"deny": rules}})}))
+        for rules in ([], [rule])
+    )
+    diff = diff_workspaces(before, after)
+    assert diff.exact, diff.why
+    assert [change.difference.call for change in diff.changes] == ([shown] if shown else [])
+
+
 # --- what is kept ------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ import attrs
 
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.patterns.domains import (
-    ANY_TEXT,
+    BRACED,
     COMMANDS,
     DEAD,
     OBJECTS,
@@ -89,14 +89,14 @@ class Shape:
             case ArgumentKind.COMMAND:
                 return COMMANDS, None
             case ArgumentKind.JSON:
-                return OBJECTS, ANY_TEXT
+                return OBJECTS, BRACED
             case ArgumentKind.PATH if self.argument.trimmed:
                 return TRIMMED_PATHS, None
             case ArgumentKind.JOINED:
                 return joined(len(self.argument.fields)), None
             case kind if self._is_whole:
                 before, after = self._frame
-                return _framed(before, after), _BRACED
+                return _framed(before, after), BRACED
             case kind:
                 return KINDS[kind].domain, None
 
@@ -170,18 +170,6 @@ class Shape:
                 return {**self.parameters}
             case argument:
                 return {argument.fields[0]: None, **self.parameters}
-
-
-# Any JSON object, and more.
-_BRACED: Final = Domain(
-    {
-        "start": {"{": "inside", "": DEAD},
-        "inside": {"}": "end", "": "inside"},
-        "end": {"}": "end", "": "inside"},
-    },
-    frozenset({"end"}),
-    unlocks="{}",
-)
 
 
 def _framed(before: str, after: str) -> Domain:

@@ -15,6 +15,7 @@ from policy.patterns.tokens import BLANKS
 
 __all__ = [
     "ANY_TEXT",
+    "BRACED",
     "COMMANDS",
     "DEAD",
     "HOSTS",
@@ -174,25 +175,61 @@ COMMANDS: Final = Domain(
 )
 
 
-# Some of the JSON objects, as they are written for rules: those of one text.
+_CONTROLS: Final = dict.fromkeys(map(chr, range(32)), DEAD)
+
+
+def _string(name: str, behind: str) -> dict[str, dict[str, str]]:
+    """Return the states of a text in JSON, behind its first quote, as it is written for rules."""
+    return {
+        name: {**_CONTROLS, '"': behind, "\\": f"{name}\\", "": name},
+        f"{name}\\": {**dict.fromkeys('"\\nt', name), "": DEAD},
+    }
+
+
+def _object(level: int, levels: int, behind: str) -> dict[str, dict[str, str]]:
+    """Return the states of an object with one key at most, behind its brace.
+
+    The value is a text, or a list of texts and of such objects.
+    """
+    key, colon, value, item, close, comma = (
+        f"{name} {level}" for name in ("key", "colon", "value", "item", "close", "comma")
+    )
+    table = {
+        f"object {level}": {'"': key, "}": behind, "": DEAD},
+        **_string(key, colon),
+        colon: {":": value, "": DEAD},
+        value: {'"': f"text {level}", "[": f"list {level}", "": DEAD},
+        **_string(f"text {level}", close),
+        close: {"}": behind, "": DEAD},
+    }
+    items = {'"': f"listed {level}", **({"{": f"object {level + 1}"} if level < levels else {})}
+    table |= {
+        f"list {level}": {**items, "]": close, "": DEAD},
+        item: {**items, "": DEAD},
+        comma: {",": item, "]": close, "": DEAD},
+        **_string(f"listed {level}", comma),
+    }
+    return table if level == levels else {**table, **_object(level + 1, levels, comma)}
+
+
+# Some of the JSON objects, as they are written for rules.
 OBJECTS: Final = Domain(
-    {
-        "object": {"{": "key?", "": DEAD},
-        "key?": {'"': "key", "}": "end", "": DEAD},
-        "key": {'"': "colon", "\\": DEAD, **dict.fromkeys(map(chr, range(32)), DEAD), "": "key"},
-        "colon": {":": "value?", "": DEAD},
-        "value?": {'"': "value", "": DEAD},
-        "value": {
-            '"': "close",
-            "\\": DEAD,
-            **dict.fromkeys(map(chr, range(32)), DEAD),
-            "": "value",
-        },
-        "close": {"}": "end", "": DEAD},
-        "end": {"": DEAD},
-    },
+    {"start": {"{": "object 1", "": DEAD}, **_object(1, 2, "end"), "end": {"": DEAD}},
     frozenset({"end"}),
-    unlocks='{":}',
+    unlocks='{":}[],\\',
+)
+
+# All of them, as they are written so, and more.
+BRACED: Final = Domain(
+    {
+        "start": {"{": "first", "": DEAD},
+        "first": {'"': "inside", "}": "only", "": DEAD},
+        "inside": {**_CONTROLS, "}": "end", "": "inside"},
+        "end": {**_CONTROLS, "}": "end", "": "inside"},
+        "only": {"": DEAD},
+    },
+    frozenset({"only", "end"}),
+    unlocks='{"}',
 )
 
 
