@@ -190,3 +190,13 @@ def test_a_tool_is_told_by_its_name_where_nothing_of_it_is_declared() -> None:
     told = {call for group in handed for row in group.rows for call in group.calls(row)}
     # Some commands run unasked.
     assert told == {"WebSearch", "Bash(x)", "Bash(df)"}
+
+
+def test_what_a_host_cuts_off_a_rule_of_a_tool_that_nobody_described_is_compared_exactly() -> None:
+    text = "---\nname: ann\ndescription: works\ntools:\n  allow: ['other(a)']\n---\nYou work.\n"
+    (project,) = load_tree(Memory({".zeph/agents/ann.md": text})).projects
+    found, why = Gaps(project, {}).of("ann")
+    assert not why
+    (gap,) = found
+    assert (gap.tool, gap.effects) == ("other", (Effect.DENY, Effect.ALLOW))
+    assert gap.call["argument"] != "a"

@@ -74,9 +74,12 @@ def compare_others(
     speaking = [rules for sets in sides for rules in sets if rules.entries]
     if speaking and all(rules.dialect.fold_names for rules in speaking):
         return _by_class(speaking, tools, look_up, known)
-    looking = [e for rules in speaking for e in rules.looking(tools.special)]
+    among = [(rules, rules.looking(tools.special)) for rules in speaking]
+    looking = [entry for _, entries in among for entry in entries]
     cases = parameter_cases([looking], whole=True)
-    others = list(dict.fromkeys(rules.dialect.other for rules in speaking)) or [_ANY]
+    # How a call is read matters to those alone that look at what is in it.
+    reading = [rules for rules, entries in among if entries] or speaking
+    others = list(dict.fromkeys(rules.dialect.other for rules in reading)) or [_ANY]
     why: dict[str, None] = {}
     if cases is None:
         why[TOO_MANY_PARAMETERS] = None
