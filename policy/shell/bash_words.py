@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
+from policy.shell.expansions import has_stray, is_ended_oddly, is_inner
 from policy.shell.parts import DIFFER, UNKNOWN
 from policy.shell.scanner import Scanner
 from policy.shell.words import FOLDERS, SET_BY_SHELL, Script, Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tree_sitter import Node
 
     from policy.shells import Shell
@@ -60,6 +59,10 @@ class WordReader(ABC):
     def text_of(self, node: Node) -> str:
         """Return what was written."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8")
+
+    def _at(self, node: Node) -> int:
+        """Return at which character of the text a node begins."""
+        return len(self.source[: node.start_byte].decode("utf-8"))
 
     def give_up(self, node: Node) -> None:
         """Note that what stands in *node* is not read: it is nested too deep."""
@@ -168,7 +171,9 @@ class WordReader(ABC):
 
     def substitutions(self, node: Node, depth: int) -> None:
         """Read the commands of every substitution below *node*, which stands in a word."""
-        self.script.unclosed |= _has_stray(node)
+        self.script.unclosed |= has_stray(node)
+        if node.type == "expansion" and not (self.script.unclosed or is_inner(node)):
+            self.script.unclosed = is_ended_oddly(self.source.decode("utf-8"), self._at(node))
         if depth > limits.NESTING:
             self.give_up(node)
         elif node.type in ("command_substitution", "process_substitution"):
@@ -306,22 +311,6 @@ def _has_braces(text: str) -> bool:
     return _ESCAPED_BRACES.search(text) is not None
 
 
-_NESTED: Final = frozenset(
-    "expansion command_substitution process_substitution string arithmetic_expansion".split()
-)
-
-
-def _spelled(node: Node) -> Iterator[str]:
-    """Yield the texts below *node* that are part of nothing else in it."""
-    for child in node.children:
-        if child.type in _NESTED:
-            yield "`" if child.children and child.children[0].type == "`" else ""
-        elif child.children:
-            yield from _spelled(child)
-        else:
-            yield (child.text or b"").decode("utf-8")
-
-
 # What a grammar takes for a text in an expansion.
 _TEXTS: Final = frozenset("word raw_string regex extglob_pattern number".split())
 _DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
@@ -339,13 +328,3 @@ def _ends_in_array(node: Node) -> bool:
     while node.children and node.type != "array":
         node = node.children[-1]
     return node.type == "array"
-
-
-def _has_stray(node: Node) -> bool:
-    """Whether an expansion has a brace, or a sum a quote, by which some shell ends it elsewhere."""
-    if node.type == "expansion":
-        texts = list(_spelled(node))[1:]
-        return any("{" in text.replace("\\{", "") and text[0] != "'" for text in texts)
-    return node.type == "arithmetic_expansion" and any(
-        text[:1] in ("'", "`") for text in _spelled(node) if text
-    )

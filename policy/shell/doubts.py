@@ -130,7 +130,10 @@ def is_no_expansion(text: str) -> bool:
 
 
 _LITERAL = re.compile(r"\\.|'[^']*'", re.DOTALL)
-_NO_EXPANSION = re.compile(r"\$\{(?:[0-9]+|[A-Za-z_]\w*)[^\w}:#%/^,@=+?\[-]|\$\{[0-9]+[A-Za-z_]")
+_NO_EXPANSION = re.compile(
+    r"\$\{[#!]?(?:(?:[0-9]+|[A-Za-z_]\w*)(?:\[[^\]]*\])?|[?$@*!-])[^\w}:#%/^,@=+?\[*-]"
+    r"|\$\{[0-9]+[A-Za-z_]"
+)
 _BEHIND_DOLLARS = re.compile(r"\$\$[({[]")
 
 
