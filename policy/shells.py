@@ -125,8 +125,8 @@ class Kinds:
         planting: those that write any file they name.
         repository: what the name of a file in a folder matches by which that is a repository.
         checked: those that a host checks by itself where they are not harmless, beside all rules.
-        optioned: whether rules that allow speak of a wrapper with an option that it has not, and
-            look behind a ``--`` of any.
+        trusting: whether rules that allow speak of commands for whose arguments nobody vouches,
+            a wrapper with an option that it has not among them, and look behind a ``--`` of any.
 
     """
 
@@ -140,7 +140,7 @@ class Kinds:
     planting: frozenset[str] = frozenset()
     repository: str = ""
     checked: frozenset[str] = frozenset()
-    optioned: bool = False
+    trusting: bool = False
 
 
 @attrs.frozen(cache_hash=True)

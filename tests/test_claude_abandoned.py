@@ -148,3 +148,37 @@ def test_no_rule_allows_what_is_no_command_if_somebody_may_not_wait_for_a_part(
 @pytest.mark.parametrize("command", ["foo ||", "foo (", "foo )"])
 def test_a_rule_that_is_what_is_no_command_allows_it(command: str) -> None:
     assert told(command, allow=[f"Bash({command})"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("mkdir d > a rm x", "mkdir d > ! rm x", "touch d >> a rm x", "mkdir d > a x; rm y"),
+        *("mkdir d > a rmdir x", 'mkdir d > a "rm" x', "mkdir d > a echo rm", "rm d > a b"),
+        *("mkdir d > a rm x && ls", "ls | mkdir d > a rm x", "mkdir d > a b < c rm", "rm x > a d"),
+        *("mkdir x > a rm b > d/y", "mkdir d > a r\\m x", "if mkdir d > a rm x; then ls; fi"),
+    ],
+)
+def test_what_stands_behind_a_redirection_is_read_again_where_something_is_removed(
+    command: str,
+) -> None:
+    for mode, rules in (("default", ["Bash"]), ("bypassPermissions", [])):
+        assert told(command, mode, allow=rules, deny=["Edit(d/**)"]) == "deny"
+        assert told(command, mode, allow=rules, ask=["Edit(d/**)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("mkdir d > a x", "mkdir x > d/y rm b", "rm x > d/y b", "mkdir $X d > a rm"),
+        *("mkdir d > a rmx", "cat x > a d rm", "touch d > a x; rm-x y"),
+    ],
+)
+def test_nothing_else_is(command: str) -> None:
+    for mode, rules in (("default", ["Bash"]), ("bypassPermissions", [])):
+        assert told(command, mode, allow=rules, deny=["Edit(d/**)"]) == "allow"
+
+
+def test_a_critical_folder_is_guarded_there() -> None:
+    for mode, rules in (("default", ["Bash"]), ("bypassPermissions", [])):
+        assert told("mkdir a > b c; rm -rf ~", mode, allow=rules) == "ask"

@@ -126,3 +126,27 @@ def test_a_wrapper_with_an_option_it_has_not_is_asked_for_in_the_background(comm
 )
 def test_and_by_no_rule_for_what_stands_behind_it(command, allowed):
     assert decide(command, allow=["Bash", f"Bash({allowed})"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("command", "allowed"),
+    [
+        *((f"{rest} &", rest.split()[0]) for rest in ("eval x", "source a", "find . -delete")),
+        *((f"{rest} &", rest.split()[0]) for rest in ("jq -f a", "alias a=b", "read x", "set -k")),
+        *((f"{rest} &", rest.split()[0]) for rest in ("setsid make", "env -- make", "xargs awk")),
+        *((f"{rest} &", rest.split()[0]) for rest in ("trap x EXIT", "declare PATH=1", "-x y")),
+        *(("time -p eval x &", "time"), ("foo /proc/1/environ &", "foo")),
+        *(("ls & echo x <<<", "foo"), ("foo x & foo y <<<", "foo")),
+    ],
+)
+def test_what_nobody_vouches_for_is_asked_for_there_too(command, allowed):
+    assert decide(command, allow=["Bash", f"Bash({allowed} *)"]) is Effect.ASK
+    assert decide(command, "bypassPermissions", allow=[f"Bash({allowed} *)"]) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["declare -i x=1", "unset PATH", "read PATH", "printf -v PATH b", "foo $X"]
+)
+def test_what_is_taken_for_no_command_of_a_rule_is_not(command):
+    rule = f"Bash({command.split()[0]} *)"
+    assert decide(f"{command} &", allow=["Bash", rule]) is Effect.ALLOW

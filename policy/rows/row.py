@@ -136,7 +136,8 @@ class Row:
         """What the rules come to without those that allow every command; None where none does."""
         if self._beside is None and self.others is not None:
             rules = self.ruleset
-            row = Row(self.others, rules.default, rules.default_reason, self.tool, rules)
+            others = (entry for entry in self.others if not entry.is_built_in)
+            row = Row(others, rules.default, rules.default_reason, self.tool, rules)
             self._beside = row if row.default.effect is not Effect.ALLOW else None
         return self._beside
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from policy.shell import doubts
 from policy.shell.alone import alone
-from policy.shell.parts import DIFFER, UNCLOSED, UNKNOWN, UNSEEN, Doubt
+from policy.shell.parts import DIFFER, SWALLOWED, UNCLOSED, UNKNOWN, UNSEEN, Doubt
 from policy.shell.readings import as_written, is_assignment
 
 if TYPE_CHECKING:
@@ -35,11 +35,12 @@ def abandoned(text: str, script: Script, shell: Shell) -> Doubt | None:
     if (found := doubts.refused(text)) is not None:
         return Doubt(found, DIFFER)
     for command in script.commands:
-        if command.swallowed and "<<<" not in text and not script.broken:
-            return Doubt(as_written(command.words), DIFFER)
         if command.words and alone(command, script, shell).worked_out:
             return Doubt(as_written(command.words), UNKNOWN)
-    return None
+    if "<<<" in text or script.broken:
+        return None
+    swallowing = next((command for command in script.commands if command.swallowed), None)
+    return Doubt(as_written(swallowing.words), SWALLOWED) if swallowing is not None else None
 
 
 def gives_up(root: Node, text: str, script: Script, shell: Shell) -> Doubt | None:

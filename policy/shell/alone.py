@@ -150,7 +150,7 @@ class Alone:
         if not shell.control:
             self.nameless = name.raw in KEYWORDS or is_assignment(name) or name.raw != name.plain
             return
-        odd = ("", "}") if shell.kinds.optioned else ("", "-", "}")
+        odd = ("", "}") if shell.kinds.trusting else ("", "-", "}")
         self.nameless = not name.literal or "$" in name.raw or name.plain[:1] in odd
         self.unchecked = (
             program is not words

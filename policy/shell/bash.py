@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from policy import limits
 from policy.shell.abandoned import gives_up
 from policy.shell.bash_statements import StatementReader
-from policy.shell.doubts import has_sum
-from policy.shell.parts import DIFFER, UNSEEN
+from policy.shell.doubts import has_background, has_sum, without_quoted
+from policy.shell.parts import DIFFER, NO_COMMAND, UNSEEN
 from policy.shell.scanner import Scanner
 from policy.shell.shapes import ill_formed
 from policy.shell.words import Script
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from policy.shells import Shell
 
-__all__ = ["is_installed", "read_script"]
+__all__ = ["is_installed", "parsed", "read_script"]
 
 
 @cache
@@ -55,6 +55,12 @@ def is_installed() -> bool:
     return _language() is not None
 
 
+def parsed(source: bytes) -> Node | None:
+    """Return the tree of the grammar, None where it is not installed."""
+    parser = _parser()
+    return parser and parser.parse(source).root_node
+
+
 def read_script(text: str, shell: Shell) -> Script | None:
     """Return what the grammar makes of *text*; None where it is not installed.
 
@@ -70,12 +76,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
     if swallowed:
         source = bytes(59 if at in swallowed else byte for at, byte in enumerate(source))
         root = parser.parse(source).root_node
-    for _ in range(limits.NESTING if b"<<" in source else 0):
-        longer = _with_whole_documents(source, root)
-        if longer == source:
-            break
-        source = longer
-        root = parser.parse(source).root_node
+    source, root = _as_a_shell(parser, source, root)
     if root.has_error:
         for mended in _mended(source):
             other = parser.parse(mended).root_node
@@ -93,7 +94,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
         script.doubt("<<", DIFFER)
     ill = ill_formed(root, source, shell)
     if ill is not None:
-        script.doubt(reader.text_of(ill), "is no command of a shell" if root.has_error else UNSEEN)
+        script.doubt(reader.text_of(ill), NO_COMMAND if root.has_error else UNSEEN)
     script.abandoned = gives_up(root, text, script, shell)
     if root.has_error:
         # What stands in a wrong tree may stand nowhere in it.
@@ -102,8 +103,23 @@ def read_script(text: str, shell: Shell) -> Script | None:
         # `x#y < a`: to the grammar of some versions a comment begins there.
         script.targets += scanned.targets if "#" in text else []
         script.unclosed |= _is_unfinished(root)
+        script.background |= has_background(without_quoted(text))
         script.broken = True
     return script
+
+
+def _as_a_shell(parser: Parser, source: bytes, root: Node) -> tuple[bytes, Node]:
+    """Return a text that the grammar reads as a shell reads *source*, and its tree."""
+    if b"!" in source and (negating := _negations(root, source)):
+        source = bytes(32 if at in negating else byte for at, byte in enumerate(source))
+        root = parser.parse(source).root_node
+    for _ in range(limits.NESTING if b"<<" in source else 0):
+        longer = _with_whole_documents(source, root)
+        if longer == source:
+            break
+        source = longer
+        root = parser.parse(source).root_node
+    return source, root
 
 
 # Half a character, which no program is given.
@@ -116,6 +132,25 @@ def _swallowed_breaks(node: Node) -> Iterator[int]:
         yield node.start_byte
     for child in node.children:
         yield from _swallowed_breaks(child)
+
+
+def _negations(root: Node, source: bytes) -> set[int]:
+    """Return where something negates what redirects alone: the grammar knows of no such statement.
+
+    It takes that for an error, or `!` for a program.
+    """
+    nodes, found, misread = [(root, root.has_error)], set[int](), False
+    while nodes:
+        node, wrong = nodes.pop()
+        if node.child_count:
+            nodes += ((child, wrong or node.type == "command_name") for child in node.children)
+        elif node.text == b"!" and _REDIRECTING.match(source, node.end_byte):
+            found.add(node.start_byte)
+            misread |= wrong
+    return found if misread else set()
+
+
+_REDIRECTING = re.compile(rb"[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>)")
 
 
 def _with_whole_documents(source: bytes, root: Node) -> bytes:

@@ -273,8 +273,9 @@ class StatementReader(RedirectionReader):
         if count > first:
             last = self.script.commands[-1]
             last.directed = True
-            if body is not None and body.type.startswith("variable_assignment"):
-                last.bare = self.text_of(node)
+            negated = _negated(body)
+            if negated is not None and negated.type.startswith("variable_assignment"):
+                last.bare = self.source[negated.start_byte : node.end_byte].decode("utf-8")
         for child in node.children:
             if child.type == "heredoc_redirect":
                 self.document(child, depth + 1)
@@ -296,6 +297,13 @@ class StatementReader(RedirectionReader):
             within = {n for each in commands for word in each.words for n in range(*word.inner)}
             for number, command in enumerate(commands, first):
                 command.fills |= number not in within
+
+
+def _negated(node: Node | None) -> Node | None:
+    """Return the statement that another negates, however often; the node of any other."""
+    while node is not None and node.type == "negated_command":
+        node = node.children[-1]
+    return node
 
 
 def _without_end(text: str, words: Sequence[Word]) -> str:

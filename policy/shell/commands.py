@@ -20,9 +20,10 @@ from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
 from policy.shell import bash, doubts
 from policy.shell.abandoned import abandoned
 from policy.shell.alone import alone
-from policy.shell.parts import DIFFER, Command, Doubt, Part, Redirection
+from policy.shell.parts import DIFFER, NO_COMMAND, SWALLOWED, Command, Doubt, Part, Redirection
 from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS, as_written
+from policy.shell.rereading import files_read_again
 from policy.shell.scanner import Scanner
 from policy.shell.scripts import Reading
 from policy.shell.shell_scripts import BOXES, SHELLS
@@ -126,6 +127,8 @@ def _awaited(text: str, shell: Shell) -> Iterator[Command]:
     holds that nobody waits for, and at no file that a stage is redirected to.
     """
     script = _read(text, shell)
+    if script.broken and all(doubt.why == NO_COMMAND for doubt in script.doubts):
+        script.doubts.clear()  # what ends too soon some read all the same
     if script.opaque or script.background_inside:
         return
     yield _command(text, attrs.evolve(script, background=False), shell, None)
@@ -157,6 +160,8 @@ def _command(text: str, script: Script, shell: Shell, given_up: Doubt | None) ->
     files = read.files
     if given_up is not None:
         files = [file for file in files if file.guarded or file.tool == shell.files.removes]
+        if given_up.why == SWALLOWED:
+            files += files_read_again(text, shell, read_command)
     return Command(
         tuple(read.parts),
         tuple(files),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from policy.shell.bash_tests import TESTS
 from policy.shell.opened import is_home_of_other
 from policy.shell.readings import is_fragment, stages
-from policy.shell.variables import guards
+from policy.shell.variables import DECLARING, SETTING, fills_guarded, guards
 from policy.shell.words import Word
 from policy.shell.wrappers import basename
 
@@ -208,14 +208,22 @@ def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     every host that looks into commands: an option is no program, and a wrapper with one
     that it does not have runs nobody knows what.
     """
-    if any(is_environment(word.plain) for word in words):
+    if any(guards(stage, shell, first=stage is words) for stage in stages(words, shell)):
         return True
-    return any(
-        (is_fragment(stage, shell) and not shell.kinds.optioned)
-        or _has_unchecked_arguments(stage, shell)
-        or guards(stage, shell, first=stage is words)
+    if shell.kinds.trusting:
+        return any(_sets_oddly(stage, shell) for stage in stages(words, shell))
+    return any(is_environment(word.plain) for word in words) or any(
+        is_fragment(stage, shell) or _has_unchecked_arguments(stage, shell)
         for stage in stages(words, shell)
     )
+
+
+def _sets_oddly(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether a builtin sets variables, or takes them away, that a host finds before all rules."""
+    if words[0].plain not in DECLARING:
+        return fills_guarded(words, shell)
+    odd = words[0].plain not in SETTING or any(word.plain[:1] in ("-", "+") for word in words[1:])
+    return odd and _has_unchecked_arguments(words, shell)
 
 
 # What a process was started with, its secrets among it.

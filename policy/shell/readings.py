@@ -59,7 +59,7 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
         while start < limits.NESTING and (
             wrapper := shell.wrapping.granting.known.get(words[start].plain)
         ):  # a host that knows the options
-            ends = shell.kinds.optioned
+            ends = shell.kinds.trusting
             behind = behind_wrapper(words, start, wrapper, quoted=False, ends=ends)
             if behind is None or _is_keyword(words[behind], shell):
                 break

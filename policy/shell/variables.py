@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from policy.shells import Shell
 
 __all__ = [
+    "DECLARING",
+    "SETTING",
     "exports_inherited",
     "fills_guarded",
     "guards",
@@ -24,10 +26,9 @@ __all__ = [
 ]
 
 # Builtins that set variables, and those before which what is set may stay set.
-_DECLARING: Final = frozenset("declare typeset local export readonly".split())
-_KEEPING: Final = _DECLARING | frozenset(
-    ": break continue return exit shift times set unset".split()
-)
+SETTING: Final = frozenset("declare typeset local export readonly".split())
+DECLARING: Final = SETTING | frozenset("unset unsetenv float integer private".split())
+_KEEPING: Final = SETTING | frozenset(": break continue return exit shift times set unset".split())
 
 # A number as every shell reads it, and a home folder that some put there, quoted or not.
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -57,7 +58,7 @@ def guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
         variable = _variable(word.raw)
         if variable == "IFS" or ((not first or name in _KEEPING) and guarded.fullmatch(variable)):
             return True
-    if name in _DECLARING and (not first or program[0].raw != name):
+    if name in SETTING and (not first or program[0].raw != name):
         # What is spelled in another way is read by all shells as a command, and as no more.
         declared = (word.plain for word in program[1:] if "=" in word.plain)
         if any(guarded.fullmatch(_variable(text)) for text in declared):

@@ -130,7 +130,7 @@ def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
         shell,
         programs=_behind_wrappers(shell.programs),
         syntax=attrs.evolve(shell.syntax, structures=structures),
-        kinds=attrs.evolve(shell.kinds, idle=commands.IDLE, optioned=True),
+        kinds=attrs.evolve(shell.kinds, idle=commands.IDLE, trusting=True),
     )
     return attrs.evolve(shell, awaited=waited)
 
