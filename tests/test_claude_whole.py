@@ -334,3 +334,37 @@ def test_parentheses_that_end_together_in_what_is_put_in_are_asked_for(command: 
 @pytest.mark.parametrize("command", ["foo $( (b) )", "foo $(a $(b))", "(a; (b))", "$(time (b))"])
 def test_others_are_not(command: str) -> None:
     assert str(decide(command, allow=["Bash"])) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("! > x", "! ! > x", "! > x; ls", "ls && ! > x", "! > x || ls", "ls & ! > x"),
+        *("! A=1 > x", "! A=1 B=2 > x", "if ! > x; then ls; fi", "! ! ! > x || ls"),
+    ],
+)
+def test_what_negates_a_redirection_hides_it_from_no_rule(command: str) -> None:
+    for mode in ("default", "bypassPermissions"):
+        assert decide(command, mode, allow=["Bash"], deny=["Bash(> x)"]) is DENY
+        assert decide(command, mode, allow=["Bash"], deny=["Bash(> y)"]) is ALLOW
+        assert decide(command, mode, allow=["Bash"], deny=["Edit(x)"]) is DENY
+
+
+def test_such_a_sign_in_quotes_is_part_of_a_text() -> None:
+    for command in ('echo "! > x"', 'echo "! > x"; ! > y'):
+        assert decide(command, allow=["Bash"], deny=["Bash(> x)"]) is ALLOW
+        assert decide(command, allow=["Bash"], deny=['Bash(echo "! > x")']) is DENY
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        *((f"{before}foo bar f()", "foo bar") for before in ("", "ls; ", "sudo ", "! ", "ls | ")),
+        *((f"foo bar f(){behind}", "foo bar") for behind in ("; ls", " | ls", " && ls", " &")),
+        *((f"foo bar f({inside}) x", "foo bar x") for inside in ("", "a", "a b", "a; b")),
+        ("foo bar f(a) g(b) x", "foo bar x"),
+        ("foo bar (a) x", "foo bar x"),
+    ],
+)
+def test_a_word_next_to_a_parenthesis_is_no_part_of_a_command(command: str, text: str) -> None:
+    assert decide(command, "bypassPermissions", deny=[f"Bash({text})"]) is DENY

@@ -56,6 +56,8 @@ class Scanner:
         self._plain: list[str] = []
         self._pieces = 0
         self._open = 0  # parentheses
+        self._held: list[tuple[int, list[Word]]] = []  # words before each of those
+        self._resumed: list[Word] = []  # of them, with which the next command may go on
         self._awaiting: str | None = None  # the redirection whose target comes next
 
     def run(self) -> Script:
@@ -86,7 +88,10 @@ class Scanner:
                 sum_ = _SUM.match(text, self.position) if self.sums else None
                 if sum_ is None:
                     self._open += 1 if character == "(" else -1
+                held = self._held_back(character) if self.sums else []
                 self._end_command()
+                if held:
+                    self._resumed = held
                 self.position = sum_.end() if sum_ else self.position + 1
             elif (match := _REDIRECTION.match(text, self.position)) and not (
                 self._started and match[0][0].isdigit()
@@ -99,6 +104,21 @@ class Scanner:
             else:
                 self._character(character)
         self._end_command()
+
+    def _held_back(self, parenthesis: str) -> list[Word]:
+        """Return the words that a command goes on from behind *parenthesis*, if one is there.
+
+        To some it does so: behind a group that no command has, without the word next to that.
+        """
+        if parenthesis == "(":
+            words = [*self._resumed, *self.script.commands[-1].words]
+            self._held.append((self._open, words if len(words) <= limits.NESTING else []))
+            return []
+        while self._held and self._held[-1][0] > self._open:
+            opened, words = self._held.pop()
+            if opened == self._open + 1:
+                return words
+        return []
 
     def _operator(self, operator: str) -> None:
         self._end_command()
@@ -256,6 +276,10 @@ class Scanner:
             self.script.doubt(self._awaiting, UNCLOSED)
             self._awaiting = None
         self._remember(self.script.commands[-1].words)
+        if self._resumed:
+            words = [*self._resumed, *self.script.commands[-1].words]
+            self.script.commands.append(Simple(words))
+            self._resumed = []
         self.script.commands.append(Simple())
 
     def _remember(self, words: list[Word]) -> None:
