@@ -11,6 +11,7 @@ from policy.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap
 from policy.rows.entry import Form, RowEntry
+from policy.rows.outcome import BY_DEFAULT
 
 __all__ = ["Spellings", "may_join", "spellings"]
 
@@ -21,8 +22,8 @@ class Spellings:
 
     Attributes:
         exact: the texts that they spell out, and the index of the first that does.
-        withheld: those of them that one denies or asks for.
-        joined: whether one that denies or asks may match several commands, and no first of them.
+        withheld: those of them that a rule denies or asks for.
+        joined: whether such a rule may match several commands, and no first of them.
 
     """
 
@@ -39,11 +40,16 @@ def spellings(entries: Sequence[RowEntry], indices: Sequence[int]) -> Spellings:
         if pattern is not None and pattern.exact and form is not Form.BARE:
             exact.setdefault(str(pattern), index)
     joined = any(
-        entry.effect is not Effect.ALLOW and entry.pattern is not None and may_join(entry.pattern)
+        _withholds(entry) and entry.pattern is not None and may_join(entry.pattern)
         for entry in entries
     )
-    withheld = (text for text, at in exact.items() if entries[at].effect is not Effect.ALLOW)
+    withheld = (text for text, index in exact.items() if _withholds(entries[index]))
     return Spellings(exact, frozenset(withheld), joined)
+
+
+def _withholds(entry: RowEntry) -> bool:
+    """Return whether a rule denies or asks: what a host does by itself is said of no whole."""
+    return entry.effect is not Effect.ALLOW and entry.reason not in BY_DEFAULT
 
 
 def may_join(pattern: Pattern) -> bool:
