@@ -15,7 +15,7 @@ from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
 from policy.rows.entry import Form
-from policy.rows.file import file_outcome, led_outcome, walked_path
+from policy.rows.file import file_outcome, named_outcome
 from policy.rows.outcome import BY_DEFAULT, HARMLESS, Outcome, doubted, guarded, strictness, unsure
 from policy.rows.unfinished import is_completed
 from policy.rows.whole import with_whole
@@ -257,17 +257,8 @@ def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
     if redirection.deep:
         return _kept_below(files, redirection.target)
     target = in_home(redirection.target, rules.dialect.home, control=shell.control)
-    try:
-        path = canonical_path(target, rules.dialect)
-        found = file_outcome(files, path, stranger_path(target, rules.dialect))
-        if shell.control and ".." in target:
-            walked = walked_path(target, rules.dialect)
-            if walked != path:
-                others = file_outcome(files, walked, walked), led_outcome(files, path, walked)
-                found = min(found, *others, key=strictness)
-    except Unreadable:
-        return unsure(rules)
-    return _undenied(files, path, found) if redirection.copied else found
+    path, found = named_outcome(files, target)
+    return _undenied(files, path, found) if redirection.copied and path is not None else found
 
 
 def _if_denied(row: Row, redirection: Redirection) -> Outcome:

@@ -6,7 +6,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
-from policy.calls import Unreadable, is_within, real_path, rooted_path
+from policy.calls import (
+    Unreadable,
+    canonical_path,
+    is_within,
+    real_path,
+    rooted_path,
+    stranger_path,
+)
 from policy.decision import Reason
 from policy.effect import Effect
 from policy.patterns.automaton import NO_MATCH
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
     from policy.dialect import Dialect
     from policy.rows.row import Row
 
-__all__ = ["file_outcome", "led_outcome", "path_outcome", "walked_path"]
+__all__ = ["file_outcome", "led_outcome", "named_outcome", "path_outcome", "walked_path"]
 
 
 def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> Outcome:
@@ -42,6 +49,42 @@ def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> O
         if own != path:
             found = min(found, path_outcome(row, own, limit), key=strictness)
     return found
+
+
+# Names of files of which a row keeps what it says, and characters of each: commands name few
+# files, and often.
+_KEPT: Final = 2048
+_LONGEST: Final = 256
+
+
+def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
+    """Return the canonical path of a file that a command names, and what *row* says of it.
+
+    None where it has none.
+    """
+    found = row.named.get(name)
+    if found is None:
+        found = _named_outcome(row, name)
+        if len(name) <= _LONGEST:
+            if len(row.named) >= _KEPT:
+                row.named.clear()
+            row.named[name] = found
+    return found
+
+
+def _named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
+    dialect = row.ruleset.dialect
+    try:
+        path = canonical_path(name, dialect)
+        found = file_outcome(row, path, stranger_path(name, dialect))
+        if dialect.shell.control and ".." in name:
+            walked = walked_path(name, dialect)
+            if walked != path:
+                others = file_outcome(row, walked, walked), led_outcome(row, path, walked)
+                found = min(found, *others, key=strictness)
+    except Unreadable:
+        return None, unsure(row.ruleset)
+    return path, found
 
 
 # By these names Linux has for whoever asks the folder that it is in, and the root.

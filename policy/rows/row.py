@@ -57,6 +57,7 @@ class Row:
         automaton: of the patterns, over arguments that were read.
         walk: of the text that decides alone as it is given, where one does.
         kind: the kind of its patterns.
+        named: what was found of the names of files, by `policy.rows.file.named_outcome`.
         others: its lines without any that says of every command that it is allowed; nothing
             where none does, or where that makes no difference.
 
@@ -83,6 +84,7 @@ class Row:
         "field",
         "inputs",
         "kind",
+        "named",
         "others",
         "ruleset",
         "tool",
@@ -120,6 +122,7 @@ class Row:
         self.entries = tuple(kept)
         self._outcomes: dict[int, Outcome] = {NO_MATCH: self.default}
         self._once: dict[str, Outcome] = {}  # by the text that decides alone
+        self.named: dict[str, tuple[str | None, Outcome]] = {}
         self._files = self._opens_files()
         self.constant = None if kept or self._files else self.default
         self._compile()

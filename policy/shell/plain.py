@@ -8,6 +8,7 @@ at length.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from policy.shell.readings import KEYWORDS
@@ -58,7 +59,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             raw = match[4]
             if raw in _NOT_FIRST and all("=" in word.raw for word in words):
                 return None
-            words.append(Word(raw, raw))
+            words.append(_plain(raw))
         elif kind == _QUOTED:
             raw = match[5]
             in_pieces = "{" in raw or (words and words[0].raw in _DECLARING)
@@ -107,6 +108,11 @@ def _sets_at_length(command: Simple) -> bool:
     """Whether a command sets variables alone, several or beside what is redirected."""
     several = command.directed or len(command.words) > 1
     return several and all("=" in word.raw for word in command.words)
+
+
+@lru_cache(maxsize=2048)
+def _plain(raw: str) -> Word:
+    return Word(raw, raw)
 
 
 def _is_one_piece(raw: str) -> bool:
