@@ -32,8 +32,8 @@ from policy.effect import Effect
 from policy.lookup import Lookup
 from policy.patterns.letters import named, tokens_of
 from policy.patterns.pattern import Pattern
-from policy.rows.command import redirection_outcome
 from policy.rows.outcome import Outcome, doubted
+from policy.rows.redirection import redirection_outcome
 from policy.shell.parts import Redirection
 from policy.shells import Shell
 

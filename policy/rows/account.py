@@ -10,8 +10,9 @@ import attrs
 from policy.calls import Unreadable, argument_text
 from policy.decision import Does
 from policy.dialect import ArgumentKind
-from policy.rows.command import opened, part_outcome, unawaited
+from policy.rows.command import part_outcome, unawaited
 from policy.rows.outcome import HARMLESS, Outcome, strictness, unsure
+from policy.rows.redirection import opened
 from policy.shell.parts import Command, Doubt, Part, Redirection
 from policy.shell.powershell import read_powershell
 from policy.shell.words import in_home
