@@ -182,3 +182,12 @@ def test_nothing_else_is(command: str) -> None:
 def test_a_critical_folder_is_guarded_there() -> None:
     for mode, rules in (("default", ["Bash"]), ("bypassPermissions", [])):
         assert told("mkdir a > b c; rm -rf ~", mode, allow=rules) == "ask"
+
+
+@pytest.mark.parametrize(
+    "begun", ["if ", "while ", "for i in a; do ", "! ", "until ", "if true; then ", "ls && if "]
+)
+def test_files_behind_a_word_that_begins_a_statement_are_looked_for_in_one_that_ends_nowhere(
+    begun: str,
+) -> None:
+    assert told(f'{begun}tee d/z "q', allow=["Bash"], deny=["Edit(d/**)"]) == "deny"

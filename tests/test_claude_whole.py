@@ -368,3 +368,67 @@ def test_such_a_sign_in_quotes_is_part_of_a_text() -> None:
 )
 def test_a_word_next_to_a_parenthesis_is_no_part_of_a_command(command: str, text: str) -> None:
     assert decide(command, "bypassPermissions", deny=[f"Bash({text})"]) is DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "foo bar $(ls) x",
+            "foo bar `ls` x",
+            "foo bar x$(ls) y",
+            'foo bar "x"$(ls)',
+            "foo bar <(ls) x",
+        ),
+        *(
+            "ls && foo bar $(ls) x",
+            "ls | foo bar $(ls) x",
+            "(foo bar $(ls) x)",
+            "foo bar $(ls) x > o",
+        ),
+        *(
+            "A=1 foo bar $(ls) x",
+            "sudo foo bar $(ls) x",
+            "time foo bar $(ls) x",
+            "./foo bar $(ls) x",
+        ),
+        *("echo $(foo bar $(ls) x)", 'foo "bar" $(ls) x', "if foo bar $(ls) x; then ls; fi"),
+        *(
+            "foo bar $'a' $X",
+            "foo bar ${X:-a} $(ls) x",
+            "foo bar =",
+            "foo = bar",
+            "foo bar = $X",
+        ),
+    ],
+)
+def test_a_command_ends_to_rules_that_deny_where_one_is_put_into_it(command: str) -> None:
+    for rule in ("Bash(foo bar)", "Bash(* bar)"):
+        assert decide(command, allow=["Bash"], deny=[rule]) is DENY
+        assert decide(command, allow=["Bash"], ask=[rule]) is ASK
+    assert decide(command, allow=["Bash"], deny=["Bash(foo)"]) is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'foo bar "$(ls)" x',
+        "foo bar '$(ls)' x",
+        "foo bar \\$\\(ls\\) x",
+        "foo bar $((1)) x",
+        "foo $(ls) b",
+    ],
+)
+def test_and_goes_on_behind_what_is_quoted(command: str) -> None:
+    assert decide(command, allow=["Bash"], deny=["Bash(foo bar)"]) is ALLOW
+
+
+def test_no_rule_that_allows_ends_there() -> None:
+    assert decide("foo bar $(ls) x", allow=["Bash(foo bar)"]) is ASK
+
+
+def test_an_equals_sign_alone_may_be_an_error_beside_which_nobody_may_wait() -> None:
+    for command in ("foo = b &> c", "foo = b '&'", "foo = b 2>&1", "foo = && ls"):
+        assert decide(command, allow=[f"Bash({command})", "Edit(c)"]) is ASK
+    for command in ("foo = b", "foo == b && ls", "[ a = b ] && foo"):
+        assert decide(command, allow=[f"Bash({command})"]) is ALLOW

@@ -9,18 +9,22 @@ so that a rule can deny what is inside, and makes the script a doubtful one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import dropwhile
 from typing import TYPE_CHECKING
+
+import attrs
 
 from policy import limits
 from policy.shell.abandoned import gives_up
 from policy.shell.bash_statements import StatementReader
 from policy.shell.doubts import has_background, has_sum, without_quoted
+from policy.shell.leading import KEYWORDS
 from policy.shell.parts import DIFFER, NO_COMMAND, UNSEEN
 from policy.shell.scanner import Scanner
 from policy.shell.shapes import ill_formed
-from policy.shell.words import Script
+from policy.shell.words import Script, Simple
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
@@ -100,6 +104,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
         # What stands in a wrong tree may stand nowhere in it.
         scanned = Scanner(text, sums=True).run()
         script.commands += scanned.commands
+        script.commands += _begun(scanned.commands)
         # `x#y < a`: to the grammar of some versions a comment begins there.
         script.targets += scanned.targets if "#" in text else []
         script.unclosed |= _is_unfinished(root)
@@ -120,6 +125,14 @@ def _as_a_shell(parser: Parser, source: bytes, root: Node) -> tuple[bytes, Node]
         source = longer
         root = parser.parse(source).root_node
     return source, root
+
+
+def _begun(commands: Iterable[Simple]) -> Iterator[Simple]:
+    """Yield the commands that stand behind a word that begins a statement, or a part of one."""
+    for command in commands:
+        behind = [*dropwhile(lambda word: word.raw in KEYWORDS, command.words)]
+        if behind and len(behind) < len(command.words):
+            yield attrs.evolve(command, words=behind)
 
 
 # Half a character, which no program is given.

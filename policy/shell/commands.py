@@ -214,7 +214,7 @@ def _whole(read: Reading, *, opaque: bool, given_up: bool) -> Whole:
     split = script.split and not (given_up or script.broken)
     if split or script.background or read.astray or read.is_scattered:
         spelled = Spelled.APART
-    elif script.broken and "&" in read.text:
+    elif "&" in read.text and (script.broken or _has_half_assignment(script)):
         spelled = Spelled.APART  # who knows for which command nobody waits
     elif opaque or read.vouching.unchecked:
         spelled = Spelled.VERBATIM
@@ -222,6 +222,10 @@ def _whole(read: Reading, *, opaque: bool, given_up: bool) -> Whole:
     several = len(script.commands) > 1
     doubtful = opaque or read.vouching.unchecked or read.astray or read.is_scattered
     return Whole(read.text, first, read.shell, spelled, read.astray, several, doubtful)
+
+
+def _has_half_assignment(script: Script) -> bool:
+    return any(c.words and doubts.has_half_assignment(c.words) for c in script.commands)
 
 
 _UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"

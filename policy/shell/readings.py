@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
@@ -32,6 +33,7 @@ __all__ = [
     "is_safe_assignment",
     "may_vanish",
     "readings",
+    "shortened",
     "stages",
     "without_vanishing",
 ]
@@ -200,11 +202,11 @@ def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     found: list[str] = []
     for one in (words, program, *inside):
         if one:
-            found += (" ".join([word.plain for word in one]), *without_vanishing(one))
+            found += (" ".join([word.plain for word in one]), *shortened(one))
     for one in inside:
         if one and one[0].plain != (name := basename(one[0].plain)):
             named = [Word(name, name), *one[1:]] if name or len(one) == 1 else one[1:]
-            found += (" ".join([word.plain for word in named]), *without_vanishing(named))
+            found += (" ".join([word.plain for word in named]), *shortened(named))
     for text in found:
         if (closer := _closer(text, shell)) is not None and closer not in found:
             found.append(closer)
@@ -258,7 +260,7 @@ _VANISHING: Final = re.compile(
 _VANISHING_FIRST: Final = frozenset(("", *"$`<>'\""))
 
 
-_MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|[<>]\(")
+_MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|[<>]\(| =(?: |\Z)")
 
 
 def may_vanish(text: str) -> bool:
@@ -274,6 +276,34 @@ def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
         if word.raw[:1] not in _VANISHING_FIRST or not _VANISHING.fullmatch(word.raw)
     ]
     return (" ".join(left),) if left and len(left) < len(words) else ()
+
+
+def shortened(words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the text without those words, and up to the first into which a command is put.
+
+    There Claude Code 2.1.329 ends, and where `=` stands alone it sees no word.
+    """
+    begun = [words[0], *takewhile(lambda word: not _is_put_into(word), words[1:])]
+    left = [
+        word.plain
+        for word in begun
+        if word.raw[:1] not in _LEFT_OUT_FIRST or not _LEFT_OUT.fullmatch(word.raw)
+    ]
+    cut = (" ".join(left),) if left and len(left) < len(words) else ()
+    return tuple(dict.fromkeys((*without_vanishing(words), *cut)))
+
+
+_LEFT_OUT: Final = re.compile(
+    rf"{_VANISHING.pattern}|=|\$'(?:\\.|[^'\\])*'|\$\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}", re.DOTALL
+)
+_LEFT_OUT_FIRST: Final = _VANISHING_FIRST | {"="}
+_SPELLED: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+_PUT_IN: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
+
+
+def _is_put_into(word: Word) -> bool:
+    """Whether what a command comes to is put into a word, and not into a quoted text in it."""
+    return not word.literal and _PUT_IN.search(_SPELLED.sub("", word.raw)) is not None
 
 
 def _names(words: Sequence[Word]) -> Iterator[str]:

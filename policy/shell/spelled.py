@@ -13,7 +13,7 @@ from policy.shell.readings import (
     is_assignment,
     may_vanish,
     readings,
-    without_vanishing,
+    shortened,
 )
 from policy.shell.rewording import reworded
 from policy.shell.wrappers import basename
@@ -87,7 +87,7 @@ def _spelled(
         if not shell.control:
             return text, (() if plain == text else (plain,)), ()
         plain = plain.strip()
-        vanishing = without_vanishing(words) if may_vanish(text) else ()
+        vanishing = shortened(words) if may_vanish(text) else ()
         # Several blanks are one to rules with a star, quoted or not.
         known = dict.fromkeys((plain, _BLANKS.sub(" ", plain), *vanishing))
         return text, (() if [*known] == [text] else tuple(known)), ()
