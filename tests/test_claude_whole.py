@@ -396,6 +396,10 @@ def test_a_word_next_to_a_parenthesis_is_no_part_of_a_command(command: str, text
         *(
             "foo bar $'a' $X",
             "foo bar ${X:-a} $(ls) x",
+            "foo bar $[1 + 2] $X",
+            "foo bar {fd}>o",
+            "foo bar {fd}<<<a",
+            "foo bar {fd[0]}>>o | cat",
             "foo bar =",
             "foo = bar",
             "foo bar = $X",

@@ -130,6 +130,7 @@ class StatementReader(RedirectionReader):
         for child in node.children:
             kind = child.type
             if kind in ("file_redirect", "herestring_redirect"):
+                self._drop_descriptor(words, child.start_byte)
                 redirected |= bool(words)
                 command.ahead = command.ahead or len(words)
                 command.directed = True
@@ -262,6 +263,14 @@ class StatementReader(RedirectionReader):
         word.plain = name + word.plain
         return word
 
+    def _drop_descriptor(self, words: list[Word], at: int) -> None:
+        """Take the last word away where it is part of what is redirected at *at*: `{fd}>a`."""
+        if len(words) < 2 or not _DESCRIPTOR.fullmatch(words[-1].raw):
+            return
+        raw = words[-1].raw.encode("utf-8")
+        if self.source[at - len(raw) : at] == raw and self.source[at : at + 1] in (b"<", b">"):
+            del words[-1]
+
     def _redirected(self, node: Node, depth: int) -> None:
         body = node.child_by_field_name("body")
         first = len(self.script.commands)
@@ -273,6 +282,7 @@ class StatementReader(RedirectionReader):
         if count > first:
             last = self.script.commands[-1]
             last.directed = True
+            self._drop_descriptor(last.words, body.end_byte if body is not None else 0)
             negated = _negated(body)
             if negated is not None and negated.type.startswith("variable_assignment"):
                 last.bare = self.source[negated.start_byte : node.end_byte].decode("utf-8")
@@ -297,6 +307,10 @@ class StatementReader(RedirectionReader):
             within = {n for each in commands for word in each.words for n in range(*word.inner)}
             for number, command in enumerate(commands, first):
                 command.fills |= number not in within
+
+
+# `{fd}>a`, which sets a variable: a grammar takes it for a word.
+_DESCRIPTOR: Final = re.compile(r"\{[A-Za-z_]\w*(?:\[[^\]]*\])?\}")
 
 
 def _negated(node: Node | None) -> Node | None:

@@ -294,7 +294,8 @@ def shortened(words: Sequence[Word]) -> tuple[str, ...]:
 
 
 _LEFT_OUT: Final = re.compile(
-    rf"{_VANISHING.pattern}|=|\$'(?:\\.|[^'\\])*'|\$\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}", re.DOTALL
+    rf"{_VANISHING.pattern}|=|\$\[[^\]]*\]|\$'(?:\\.|[^'\\])*'|\$\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}",
+    re.DOTALL,
 )
 _LEFT_OUT_FIRST: Final = _VANISHING_FIRST | {"="}
 _SPELLED: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
