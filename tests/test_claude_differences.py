@@ -476,3 +476,23 @@ def test_commands_are_searched_once_for_both_tools_that_run_them(monkeypatch) ->
     edited["deny"] = ["Monitor(persistent:true)"]
     assert _table(lists, "default").differences(_table(edited, "default")).exact
     assert {*searched} == {"Bash", "Monitor"}
+
+
+def test_no_command_is_joined_to_what_nobody_wrote_rules_for(monkeypatch) -> None:
+    tried: list[str] = []
+    part = joined._Joined._part
+
+    def counted(self: joined._Joined, text: str) -> object:
+        tried.append(text)
+        return part(self, text)
+
+    monkeypatch.setattr(joined._Joined, "_part", counted)
+    # The host itself asks for `find * -exec *`, part by part.
+    lists: _Lists = {"allow": ["Bash(npm *)"], "ask": [], "deny": []}
+    before, after = (_table({**lists, "allow": each}, "default") for each in (["Bash(npm *)"], []))
+    assert before.differences(after).exact
+    assert not tried
+    starred: _Lists = {**lists, "deny": ["Bash(git * | head)"]}
+    before, after = (_table({**starred, "allow": each}, "default") for each in (["Bash(a *)"], []))
+    assert before.differences(after).exact
+    assert tried

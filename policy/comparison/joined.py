@@ -207,12 +207,17 @@ class _Joined:
             self._pair.doubts |= dict.fromkeys((OVERLAPS, each) for each in self.wanted)
 
     def _known_wholes(self) -> Iterator[_Whole]:
-        """Yield what the lines match that may know several commands, and no first of them."""
+        """Yield what the lines match that may know several commands, and no first of them.
+
+        One that nobody wrote knows the parts of a command alone.
+        """
         pair = self._pair
         found: dict[Pattern, list[Effect | None]] = {}
         for number, view in enumerate(pair.views):
             for entry, pattern in zip(view.entries, view.patterns, strict=True):
-                if entry.effect is Effect.ALLOW or not may_join(pattern):
+                if entry.effect is Effect.ALLOW or entry.reason in BY_DEFAULT:
+                    continue
+                if not may_join(pattern):
                     continue
                 sides = found.setdefault(pattern, [None, None])
                 for side in (0, 1):
