@@ -619,3 +619,33 @@ def test_a_script_is_asked_for_where_nobody_knows_what_it_removes(command: str) 
 )
 def test_and_not_where_somebody_knows(command: str) -> None:
     assert told(command, allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(f"{name} {option} y" for name in ("cp", "mv") for option in ("-td", "-vtd", "-t=d")),
+        *(f"cp {option} y" for option in ("--target-directory=d", "--target-dir=d", "--t=d")),
+        *('F=d/y; ls > "$F"', 'F=d; ls >> "$F/y"', "F='d/y' && ls 2> \"$F\"", 'F=d/y; > "$F"'),
+        *('F=y; ls > "d/$F"', 'export F=d/y; ls &> "$F"', 'F=s/k; cat < "$F"'),
+    ],
+)
+def test_a_file_counts_whose_name_is_part_of_an_option_or_of_a_variable(command: str) -> None:
+    rules = ["Edit(d/**)", "Read(s/**)"]
+    for mode in ("default", "bypassPermissions"):
+        assert told(command, mode, allow=["Bash"], deny=rules) == "deny"
+        assert told(command, mode, allow=["Bash"], deny=["Edit(e/**)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cp --x=d a", "cp -a x y", "F=d/y; ls > $F", 'F=d; ls > "$F"/y', 'F=d/y; F=a; ls > "$F"'],
+)
+def test_no_other_is(command: str) -> None:
+    for mode in ("default", "bypassPermissions"):
+        assert told(command, mode, allow=["Bash"], deny=["Edit(d/**)"]) == "allow"
+
+
+def test_what_is_put_into_a_folder_counts_there() -> None:
+    for command in ("cp -td y", "cp -td a/y", "mv --target-directory=d y", "cp -td y/"):
+        assert told(command, allow=["Bash"], deny=["Edit(d/y)"]) == "deny"

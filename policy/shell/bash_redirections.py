@@ -26,6 +26,10 @@ __all__ = ["RedirectionReader"]
 # A name that is the same once it was expanded again, as one operator does.
 _TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
 
+# A text in double quotes into which nothing but variables are put, and those.
+_QUOTED: Final = re.compile(r'"((?:[^"\\`$]|\$[A-Za-z_]\w*)*)"')
+_NAMED: Final = re.compile(r"\$([A-Za-z_]\w*)")
+
 # What a shell puts something else for, or would without the quotes around it.
 _EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
 
@@ -67,7 +71,18 @@ class RedirectionReader(WordReader):
             ):
                 self.script.doubt(self.text_of(node), DIFFER)
             self._aim(target, writes=operator[0] in ">&")
+            if self._is_followed(target):
+                self.script.targets.append(Target(target.plain, operator[0] in ">&"))
         return targets[1:]
+
+    def _is_followed(self, target: Word) -> bool:
+        """Whether a host knows what a quoted text comes to: each variable in it is set once."""
+        text = _QUOTED.fullmatch(target.raw)
+        if text is None or target.literal or not target.known:
+            return False
+        told = self.source.decode("utf-8")
+        names = set(_NAMED.findall(text[1]))
+        return all(len(re.findall(rf"(?<![$\w]){name}\+?=", told)) == 1 for name in names)
 
     def _aim(self, target: Word, *, writes: bool) -> None:
         self.script.targets += targets_of(target, writes=writes)

@@ -249,14 +249,30 @@ def _put_into_folders(rest: list[Word], operands: list[Word], tool: str) -> Iter
         yield Opened(None, tool)
     if any(word.vetted and not word.known for word in operands):
         yield Opened(None, tool)  # which is the last of them is not looked at
+    attached = [*_attached_folders(rest)]
+    yield from (Opened(to.plain, tool) for to in attached if _is_looked_up(to, read=False))
     if not operands:
         return
     folder = next((to for name, to in pairwise(rest) if _INTO.fullmatch(name.plain)), operands[-1])
-    for word in operands:
-        name = word.plain.rstrip("/").rpartition("/")[2]
-        known = word.known and _is_looked_up(folder, read=False) and not word.glob
-        if known and word is not folder and name not in ("", ".", ".."):
-            yield Opened(f"{folder.plain.rstrip('/')}/{name}", tool)
+    for to in (folder, *attached):
+        for word in operands:
+            name = word.plain.rstrip("/").rpartition("/")[2]
+            known = word.known and _is_looked_up(to, read=False) and not word.glob
+            if known and word is not to and name not in ("", ".", ".."):
+                yield Opened(f"{to.plain.rstrip('/')}/{name}", tool)
+
+
+def _attached_folders(rest: list[Word]) -> Iterator[Word]:
+    """Yield the folders that stand in one word with the option that names them: `-td`, `--t=d`."""
+    for word in rest:
+        option, equals, folder = word.plain.partition("=")
+        if word.plain[:2] == "--":
+            named = len(option) > 2 and "--target-directory".startswith(option)
+            names = [folder] if named and equals else []
+        else:
+            folder = word.plain.partition("t")[2] if word.plain[:1] == "-" else ""
+            names = [folder, *([folder[1:]] if folder[:1] == "=" else [])]
+        yield from (attrs.evolve(word, plain=name) for name in names if name)
 
 
 def is_abroad(name: str) -> bool:
