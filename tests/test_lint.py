@@ -749,3 +749,20 @@ def test_junit_fails_what_counts_and_skips_the_rest(run, tmp_path) -> None:
 def test_a_junit_report_of_nothing_has_a_test_that_passes(run) -> None:
     root = ET.fromstring(run("--format", "junit")[1])  # noqa: S314
     assert (root.get("tests"), root.get("failures")) == ("1", "0")
+
+
+def test_a_rule_for_commands_is_compared_once_with_the_files_that_these_open(monkeypatch) -> None:
+    compared: list[str] = []
+
+    def counted(wanted: object, tool: str, *rest: object) -> object:
+        compared.append(tool)
+        return compare.compare_until(wanted, tool, *rest)
+
+    monkeypatch.setattr("policy.redundancy.trial.compare_until", counted)
+    content = json.dumps({"permissions": {"allow": ["Bash(xargs -n 1 *)", "Bash(xargs *)"]}})
+    (project,) = load_tree(Memory({".claude/settings.json": content})).projects
+    table = project.enforced.start("main").table
+    (narrow, _) = shadowing(table)
+    assert narrow.what == "redundant"
+    # For both tools that run commands: without the rule, and where it asks or denies.
+    assert len(compared) == 6

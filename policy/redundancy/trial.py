@@ -196,24 +196,25 @@ class Trials:
         if not self._is_by_tool(rule.entries):
             return self._changed_anywhere(rule, effect)
         found: dict[object, Comparison] = {}
-        for tool in dict.fromkeys(self._dialect.canonical(e.tool) for e in rule.entries):
-            kept = [
+        near = {
+            tool: [
                 [each.entries[number] for number in each.near(rule.entries)]
                 for each in self._of(tool)
             ]
+            for tool in dict.fromkeys(self._dialect.canonical(e.tool) for e in rule.entries)
+        }
+        opening = [kept for tool, kept in near.items() if self._opens(tool)]
+        opened = self._sides(self._with_files(opening), rule, effect) if opening else None
+        for tool, kept in near.items():
             # Of many tools, e.g. those that read files, the same is said.
             said = (self._dialect.argument(tool), tuple(map(_said, kept)))
             if said not in found:
-                before, after = self._lookups(tool, kept, rule, effect)
+                # What no line speaks of counts for the files that commands open too.
+                among = opened if self._opens(tool) else None
+                before, after = self._lookups(tool, among or self._sides(kept, rule, effect))
                 if opens_otherwise(before, after):
-                    kept = [list(part.rules.entries) for part in self.parts]
-                    before, after = self._lookups(tool, kept, rule, effect)
-                compared = compare_until(self.matters, tool, before, after, self._known)
-                if self._opens(tool) and not any(map(self.matters, compared.differences)):
-                    # What no line speaks of counts for the files that commands open too.
-                    before, after = self._lookups(tool, self._with_files(kept), rule, effect)
-                    compared = compare_until(self.matters, tool, before, after, self._known)
-                found[said] = compared
+                    before, after = self._lookups(tool, self._sides(self._whole, rule, effect))
+                found[said] = compare_until(self.matters, tool, before, after, self._known)
         return _joined([*found.values(), *self._commands(rule, effect)])
 
     def _opens(self, tool: str) -> bool:
@@ -221,44 +222,50 @@ class Trials:
         is_command = self._dialect.argument(tool).kind is ArgumentKind.COMMAND
         return is_command and bool(self._dialect.shell.files.reads)
 
-    def _with_files(self, kept: list[list[Entry]]) -> list[list[Entry]]:
-        """Return *kept* with all lines about files that commands open."""
+    def _with_files(self, near: Sequence[list[list[Entry]]]) -> list[list[Entry]]:
+        """Return lines of tools that run commands, with all about files that commands open.
+
+        These tools are given the same lines, so that they share what is found.
+        """
         if self._about_files is None:
             opening = self._dialect.shell.files.opening
             by_tool = [[each.alive for each in self._of(name)] for name in opening]
             self._about_files = [[*chain(*each)] for each in zip(*by_tool, strict=True)]
-        lines = zip(self._places, kept, self._about_files, strict=True)
+        lines = zip(self._places, *near, self._about_files, strict=True)
         return [together(places, *each) for places, *each in lines]
 
     def _commands(self, rule: WrittenRule, effect: Effect | None) -> Iterator[Comparison]:
         """Yield how commands are decided differently, where *rule* speaks of files they open."""
         if not is_opened(self._dialect, rule):
             return
-        kept = [part.rules.entries for part in self.parts]
+        sides = self._sides(self._whole, rule, effect)
         for tool, argument in self._dialect.arguments.items():
             if argument.kind is ArgumentKind.COMMAND:
-                before, after = self._lookups(tool, kept, rule, effect)
+                before, after = self._lookups(tool, sides)
                 yield compare_until(self.matters, tool, before, after, self._known)
 
-    def _lookups(
-        self,
-        tool: str,
-        kept: Sequence[Sequence[Entry]],
-        rule: WrittenRule,
-        effect: Effect | None,
-    ) -> tuple[Lookup, Lookup]:
-        """Return what *kept* says of *tool*, and where *rule* says *effect*, or nothing."""
-        return self._lookup(tool, kept), self._lookup(tool, replaced(kept, rule, effect))
+    @property
+    def _whole(self) -> list[Sequence[Entry]]:
+        """All lines that are left."""
+        return [part.rules.entries for part in self.parts]
 
-    def _lookup(self, tool: str, kept: Sequence[Sequence[Entry]]) -> Lookup:
-        self.cost += _FIXED_COST + sum(map(len, kept))
-        return Lookup(
-            (
-                (_with(part.rules, entries).row(tool), part.links)
-                for part, entries in zip(self._parts, kept, strict=True)
-            ),
-            "",
-        )
+    def _sides(
+        self, kept: Sequence[Sequence[Entry]], rule: WrittenRule, effect: Effect | None
+    ) -> list[list[RuleSet]]:
+        """Return *kept*, and the same where *rule* says *effect*, or nothing."""
+        sides = kept, replaced(kept, rule, effect)
+        self.cost += sum(_FIXED_COST + sum(map(len, side)) for side in sides)
+        return [
+            [_with(part.rules, each) for part, each in zip(self._parts, side, strict=True)]
+            for side in sides
+        ]
+
+    def _lookups(self, tool: str, sides: Iterable[Sequence[RuleSet]]) -> Iterator[Lookup]:
+        """Return what each side says of *tool*."""
+        links = [part.links for part in self._parts]
+        for sets in sides:
+            rows = (rules.row(tool) for rules in sets)
+            yield Lookup(zip(rows, links, strict=True), "")
 
     def _changed_anywhere(self, rule: WrittenRule, effect: Effect | None) -> Comparison:
         """Return the same, for calls of every tool whose name the rule may match."""
@@ -293,8 +300,7 @@ class Trials:
         shape = Shape(self._dialect, self._dialect.argument(tool))
         if not shape.domain.holds(text):
             return None
-        kept = [part.rules.entries for part in self.parts]
-        _, after = self._lookups(tool, kept, rule, None)
+        _, after = self._lookups(tool, self._sides(self._whole, rule, None))
         call = shape.call(text)
         return Without(Shown(tool, call), after.decide_once(call))
 
