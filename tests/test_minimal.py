@@ -211,6 +211,11 @@ def test_a_rule_that_another_file_could_bring_to_life_is_judged_with_that_file()
             "---\nname: x\ndescription: x\ntools:\n  except: ['Bash(a)', bash, 'Bash(a *)']\n---\n",
             "---\nname: x\ndescription: x\ntools:\n  except: [bash]\n---\n",
         ),
+        (  # whoever plans calls no tool, and may start any agent whether `Task` is listed or not
+            ".zeph/agents/x.md",
+            "---\nname: x\ndescription: x\ntools:\n  allow: ['Task(y)', Task]\npermissions: {permission_mode: plan}\n---\n",
+            "---\nname: x\ndescription: x\ntools:\n  allow: []\npermissions: {permission_mode: plan}\n---\n",
+        ),
         (
             ".zeph/agents/x.md",
             "---\nname: x\ndescription: x\ntools:\n  deny: [fetch, 'BASH']\n  except: [bash]\n---\n",

@@ -176,7 +176,7 @@ def _spawns(definition: SubAgentDef) -> RuleSet:
             known = {entry.pattern for entry in granted}
             listed = [e for e in listed if e.pattern is None or None in known or e.pattern in known]
         return RuleSet((*denied, *listed), Effect.ALLOW, DECLARED)
-    if unlimited:
-        return RuleSet(tuple(denied), Effect.ALLOW, DECLARED)
+    if unlimited or any(entry.pattern is None for entry in granted):
+        return RuleSet((*denied, *granted), Effect.ALLOW, DECLARED)
     rest = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEFAULT)
     return RuleSet((*denied, *granted, rest), Effect.ALLOW, DECLARED)
