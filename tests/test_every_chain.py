@@ -69,8 +69,7 @@ def check_query(universe: Universe, model: Model, matcher: str) -> Query:
     return found
 
 
-def draw_query(host: str, data) -> None:
-    universe = UNIVERSES[host]
+def draw_query(universe: Universe, data: st.DataObject) -> None:
     model = data.draw(models(universe))
     found = check_query(universe, model, data.draw(st.sampled_from(sorted(universe.matchers))))
     assert found.exact, found.why
@@ -80,7 +79,7 @@ def draw_query(host: str, data) -> None:
 @given(data=st.data())
 @settings(max_examples=10)
 def test_who_can_make_a_call_can_by_a_shortest_chain_and_nobody_else_can(host: str, data) -> None:
-    draw_query(host, data)
+    draw_query(UNIVERSES[host], data)
 
 
 def test_an_agent_that_only_plans_does_not_change_how_others_are_asked_about() -> None:
@@ -95,7 +94,7 @@ def test_an_agent_that_only_plans_does_not_change_how_others_are_asked_about() -
 @given(data=st.data())
 @settings(max_examples=60)
 def test_of_many_policies_who_can_make_a_call_can_by_a_shortest_chain(host: str, data) -> None:
-    draw_query(host, data)
+    draw_query(UNIVERSES[host], data)
 
 
 # --- what nobody can ------------------------------------------------------------------
@@ -143,8 +142,7 @@ def check_never(universe: Universe, model: Model, links: list[str], matcher: str
     return found.holds
 
 
-def draw_never(host: str, data) -> None:
-    universe = UNIVERSES[host]
+def draw_never(universe: Universe, data: st.DataObject) -> None:
     model = data.draw(models(universe))
     names = ["*", "**", *universe.project(model).agents][:6]
     links = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=4))
@@ -158,7 +156,7 @@ def draw_never(host: str, data) -> None:
 def test_what_never_happens_is_proven_and_what_does_is_shown_by_a_shortest_chain(
     host: str, data
 ) -> None:
-    draw_never(host, data)
+    draw_never(UNIVERSES[host], data)
 
 
 @pytest.mark.slow
@@ -168,4 +166,4 @@ def test_what_never_happens_is_proven_and_what_does_is_shown_by_a_shortest_chain
 def test_of_many_policies_what_never_happens_is_proven_and_what_does_is_shown(
     host: str, data
 ) -> None:
-    draw_never(host, data)
+    draw_never(UNIVERSES[host], data)

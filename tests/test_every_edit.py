@@ -59,8 +59,7 @@ def check_mended(universe: Universe, model: Model, codes: set[str] | None) -> No
                 assert other <= one, (reading, names, call, texts)
 
 
-def draw_mended(host: str, data: st.DataObject) -> None:
-    universe = UNIVERSES[host]
+def draw_mended(universe: Universe, data: st.DataObject) -> None:
     check_mended(universe, data.draw(models(universe)), data.draw(st.sampled_from([None, SILENT])))
 
 
@@ -68,7 +67,7 @@ def draw_mended(host: str, data: st.DataObject) -> None:
 @given(data=st.data())
 @settings(max_examples=5)
 def test_a_mended_file_grants_no_more_along_any_chain(host: str, data) -> None:
-    draw_mended(host, data)
+    draw_mended(UNIVERSES[host], data)
 
 
 @pytest.mark.slow
@@ -76,4 +75,4 @@ def test_a_mended_file_grants_no_more_along_any_chain(host: str, data) -> None:
 @given(data=st.data())
 @settings(max_examples=60)
 def test_many_mended_files_grant_no_more_along_any_chain(host: str, data) -> None:
-    draw_mended(host, data)
+    draw_mended(UNIVERSES[host], data)

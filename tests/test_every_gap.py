@@ -116,8 +116,7 @@ def check_audit(universe: Universe, model: Model) -> None:
             check_gaps(ours, theirs, agent.name, found)
 
 
-def draw_audit(host: str, data: st.DataObject) -> None:
-    universe = UNIVERSES[host]
+def draw_audit(universe: Universe, data: st.DataObject) -> None:
     check_audit(universe, data.draw(models(universe)))
 
 
@@ -127,7 +126,7 @@ def draw_audit(host: str, data: st.DataObject) -> None:
 def test_what_agents_may_do_at_most_and_where_hosts_grant_more_is_told(
     host: str, data: st.DataObject
 ) -> None:
-    draw_audit(host, data)
+    draw_audit(UNIVERSES[host], data)
 
 
 @pytest.mark.slow
@@ -137,4 +136,4 @@ def test_what_agents_may_do_at_most_and_where_hosts_grant_more_is_told(
 def test_of_many_policies_what_agents_may_do_at_most_and_where_hosts_grant_more_is_told(
     host: str, data: st.DataObject
 ) -> None:
-    draw_audit(host, data)
+    draw_audit(UNIVERSES[host], data)

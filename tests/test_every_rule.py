@@ -15,7 +15,7 @@ from policy.files.opening import Memory
 from policy.formatting.minimal import _written_rules, minimal
 from policy.formatting.taking_out import lists
 from policy.formatting.taking_out import without as text_without
-from policy.hosts.zeph.names import EDITING
+from policy.hosts.zeph.names import EDITING, normalize
 from policy.lint import lint
 from policy.lint.separate import Standings, separated
 from policy.project import Project
@@ -84,8 +84,7 @@ def check_standings(universe: Universe, model: Model) -> None:
                 assert all(is_idle(each, checked=checked) for each in difference.differences)
 
 
-def draw_standings(host: str, data) -> None:
-    universe = UNIVERSES[host]
+def draw_standings(universe: Universe, data: st.DataObject) -> None:
     check_standings(universe, data.draw(models(universe)))
 
 
@@ -93,7 +92,7 @@ def draw_standings(host: str, data) -> None:
 @given(data=st.data())
 @settings(max_examples=5)
 def test_a_rule_is_told_to_do_nothing_just_when_no_call_needs_it(host: str, data) -> None:
-    draw_standings(host, data)
+    draw_standings(UNIVERSES[host], data)
 
 
 def test_a_list_that_takes_tools_away_says_nothing_of_commands() -> None:
@@ -121,7 +120,7 @@ def test_a_rule_matters_that_keeps_what_would_read_the_working_folder(key: str, 
 @given(data=st.data())
 @settings(max_examples=60)
 def test_of_many_rules_those_are_told_to_do_nothing_that_no_call_needs(host: str, data) -> None:
-    draw_standings(host, data)
+    draw_standings(UNIVERSES[host], data)
 
 
 # --- what is told of rules ---------------------------------------------------------------
@@ -150,12 +149,15 @@ def test_a_rule_that_only_an_agent_further_down_needs_is_not_told_to_do_nothing(
     check_told(universe, Model({"ann tools": ("fetch", "*")}, options))
 
 
+def draw_told(universe: Universe, data: st.DataObject) -> None:
+    check_told(universe, data.draw(models(universe)))
+
+
 @pytest.mark.parametrize("host", UNIVERSES)
 @given(data=st.data())
 @settings(max_examples=10)
 def test_a_rule_that_lint_tells_to_do_nothing_does_nothing_along_any_chain(host, data) -> None:
-    universe = UNIVERSES[host]
-    check_told(universe, data.draw(models(universe)))
+    draw_told(UNIVERSES[host], data)
 
 
 @pytest.mark.slow
@@ -163,8 +165,7 @@ def test_a_rule_that_lint_tells_to_do_nothing_does_nothing_along_any_chain(host,
 @given(data=st.data())
 @settings(max_examples=120)
 def test_many_rules_that_lint_tells_to_do_nothing_do_nothing_along_any_chain(host, data) -> None:
-    universe = UNIVERSES[host]
-    check_told(universe, data.draw(models(universe)))
+    draw_told(UNIVERSES[host], data)
 
 
 # --- files of fewer rules --------------------------------------------------------------
@@ -190,8 +191,20 @@ def alike(one: Project, other: Project) -> bool:
 def is_remembered(universe: Universe, model: Model, path: str, item: str) -> bool:
     """Whether a host adds for a memory what is listed: without one it stays, and on resuming."""
     name = path.rpartition("/")[2].removesuffix(".md")
-    remembers = universe.host == "zeph" and model.options[f"{name} remembers"]
-    return bool(remembers) and item.strip('"').lower() in EDITING
+    said = (f"{name} remembers", "default_memory_scope")
+    remembers = universe.host == "zeph" and any(map(model.options.get, said))
+    return remembers and normalize(item.strip('"')) in EDITING
+
+
+def is_started(universe: Universe, project: Project, path: str) -> bool:
+    """Whether some chain ends with the agent of a definition of Zeph.
+
+    Where none does, nothing but what it declares counts, of which some lines stand for two rules:
+    `Task(*)` and `task`, or a tool that the configuration denies too.
+    """
+    name = path.rpartition("/")[2].removesuffix(".md")
+    chains = universe.walks(project, "enforced") if universe.host == "zeph" else ()
+    return universe.host != "zeph" or any(chain.names[-1] == name for chain in chains)
 
 
 def check_minimal(universe: Universe, model: Model) -> None:
@@ -206,6 +219,8 @@ def check_minimal(universe: Universe, model: Model) -> None:
         source = Memory(files).source(path)
         rules = _written_rules(before, source)  # what a host passes over is none
         kept = {span.text for span in (each.span for each in found.kept)}
+        if not is_started(universe, project, path):
+            continue
         for span in itertools.chain.from_iterable(lists(source)):
             text = text_without(source, [span])
             is_rule = any(span.start <= at < span.end for at in rules)
@@ -219,8 +234,7 @@ def check_minimal(universe: Universe, model: Model) -> None:
             assert not same, f"`{span.text}` can be left out as well"
 
 
-def draw_minimal(host: str, data) -> None:
-    universe = UNIVERSES[host]
+def draw_minimal(universe: Universe, data: st.DataObject) -> None:
     check_minimal(universe, data.draw(models(universe, most=2)))
 
 
@@ -228,7 +242,7 @@ def draw_minimal(host: str, data) -> None:
 @given(data=st.data())
 @settings(max_examples=4)
 def test_a_minimal_file_decides_alike_and_none_of_its_rules_can_go(host: str, data) -> None:
-    draw_minimal(host, data)
+    draw_minimal(UNIVERSES[host], data)
 
 
 @pytest.mark.slow
@@ -236,4 +250,4 @@ def test_a_minimal_file_decides_alike_and_none_of_its_rules_can_go(host: str, da
 @given(data=st.data())
 @settings(max_examples=60)
 def test_many_minimal_files_decide_alike_and_none_of_their_rules_can_go(host: str, data) -> None:
-    draw_minimal(host, data)
+    draw_minimal(UNIVERSES[host], data)

@@ -1,0 +1,40 @@
+"""What is said of every call, rule, chain and edit, of policies that say all that their files can."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.test_every_call import draw_diff
+from tests.test_every_chain import draw_never, draw_query
+from tests.test_every_edit import draw_mended
+from tests.test_every_gap import draw_audit
+from tests.test_every_rule import draw_minimal, draw_standings, draw_told
+from tests.universes import WIDE
+
+# Law -> how it is tried, and how many policies take half a minute at most.
+LAWS = {
+    "diff": (draw_diff, 250),
+    "shadowing": (draw_standings, 150),
+    "lint": (draw_told, 300),
+    "minimise": (draw_minimal, 50),
+    "query": (draw_query, 300),
+    "never": (draw_never, 300),
+    "audit": (draw_audit, 200),
+    "mend": (draw_mended, 150),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", WIDE)
+@pytest.mark.parametrize("law", LAWS)
+def test_it_holds_whatever_files_can_say(law: str, host: str) -> None:
+    draw, examples = LAWS[law]
+
+    @settings(max_examples=examples)
+    @given(data=st.data())
+    def holds(data: st.DataObject) -> None:
+        draw(WIDE[host], data)
+
+    holds()
