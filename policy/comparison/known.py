@@ -148,7 +148,7 @@ def _text_key(pair: ToolPair) -> object:
         return None
     return (
         _text_key,
-        pair.shape.argument.kind,
+        attrs.evolve(pair.shape.argument, fields=()),
         *(
             (lookup.floor, tuple(row.lines.of_text for row, _ in lookup.rows))
             for lookup in pair.lookups
