@@ -95,6 +95,8 @@ def test_what_was_seen_to_run_runs(command):
             "uniq a",
         ),
         *("find . -files0-from a", "grep 'a{1,2}' a", "cat 'a$b'", "ls 2>&1 x", "ls > /dev/null x"),
+        *("[ -f a && -f b ]", "[ -f a ]#", "builtin [[ a", "A=1 }b", "time for a", "! function a"),
+        *("sort =$((1+2))", "sort '='$((1))", "echo {$((1+2))}", "date<<< x ||", "!<a ls b"),
         *("timeout -k 5 10 ls", "[ a -eq 0 ]", "[[ -v 'a[0]' ]]", "[ -f a? ]", "echo 'a\n#b'"),
         *(
             'echo "exit $?"',

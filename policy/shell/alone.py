@@ -145,6 +145,7 @@ class Alone:
             or doubts.is_evaluated(program)
             or any(map(is_expanded, words[: around + 1]))
             or (len(words) > 1 and self.sets)
+            or (shell.control and _is_no_program(words, around))
         )
         self.unchecked = self.joined = self.worked_out = False
         if not shell.control:
@@ -176,7 +177,20 @@ def _is_negated_late(words: Sequence[Word]) -> bool:
     behind = next((word for word in words if not is_assignment(word)), None)
     if behind is None or behind is words[0]:
         return False
-    return behind.raw in ("!", "[[", "]]", "}") or behind.raw[:1] == "{"
+    return behind.raw in ("!", "[[", "]]") or behind.raw[:1] in ("{", "}")
+
+
+def _is_no_program(words: Sequence[Word], around: int) -> bool:
+    """Whether what begins a statement stands where a program does: `time for a`, `builtin [[`."""
+    if around and words[around].raw == "[[" and words[around - 1].raw not in _BEFORE_ALL:
+        return True
+    before = words[: around + 1]
+    behind = next((word.raw for word in before if word.raw not in _BEFORE_ALL), "")
+    return behind in KEYWORDS
+
+
+# What may stand before every statement.
+_BEFORE_ALL: Final = frozenset({"!", "time"})
 
 
 def alone(command: Simple, script: Script, shell: Shell) -> Alone:

@@ -15,6 +15,7 @@ __all__ = ["TESTS", "is_plain_test"]
 TESTS: Final = frozenset({"[", "[["})
 _ENDS: Final = frozenset({"]", "]]"})
 _JOINING: Final = frozenset({"=", "==", "!=", "=~", "<", ">"})
+_PARTING: Final = frozenset({"-a", "-o", "&&", "||"})
 _COMPARING: Final = frozenset("-eq -ne -lt -le -gt -ge".split())
 _OPERATOR: Final = re.compile(r"-[A-Za-z_]\w*", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
@@ -23,8 +24,8 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 def is_plain_test(words: Sequence[Word]) -> bool:
     """Return whether the *words* of a test, its brackets among them, are of a plain one."""
     raw = [word.raw for word in words]
-    if raw[0] == "[" and not {"-a", "-o"}.isdisjoint(raw):
-        return False
+    if raw[0] == "[" and not _PARTING.isdisjoint(raw):
+        return False  # to a shell `&&` and `||` end the command that `[` is
     if raw[0] == "[[" and any(word.glob for word in words[1:]):
         return False
     return _is_taken_apart(words[1:-1]) and _is_counted(words)

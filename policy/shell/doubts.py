@@ -51,8 +51,10 @@ _COMMENT = (
 # Text that a host finds by eye, wherever it stands, and does not vouch for.
 _DOUBTFUL = re.compile(
     r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|(?:^|[\s;&|(])=[A-Za-z_]|\\\{[^\n]*[,.]"
-    rf"|\|[ \t]*\\\n|{_COMMENT}"
+    rf"|\|[ \t]*\\\n|\s\]\]?#|{_COMMENT}"
 )
+# What is negated without a blank before its redirection.
+_NEGATED = re.compile(r"(?:^|[\s;&|({])!(?:[<>]|&>)")
 
 
 # What zsh expands: a folder that it names itself, and numbers in a range.
@@ -91,7 +93,17 @@ def _doubtful(text: str) -> Iterator[re.Match[str] | None]:
         yield _ODD_BLANK.search(text)
     if "<" in text or ">" in text:
         yield _DIGITS.search(text)
+        yield _NEGATED.search(text) if "!" in text else None
+        yield _left_open(text)
     yield from _refused(text)
+
+
+def _left_open(text: str) -> re.Match[str] | None:
+    """Return the operator at the end of a text behind one that is put on an input."""
+    return _JOINING_END.search(text) if "<<<" in text and text.rstrip()[-1:] in "&|" else None
+
+
+_JOINING_END = re.compile(r"(?:&&|\|\|?)\s*\Z")
 
 
 def _refused(text: str) -> Iterator[re.Match[str] | None]:
@@ -169,8 +181,14 @@ _JOINED = re.compile(r"~\[|(?:^|[\s;&|])=[A-Za-z]")
 _ONE_PIECE = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
 
+# A sum behind what begins the name of a program to zsh, or a list of words.
+_BEFORE_SUM = re.compile(r"\A(?:=|\"=\"|'=')\$\(\(|\{[^}\s'\"]*\$\(\(")
+
+
 def is_joined_oddly(word: Word) -> bool:
     """Whether a word of several pieces has together what none of them has."""
+    if "$((" in word.raw and _BEFORE_SUM.search(word.raw):
+        return True
     if word.raw == word.plain or not _JOINED.search(word.plain):
         return False
     return _ONE_PIECE.fullmatch(word.raw) is None
