@@ -57,6 +57,11 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
     return min(outcomes, key=strictness)
 
 
+# Parts of which a row keeps what it says, and characters of each: commands have few, and often.
+_KEPT: Final = 2048
+_LONGEST: Final = 256
+
+
 def unawaited(row: Row, command: Command) -> Iterator[Outcome]:
     """Yield what a command gets that nobody waits for, if that is a reason of its own.
 
@@ -90,6 +95,19 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
 
 def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
     """Return what *row* says of one simple command; for *limit* see `command_outcome`."""
+    if limit != NO_MATCH:
+        return _feared_outcome(row, part, limit)
+    found = row.parts.get(part)
+    if found is None:
+        found = _feared_outcome(row, part, limit)
+        if len(part.text) <= _LONGEST:
+            if len(row.parts) >= _KEPT:
+                row.parts.clear()
+            row.parts[part] = found
+    return found
+
+
+def _feared_outcome(row: Row, part: Part, limit: int) -> Outcome:
     outcome = _part_outcome(row, part, limit)
     for text in part.feared:
         index = row.first(text)

@@ -27,7 +27,7 @@ from policy.rows.outcome import BY_DEFAULT, UNREADABLE, Outcome
 from policy.rows.shared import given_paths, shared_automaton
 from policy.rows.spellings import Spellings, spellings
 from policy.rows.walk import NO_WALK, Walk
-from policy.shell.commands import Command, compound, is_plain, read_command
+from policy.shell.commands import Command, Part, compound, is_plain, read_command
 from policy.shell.powershell import read_powershell
 from policy.shells import Shell
 
@@ -58,6 +58,7 @@ class Row:
         walk: of the text that decides alone as it is given, where one does.
         kind: the kind of its patterns.
         named: what was found of the names of files, by `policy.rows.file.named_outcome`.
+        parts: what was found of simple commands, by `policy.rows.command.part_outcome`.
         others: its lines without any that says of every command that it is allowed; nothing
             where none does, or where that makes no difference.
 
@@ -86,6 +87,7 @@ class Row:
         "kind",
         "named",
         "others",
+        "parts",
         "ruleset",
         "tool",
         "walk",
@@ -123,6 +125,7 @@ class Row:
         self._outcomes: dict[int, Outcome] = {NO_MATCH: self.default}
         self._once: dict[str, Outcome] = {}  # by the text that decides alone
         self.named: dict[str, tuple[str | None, Outcome]] = {}
+        self.parts: dict[Part, Outcome] = {}
         self._files = self._opens_files()
         self.constant = None if kept or self._files else self.default
         self._compile()

@@ -21,6 +21,7 @@ from policy.shell import bash, doubts
 from policy.shell.abandoned import abandoned
 from policy.shell.alone import alone
 from policy.shell.parts import DIFFER, NO_COMMAND, SWALLOWED, Command, Doubt, Part, Redirection
+from policy.shell.pieces import Piece, together
 from policy.shell.plain import read_plain
 from policy.shell.readings import KEYWORDS, as_written
 from policy.shell.rereading import files_read_again
@@ -31,7 +32,16 @@ from policy.shell.whole import Spelled, Whole, stages
 from policy.shell.words import Script
 from policy.shells import Shell
 
-__all__ = ["Command", "Part", "Redirection", "compound", "is_plain", "read_command"]
+__all__ = [
+    "Command",
+    "Part",
+    "Redirection",
+    "compound",
+    "is_plain",
+    "read_command",
+    "read_piece",
+    "read_whole",
+]
 
 
 _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
@@ -110,8 +120,26 @@ def is_plain(text: str, shell: Shell) -> bool:
 
 def read_command(text: str, shell: Shell) -> Command:
     """Return the parts and redirections of *text*. Never fails; never vouches for a guess."""
-    if not 0 < shell.longest < len(text) and is_plain(text, shell):
-        return Command((Part(text),))
+    found = None
+    if not 0 < shell.longest < len(text):
+        if is_plain(text, shell):
+            return Command((Part(text),))
+        found = together(text, shell, read_piece)
+    return found or read_whole(text, shell)
+
+
+def read_piece(text: str, shell: Shell) -> Piece | None:
+    """Return what *text* is as a piece of a command; None where that depends on the rest."""
+    script = _read(text, shell)
+    if not script.plain or script.opaque or abandoned(text, script, shell) is not None:
+        return None
+    read = Reading(text, script, shell, read_command)
+    read.run()
+    return read.piece
+
+
+def read_whole(text: str, shell: Shell) -> Command:
+    """Return the same as `read_command`, of a command that all of it is read for."""
     script = _read(text, shell)
     given_up = abandoned(text, script, shell)
     command = _command(text, script, shell, given_up)

@@ -44,7 +44,7 @@ SWALLOWED: Final = "has words behind what is redirected, which some read as more
 NO_COMMAND: Final = "is no command of a shell"
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Part:
     """One simple command of a command.
 

@@ -14,8 +14,9 @@ from policy.shell.harmless import Harmless, is_idle
 from policy.shell.inner import Inner
 from policy.shell.moves import SEVERAL, Moves
 from policy.shell.parts import Command, Part, Redirection
+from policy.shell.pieces import Piece
 from policy.shell.programs import Examined
-from policy.shell.readings import as_granted, as_text, as_written, behind_all
+from policy.shell.readings import as_granted, as_text, as_written, behind_all, is_assignment
 from policy.shell.repositories import plants
 from policy.shell.spelled import Texts, spelled, with_text
 from policy.shell.targets import GUARDED, is_unchecked_target, is_untold, redirected
@@ -48,6 +49,7 @@ class Reading:
         self.shell = shell
         self.parts: list[Part] = []
         self.files = [*redirected(script.targets, shell)]
+        self._redirected = len(self.files)
         self.astray = False
         self.vouching = Vouching(text, script, shell)
         self.vouching.unchecked = shell.control and is_unchecked_target(script.targets)
@@ -69,7 +71,7 @@ class Reading:
 
     def run(self) -> None:
         """Read the whole script."""
-        count = len(self.files)
+        count = self._redirected
         for command in self.script.commands:
             harmless = False
             if command.words:
@@ -92,6 +94,28 @@ class Reading:
             self.parts.append(Part("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(GUARDED)
+
+    @property
+    def piece(self) -> Piece | None:
+        """What it is wherever it stands, if it is one command; None where that depends on more."""
+        script, shell = self.script, self.shell
+        if len(script.commands) != 1 or script.unclosed or shell.traced or self._exports:
+            return None
+        (command,) = script.commands
+        if is_assignment(command.words[0]) and all(map(is_assignment, command.words)):
+            return None
+        own = None if is_idle(command.words, shell) else alone(command, script, shell)
+        if own and (own.leaves or own.script is not None or own.joined or own.worked_out):
+            return None
+        if self.vouching.is_doubtful or not self._moves.none or command.swallowed:
+            return None
+        return Piece(
+            command.words,
+            self.parts[0],
+            (self.files[: self._redirected], self.files[self._redirected :]),
+            versioned=self._versioned,
+            plants=plants(self._planted, script.targets, shell),
+        )
 
     def _doubt_together(self) -> None:
         """Doubt what its commands do together, and vouch for none of them then."""

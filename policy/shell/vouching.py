@@ -35,6 +35,11 @@ class Vouching:
         # Looked for once: a long command has as many parts as would look for it.
         self._equals = " =" in text
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether nobody vouches for one of those that were looked at."""
+        return bool(self.doubts) or self.unknown or self.unchecked
+
     def is_grantable(self, command: Simple, alone: Alone) -> bool:
         """Return whether a rule may allow *command*, which is *alone* by itself."""
         told = self._is_told(alone)
