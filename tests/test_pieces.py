@@ -72,7 +72,10 @@ def _law(shell: Shell, seed: int, number: int) -> int:
         put = together(text, shell, commands.read_piece)
         if put is not None:
             found += 1
-            assert put == commands.read_whole(text, shell), text
+            read = commands.read_whole(text, shell)
+            assert put == read, text
+            if put.whole is not None and read.whole is not None:
+                assert put.whole.bare == read.whole.bare, text
     return found
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from policy.shell.parts import Command, Part, Redirection
-from policy.shell.whole import Spelled, Whole
+from policy.shell.whole import JOINS, Spelled, Whole
 
 if TYPE_CHECKING:
     from policy.shell.words import Word
@@ -38,6 +38,7 @@ _TOGETHER: Final = 8192
 _MOST_TOGETHER: Final = 64
 
 
+@attrs.frozen
 class Piece:
     """A simple command that is what it is in every script, and changes nothing for the others.
 
@@ -45,40 +46,31 @@ class Piece:
         words: what it consists of.
         part: what it comes to.
         redirected: the files of its redirections.
+        files: the other files that it opens, as the part of each number that was asked for.
         versioned: whether it looks for a repository.
         plants: whether it may write a file of one.
+        bare: what it adds to the bare text of a whole; None where nobody can tell.
+        leading: the same where it is the first.
     """
 
-    __slots__ = ("_opened", "part", "plants", "redirected", "versioned", "words")
-
-    def __init__(
-        self,
-        words: Sequence[Word],
-        part: Part,
-        files: tuple[Sequence[Redirection], Sequence[Redirection]],
-        *,
-        versioned: bool,
-        plants: bool,
-    ) -> None:
-        self.words = words
-        self.part = part
-        self.redirected, opened = files
-        self.versioned = versioned
-        self.plants = plants
-        self._opened = {0: opened}
+    words: Sequence[Word]
+    part: Part
+    redirected: Sequence[Redirection]
+    files: dict[int, Sequence[Redirection]]
+    versioned: bool
+    plants: bool
+    bare: str | None
+    leading: str | None
 
     def opened(self, number: int) -> Sequence[Redirection]:
         """Return the files that it opens otherwise, as the part of this number."""
-        found = self._opened.get(number)
+        found = self.files.get(number)
         if found is None:
-            found = self._opened[number] = [
+            found = self.files[number] = [
                 attrs.evolve(file, part=number) if file.part == 0 else file
-                for file in self._opened[0]
+                for file in self.files[0]
             ]
         return found
-
-
-_UNREAD: Final = Piece((), Part(""), ((), ()), versioned=False, plants=False)
 
 
 def together(text: str, shell: Shell, read: Callable[[str, Shell], Piece | None]) -> Command | None:
@@ -113,24 +105,33 @@ def together(text: str, shell: Shell, read: Callable[[str, Shell], Piece | None]
         redirected += piece.redirected
         opened += piece.opened(number)
     files = (*redirected, *opened)
-    if not shell.control:
-        return Command((*parts,), files)
-    split = "|" in [operator for _, operator in cut]
-    spelled = Spelled.APART if split else Spelled.AS_A_WHOLE
-    first, several = pieces[0].words, len(pieces) > 1
-    whole = Whole(text, first, shell, spelled, astray=False, several=several, doubtful=False)
+    operators = [operator for _, operator in cut[:-1]]
+    whole = _whole(text, pieces, operators, shell) if shell.control else None
     return Command((*parts,), files, whole)
+
+
+def _whole(text: str, pieces: Sequence[Piece], operators: Sequence[str], shell: Shell) -> Whole:
+    spelled = Spelled.APART if "|" in operators else Spelled.AS_A_WHOLE
+    first, bare = pieces[0], None
+    if operators and first.leading is not None:
+        bare = first.leading
+        for operator, piece in zip(operators, pieces[1:], strict=True):
+            bare = (
+                None if bare is None or piece.bare is None else bare + JOINS[operator] + piece.bare
+            )
+        bare = "" if bare == text else bare
+    several = bool(operators)
+    return Whole(text, first.words, shell, spelled, False, several, False, bare)  # noqa: FBT003
 
 
 def _piece(text: str, shell: Shell, read: Callable[[str, Shell], Piece | None]) -> Piece | None:
     kept = _kept(shell)
-    found = kept.get(text, _UNREAD)
-    if found is _UNREAD:
-        found = read(text, shell) if len(text) <= _LONGEST else None
-        if len(text) <= _LONGEST:
-            if len(kept) >= _MOST:
-                kept.clear()
-            kept[text] = found
+    found = kept.get(text)
+    if found is None and text not in kept and len(text) <= _LONGEST:
+        found = read(text, shell)
+        if len(kept) >= _MOST:
+            kept.clear()
+        kept[text] = found
     return found
 
 

@@ -21,6 +21,7 @@ from policy.shell.repositories import plants
 from policy.shell.spelled import Texts, spelled, with_text
 from policy.shell.targets import GUARDED, is_unchecked_target, is_untold, redirected
 from policy.shell.vouching import Vouching
+from policy.shell.whole import around, bare_piece
 from policy.shell.words import Script, Simple, Word
 from policy.shells import Shell
 
@@ -109,12 +110,16 @@ class Reading:
             return None
         if self.vouching.is_doubtful or not self._moves.none or command.swallowed:
             return None
+        bare = bare_piece(self.text)
         return Piece(
             command.words,
             self.parts[0],
-            (self.files[: self._redirected], self.files[self._redirected :]),
-            versioned=self._versioned,
-            plants=plants(self._planted, script.targets, shell),
+            self.files[: self._redirected],
+            {0: self.files[self._redirected :]},
+            self._versioned,
+            plants(self._planted, script.targets, shell),
+            bare,
+            bare and bare.removeprefix(around(command.words, shell)).strip(),
         )
 
     def _doubt_together(self) -> None:

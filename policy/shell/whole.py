@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from policy.shell.words import Word
     from policy.shells import Shell
 
-__all__ = ["Spelled", "Whole", "stages"]
+__all__ = ["JOINS", "Spelled", "Whole", "around", "bare_piece", "stages"]
 
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
@@ -62,6 +62,7 @@ class Whole:
         astray: whether it goes to several folders, so that no rule speaks of its text as it is.
         several: whether it has several simple commands.
         doubtful: whether the host asks for it whatever is allowed, unless all commands are.
+        told: its *bare* text, where its pieces told that.
     """
 
     _text: str
@@ -71,6 +72,7 @@ class Whole:
     astray: bool
     several: bool
     doubtful: bool
+    told: str | None = attrs.field(default=None, eq=False)
 
     @property
     def piped(self) -> bool:
@@ -100,18 +102,36 @@ class Whole:
 
         So rules that deny or ask spell out what is joined; "" where it is nothing else.
         """
+        if self.told is not None:
+            return self.told
         if not _BESIDES.search(self._text):
             return ""
         bare = _without_documents(self._text)
         if _may_nest(bare) and _NESTS.search(bare):
             return bare if bare != self._text else ""
         bare = bare if self._is_even else _AROUND.sub(_without, bare)
-        program = [*dropwhile(is_assignment, self._first)]
-        if program:
-            around = len(self._first) - len(as_granted(program, self._shell))
-            bare = bare.strip().removeprefix(as_written(self._first[:around]))
-        bare = bare.strip()
+        bare = bare.strip().removeprefix(around(self._first, self._shell)).strip()
         return bare if bare != self._text or not self.texts else ""
+
+
+def around(words: Sequence[Word], shell: Shell) -> str:
+    """Return what stands around the program of a command, in front of it."""
+    program = [*dropwhile(is_assignment, words)]
+    return as_written(words[: len(words) - len(as_granted(program, shell))]) if program else ""
+
+
+def bare_piece(text: str) -> str | None:
+    """Return what a simple command adds to the bare text of a whole.
+
+    None where it looks like more than one.
+    """
+    if _may_nest(text) and _NESTS.search(text):
+        return None
+    return _AROUND.sub(_without, text).strip()
+
+
+# What joins commands, as it stands in the bare text of a whole.
+JOINS: Final = {"&&": " && ", "||": " || ", "|": " | ", ";": " ; ", "\n": " "}
 
 
 def stages(text: str) -> list[str]:

@@ -239,6 +239,11 @@ def _commands_of_settings(scale: Scale) -> Iterator[Figure]:
     commands = workloads.compounds(work, max(20, scale.calls // 5))
     asked = [("Bash", {"command": each.text}) for each in commands]
     yield _cost(f"compound shell command, {name}", scale.cost(decide, asked), 40)
+    new = [
+        ("Bash", {"command": "; ".join(f"{part.argument} {number}" for part in each.calls)})
+        for number, each in enumerate(commands)
+    ]
+    yield _cost("    of commands never seen", cost_of_each(decide, new, repeat=1, rounds=1))
 
 
 # --- chains -----------------------------------------------------------------
