@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 
 import attrs
 import pytest
 
+from policy.chain import Chain
+from policy.files.opening import Memory
+from policy.hosts.claude import Options, load
 from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL, _shell_below
 from policy.shell import commands
 from policy.shell.pieces import together
@@ -122,3 +126,16 @@ def test_a_rule_for_one_part_counts_in_every_command() -> None:
             ("a", 0),
             (".env", 1),
         ]
+
+
+def test_a_row_keeps_nothing_long() -> None:
+    settings = {"permissions": {"allow": ["Bash(cat *)"]}}
+    files = Memory({".claude/settings.json": json.dumps(settings)})
+    (project,) = load(files, Options(cwd="/app", home="/home/a"))
+    table = Chain.start("main", project.enforced).table
+    long = "x" * 3_000
+    for text in ("cat a && cat b", f"cat a <<< {long}", f"if cat {long}; then ls; fi | cat"):
+        table.decide_anew("Bash", {"command": text})
+    ((row, _),) = table.lookup("Bash").rows
+    assert {"cat a", "cat b"} <= {part.text for part in row.parts}
+    assert all(long not in str(part) for part in row.parts)

@@ -59,7 +59,7 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
 
 # Parts of which a row keeps what it says, and characters of each: commands have few, and often.
 _KEPT: Final = 2048
-_LONGEST: Final = 256
+_LONGEST: Final = 1024
 
 
 def unawaited(row: Row, command: Command) -> Iterator[Outcome]:
@@ -100,7 +100,8 @@ def part_outcome(row: Row, part: Part, limit: int) -> Outcome:
     found = row.parts.get(part)
     if found is None:
         found = _feared_outcome(row, part, limit)
-        if len(part.text) <= _LONGEST:
+        texts = (part.text, *part.readings, *part.doubtful, *part.written, *part.feared)
+        if sum(map(len, texts)) <= _LONGEST:  # a text that is put on an input is one of them
             if len(row.parts) >= _KEPT:
                 row.parts.clear()
             row.parts[part] = found
