@@ -39,14 +39,12 @@ class Moves:
         self.folders = Folders()
         self.stays = False
         self.relative = False
-        self._told = False  # whether a command is told to go anywhere
         self._still = 0  # of these, those to the folder that it is in
         self._entered: list[Sequence[Redirection]] = []  # by each command that goes elsewhere
 
     def look(self, known: Examined, words: Sequence[Word], *, first: bool) -> None:
         """Note the changes of folder of a command; *first* if it is the first of the script."""
         self.count += known.moves
-        self._told |= known.moves > 0 or known.still
         if known.still:
             way = way_to_itself(words, self._text, self._shell.cwd, first=first)
             self.count += not way.is_none
@@ -65,7 +63,7 @@ class Moves:
     @property
     def none(self) -> bool:
         """Whether no command changes the folder, not even to the one that it is in."""
-        return not (self._told or self.count) and self.folders == Folders()
+        return not self.count and self.folders == Folders()
 
     @property
     def scatter(self) -> bool:

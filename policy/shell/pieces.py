@@ -112,14 +112,11 @@ def together(text: str, shell: Shell, read: Callable[[str, Shell], Piece | None]
 
 def _whole(text: str, pieces: Sequence[Piece], operators: Sequence[str], shell: Shell) -> Whole:
     spelled = Spelled.APART if "|" in operators else Spelled.AS_A_WHOLE
-    first, bare = pieces[0], None
-    if operators and first.leading is not None:
-        bare = first.leading
-        for operator, piece in zip(operators, pieces[1:], strict=True):
-            bare = (
-                None if bare is None or piece.bare is None else bare + JOINS[operator] + piece.bare
-            )
-        bare = "" if bare == text else bare
+    first = pieces[0]
+    bare = first.leading if operators else None
+    for operator, piece in zip(operators, pieces[1:], strict=True):
+        bare = None if bare is None or piece.bare is None else bare + JOINS[operator] + piece.bare
+    bare = "" if bare == text else bare
     several = bool(operators)
     return Whole(text, first.words, shell, spelled, False, several, False, bare)  # noqa: FBT003
 

@@ -106,9 +106,9 @@ class Reading:
         if is_assignment(command.words[0]) and all(map(is_assignment, command.words)):
             return None
         own = None if is_idle(command.words, shell) else alone(command, script, shell)
-        if own and (own.leaves or own.script is not None or own.joined or own.worked_out):
+        if own and (own.leaves or own.script is not None):
             return None
-        if self.vouching.is_doubtful or not self._moves.none or command.swallowed:
+        if self.vouching.is_doubtful or not self._moves.none:
             return None
         bare = bare_piece(self.text)
         return Piece(
