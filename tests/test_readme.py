@@ -45,3 +45,10 @@ def test_the_policy_of_the_readme_compiles_and_restricts_spawns(tmp_path: Path) 
 
 def test_the_readme_has_commands_with_their_output() -> None:
     assert len(CONSOLES) >= 2
+
+
+def test_the_page_of_the_shell_names_each_of_its_modules() -> None:
+    folder = ROOT / "policy" / "shell"
+    page = (folder / "README.md").read_text("utf-8")
+    named = set(re.findall(r"`([a-z_]+\.py)`", page))
+    assert named == {path.name for path in folder.glob("*.py")} - {"__init__.py"}
