@@ -23,6 +23,7 @@ from policy.hosts.claude.data.settings import (
     SILENT_SCOPES,
 )
 from policy.hosts.claude.data.versions import Behaviour
+from policy.hosts.claude.flags import cut_flag
 from policy.hosts.claude.mistakes import Mistakes
 from policy.hosts.claude.restrictions import is_set, lost_lists
 from policy.hosts.claude.settings import Settings, Written
@@ -111,7 +112,8 @@ class Permissions:
             Written(text, effect, span)
             for name, effect in LISTS.items()
             if (listed := node.get(name)) is not None
-            for text, span in self.mistakes.strings(listed, f"permissions.{name}")
+            for value, span in self.mistakes.strings(listed, f"permissions.{name}")
+            for text in (cut_flag(value, effect) if self.mistakes.scope == "cli" else [value])
         )
         if len(rules) <= limits.RULES:
             return rules
