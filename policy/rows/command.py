@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["command_outcome", "part_outcome", "unawaited"]
 
+# Parts of which a row keeps what it says, and characters of each: commands have few, and often.
+_KEPT: Final = 2048
+_LONGEST: Final = 1024
+
 
 def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcome:
     """Return what *row* says of a command that was taken apart: the strictest of all.
@@ -55,11 +59,6 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
         # No parts is never allowed: there is nothing that a rule granted.
         outcomes.append(part_outcome(row, Part("", grantable=False), limit))
     return min(outcomes, key=strictness)
-
-
-# Parts of which a row keeps what it says, and characters of each: commands have few, and often.
-_KEPT: Final = 2048
-_LONGEST: Final = 1024
 
 
 def unawaited(row: Row, command: Command) -> Iterator[Outcome]:
