@@ -36,7 +36,11 @@ def test_a_failure_is_one_line_and_exit_status_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["claude", "--cases", cases(tmp_path, {**CASE, "expected": "allow"})]) == 1
-    assert capsys.readouterr().out.splitlines() == ["ONE-1, allow, deny", "0 passed, 1 failed"]
+    assert capsys.readouterr().out.splitlines() == [
+        "ONE-1, allow, deny",
+        "0 looser, 1 stricter, 0 other",
+        "0 passed, 1 failed",
+    ]
 
 
 def test_what_was_observed_beats_what_was_expected(tmp_path: Path) -> None:

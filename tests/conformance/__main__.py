@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 from tests.conformance.suite import Outcome, Suite, run
@@ -57,8 +58,10 @@ def _print_text(outcomes: list[Outcome]) -> None:
         if outcome.absent:
             print(f"{outcome.suite}: absent ({outcome.absent})")
     passed = sum(outcome.passed for outcome in outcomes)
-    failed = sum(len(outcome.failures) for outcome in outcomes)
-    print(f"{passed} passed, {failed} failed")
+    directions = Counter(each.direction for outcome in outcomes for each in outcome.failures)
+    if directions:
+        print(", ".join(f"{directions[way]} {way}" for way in ("looser", "stricter", "other")))
+    print(f"{passed} passed, {directions.total()} failed")
 
 
 def _print_json(outcomes: list[Outcome]) -> None:

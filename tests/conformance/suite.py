@@ -19,6 +19,10 @@ Case = Mapping[str, Any]
 Suite = Callable[[Case], tuple[str, str]]
 
 
+# Effects, by what they grant.
+_GRANTED = ("unavailable", "deny", "ask", "allow")
+
+
 @attrs.frozen
 class Failure:
     """A case that did not get what it must."""
@@ -26,6 +30,15 @@ class Failure:
     id: str
     expected: str
     got: str
+
+    @property
+    def direction(self) -> str:
+        """`looser` or `stricter` than expected, or `other` where effects cannot be compared."""
+        sides = self.expected, self.got
+        if not all(side in _GRANTED for side in sides):
+            return "other"
+        wanted, got = map(_GRANTED.index, sides)
+        return "looser" if got > wanted else "stricter"
 
 
 @attrs.frozen
