@@ -184,6 +184,54 @@ def test_s17_the_host_keeps_its_own_tool_of_a_name() -> None:
     assert (kept, [tool.name for tool in shadowed]) == ((), ["bash"])
 
 
+RUN = "async function run(ctx, inputs) {}"
+
+
+def started(source: str | None, name: str = "tidy", folder: Path | None = None) -> set[str]:
+    """Return the scripts that chains can start, of a directory with one script."""
+    files = {
+        "instructions.md": "role",
+        "tools/a.md": f"---\nkind: script\nname: {name}\npath: src/a.js\nallowed_tools: [read]\n---\n",
+        **({} if source is None else {"src/a.js": source}),
+    }
+    for path, text in files.items() if folder else ():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    tree = Folder(folder) if folder else Memory(files)
+    workspace = load_tree(tree, front_ends=(a3s,))
+    refused = any(f.code == "a3s-script-refused" for f in workspace.findings)
+    found = {agent for agent in workspace.projects[0].agents if agent.startswith("script:")}
+    assert refused is (name not in SHIPPED and not found)
+    return found
+
+
+@pytest.mark.parametrize("name", ["bash", "read", "task", "search"])
+def test_s17_a_tool_with_the_name_of_a_built_in_is_not_registered(name: str) -> None:
+    assert started(RUN, name) == set()
+    assert started(RUN, f"{name}2") == {f"script:{name}2"}
+
+
+@pytest.mark.parametrize(
+    ("source", "runs"),
+    [
+        (None, True),
+        (RUN, True),
+        (RUN.ljust(192 * 1024), True),
+        (RUN.ljust(192 * 1024 + 1), False),
+        (RUN.ljust(192 * 1024 - 1, "\xe9"), False),
+        ("const run = () => 1", False),
+        (RUN + "// eval(", False),
+    ],
+)
+def test_s18_a_script_whose_text_the_host_refuses_is_not_started(
+    source: str | None, runs: bool, tmp_path: Path
+) -> None:
+    expected = {"script:tidy"} if runs else set()
+
+    assert started(source) == expected
+    assert started(source, folder=tmp_path) == expected
+
+
 def test_a60_a_schedule_is_an_entry_without_anybody_there() -> None:
     files = {
         "instructions.md": "",

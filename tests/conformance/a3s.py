@@ -203,8 +203,8 @@ def _of_directory(case: Case, profile: Profile) -> Effect:
     if query["stage"] == "load":
         return Effect.ALLOW
     if query["stage"] in {"register", "registration"}:
-        register(directory, SHIPPED)
-        return Effect.ALLOW  # a clash is a warning, and what the host has stays
+        _, refused = register(directory, SHIPPED)
+        return _effect(not refused)
     (spec,) = (s for s in directory.scripts if s.name == query["script"])
     return inner_call(spec, *_call(query), number=query.get("nth_call", 1), profile=profile)
 
@@ -236,11 +236,19 @@ def _of_program(case: Case, profile: Profile) -> Effect:
     given, query = case["definition"], case["query"]
     args = given.get("args") or {}
     if query["stage"] == "script_source":
-        check_program(args)
+        check_program(_with_source(args))
         return Effect.ALLOW
     registered = given.get("registered", sorted(SHIPPED))
     spec = ScriptToolSpec("program", "", "x.js", program_tools(args, registered, profile))
     return inner_call(spec, *_call(query), number=query.get("nth_call", 1), profile=profile)
+
+
+def _with_source(args: Given) -> Given:
+    """Return *args* with a source as long as they say, where they only give its length."""
+    said = re.fullmatch(r"<(\d+) bytes>", str(args.get("source")))
+    sizes = [v for k, v in args.items() if k.startswith("source_") and isinstance(v, int)]
+    size = int(said[1]) if said else next(iter(sizes), None)
+    return args if size is None else {**args, "source": "function run() {}".ljust(size)}
 
 
 def _of_gate(case: Case, profile: Profile) -> Effect:

@@ -100,6 +100,9 @@ def _direct(paths: list[str], folder: str) -> list[str]:
 def register(
     directory: AgentDir, built_in: frozenset[str]
 ) -> tuple[tuple[ToolSpec, ...], tuple[ToolSpec, ...]]:
-    """Return the tools that are registered, and those whose name is taken by the host."""
+    """Return the tools that the host registers, and those it refuses.
+
+    It refuses a tool with the name of one that it has itself, and warns.
+    """
     kept = tuple(tool for tool in directory.tools if tool.name not in built_in)
     return kept, tuple(tool for tool in directory.tools if tool.name in built_in)

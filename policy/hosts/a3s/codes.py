@@ -37,6 +37,7 @@ _BY_SEVERITY: Final = {
         "a3s-confirmation-off",
         "a3s-script-list-only",
         "a3s-script-literal",
+        "a3s-script-refused",
         "a3s-script-starts-script",
     ),
     Severity.WARNING: (

@@ -18,7 +18,7 @@ from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.files.opening import Tree
 from policy.finding import Finding
-from policy.hosts.a3s.agent_dir import AgentDir, load_agent_dir
+from policy.hosts.a3s.agent_dir import AgentDir, load_agent_dir, register
 from policy.hosts.a3s.agent_files import header_of, read_agent
 from policy.hosts.a3s.agent_lint import (
     agent_findings,
@@ -28,7 +28,9 @@ from policy.hosts.a3s.agent_lint import (
 )
 from policy.hosts.a3s.codes import finding
 from policy.hosts.a3s.definitions import AgentDefinition, built_in_agents
+from policy.hosts.a3s.names import SHIPPED
 from policy.hosts.a3s.permissions import PermissionPolicy
+from policy.hosts.a3s.program import SOURCE_BYTES, check_source
 from policy.hosts.a3s.reading import MAIN, Enforced, World, declared_reading
 from policy.hosts.a3s.scripts import ScriptToolSpec
 from policy.hosts.a3s.session_file import SESSION_FILE, SessionSettings, read_session
@@ -144,9 +146,7 @@ class _Loader:
             self.findings += session_findings(session, frozenset(known))
         for agent in agents.values():
             self.findings += unasked_findings(agent, session)
-        scripts: dict[str, ScriptToolSpec] = {}
-        if directory is not None:
-            scripts = {script.name: script for script in directory.scripts}
+        scripts = self._scripts(directory) if directory is not None else {}
         world = World(session, agents, scripts)
         reading = declared_reading(world)
         spans = {name: agent.span for name, agent in agents.items()}
@@ -269,3 +269,24 @@ class _Loader:
         self.files += [ReadFile(path, "agent directory") for path in directory.files]
         self.findings += directory_findings(directory, profile)
         return directory
+
+    def _scripts(self, directory: AgentDir) -> dict[str, ScriptToolSpec]:
+        """Return the scripts that the host registers and runs, by name."""
+        registered, _ = register(directory, SHIPPED)
+        scripts = (tool for tool in registered if isinstance(tool, ScriptToolSpec))
+        return {script.name: script for script in scripts if self._runs(script)}
+
+    def _runs(self, script: ScriptToolSpec) -> bool:
+        """Return whether the host runs the text of a script; one that is not here may run."""
+        path = self._path(script.path)
+        if path not in self.tree.paths():
+            return True
+        try:
+            check_source(self.tree.source(path, SOURCE_BYTES).text)
+        except PolicyError as error:
+            message = f"the host does not run `{path}`: {error.message}"
+            self.findings.append(
+                finding("a3s-script-refused", message, script.span, help=error.help)
+            )
+            return False
+        return True

@@ -9,7 +9,7 @@ from policy.hosts.a3s.errors import A3sError, Kind
 from policy.hosts.a3s.scripts import excluded
 from policy.hosts.a3s.versions import NEWEST, Profile
 
-__all__ = ["SOURCE_BYTES", "check_program", "program_tools"]
+__all__ = ["SOURCE_BYTES", "check_program", "check_source", "program_tools"]
 
 SOURCE_BYTES: Final = 192 * 1024
 
