@@ -24,6 +24,7 @@ from policy.hosts.zeph.hooks import fires, matches
 from policy.hosts.zeph.names import normalize
 from policy.hosts.zeph.network import network_rules
 from policy.hosts.zeph.options import Options, Session, build_spawn_context
+from policy.hosts.zeph.parsing import parse
 from policy.hosts.zeph.scopes import ToolScope
 from policy.hosts.zeph.skills import filter_skills, sees
 from policy.hosts.zeph.trust import TrustLevel
@@ -389,6 +390,37 @@ def test_a_grant_ends_what_it_names_until_there_is_a_new_one() -> None:
     assert _session(grants=shouted).decide("a", {}).effect is ALLOW
     assert _session("attenuated", grants=shouted).decide("a", {}).effect is DENY
     assert _session(grants=shouted).decide("mcp__a__b", {}).effect is ALLOW
+
+
+@pytest.mark.parametrize("state", tuple(GrantState))
+@pytest.mark.parametrize("reading", ["enforced", "attenuated"])
+@pytest.mark.parametrize(
+    "lists",
+    ["", "tools:\n  allow: [read]\n", "tools:\n  deny: [bash]\n", "tools:\n  except: [bash]\n"],
+)
+@pytest.mark.parametrize("autonomy", [None, *Autonomy])
+def test_a_grant_never_widens_what_the_definition_and_the_session_say(
+    state: GrantState, reading: str, lists: str, autonomy: Autonomy | None
+) -> None:
+    definition = parse(f"---\nname: a\ndescription: b\n{lists}---\n")
+    policy = PermissionPolicy(autonomy) if autonomy else None
+
+    def decide(grants: PermissionGrants, tool: str) -> Effect:
+        options = Options(session=Session(policy, grants=grants))
+        chosen = zeph.project({"a": definition}, options).reading(reading)
+        return Chain.start(zeph.MAIN, chosen).spawn("a").decide(tool, {"command": "x"}).effect
+
+    for tool in ("bash", "read", "write"):
+        granted = decide(PermissionGrants(((tool, state),)), tool)
+        static = decide(PermissionGrants(), tool)
+        assert granted is (static if state is GrantState.ACTIVE else DENY)
+
+
+def test_a_grant_that_was_swept_stays_denied_until_there_is_a_new_one() -> None:
+    swept = ((tool := "bash"), GrantState.SWEPT)
+    assert PermissionGrants((swept,)).check(tool) is DENY
+    assert PermissionGrants(((tool, GrantState.ACTIVE), swept)).check(tool) is DENY
+    assert PermissionGrants((swept, (tool, GrantState.ACTIVE))).check(tool) is ALLOW
 
 
 def test_a_secret_must_be_listed_and_approved() -> None:

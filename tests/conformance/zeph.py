@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -541,8 +541,26 @@ def _env(case: Case) -> list[str]:
 
 
 def _by_grants(case: Case) -> Effect:
-    records = tuple((name, grants.GrantState(state)) for name, state in _context(case)["grants"])
-    return grants.PermissionGrants(records).check(case["query"]["name"])
+    context, name = _context(case), case["query"]["name"]
+    found = grants.PermissionGrants(tuple(_records(context))).check(name)
+    static = (v for k, v in context.items() if k.startswith("static") or k.endswith("policy"))
+    return min([found, *(_static(said, name) for said in static)])
+
+
+def _static(said: str | Mapping[str, Any], name: str) -> Effect:
+    """Return what a policy says of a tool: a word, or lists of tools under words."""
+    if isinstance(said, str):
+        return Effect(said)
+    lists = {key[:4].lower(): value for key, value in said.items()}
+    denied = name in lists.get("deny", ()) or name not in lists.get("allo", [name])
+    return Effect.DENY if denied else Effect.ALLOW
+
+
+def _records(context: Mapping[str, Any]) -> Iterator[tuple[str, grants.GrantState]]:
+    """Yield the grants of a case; a state that is not one in force ends the grant."""
+    for name, state, *_ in context.get("grants") or ():
+        in_force = state in ("active", "granted", "fresh")
+        yield name, grants.GrantState.ACTIVE if in_force else grants.GrantState.SWEPT
 
 
 def _by_scope(case: Case) -> Effect:
@@ -643,6 +661,9 @@ def _secret(case: Case) -> Answer:
     # What was approved is the first of those listed, unless the case says which.
     approved = context.get("approved")
     keys = listed[:1] if approved is True else approved or ()
+    if "grants" in context:
+        ended = grants.PermissionGrants(tuple(_records(context))).ended
+        keys = [key for key, _ in _records(context) if key not in ended]
     if context.get("expired"):
         keys = ()
     grants.check_secret(name, listed, keys, background=bool(context.get("background")))

@@ -22,13 +22,18 @@ class GrantState(enum.Enum):
     ACTIVE = "active"
     EXPIRED = "expired"
     REVOKED = "revoked"
+    SWEPT = "swept"  # removed from the list of grants after it expired
 
     __hash__ = object.__hash__
 
 
 @attrs.frozen
 class PermissionGrants:
-    """The grants of a run, in the order they were given. Names are compared as written."""
+    """The grants of a run, in the order they were given. Names are compared as written.
+
+    Zeph removes a grant from its list when it expires, and remembers that there was one:
+    the tool stays denied. So keep the record here, as `GrantState.SWEPT`.
+    """
 
     records: tuple[tuple[str, GrantState], ...] = ()
 
