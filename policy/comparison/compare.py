@@ -76,10 +76,10 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
             where the same lines meet again, the calls are asked, not searched for.
 
     """
-    plain = _plainly(tool, before, after)
+    known = {} if known is None else known
+    plain = _plainly(tool, before, after, known)
     if plain is not None:
         return plain
-    known = {} if known is None else known
     calls = known_calls(before, after, known)
     differences: Iterable[Difference]
     if calls is None:
@@ -98,7 +98,7 @@ def compare_until(
     wanted: Callable[[Difference], bool], tool: str, before: Lookup, after: Lookup, known: Known
 ) -> Comparison:
     """Return one difference that is *wanted*, or if there is none what `compare` does."""
-    if _plainly(tool, before, after) is None and known_calls(before, after, known) is None:
+    if _plainly(tool, before, after, known) is None and known_calls(before, after, known) is None:
         key = key_of(before, after)
         one = known.get((wanted, key))  # one call, of which there may be more
         if one is not None:
@@ -115,16 +115,33 @@ def compare_until(
     return compare(tool, before, after, known)
 
 
-def _plainly(tool: str, before: Lookup, after: Lookup) -> Comparison | None:
-    """Return the comparison where no text has to be searched for."""
+def _plainly(tool: str, before: Lookup, after: Lookup, known: Known) -> Comparison | None:
+    """Return the comparison where no text has to be searched for, or each kind by itself."""
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     if not rows:
         return _constants(tool, before, after)
     if denies_all(before) and denies_all(after):
         return Comparison()
-    if len({row.argument.kind for row in rows}) > 1:
-        return Comparison((), (DIFFERENT_KINDS,))
-    return None
+    kinds = dict.fromkeys(row.argument.kind for row in rows)
+    return None if len(kinds) == 1 else _by_kinds(tool, (before, after), kinds, known)
+
+
+def _by_kinds(
+    tool: str, lookups: tuple[Lookup, Lookup], kinds: Iterable[ArgumentKind], known: Known
+) -> Comparison:
+    """Return the differences that the rows of one kind have and all of the rows have as well."""
+    found: dict[object, Difference] = {}
+    for kind in kinds:
+        sides = [[row for row, _ in side.rows if row.argument.kind is kind] for side in lookups]
+        like = next(row for side in sides for row in side)
+        anything = Row((), Effect.ALLOW, Reason.DEFAULT, like.tool, like.ruleset)
+        was, now = (Lookup(((row, ()) for row in side or [anything]), "") for side in sides)
+        for one in compare(tool, was, now, known).differences:
+            decisions = (lookup.decide_once(one.call, remembered) for lookup in lookups)
+            difference = Difference(tool, one.call, *decisions)
+            if difference.before.effect is not difference.after.effect:
+                found.setdefault(signature(difference), difference)
+    return Comparison(tuple(found.values()), (DIFFERENT_KINDS,))
 
 
 def _calls(found: Iterable[Difference], why: Iterable[str]) -> Calls:

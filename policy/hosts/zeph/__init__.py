@@ -92,10 +92,12 @@ def _project(tree: Tree, known: Collection[str], found: Found, options: Options)
         # Somebody may ask for an agent, so what can happen is told with that.
         asked = attrs.evolve(options.context, origin=Origin.EXPLICIT)
         options = attrs.evolve(options, config=configured.config, context=asked)
+        if options.session == Session():
+            options = attrs.evolve(options, session=configured.session)
     loader, files = read(tree, found, options, configured)
     findings = [*(configured.findings if configured else ()), *loader.findings]
     if configured is not None:
-        files = (configured.file, *files)
+        files = (*configured.files, *files)
     return project(loader.definitions, options, root=found.root, files=files, findings=findings)
 
 

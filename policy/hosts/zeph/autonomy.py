@@ -20,10 +20,11 @@ from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.dialects import RAW
 from policy.hosts.zeph.globs import Unusable, glob
-from policy.hosts.zeph.names import READ_ONLY, normalize
+from policy.hosts.zeph.names import READ_ONLY, SHELLS, normalize
 from policy.patterns.pattern import Pattern
 from policy.redundancy.order import placed
 from policy.ruleset import Entry, RuleSet
+from policy.source import Span
 from policy.table import Table
 
 __all__ = ["Autonomy", "PermissionPolicy"]
@@ -40,6 +41,7 @@ class Autonomy(enum.Enum):
 
 
 Rules = tuple[tuple[str, Effect], ...]
+Spans = tuple[Span | None, ...]
 
 _CATCH_ALL: Final = ("", "*", "**")
 
@@ -55,18 +57,22 @@ class PermissionPolicy:
     Attributes:
         autonomy: whether the rules are asked at all.
         rules: by tool, globs over the input, each with its effect.
+        spans: by tool, where its first rules are written.
+        ordered: whether somebody chose the order of the rules.
 
     """
 
     autonomy: Autonomy = Autonomy.SUPERVISED
     rules: Mapping[str, Rules] = attrs.field(factory=dict, converter=_rules, hash=False)
+    spans: Mapping[str, Spans] = attrs.field(factory=dict, eq=False, repr=False)
+    ordered: bool = attrs.field(default=True, eq=False, repr=False)
 
     @classmethod
     def from_legacy(cls, blocked: Iterable[str], confirm: Iterable[str]) -> PermissionPolicy:
         """Return the policy of two lists of words in commands, as they used to be written."""
         denied = [(f"*{word}*", Effect.DENY) for word in blocked]
         asked = [(f"*{word}*", Effect.ASK) for word in confirm]
-        return cls(rules={"bash": (*denied, *asked, ("*", Effect.ALLOW))})
+        return cls(rules={"bash": (*denied, *asked, ("*", Effect.ALLOW))}, ordered=False)
 
     def check(self, tool: str, text: str) -> Decision:
         """Return what a call of *tool* with the input *text* gets."""
@@ -97,24 +103,40 @@ class PermissionPolicy:
 
     def _entries(self, *, gated: bool) -> Iterator[Entry]:
         for tool, rules in self.rules.items():
-            for text, effect, patterns in _usable(rules):
+            for index, text, effect, patterns in _usable(rules):
+                span = self._span(tool, index)
+                place = span.place if span else None
                 for pattern in patterns:
-                    yield Entry(tool, effect, pattern, rule=f"{tool}: {text}")
+                    yield Entry(tool, effect, pattern, rule=f"{tool}: {text}", place=place)
             if gated and rules:
                 yield Entry(tool, Effect.ASK, rule=f"{tool}: no rule matches")
+
+    def _span(self, tool: str, index: int) -> Span | None:
+        spans = self.spans.get(tool, ())
+        return spans[index] if index < len(spans) else None
+
+    def _written(self, named: str) -> Span | None:
+        """Return where the first rule is written that `_entries` names so."""
+        for tool, rules in self.rules.items():
+            for index, (text, _) in enumerate(rules):
+                if named == f"{tool}: {text}":
+                    return self._span(tool, index)
+        return None
 
     def findings(self) -> Iterator[Finding]:
         """Yield the rules that are no globs, which are passed over, and those of no tool."""
         for tool, rules in self.rules.items():
-            if tool != normalize(tool):
+            meant = "bash" if tool in SHELLS else normalize(tool)
+            if tool != meant:
                 yield Finding(
                     "rule-of-no-tool",
                     f"the rules of `{tool}` are for no call: names are compared as written, and"
                     " those of tools are in small letters",
                     Severity.ERROR,
-                    help=f"write `{normalize(tool)}`",
+                    self._span(tool, 0),
+                    help=f"write `{meant}`",
                 )
-            for text, effect in rules:
+            for index, (text, effect) in enumerate(rules):
                 try:
                     glob(text, ignore_case=True)
                 except Unusable as unusable:
@@ -122,9 +144,11 @@ class PermissionPolicy:
                         "rule-is-no-glob",
                         f"the rule `{text}` of `{tool}` is passed over: {unusable}",
                         Severity.ERROR if effect is Effect.DENY else Severity.WARNING,
+                        self._span(tool, index),
                     )
 
-        for found in placed(self.rule_set(RAW)) if self.autonomy is Autonomy.SUPERVISED else ():
+        asked = self.ordered and self.autonomy is Autonomy.SUPERVISED
+        for found in placed(self.rule_set(RAW)) if asked else ():
             call = " ".join(map(str, found.witness.call.values()))
             yield Finding(
                 "order-matters",
@@ -132,6 +156,7 @@ class PermissionPolicy:
                 f" `{call}` would get {found.witness.after.effect} instead of"
                 f" {found.witness.before.effect}",
                 Severity.NOTE,
+                self._written(found.rule),
             )
 
     def is_fully_denied(self, tool: str) -> bool:
@@ -153,16 +178,16 @@ class PermissionPolicy:
         return None if left == tools else left
 
 
-def _usable(rules: Rules) -> Iterator[tuple[str, Effect, tuple[Pattern, ...]]]:
-    for text, effect in rules:
+def _usable(rules: Rules) -> Iterator[tuple[int, str, Effect, tuple[Pattern, ...]]]:
+    for index, (text, effect) in enumerate(rules):
         try:
-            yield text, effect, glob(text, ignore_case=True)
+            yield index, text, effect, glob(text, ignore_case=True)
         except Unusable:
             continue
 
 
 def _denies_all(rules: Rules) -> bool:
-    for text, effect, _ in _usable(rules):
+    for _, text, effect, _ in _usable(rules):
         if effect is not Effect.DENY:
             return False
         if text in _CATCH_ALL:

@@ -1,4 +1,4 @@
-"""The section ``[agents]`` of a configuration that lies beside the definitions.
+"""A configuration that lies beside the definitions: ``[agents]``, ``[tools]``, ``[security]``.
 
 Zeph reads one file: the one it is told by ``--config`` or ``ZEPH_CONFIG``, else
 ``config/default.toml`` of the working folder, else ``zeph/config.toml`` of the
@@ -8,9 +8,9 @@ not known here.
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 from collections.abc import Collection, Iterator
+from functools import partial
 from typing import Final
 
 import attrs
@@ -21,12 +21,17 @@ from policy.effect import Effect
 from policy.errors import PolicyError, PolicyErrors
 from policy.files.opening import Tree
 from policy.finding import Finding, Severity
+from policy.hosts.keys import unapplied_keys
+from policy.hosts.zeph.config_keys import SECTIONS
 from policy.hosts.zeph.context import AgentsConfig, DelegationMode
 from policy.hosts.zeph.definition import MemoryScope, PermissionMode
 from policy.hosts.zeph.entry_findings import entry_findings
 from policy.hosts.zeph.fields import U32, U64, Fields
-from policy.hosts.zeph.options import Options
+from policy.hosts.zeph.options import Options, Session
+from policy.hosts.zeph.policy_file import FILE_BYTES
+from policy.hosts.zeph.session_file import NOTHING, Open, read_session
 from policy.project import ReadFile
+from policy.source import Source
 
 __all__ = ["CONFIG_FILES", "Configured", "read_config"]
 
@@ -37,19 +42,21 @@ CONFIG_FILES: Final = ("config/default.toml", ".config/zeph/config.toml", _TOLD)
 
 @attrs.frozen
 class Configured:
-    """What a configuration says of agents.
+    """What a configuration says of agents and of the session.
 
     Attributes:
-        file: where it is, as it was read.
-        config: the section.
+        files: where it is, and the policy file that it names, as they were read.
+        config: the section ``[agents]``.
+        session: the gates of the session.
         user_dir: the folder of the user; "" is none, None the usual one.
         extra_dirs: more folders, from the root of the project.
         findings: what is the matter with it.
 
     """
 
-    file: ReadFile
+    files: tuple[ReadFile, ...]
     config: AgentsConfig
+    session: Session = Session()
     user_dir: str | None = None
     extra_dirs: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -58,9 +65,9 @@ class Configured:
 def read_config(
     tree: Tree, known: Collection[str], root: str, options: Options
 ) -> Configured | None:
-    """Return what the configuration of a project says, or None where it is silent.
+    """Return what the configuration of a project says, or None where there is none.
 
-    A file without the section is somebody else's. With one that cannot be read
+    A file without any of the sections is somebody else's. With one that cannot be read
     Zeph does not start, so no agent is started either.
 
     Args:
@@ -79,9 +86,18 @@ def read_config(
             node = read_toml(source, 0, len(source.text))
         except PolicyError as error:
             return _unreadable(path, error)
-        if isinstance(node, Mapping) and node.entry("agents") is not None:
-            return _configured(path, Fields(node, "", typed=True, errors=[], spans={}), options)
+        if isinstance(node, Mapping) and any(node.entry(name) for name in _SECTIONS):
+            fields = Fields(node, "", typed=True, errors=[], spans={})
+            return _configured(path, fields, options, partial(_policy_file, tree, known, root))
     return None
+
+
+def _policy_file(tree: Tree, known: Collection[str], root: str, name: str) -> Source:
+    path = posixpath.normpath(posixpath.join(root, name))
+    if path not in known or (root and not path.startswith(f"{root}/")):
+        message = f"the policy file `{name}` is not among the files of the project"
+        raise PolicyError(message)
+    return tree.source(path, FILE_BYTES)
 
 
 def _read(path: str) -> ReadFile:
@@ -90,15 +106,16 @@ def _read(path: str) -> ReadFile:
 
 
 _GUESS: Final = "Zeph reads it where `--config` or `ZEPH_CONFIG` names it"
-_NOT_STARTED: Final = "Zeph does not start with this file, so no agent is started"
+_NOT_STARTED: Final = "Zeph does not start with this file, so it allows nothing"
 
 
 def _unreadable(path: str, error: PolicyError) -> Configured:
     findings = Finding.of(error, "unreadable-config", consequence=_NOT_STARTED)
-    return Configured(_read(path), AgentsConfig(enabled=False), findings=findings)
+    config = AgentsConfig(enabled=False)
+    return Configured((_read(path),), config, Session(rules=NOTHING), findings=findings)
 
 
-def _configured(path: str, root: Fields, options: Options) -> Configured:
+def _configured(path: str, root: Fields, options: Options, opened: Open) -> Configured:
     agents = root.below("agents")
     user = agents.text("user_agents_dir") if agents.entry("user_agents_dir") else None
     extra = agents.texts("extra_dirs")
@@ -114,17 +131,20 @@ def _configured(path: str, root: Fields, options: Options) -> Configured:
         allow_bypass_permissions=agents.truth("allow_bypass_permissions", default=False),
         spans=agents.spans,
     )
-    if agents.errors:
-        return _unreadable(path, PolicyErrors(agents.errors))
+    said = read_session(root, opened)
+    if root.errors:
+        return _unreadable(path, PolicyErrors(root.errors))
     folders = tuple(posixpath.normpath(folder) for folder in extra)
     user = posixpath.normpath(user) if user else user
-    found = [*_findings(path, agents, config, options)]
+    found = [*_findings(path, agents, config, options), *_keys(root), *said.findings]
     for name, folder in (("user_agents_dir", user), *(("extra_dirs", one) for one in folders)):
         if folder and _is_elsewhere(folder):
             found.append(_elsewhere(agents, name, folder))
+    policy = (ReadFile(said.policy_file, "policy"),) if said.policy_file else ()
     return Configured(
-        _read(path),
+        (_read(path), *policy),
         config,
+        said.session,
         "" if user and _is_elsewhere(user) else user,
         tuple(folder for folder in folders if not _is_elsewhere(folder)),
         tuple(found),
@@ -158,18 +178,18 @@ def _findings(
     for index, name in enumerate(config.default_disallowed_tools):
         span = spans.get(f"agents.default_disallowed_tools[{index}]")
         yield from entry_findings(name, Effect.DENY, span, options)
-    for name, span in agents.unknown(*_SAID):
-        near = difflib.get_close_matches(name.rpartition(".")[2], _SAID, 1, 0.8)
-        if near:
+
+
+def _keys(root: Fields) -> Iterator[Finding]:
+    for key in unapplied_keys(root.node, SECTIONS) if root.node else ():
+        if key.help:
             yield Finding(
-                "config-key-ignored", f"`{name}` means nothing, and Zeph does not say so",
-                Severity.ERROR, span, help=f"did you mean `{near[0]}`?",
+                "config-key-ignored", f"`{key.name}` means nothing, and Zeph does not say so",
+                Severity.ERROR, key.span, help=key.help,
             )  # fmt: skip
+        else:
+            yield key.finding
 
 
-# The keys of the section that are looked at here.
-_SAID: Final = (
-    "enabled", "delegation_mode", "max_concurrent", "max_spawns_per_session", "max_spawn_depth",
-    "extra_dirs", "user_agents_dir", "default_permission_mode", "default_disallowed_tools",
-    "allow_bypass_permissions", "default_memory_scope",
-)  # fmt: skip
+# The sections by which a file is known to be Zeph's.
+_SECTIONS: Final = ("agents", "tools", "security")

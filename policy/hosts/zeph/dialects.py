@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import Final
 
+import attrs
+
 from policy.chain import SPAWN_TOOL
 from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.shells import FileTools, Shell, Wrapping
 
-__all__ = ["DECLARED", "ENFORCED", "RAW"]
+__all__ = ["DECLARED", "ENFORCED", "RAW", "SHELLS"]
 
 _FIELDS: Final = {
     "bash": ("command",),
@@ -76,3 +78,9 @@ DECLARED: Final = Dialect(
     ),
     loose=True,
 )
+
+# How the shell reads commands that it may refuse, by whether names are compared loosely.
+SHELLS: Final = {
+    loose: attrs.evolve(DECLARED, name="zeph, its shell", aliases=_ALIASES, loose=loose)
+    for loose in (False, True)
+}

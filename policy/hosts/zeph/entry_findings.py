@@ -12,7 +12,7 @@ from policy.edits import Edit
 from policy.effect import Effect
 from policy.finding import Finding, Severity
 from policy.hosts.zeph.definition import Profile
-from policy.hosts.zeph.names import KNOWN, normalize
+from policy.hosts.zeph.names import KNOWN, SHELLS, normalize
 from policy.hosts.zeph.options import Options
 from policy.source import Span
 
@@ -90,16 +90,13 @@ def _cut(name: str, tool: str, span: Span | None, *, allows: bool) -> Finding:
     )
 
 
-_SHELLS: Final = frozenset({"shell", "sh", "zsh", "terminal"})
-
-
 def _unknown(
     name: str, tool: str, span: Span | None, *, allows: bool, servers: Collection[str]
 ) -> Iterator[Finding]:
     if tool in KNOWN or tool in map(normalize, servers):
         return
     does = "grants nothing that is there" if allows else "leaves what it means callable"
-    if tool in _SHELLS:
+    if tool in SHELLS:
         yield find(
             "alias-not-known", f"{cite(name)} {does}: the id of the shell is `bash`", span,
             "write `bash`", Severity.ERROR,

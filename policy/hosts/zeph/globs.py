@@ -13,7 +13,7 @@ from policy.patterns.notations import Unusable
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Token
 
-__all__ = ["Unusable", "glob"]
+__all__ = ["Unusable", "cased", "glob"]
 
 
 def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
@@ -30,7 +30,7 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
             msg = "it has too many `**`"
             raise Unusable(msg)
     if ignore_case:
-        branches = [[piece for token in branch for piece in _cased(token)] for branch in branches]
+        branches = [[piece for token in branch for piece in cased(token)] for branch in branches]
     return tuple(Pattern.of(Kind.TEXT, branch) for branch in branches)
 
 
@@ -38,7 +38,7 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
 _BRANCHES = 64
 
 
-def _cased(token: Token) -> Iterator[Token]:
+def cased(token: Token) -> Iterator[Token]:
     """Yield what matches the letters of *token* in either case."""
     if isinstance(token, OneOf):
         characters = {other for character in token.characters for other in _cases(character)}

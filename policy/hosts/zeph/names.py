@@ -19,6 +19,7 @@ __all__ = [
     "PEERS",
     "QUARANTINED",
     "READ_ONLY",
+    "SHELLS",
     "WORKING_DIRECTORY",
     "intersect_allowlists",
     "normalize",
@@ -29,6 +30,9 @@ EDITING: Final = ("read", "write", "edit")
 
 # What an agent in a worktree of its own may not call.
 WORKING_DIRECTORY: Final = "set_working_directory"
+
+# Names that people write for the shell, whose id is `bash`.
+SHELLS: Final = frozenset({"shell", "sh", "zsh", "terminal"})
 
 # The tools that autonomy `readonly` leaves.
 READ_ONLY: Final = (

@@ -12,6 +12,7 @@ from policy.hosts.zeph.definition import Profile
 from policy.hosts.zeph.enforcer import PolicyEnforcer
 from policy.hosts.zeph.grants import PermissionGrants
 from policy.hosts.zeph.scopes import ToolScope
+from policy.hosts.zeph.shell import BlockedCommand
 from policy.hosts.zeph.trust import TrustLevel, fold
 
 __all__ = ["Options", "Session", "build_spawn_context"]
@@ -30,6 +31,7 @@ class Session:
         rules: the policy rules, or None.
         env: variables that are there, which rules can ask for.
         grants: those that were given in the run; what has ended is denied.
+        blocked: the commands that the shell refuses, whatever the rules say.
 
     """
 
@@ -41,6 +43,7 @@ class Session:
     rules: PolicyEnforcer | None = None
     env: tuple[str, ...] = ()
     grants: PermissionGrants = PermissionGrants()
+    blocked: tuple[BlockedCommand, ...] = ()
 
 
 @attrs.frozen

@@ -26,9 +26,9 @@ from policy.hosts.zeph.fields import Fields
 from policy.hosts.zeph.trust import TrustLevel
 from policy.source import Source, Span
 
-__all__ = ["PolicyRule", "read_policy_file", "rules_of"]
+__all__ = ["FILE_BYTES", "PolicyRule", "read_policy_file", "read_rules", "rules_at", "rules_of"]
 
-_FILE_BYTES: Final = 256 * 1024
+FILE_BYTES: Final = 256 * 1024
 _EFFECTS: Final = (Effect.ALLOW, Effect.DENY)
 
 # `capabilities` is read, and nothing asks for it.
@@ -107,31 +107,48 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
         if not real.is_relative_to(root):
             message = "policy file escapes project root"
             raise ZephError(Kind.FILE_ESCAPES_ROOT, message, file=name)
-        if real.stat().st_size > _FILE_BYTES:
+        if real.stat().st_size > FILE_BYTES:
             raise ZephError(Kind.FILE_TOO_LARGE, "policy file too large", file=name)
         data = real.read_bytes()
     except OSError as error:
         raise ZephError(Kind.FILE_LOAD, str(error.strerror or error).lower(), file=name) from None
     try:
-        source = decode(name, data)
-        return _policy(read_toml(source, 0, len(source.text)))[0]
+        return read_rules(decode(name, data))
     except ZephError:
         raise
     except PolicyError as error:
         raise _parse_error(error) from None
 
 
+def read_rules(source: Source) -> tuple[PolicyRule, ...]:
+    """Return the rules of the text of a policy file.
+
+    Raises:
+        PolicyError: it is no TOML, or no policy, with every mistake.
+
+    """
+    return _policy(read_toml(source, 0, len(source.text)))[0]
+
+
 def _policy(node: Node) -> tuple[tuple[PolicyRule, ...], Effect]:
     if not isinstance(node, Keyed):
         raise ZephError(Kind.FILE_PARSE, "expected keys and values", node.span)
     root = Fields(node, "", typed=True, errors=[], spans={})
-    rules = tuple(
-        _rule(root.item(item, f"rules[{index}]"))
-        for index, item in enumerate(root.sequence("rules"))
-    )
-    default = _effect(root, "default_effect") if root.entry("default_effect") else Effect.DENY
+    found = rules_at(root)
     if root.errors:
         raise _parse_error(ZephErrors(root.errors))
+    return found
+
+
+def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
+    """Return the ``rules`` of a section, and its ``default_effect``; note what is wrong."""
+    rules = tuple(
+        _rule(section.item(item, f"rules[{index}]"))
+        for index, item in enumerate(section.sequence("rules"))
+    )
+    default = Effect.DENY
+    if section.entry("default_effect"):
+        default = _effect(section, "default_effect")
     return rules, default
 
 

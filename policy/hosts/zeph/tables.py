@@ -28,6 +28,7 @@ from policy.hosts.zeph.names import PEERS, normalize
 from policy.hosts.zeph.network import network_rules
 from policy.hosts.zeph.options import Options, Session
 from policy.hosts.zeph.scopes import ToolScope
+from policy.hosts.zeph.shell import blocked_rules
 from policy.hosts.zeph.spawn import Effective
 from policy.hosts.zeph.trust import TrustGate, TrustLevel, effective_trust
 from policy.patterns.pattern import Pattern
@@ -60,6 +61,8 @@ def session_rules(
         sets.append(session.rules.rule_set(trust, session.env))
     if session.grants.records:
         sets.append(session.grants.rule_set(dialect))
+    if session.blocked:
+        sets.append(blocked_rules(session.blocked, dialect))
     if session.policy is not None:
         sets.append(session.policy.rule_set(dialect, gated=True))
     if session.trust is not None:
