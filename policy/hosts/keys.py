@@ -78,9 +78,11 @@ def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Unappli
         start = f"{path}." if path else ""
         inner = [other.removeprefix(start) for other in sections if other.startswith(start)]
         known = {*keys.known, *(other.partition(".")[0] for other in inner)}
-        for section in _sections(node, path.split(".") if path else []):
+        for section, at in _sections(node, path.split(".") if path else [], ""):
             for entry in section.entries:
-                name, key = start + entry.name, entry.name
+                name, key = at + entry.name, entry.name
+                if not key[:1].isalpha():
+                    continue  # people write comments as such keys
                 if key in keys.skipped:
                     if not _says_nothing(plain(entry.value), keys.skipped[key]):
                         yield Unapplied(name, entry.key.span, is_skipped=True)
@@ -105,18 +107,16 @@ _SPEAKS: Final = re.compile(
 )
 
 
-def _sections(node: Node | None, path: list[str]) -> Iterator[Object]:
+def _sections(node: Node, path: list[str], at: str) -> Iterator[tuple[Object, str]]:
+    """Yield the objects at *path* below *node*, each with what its keys are called after."""
     if not path:
         if isinstance(node, Object):
-            yield node
+            yield node, at
         return
     name, rest = path[0], path[1:]
-    below: list[Node] = []
     if name == "[]" and isinstance(node, Sequence):
-        below = list(node.items)
-    elif isinstance(node, Object) and name == "*":
-        below = [entry.value for entry in node.entries]
-    elif isinstance(node, Object) and (value := node.get(name)) is not None:
-        below = [value]
-    for one in below:
-        yield from _sections(one, rest)
+        for item in node.items:
+            yield from _sections(item, rest, at)
+    for entry in node.entries if isinstance(node, Object) else ():
+        if name in ("*", entry.name):
+            yield from _sections(entry.value, rest, f"{at}{entry.name}.")

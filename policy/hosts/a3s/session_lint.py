@@ -7,8 +7,8 @@ from typing import Final
 
 from policy.edits import Edit
 from policy.effect import Effect
-from policy.finding import Finding
-from policy.hosts.a3s.agent_dir import AgentDir
+from policy.finding import Finding, Severity
+from policy.hosts.a3s.agent_dir import AgentDir, McpTool
 from policy.hosts.a3s.codes import finding
 from policy.hosts.a3s.confirmation import Provider
 from policy.hosts.a3s.lint import policy_findings
@@ -22,7 +22,16 @@ __all__ = ["directory_findings", "session_findings"]
 
 def directory_findings(directory: AgentDir, profile: Profile) -> Iterator[Finding]:
     """Yield what is wrong with the tools and schedules of an agent directory."""
+    if directory.acl and directory.acl.strip():
+        yield Finding(
+            "key-not-applied",
+            "`agent.acl` may say something about permissions, and is not read",
+            Severity.WARNING,
+            file=f"{directory.root}/agent.acl".lstrip("/"),
+        )
     for tool in directory.tools:
+        if isinstance(tool, McpTool):
+            yield from (key.finding for key in tool.unapplied)
         if tool.name in SHIPPED:
             yield finding(
                 "a3s-shadowed-tool",
@@ -42,6 +51,7 @@ def directory_findings(directory: AgentDir, profile: Profile) -> Iterator[Findin
             help="put the file itself there",
         )
     for schedule in directory.schedules:
+        yield from (key.finding for key in schedule.unapplied)
         if schedule.enabled:
             yield finding(
                 "a3s-unattended",

@@ -13,6 +13,7 @@ from policy.errors import PolicyError
 from policy.hosts.a3s.errors import A3sError, Kind
 from policy.hosts.a3s.reading_nodes import Fields, first_of, is_null
 from policy.hosts.a3s.scripts import LIMITS, ScriptToolLimits, ScriptToolSpec
+from policy.hosts.keys import Keys, Unapplied, unapplied_keys
 from policy.source import Source, Span
 
 __all__ = ["McpTool", "Schedule", "ToolSpec", "check_path", "read_schedule", "read_tool"]
@@ -25,6 +26,7 @@ class McpTool:
     name: str
     transport: object = attrs.field(hash=False)
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    unapplied: tuple[Unapplied, ...] = attrs.field(default=(), eq=False, repr=False)
 
 
 ToolSpec = ScriptToolSpec | McpTool
@@ -38,6 +40,7 @@ class Schedule:
     cron: str
     enabled: bool = True
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    unapplied: tuple[Unapplied, ...] = attrs.field(default=(), eq=False, repr=False)
 
 
 # --- headers -----------------------------------------------------------------
@@ -140,8 +143,13 @@ def _mcp(fields: Fields) -> McpTool:
     name, transport = fields.text("name"), fields.node.get("transport")
     if transport is None:
         fields.fail("missing field `transport`")
-    return McpTool(name, repr(plain(transport)), fields.span("name"))
+    unapplied = tuple(unapplied_keys(fields.node, _SERVER_KEYS))
+    return McpTool(name, repr(plain(transport)), fields.span("name"), unapplied)
 
+
+# A server has more keys than these; a schedule may.
+_SERVER_KEYS: Final = {"": Keys("kind name description transport".split(), is_open=True)}
+_SCHEDULE_KEYS: Final = {"": Keys("cron name enabled".split(), is_open=True)}
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
@@ -179,4 +187,6 @@ def read_schedule(source: Source) -> Schedule:
     fields = Fields(node, Kind.SCHEDULE, f"{what} frontmatter: ")
     cron, name = fields.text("cron"), fields.optional_text("name")
     enabled = is_null(node.get("enabled")) or fields.truth("enabled")
-    return Schedule(_stem(source) if name is None else name, cron, enabled, fields.span("cron"))
+    stem = _stem(source)
+    unapplied = tuple(unapplied_keys(node, _SCHEDULE_KEYS))
+    return Schedule(stem if name is None else name, cron, enabled, fields.span("cron"), unapplied)

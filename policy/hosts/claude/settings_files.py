@@ -16,9 +16,8 @@ from policy.documents.node import Mapping, Node, Scalar, Sequence, describe
 from policy.documents.shapes import Kind
 from policy.errors import PolicyError
 from policy.finding import Finding, Severity
-from policy.hosts.claude.data.settings import (
-    VALUES,
-)
+from policy.hosts.claude.data.keys import SECTIONS
+from policy.hosts.claude.data.settings import VALUES
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.hooks import read_hooks
 from policy.hosts.claude.mistakes import NO_START, REJECTED, Mistakes
@@ -28,6 +27,7 @@ from policy.hosts.claude.sandbox import read_sandbox
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.switches import no_auto, read_overrides, read_switches
 from policy.hosts.claude.variables import read_variables, variable_findings
+from policy.hosts.keys import unapplied_keys
 from policy.source import Source, Span
 
 __all__ = ["looks_like_settings", "read_settings"]
@@ -73,6 +73,7 @@ def _read(node: Mapping, mistakes: Mistakes, behaves: Behaviour) -> Settings:
     for mistake in wrong:
         mistakes.reject("wrong-type", mistake.message, mistake.node.span)
     mistakes.findings += _misplaced(node)
+    mistakes.findings += (key.finding for key in unapplied_keys(node, SECTIONS))
     mistakes.findings += variable_findings(node.get("env"))
     tools = node.get("tools") if scope == "cli" else None
     offered = None if tools is None else tuple(t for t, _ in mistakes.strings(tools, "tools"))
