@@ -131,7 +131,7 @@ class PermissionPolicy:
                 yield Finding(
                     "rule-of-no-tool",
                     f"the rules of `{tool}` are for no call: names are compared as written, and"
-                    " those of tools are in small letters",
+                    " those of tools are in small letters; the shell is `bash`",
                     Severity.ERROR,
                     self._span(tool, 0),
                     help=f"write `{meant}`",

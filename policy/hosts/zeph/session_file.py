@@ -79,7 +79,7 @@ def read_session(root: Fields, opened: Open) -> ReadSession:
     return ReadSession(attrs.evolve(session, rules=enforcer), policy_file=file)
 
 
-# What holds where rules cannot be read: nobody knows what they were to deny.
+# The rules that hold where the written ones cannot be read: they may have denied any call.
 NOTHING: Final = PolicyEnforcer.of(())
 _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
 
