@@ -96,12 +96,17 @@ def read_script(text: str, shell: Shell) -> Script | None:
         script.doubt("\\\n", DIFFER)
     if "<<" in text and _may_end_before(text):
         script.doubt("<<", DIFFER)
-    ill = ill_formed(root, source, shell)
+    covered = bytearray(source)
+    for start, end in reader.recovered:
+        covered[start:end] = b" " * (end - start)
+    ill = ill_formed(root, bytes(covered), shell)
     if ill is not None:
         script.doubt(reader.text_of(ill), NO_COMMAND if root.has_error else UNSEEN)
     script.abandoned = gives_up(root, text, script, shell)
-    if root.has_error:
-        # What stands in a wrong tree may stand nowhere in it.
+    for start, end in reader.lost:
+        script.doubt(source[start:end].decode("utf-8").strip(), UNSEEN)
+    if root.has_error or reader.lost:
+        # What stands in a wrong tree, or beside all nodes, may stand nowhere in the script.
         scanned = Scanner(text, sums=True).run()
         script.commands += scanned.commands
         script.commands += _begun(scanned.commands)

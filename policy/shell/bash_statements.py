@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from policy.shells import Shell
+
 __all__ = ["StatementReader"]
 
 
@@ -53,10 +55,21 @@ def _is_aside(node: Node) -> bool:
 
 
 class StatementReader(RedirectionReader):
-    """Walks a tree once."""
+    """Walks a tree once.
+
+    Attributes:
+        lost: where text stands that is in no node and no word: from, and up to.
+        recovered: where text stands that is in no node, and in a word all the same.
+    """
+
+    def __init__(self, source: bytes, shell: Shell, *, closed: bool) -> None:
+        super().__init__(source, shell, closed=closed)
+        self.lost: list[tuple[int, int]] = []
+        self.recovered: list[tuple[int, int]] = []
 
     def read(self, root: Node) -> Script:
-        """Return what a tree comes to."""
+        """Return what a tree comes to; `lost` is what is missing in that."""
+        self.lost = [*_uncovered(root, self.source)]
         self.statement(root, 0)
         if self.unclosed is not None:
             self.script.commands += self._otherwise(self.unclosed)
@@ -280,12 +293,7 @@ class StatementReader(RedirectionReader):
             self._add(Simple([Word()], bare=self.text_of(node)))
         count, inner = len(self.script.commands), len(self.script.targets)
         if count > first:
-            last = self.script.commands[-1]
-            last.directed = True
-            self._drop_descriptor(last.words, body.end_byte if body is not None else 0)
-            negated = _negated(body)
-            if negated is not None and negated.type.startswith("variable_assignment"):
-                last.bare = self.source[negated.start_byte : node.end_byte].decode("utf-8")
+            self._direct(self.script.commands[-1], node, body)
         for child in node.children:
             if child.type == "heredoc_redirect":
                 self.document(child, depth + 1)
@@ -308,6 +316,33 @@ class StatementReader(RedirectionReader):
             for number, command in enumerate(commands, first):
                 command.fills |= number not in within
 
+    def _direct(self, command: Simple, node: Node, body: Node | None) -> None:
+        """Note that *node* redirects a command, the last of its *body*."""
+        if body is not None and not command.directed:
+            self._recover_dash(command, body)
+        command.directed = True
+        self._drop_descriptor(command.words, body.end_byte if body is not None else 0)
+        negated = _negated(body)
+        if negated is not None and negated.type.startswith("variable_assignment"):
+            command.bare = self.source[negated.start_byte : node.end_byte].decode("utf-8")
+
+    def _recover_dash(self, command: Simple, body: Node) -> None:
+        """Give the last command of *body* the dash before a here-document: `cat - <<E`.
+
+        The grammar has no node for it, or takes it for a part of the operator.
+        """
+        end = body.end_byte
+        while body.type in ("negated_command", "pipeline", "list"):
+            body = body.children[-1]
+        for start, stop in self.lost:
+            between = self.source[end:stop]
+            if between[:1] in (b" ", b"\t") and between.strip(b" \t") == b"-" and start >= end:
+                if body.type == "command":
+                    command.words.append(Word("-", "-"))
+                    self.lost.remove((start, stop))
+                    self.recovered.append((start, stop))
+                return
+
 
 # `{fd}>a`, which sets a variable: a grammar takes it for a word.
 _DESCRIPTOR: Final = re.compile(r"\{[A-Za-z_]\w*(?:\[[^\]]*\])?\}")
@@ -326,6 +361,34 @@ def _without_end(text: str, words: Sequence[Word]) -> str:
     for word in reversed(words):
         left = left.removesuffix(word.raw).rstrip()
     return left
+
+
+# What parts words; a backslash before any other blank makes that a word.
+_BLANK: Final = re.compile(rb"[ \t\n]|\\\n")
+
+# Tokens that become words with all of their text, whatever that is.
+_IN_WORDS: Final = frozenset({"$", "``"})
+
+
+def _uncovered(root: Node, source: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where *source* has text that is in no node below *root*: from, and up to.
+
+    Blanks aside. An operator covers no more text than it consists of.
+    """
+    nodes, gaps = [root], [(0, root.start_byte), (root.end_byte, len(source))]
+    while nodes:
+        node = nodes.pop()
+        at = node.start_byte
+        if node.child_count and node.type != "heredoc_body":  # which is text beside its nodes
+            for child in node.children:
+                gaps.append((at, child.start_byte))
+                at = max(at, child.end_byte)
+            gaps.append((at, node.end_byte))
+            nodes += node.children
+        elif not node.is_named and node.type not in _IN_WORDS:
+            own = source[at : node.end_byte].removesuffix(node.type.encode("utf-8"))
+            gaps.append((at, at + len(own)))
+    return (gap for gap in gaps if _BLANK.sub(b"", source[slice(*gap)]))
 
 
 def _is_outermost(node: Node) -> bool:
