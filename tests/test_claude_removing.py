@@ -1,6 +1,7 @@
-"""Scripts in arguments that remove files, and that nobody checks, as Claude Code 2.1.329 asks for them.
+"""Removals that are asked for: in scripts that nobody checks, and of what a variable holds.
 
-All of it observed.
+Claude Code 2.1.329 was observed to ask for the scripts, and for a variable that holds the working
+folder. Any other value that is not known before the command runs is asked for here too.
 """
 
 from __future__ import annotations
@@ -84,3 +85,69 @@ def test_a_script_is_asked_for_behind_an_option_and_in_a_shell_that_no_host_know
     command: str, effect: str
 ) -> None:
     assert told(command, allow=["Bash"]) == effect
+
+
+_SET: tuple[str, ...] = (
+    *("D=$(pwd)", "D=`pwd`", "D=$PWD", 'D="$PWD"', "D=${PWD}", "export D=$(pwd)", "D=$(pwd)/"),
+    *(
+        "declare D=$(pwd)",
+        "readonly D=$PWD",
+        "E=$(pwd); D=$E",
+        "D=$(git rev-parse --show-toplevel)",
+    ),
+)
+_REMOVAL: tuple[str, ...] = (
+    *('{}; rm -rf "$D"', "{}; rm -rf $D", '{} && rm -rf "${{D}}"', '{}; rmdir "$D"'),
+    *('({}; rm -rf "$D")', 'if true; then {}; rm -rf "$D"; fi', '{}; {{ rm -rf "$D"; }}'),
+    *('{}; sudo rm -rf "$D"', '{}; timeout 5 rm -rf "$D"', '{}; /bin/rm -rf "$D"'),
+    *('{}; find . -exec rm -rf "$D" {{}} +', '{}; ls | xargs rm -rf "$D"', "{}; busybox rm $D"),
+    *("{}; trap 'rm -rf \"$D\"' EXIT", "{}; eval 'rm -rf \"$D\"'", '{}; coproc rm -rf "$D"'),
+    *('{}; $D rm "$D"', '{}; echo $(rm -rf "$D")', '{}; rm -rf "$D/"'),
+)
+
+
+@pytest.mark.parametrize("removal", _REMOVAL)
+@pytest.mark.parametrize("setting", _SET)
+def test_a_removal_of_what_a_variable_holds_is_asked_for(setting: str, removal: str) -> None:
+    for mode in ("default", "bypassPermissions"):
+        assert told(removal.format(setting), mode, allow=["Bash(*)"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *('rm "$D"', "rm -rf $D", "rm x$D", 'for f in *.o; do rm "$f"; done', 'read D; rm "$D"'),
+        *('D=x; read D; rm "$D"', 'D=x; unset D; rm "$D"', 'D=x; D+=/..; rm "$D"', "D=*; rm $D"),
+        *('D=x; E=$D; D=y; rm "$D"', 'D=x; for D in /; do rm -r "$D"; done', "D='x /'; rm -r $D"),
+        *('D=x; D=y; E=$D; rm "$E"', "D=f; rm -$X y", 'rm "${D:-x}"', "sh -c 'rm \"$D\"'"),
+        *('rm "${HOME:?}"', 'rm -rf "${PWD:?}"'),
+    ],
+)
+def test_so_is_one_of_a_value_that_is_not_known(command: str) -> None:
+    for mode in ("default", "bypassPermissions"):
+        assert told(command, mode, allow=["Bash(*)"]) == "ask"
+
+
+@pytest.mark.parametrize("setting", ["D={}", "export D={}", "D='{}'", "E={}; D=$E"])
+@pytest.mark.parametrize("removal", _REMOVAL[:7])
+def test_one_of_a_plain_name_that_a_variable_holds_is_not(setting: str, removal: str) -> None:
+    for mode in ("default", "bypassPermissions"):
+        harmless, critical = (removal.format(setting.format(name)) for name in ("build", "/"))
+        assert told(harmless, mode, allow=["Bash(*)"]) == "allow"
+        assert told(critical, mode, allow=["Bash(*)"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *('rm -rf "${D:?}"/*', "rm {a,b}", "rm $'a'", 'D=$(pwd); echo "$D"; rm x'),
+        *(
+            'D=$(pwd); cd "$D" && rm x',
+            'D=$(ls); docker rm "$D"',
+            'D=$(pwd); find "$D" -exec rm {} +',
+        ),
+        'f=a; rm -f "$f" b.f dir/f',
+    ],
+)
+def test_nor_is_one_that_removes_nothing_else(command: str) -> None:
+    assert told(command, allow=["Bash(*)"]) == "allow"

@@ -262,6 +262,7 @@ class StatementReader(RedirectionReader):
             name, _, value = word.plain.partition("=")
             if word.known and not word.glob:
                 self.variables[name] = value
+                (self.guessed.add if word.guessed else self.guessed.discard)(name)
             else:
                 self.variables.pop(name, None)
 

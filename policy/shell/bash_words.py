@@ -25,6 +25,9 @@ _QUOTED_ESCAPE: Final = re.compile(r'\\([$`"\\\n])')
 _OF_ZSH: Final = re.compile(
     r"(?<!\\)(?:\\\\)*\$(?:(?:\w+|[-?*@!#$](?:\w*|[-?*@!#]))(?:\[|:[A-Za-z&])|[+^=~\[])"
 )
+# A variable in braces, and what a shell makes several words of where no quotes are around it.
+_BRACED: Final = re.compile(r"\$\{([A-Za-z_]\w*)(?::\?[^{}$`]*)?\}")
+_PARTED: Final = re.compile(r"[\s*?\[]")
 _UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
 _NUMBERS: Final = re.compile(
     r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
@@ -48,6 +51,7 @@ class WordReader(ABC):
         self.shell = shell
         self.script = Script()
         self.variables: dict[str, str] = {}
+        self.guessed: set[str] = set()  # those of the variables that were set from a guess
         self.inside = 0  # statements that hold others
         self.aside = 0  # of these, whose parts no host follows
         self.substituted = 0  # of these, that are `$(...)`
@@ -114,6 +118,10 @@ class WordReader(ABC):
                 word.literal = word.known = False
         elif kind == "simple_expansion":
             self._variable(text[1:], word, pieces, quoted=text == "$HOME" and not any(pieces))
+            word.guessed |= _PARTED.search(pieces[-1]) is not None  # it may be several words
+        elif (name := self._braced(text)) is not None:
+            self._variable(name, word, pieces, quoted=False)
+            word.guessed |= _PARTED.search(pieces[-1]) is not None
         elif kind in ("word", "number", "regex", "extglob_pattern") or (
             not node.is_named and not node.children
         ):
@@ -146,6 +154,8 @@ class WordReader(ABC):
             position = child.end_byte
             if child.type == "simple_expansion":
                 self._variable(text[blanks + 1 :], word, pieces, quoted=not any(pieces))
+            elif (name := self._braced(text)) is not None:
+                self._variable(name, word, pieces, quoted=False)
             else:
                 word.literal = word.known = False
                 pieces.append(self.text_of(child))
@@ -166,8 +176,14 @@ class WordReader(ABC):
             word.literal &= name == "HOME"
         else:
             word.literal = False
+            word.guessed |= name in self.guessed or not self._is_set_once(name)
         word.known &= value is not None
         pieces.append("$" + name if value is None else value)
+
+    def _braced(self, text: str) -> str | None:
+        """Return the variable whose value `${x}` comes to, None where that is not known."""
+        found = _BRACED.fullmatch(text)
+        return found[1] if found is not None and found[1] in self.variables else None
 
     def substitutions(self, node: Node, depth: int) -> None:
         """Read the commands of every substitution below *node*, which stands in a word."""
@@ -273,9 +289,20 @@ class WordReader(ABC):
 
     def _is_inherited(self, name: str) -> bool:
         """Whether nothing in the text may set a variable: its name stands behind a `$` alone."""
+        return re.search(rf"(?<![$\w]){re.escape(name)}(?!\w)", self._unquoted()) is None
+
+    def _is_set_once(self, name: str) -> bool:
+        """Whether the text has the name of a variable once, but for where its value is put in.
+
+        Any other place may set it too: `x+=1`, `read x`, `for x in a`, `unset x`.
+        """
+        places = rf"(?<![\w$/.-])(?<!\$[{{]){re.escape(name)}(?![\w/.-])"
+        return len(re.findall(places, self._unquoted())) == 1
+
+    def _unquoted(self) -> str:
         if not self._told:
             self._told = _QUOTING.sub("", self.source.decode("utf-8"))
-        return re.search(rf"(?<![$\w]){re.escape(name)}(?!\w)", self._told) is None
+        return self._told
 
     def _is_number(self, node: Node) -> bool:
         """Whether arithmetic has numbers and operators only."""

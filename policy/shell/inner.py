@@ -10,7 +10,6 @@ from policy.shell.readings import as_written
 from policy.shell.removing import (
     is_unjudged,
     judged,
-    lacks_arguments,
     removes,
     seems_to_remove,
 )
@@ -90,9 +89,7 @@ class Inner:
         readings, files = judged(inside, shell, whole=whole)
         depth = inside.removing + 1 if whole or inside.removing else 0
         self.depth = max(self.depth, depth)
-        lacks = depth > _JUDGED or (
-            whole and (is_unjudged(text, words) or lacks_arguments(text, words))
-        )
+        lacks = depth > _JUDGED or (whole and is_unjudged(text, words))
         broken = self._script.broken or aside
         is_aside = broken and any(file.tool == shell.files.removes for file in files)
         return readings, [*files, *[GUARDED] * (is_aside or lacks or lost)]

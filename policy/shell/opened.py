@@ -11,7 +11,7 @@ import attrs
 
 from policy.programs import Files, Program
 from policy.shell.given import Given, has
-from policy.shell.removals import GLOB, emptied, is_home, is_unresolved
+from policy.shell.removals import GLOB, emptied, is_unresolved
 from policy.shell.words import Word, is_pattern, with_home
 from policy.shells import Shell
 
@@ -197,7 +197,8 @@ def files_of(
     if program.into and tools.writes:
         opened += _put_into_folders(rest, given.named, tools.writes)
     if program.removes and tools.removes:
-        for word in given.named:
+        # An option of which nobody knows the value may come to names too: `-$X`.
+        for word in (*given.named, *(each for each in given.options if not each.known)):
             opened += _removed(word, given, shell)
     return tuple(opened)
 
@@ -306,9 +307,7 @@ def _removed(word: Word, given: Given, shell: Shell) -> Iterator[Opened]:
     elif is_unresolved(word, parents=parents, astray=True):
         yield Opened(None, tool, relative=True)
     if not word.known:
-        yield Opened("~" if is_home(word) else None, tool)
-        if homed := with_home(word):
-            yield Opened(homed, tool)
+        yield Opened(None, tool)
         return
     name = word.plain or "."  # without a name it is the folder itself
     folder = emptied(name)

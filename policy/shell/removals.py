@@ -1,6 +1,7 @@
 """What a command removes, as a host that guards critical folders looks at it.
 
 It looks at each name and, where that ends in stars (`src/*`), at the folder which they empty.
+A name that holds a variable or a substitution counts as critical, unless its value is known.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final
 
 from policy.shell.words import Word
 
-__all__ = ["GLOB", "emptied", "is_home", "is_unresolved"]
+__all__ = ["GLOB", "emptied", "is_unresolved"]
 
 # Stars that are all that stands in the last segments of a name.
 _STARS: Final = re.compile(r"(?:(?:^|/)\*+)+/*\Z")
@@ -18,8 +19,9 @@ _SEGMENT: Final = re.compile(r"[^/]+")
 GLOB: Final = re.compile(r"[*?\[]")
 _UP: Final = re.compile(r"(?:^|/)\.\.(?:/|$)")
 
-# `$X/*`, `"$X"/`: nobody knows what is removed if the variable is empty.
-_UNDER_VARIABLE: Final = re.compile(r"\$\w+\"?/|\$\{\w+\}\"?/|\$\(|`")
+# What a shell puts something else for: `$X`, `$(ls)`. `$'x'` is a text, and `${X:?}` is never
+# empty, which is what hosts tell their users to write.
+_PUT_IN: Final = re.compile(r"\$(?!'|\{(?!HOME:|(?:OLD)?PWD:)\w+:\?[^{}$`]*\})|`")
 
 
 def emptied(name: str) -> str | None:
@@ -32,15 +34,6 @@ def emptied(name: str) -> str | None:
     return folder or ("/" if name.startswith("/") else ".")
 
 
-# `${HOME}`, and what it comes to without some end, or where it has a value.
-_HOME: Final = re.compile(r'("?)\$\{HOME(?:\W[^{}]*)?\}\1')
-
-
-def is_home(word: Word) -> bool:
-    """Return whether a host takes what is not known for the home folder all the same."""
-    return not word.known and _HOME.fullmatch(word.raw) is not None
-
-
 def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
     """Return whether a host cannot tell which folders a removal empties.
 
@@ -50,8 +43,8 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
         astray: whether it is removed behind a change of folder.
 
     """
-    if not word.known:
-        return _UNDER_VARIABLE.search(word.raw) is not None
+    if not word.known or word.guessed:
+        return _PUT_IN.search(word.raw) is not None
     name = word.plain
     folder = emptied(name)
     if folder is None:

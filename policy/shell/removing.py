@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from policy.shell.leading import KEYWORDS, is_assignment
 from policy.shell.parts import DIFFER, UNSEEN, Command, Doubt, Redirection
 from policy.shell.readings import as_written
 from policy.shell.shell_scripts import SHELLS, shell_of
@@ -20,10 +20,16 @@ from policy.shell.targets import GUARDED
 from policy.shell.wrappers import basename
 
 if TYPE_CHECKING:
-    from policy.shell.words import Script, Word
+    from policy.shell.words import Script, Simple, Word
     from policy.shells import Shell
 
-__all__ = ["is_unjudged", "judged", "lacks_arguments", "removes", "seems_to_remove"]
+__all__ = [
+    "is_unjudged",
+    "judged",
+    "removes",
+    "removes_unknown",
+    "seems_to_remove",
+]
 
 _RUNNERS: Final = frozenset(
     "sudo doas exec command env nice nohup busybox time timeout stdbuf setsid ionice pkexec"
@@ -67,12 +73,40 @@ _PATHS: Final = re.compile(r"[/~$*?\[]|\A\.\.?\Z|\brm")
 _ASIDE: Final = re.compile(r"[\s\\]+")
 _BLANK: Final = re.compile(r"\\[ntr]")
 _CODED: Final = re.compile(r"\$'(?:\\'|[^'])*?\\[xuUc0-7]")
-_GIVEN: Final = re.compile(r"\$\{?([1-9@*])")
+_EXPANSION: Final = re.compile(r"\$\{(\w+)[^{}]*\}")
+# An argument of the script, which stands beside it.
+_GIVEN: Final = re.compile(r"\$\{?[1-9@*]")
 
 
 def removes(script: str) -> bool:
     """Return whether a script names a program that removes files where one may stand."""
     return any(map(_removes, _statements(script))) or any(map(_chooses, _pieces(script)))
+
+
+def removes_unknown(text: str, commands: Iterable[Simple]) -> bool:
+    """Return whether a statement of *text* seems to remove what a variable holds that may be any.
+
+    Another program may run the removal: `find . -exec rm "$x" +`. *commands* are those of the
+    text; one of them sets the variable.
+    """
+    names = {
+        word.raw.partition("=")[0].rstrip("+")
+        for command in commands
+        for word in command.words
+        if is_assignment(word) and not _is_harmless(word)
+    }
+    if not names:
+        return False
+    named = re.compile(rf"\$(?:{'|'.join(map(re.escape, names))})(?!\w)")
+    statements = _statements(_EXPANSION.sub(r"$\1", text))
+    return any(named.search(word) for words in statements for word in _removed(words))
+
+
+def _is_harmless(assignment: Word) -> bool:
+    """Return whether a variable is set to what is known, and is the name of no critical folder."""
+    if assignment.guessed or not assignment.known:
+        return False
+    return assignment.plain.partition("=")[2].rstrip("/") not in ("", ".", "..", "~")
 
 
 def judged(
@@ -130,15 +164,6 @@ def _not_understood(written: str, doubts: Iterable[Doubt]) -> Iterator[str]:
             yield written
 
 
-def lacks_arguments(script: str, words: Sequence[Word]) -> bool:
-    """Return whether a script names arguments that *words*, which run it, do not tell."""
-    named = {*_GIVEN.findall(script)}
-    if not named:
-        return False
-    behind = [*dropwhile(lambda word: word.plain != script, words)][2:]
-    return "'" in script or not behind or any(int(each) > len(behind) for each in named - {*"@*"})
-
-
 def _statements(script: str) -> Iterator[list[str]]:
     """Yield the words of what seems to be its statements, with what is quoted in one and not."""
     for text in (_QUOTED.sub(_joined, script), script):
@@ -163,6 +188,7 @@ def is_unjudged(script: str, words: Sequence[Word]) -> bool:
     return (of_zsh and _OF_ZSH.search(script) is not None) or (
         len(script) > _LONGEST
         or _ALIAS.search(script) is not None
+        or _GIVEN.search(script) is not None
         or "IFS" in _READ_BY.sub(" read", script)
         or any(map(_is_odd, _pieces(script)))
     )
@@ -228,6 +254,21 @@ def _removes(words: list[str]) -> bool:
         if beside and _LISTED.search(word):
             return True
     return False
+
+
+def _removed(words: Sequence[str]) -> Sequence[str]:
+    """Return what stands behind a program that removes files: first, or beside what runs it."""
+    runs = [
+        _name(word).lower() in _RUNNERS or (at, word[0]) == (0, "$")
+        for at, word in enumerate(words)
+    ]
+    beside = any(map(_OPTION.fullmatch, words)) or any(
+        runs_other and word not in KEYWORDS for runs_other, word in zip(runs, words, strict=True)
+    )
+    for at, word in enumerate(words):
+        if _REMOVAL.fullmatch(_name(word)) and (beside or at == 0 or runs[at - 1]):
+            return words[at + 1 :]
+    return ()
 
 
 def _name(word: str) -> str:

@@ -169,7 +169,7 @@ class Scanner:
         if value is None and folder is not None:
             value = folder
         else:
-            word.literal = False
+            word.literal, word.guessed = False, True
         word.known &= value is not None
         self._take(written, written if value is None else value)
 

@@ -17,6 +17,7 @@ from policy.shell.parts import Command, Part, Redirection
 from policy.shell.pieces import Piece
 from policy.shell.programs import Examined
 from policy.shell.readings import as_granted, as_text, as_written, behind_all, is_assignment
+from policy.shell.removing import removes_unknown
 from policy.shell.repositories import plants
 from policy.shell.spelled import Texts, spelled, with_text
 from policy.shell.targets import GUARDED, is_unchecked_target, is_untold, redirected
@@ -155,7 +156,7 @@ class Reading:
         if self._moves.count and doubts.has_background(self.text):
             return True  # nobody waits for it, so nobody knows where what follows runs
         # Who knows where it ends, and what is removed in it?
-        return self.script.unclosed
+        return self.script.unclosed or removes_unknown(self.text, self.script.commands)
 
     def _statements(self) -> Iterator[Part]:
         """Yield what is not looked into: to be asked for, and by its whole text to be denied."""

@@ -53,6 +53,7 @@ class Word:
         plain: without quotes and escapes, and with the values of variables that are known.
         literal: whether it has no expansion of any kind.
         known: whether *plain* is what the program gets, globs aside.
+        guessed: whether *plain* has the value of a variable that the text may set in another place.
         glob: whether it has a glob outside quotes.
         vetted: whether the host takes it though it is not literal.
         inner: the numbers of the commands that are substituted in it: from, and up to.
@@ -62,6 +63,7 @@ class Word:
     plain: str = ""
     literal: bool = True
     known: bool = True
+    guessed: bool = False
     glob: bool = False
     vetted: bool = False
     inner: tuple[int, int] = (0, 0)
