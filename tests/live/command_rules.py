@@ -14,6 +14,11 @@ def command_rule(chance: Random, programs: Sequence[str], named: Sequence[str]) 
     """Return a rule of `Bash` in any of its shapes."""
     if chance.random() < 0.25:
         return _named_rule(chance, named)
+    if chance.random() < 0.06:
+        dash = chance.choice(words.DASHES)
+        return (
+            f"Bash({chance.choice((dash, f'{dash} *', f'{dash[:-2]}:*', f'{dash.split()[0]} *'))})"
+        )
     name = chance.choice(programs)
     operands = chance.choice(words.PROGRAMS[name])
     command = f"{name} {operands}".strip()

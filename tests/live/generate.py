@@ -240,6 +240,8 @@ class Generator:
 
     def simple(self) -> str:
         """Return one plain command, with what may stand around it."""
+        if self.chance.random() < 0.03:
+            return f"{self.pick(words.DASHES)} {self.pick(words.HEREDOCS)}"
         text = self.bare()
         draw = self.chance.random
         if draw() < 0.12:
@@ -264,6 +266,8 @@ class Generator:
         """Return a program with operands."""
         if self.chance.random() < 0.15:
             return self.named_call()
+        if self.chance.random() < 0.02:
+            return self.pick(words.VARIABLE_REMOVALS).format(self.pick(words.SETTINGS))
         kind = self.chance.random()
         if kind < 0.45:
             name = self.pick(self.programs)

@@ -132,6 +132,34 @@ HEREDOCS = (
     "<<E\nx",
 )
 
+# Programs that read what a here-document gives them, as a dash tells them.
+DASHES = (
+    *(
+        "python3 -",
+        "cat -",
+        "git commit -F -",
+        "python3 - x",
+        "kubectl apply -f -",
+        "docker load -",
+    ),
+    *("gh pr create -F -", "curl -d @- -", "node - -", "timeout 5 python3 -", "CI=1 python3 -"),
+)
+
+# Removals of what a variable holds: where it is set, and what removes it.
+SETTINGS = (
+    *("D=$(pwd)", "D=`pwd`", "D=$PWD", 'D="$PWD"', "D=build", "D='build/o'", "D=/", "D=.", "D=~"),
+    *("export D=$(pwd)", "export D=build", "D=$(ls)", "E=$(pwd); D=$E", "E=build; D=$E", "D=$HOME"),
+    *("D=$PWD/build", 'D="$HOME/x"', "declare D=$PWD", "D=${PWD}", "D=$(git rev-parse HEAD)"),
+    *("D=$(git rev-parse --show-toplevel)", "read D", "D=$X", "D=a; D=$(pwd)", "D=build; D+=/x"),
+)
+VARIABLE_REMOVALS = (
+    *('{}; rm -rf "$D"', "{}; rm -r $D", '{}; rmdir "$D"', '{} && rm -f "$D"', '{}; rm "${{D}}"'),
+    *('({}; rm -rf "$D")', 'if true; then {}; rm -rf "$D"; fi', '{}; sudo rm -rf "$D"'),
+    *('{}; timeout 5 rm -rf "$D"', '{}; find . -exec rm -rf "$D" {{}} +', "{}; ls | xargs rm $D"),
+    *('{}; /bin/rm "$D"', "{}; trap 'rm -rf \"$D\"' EXIT", "{}; bash -c 'rm -rf \"$D\"'"),
+    *('{}; rm -rf "$D"/*', '{}; rm -rf "$D/build"', '{}; cd src; rm -rf "$D"', '{}; rm "${{D:?}}"'),
+)
+
 # `{}` is a command.
 SUBSTITUTIONS = ("$({})", "`{}`", "<({})", ">({})", '"$({})"', "'$({})'", "${{X:-$({})}}")
 
