@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from policy import limits
@@ -25,8 +27,11 @@ _QUOTED_ESCAPE: Final = re.compile(r'\\([$`"\\\n])')
 _OF_ZSH: Final = re.compile(
     r"(?<!\\)(?:\\\\)*\$(?:(?:\w+|[-?*@!#$](?:\w*|[-?*@!#]))(?:\[|:[A-Za-z&])|[+^=~\[])"
 )
-# A variable in braces, and what a shell makes several words of where no quotes are around it.
+# A variable in braces.
 _BRACED: Final = re.compile(r"\$\{([A-Za-z_]\w*)(?::\?[^{}$`]*)?\}")
+# What may be the name of a variable that is set: no option, and no part of a path.
+_NAME: Final = re.compile(r"(?<![\w$/.-])(?<!\$[{])[A-Za-z_]\w*(?![\w/.-])", re.ASCII)
+# What a shell makes several words of, where no quotes are around it.
 _PARTED: Final = re.compile(r"[\s*?\[]")
 _UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
 _NUMBERS: Final = re.compile(
@@ -58,7 +63,6 @@ class WordReader(ABC):
         self.closed = closed  # whether the last quote is one that nobody wrote
         self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
         self._put_in = False  # into a word: what nobody knows
-        self._told = ""  # all of the text without quotes, once it was looked into
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
@@ -176,7 +180,9 @@ class WordReader(ABC):
             word.literal &= name == "HOME"
         else:
             word.literal = False
-            word.guessed |= name in self.guessed or not self._is_set_once(name)
+            word.guessed |= value is not None and (
+                name in self.guessed or not self._is_set_once(name)
+            )
         word.known &= value is not None
         pieces.append("$" + name if value is None else value)
 
@@ -289,20 +295,22 @@ class WordReader(ABC):
 
     def _is_inherited(self, name: str) -> bool:
         """Whether nothing in the text may set a variable: its name stands behind a `$` alone."""
-        return re.search(rf"(?<![$\w]){re.escape(name)}(?!\w)", self._unquoted()) is None
+        return re.search(rf"(?<![$\w]){re.escape(name)}(?!\w)", self._unquoted) is None
 
     def _is_set_once(self, name: str) -> bool:
         """Whether the text has the name of a variable once, but for where its value is put in.
 
         Any other place may set it too: `x+=1`, `read x`, `for x in a`, `unset x`.
         """
-        places = rf"(?<![\w$/.-])(?<!\$[{{]){re.escape(name)}(?![\w/.-])"
-        return len(re.findall(places, self._unquoted())) == 1
+        return self._names[name] == 1
 
+    @cached_property
     def _unquoted(self) -> str:
-        if not self._told:
-            self._told = _QUOTING.sub("", self.source.decode("utf-8"))
-        return self._told
+        return _QUOTING.sub("", self.source.decode("utf-8"))
+
+    @cached_property
+    def _names(self) -> Counter[str]:
+        return Counter(_NAME.findall(self._unquoted))
 
     def _is_number(self, node: Node) -> bool:
         """Whether arithmetic has numbers and operators only."""

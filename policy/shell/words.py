@@ -199,7 +199,7 @@ class Script:
         background_inside: whether that is one of a statement that holds others.
         split: whether it has a pipe, or a group between parentheses, outside of its words.
         grouped: whether several statements stand between two parentheses.
-        broken: whether it is no command to a grammar.
+        broken: whether it is no command to a grammar, or has text that no node of it covers.
         closed: whether its last quote is one that nobody wrote.
         given: words behind the signs of redirections of which nobody knows what they come to.
         abandoned: why a host that looks into it gives it up (`policy.shell.abandoned`).
