@@ -209,7 +209,7 @@ class CommandPair(ToolPair):
     def _is_shut(self, tools: Iterable[str]) -> bool:
         """Whether either side denies every command that opens a file as a call of these."""
         return all(
-            any(_denies(row.ruleset.row(tool).constant) for row, _ in lookup.rows)
+            any(_denies(row.opening(tool).constant) for row, _ in lookup.rows)
             for lookup in self.lookups
             for tool in tools
         )
@@ -219,7 +219,9 @@ class CommandPair(ToolPair):
     ) -> Iterator[Difference]:
         """Yield a difference of commands that open files for each change that has one.
 
-        With a file a command shows what the file does, or less, or what it shows without the file.
+        And one for each change of files that commands are redirected to or from, whatever else
+        changes: no other command names the rules about files that decide it. With a file a
+        command shows what the file does, or less, or what it shows without the file.
 
         Args:
             opened: tools, and how both sides decide other files as calls of them.
@@ -227,6 +229,7 @@ class CommandPair(ToolPair):
 
         """
         shown = weaker({*known})
+        yield from self._redirected(opened, shown)
         if not opened or shown >= CHANGES:
             return
         for shell in self.shells or (self.shell,):
@@ -252,6 +255,25 @@ class CommandPair(ToolPair):
             if unlike:
                 wanted = set[Effects]().union(*map(openings.of_effects, chain(*unlike.values())))
                 yield from self._shows(openings.unknown(unlike), shown, wanted)
+
+    def _redirected(
+        self, opened: Mapping[str, Sequence[Difference]], shown: set[Effects]
+    ) -> Iterator[Difference]:
+        """Yield how redirected commands change for each change of files, and add these to *shown*.
+
+        Where the host decides by the command, files alone tell nothing.
+        """
+        if self.shell.whole:
+            return
+        openings = Openings(self.views, self.shape.dialect, self.asked, self.doubted)
+        for tool, differences in opened.items():
+            for file in _telling(differences):
+                path = str(next(iter(file.call.values()), "q7z"))
+                asked = map(self.asked, openings.redirected(tool, path))
+                found = next((each for each in asked if each.effects == file.effects), None)
+                if found is not None:
+                    shown |= weaker([found.effects])
+                    yield found
 
     @cached_property
     def doubted(self) -> Effects:

@@ -267,7 +267,7 @@ def _opened(
     whole = any(grants_whole(row) for side in rows for row in side)
     found: dict[str, list[Difference]] = {}
     for tool in shell.files.opening:
-        sides = [[row.ruleset.row(tool) for row in side] for side in rows]
+        sides = [[row.opening(tool) for row in side] for side in rows]
         if [row.lines for row in sides[0]] == [row.lines for row in sides[1]]:
             continue
         for each in (sides, [[by_rules(row) for row in side] for side in sides])[: 1 + whole]:

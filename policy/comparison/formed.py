@@ -39,7 +39,7 @@ def formed_commands(pair: ToolPair) -> Iterator[Difference]:
     for tool in dict.fromkeys((shell.files.reads, shell.files.input)):
         if not tool:
             continue
-        files = [[row.ruleset.row(tool) for row in side] for side in rows]
+        files = [[row.opening(tool) for row in side] for side in rows]
         if any(_reformed(*map(_forms, files))):
             for mover in sorted(shell.kinds.movers):
                 text = f"{mover}; {reading(shell)} {_FILE}"

@@ -13,9 +13,7 @@ __all__ = ["by_rules", "deferred", "denies_all", "grants_whole", "unasked"]
 
 def grants_whole(row: Row) -> bool:
     """Return whether files that a command opens count only where a rule speaks of them."""
-    if row.ruleset.dialect.shell.whole:
-        return row.default.effect is Effect.ALLOW
-    return not row.entries and row.default.effect is not Effect.DENY
+    return row.ruleset.dialect.shell.whole and row.default.effect is Effect.ALLOW
 
 
 def by_rules(row: Row) -> Row:

@@ -10,10 +10,10 @@ import attrs
 from policy.calls import Unreadable, argument_text
 from policy.decision import Does
 from policy.dialect import ArgumentKind
-from policy.rows.command import part_outcome, unawaited
+from policy.rows.command import idle_outcome, part_outcome, unawaited
 from policy.rows.outcome import HARMLESS, Outcome, strictness, unsure
 from policy.rows.redirection import opened
-from policy.shell.parts import Command, Doubt, Part, Redirection
+from policy.shell.parts import Command, Doubt, Redirection
 from policy.shell.powershell import read_powershell
 from policy.shell.words import in_home
 
@@ -91,7 +91,7 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
     if command.unread and row.entries:
         hidden.append(doubted)
     if not command.parts:
-        hidden.append(part_outcome(row, Part("", grantable=False), limit))
+        hidden.append(idle_outcome(row, limit))
     strictest = min(hidden, key=strictness, default=HARMLESS)
     if strictest is not HARMLESS:
         for doubt in command.doubts or _ANY:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from policy.rows.row import Row
 
-__all__ = ["command_outcome", "part_outcome", "unawaited"]
+__all__ = ["command_outcome", "idle_outcome", "part_outcome", "unawaited"]
 
 # Parts of which a row keeps what it says, and characters of each: commands have few, and often.
 _KEPT: Final = 2048
@@ -56,9 +56,16 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
     if command.unread and row.entries:
         outcomes.append(unsure(row.ruleset))  # a rule that might speak of it cannot be asked
     if not command.parts:
-        # No parts is never allowed: there is nothing that a rule granted.
-        outcomes.append(part_outcome(row, Part("", grantable=False), limit))
+        outcomes.append(idle_outcome(row, limit))
     return min(outcomes, key=strictness)
+
+
+def idle_outcome(row: Row, limit: int) -> Outcome:
+    """Return what *row* says where no command runs; for *limit* see `command_outcome`.
+
+    A rule for the whole tool allows that, as it allows any command. No other rule does.
+    """
+    return part_outcome(row, Part("", grantable=row.default.effect is Effect.ALLOW), limit)
 
 
 def unawaited(row: Row, command: Command) -> Iterator[Outcome]:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["denies_files", "is_unchecked", "opened", "redirection_outcome"]
 
-_SILENT: Final = frozenset({Reason.DEFAULT})
-
 
 def opened(
     row: Row, command: Command, outcomes: Sequence[Outcome]
@@ -41,14 +39,14 @@ def opened(
         outcomes: what the row says of the rest of it.
 
     """
-    shell = row.ruleset.dialect.shell
-    passed = BY_DEFAULT if shell.whole else _SILENT
-    whole = (row.default.effect is Effect.ALLOW if shell.whole else not row.entries) and all(
-        outcome is row.default for outcome in outcomes
+    is_whole = (
+        row.ruleset.dialect.shell.whole
+        and row.default.effect is Effect.ALLOW
+        and all(outcome is row.default for outcome in outcomes)
     )
     for redirection in command.redirections:
         outcome = redirection_outcome(row, redirection)
-        if redirection.scripted or not (whole and outcome.reason in passed):
+        if redirection.scripted or not (is_whole and outcome.reason in BY_DEFAULT):
             yield redirection, outcome
 
 
@@ -90,13 +88,15 @@ def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
     tool = redirection.tool or (shell.files.output if redirection.writes else shell.files.input)
     if not tool:
         return HARMLESS
+    files = row.opening(tool)
+    if files.constant is not None and not shell.whole:
+        return files.constant
     if redirection.shadowed and not denies_files(row, tool):
         return HARMLESS
     if redirection.guarded:
         return guarded(rules)
     if redirection.shadowed:
         return unsure(rules)
-    files = rules.row(tool)
     if redirection.adrift and redirection.target is not None:
         return _adrift(files, redirection.target)
     if redirection.target is None:

@@ -72,6 +72,7 @@ class Row:
         "_keeping",
         "_lines",
         "_once",
+        "_opening",
         "_outcomes",
         "_parameters",
         "_spellings",
@@ -110,6 +111,7 @@ class Row:
         self.others: tuple[RowEntry, ...] | None = None
         self._beside: Row | None = None
         self._keeping: tuple[Pattern, ...] | None = None
+        self._opening: dict[str, Row] = {}
         kept: list[RowEntry] = []
         if ruleset.dialect.shell.awaited and self.argument.kind is ArgumentKind.COMMAND:
             entries = self._set_aside(tuple(entries))
@@ -168,9 +170,26 @@ class Row:
             return False
         if shell.whole and (shell.traced or rules.default is not Effect.ALLOW):
             return True
-        rows = [rules.row(tool) for tool in shell.files.opening]
+        rows = [self.opening(tool) for tool in shell.files.opening]
         said = [entry for row in rows for entry in (*row.entries, *row.default.entries)]
         return any(entry.effect < self.default.effect for entry in said)
+
+    def opening(self, tool: str) -> Row:
+        """Return what the rules say of a file that a command opens, as a call of *tool*.
+
+        A rule for the whole tool that runs commands grants their files too, where no rule about
+        files speaks of them. Claude Code decides that by the command (`Shell.whole`).
+        """
+        rules = self.ruleset
+        files = rules.row(tool)
+        if rules.dialect.shell.whole or files.default.entries or not self.default.entries:
+            return files
+        found = self._opening.get(tool)
+        if found is None:
+            entries = (*files.entries, *self.default.entries)
+            found = Row(entries, rules.default, rules.default_reason, files.tool, rules)
+            self._opening[tool] = found
+        return found
 
     def _compile(self) -> None:
         self._lines: Lines | None = None
