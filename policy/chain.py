@@ -15,7 +15,7 @@ import attrs
 
 from policy.decision import Because, Clause, Decision, Reason
 from policy.effect import Effect
-from policy.rows.parameters import outcomes_beside
+from policy.rows.parameters import beside, outcomes_beside
 from policy.table import Bounds, Table
 
 __all__ = [
@@ -278,6 +278,14 @@ class Chain:
             return self.table.decide(tool, call)
         said = outcomes_beside([row for row, _ in lookup.rows], call)
         return max(map(lookup.combined, said), key=lambda decision: decision.effect)
+
+    def most_starting(self, agent: str) -> tuple[str, dict[str, object], Decision]:
+        """Return a call that starts *agent* and gets the most, and what it gets."""
+        tool, call = spawn_call(self.reading, agent)
+        said = beside([row for row, _ in self.table.lookup(tool).rows]) or [{}]
+        calls: list[dict[str, object]] = [{**case, **call} for case in said]
+        granted = [(each, self.table.decide(tool, each)) for each in calls]
+        return tool, *max(granted, key=lambda each: each[1].effect)
 
     def spawn(self, agent: str, said: Mapping[str, object] | None = None) -> Chain:
         """Return the narrower chain in which the last agent started *agent*.

@@ -8,13 +8,13 @@ Chains whose tables have the same rule sets are compared once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 
 import attrs
 
 from policy.chain import SPAWN_TOOL, Attenuated, Chain, Reading
 from policy.comparison.compare import Difference, Known
 from policy.comparison.meets import compare_meets
+from policy.comparison.witness import Call
 from policy.decision import Because, Decision, Reason
 from policy.effect import Effect
 from policy.project import Project
@@ -152,16 +152,20 @@ class ChainChanges:
 
     def _lonely(self, names: _Names, pair: Pair) -> Alike:
         """Return that a chain can, or can no longer, come about."""
-        what = "agent-added" if pair.before is None else "agent-removed"
-        call: dict[str, object] = {"subagent_type": names[-1]}
-        decisions = [
-            Decision(Effect.DENY, Reason.UNAVAILABLE)
-            if position is None
-            else Decision(Effect.ALLOW, Reason.DEFAULT, table=self._chain(side, names).table.hash)
-            for side, position in enumerate((pair.before, pair.after))
-        ]
-        difference = Difference(SPAWN_TOOL, call, *decisions)
-        return Alike(self._reading, what, {(what, names[-1]): difference}, chains=[names])
+        side, what = (1, "agent-added") if pair.before is None else (0, "agent-removed")
+        gone = Decision(Effect.DENY, Reason.UNAVAILABLE)
+        tool, call, there = self._starting(side, names)
+        difference = Difference(tool, call, *((gone, there) if side else (there, gone)))
+        shown = {(what, names[-1], there.effect): difference}
+        return Alike(self._reading, what, shown, chains=[names])
+
+    def _starting(self, side: int, names: _Names) -> tuple[str, Call, Decision]:
+        """Return the call by which a chain of one side comes about, and what it gets."""
+        if len(names) > 1:
+            return self._chain(side, names[:-1]).most_starting(names[-1])
+        table = self._chain(side, names).table.hash
+        start = Decision(Effect.ALLOW, Reason.DEFAULT, table=table)
+        return SPAWN_TOOL, {"subagent_type": names[-1]}, start
 
     def _differing(self, names: _Names) -> Alike:
         """Return what the first of some chains shows, and of these none yet."""
@@ -202,8 +206,7 @@ class ChainChanges:
         if key not in self._causes:
             causes: dict[_Cause, Difference] = {}
             for difference in told(differences, *tables):
-                if not self._is_of_new_agent(difference):
-                    causes.setdefault(self._key(difference).cause, difference)
+                causes.setdefault(self._key(difference).cause, difference)
             self._causes[key] = differences, tuple(causes.values())
         return self._causes[key][1]
 
@@ -214,20 +217,6 @@ class ChainChanges:
             key = _Key(str(difference.call), _Cause.of(difference))
             found = self._keys[id(difference)] = difference, key
         return found[1]
-
-    def _is_of_new_agent(self, difference: Difference) -> bool:
-        """Return whether it only says that an agent which came or went can be started.
-
-        Such an agent is a change of its own, told with what it may do.
-        """
-        name = difference.call.get("subagent_type")
-        return isinstance(name, str) and _letters(name) in self._changing
-
-    @cached_property
-    def _changing(self) -> frozenset[str]:
-        """The agents that are on one side only."""
-        agents = [set(side.reading.agents) if side else set() for side in self._sides]
-        return frozenset(_letters(name) for name in agents[0] ^ agents[1])
 
     def _tables(self, names: _Names) -> _Tables:
         return self._chain(0, names).table, self._chain(1, names).table
@@ -263,8 +252,3 @@ def _all_tables(reading: Reading) -> object:
     if type(reading) is Attenuated:
         return tuple(reading.tables.items()), tuple(reading.roots.items())
     return None
-
-
-def _letters(name: str) -> str:
-    # Hosts that look an agent up by its letters and digits find it by these.
-    return "".join(filter(str.isalnum, name.casefold()))

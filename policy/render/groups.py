@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from policy.chain import SPAWN_TOOL
 from policy.changes.diff import Change
 from policy.decision import EVERY_TOOL, Because, Decision, Reason
 from policy.effect import Effect
@@ -67,21 +65,13 @@ class Told:
 def told(report: Report, what: str) -> list[Told]:
     """Return the changes of one meaning by agent, those together that have one cause."""
     changes = list(enumerate(report.diff.changes))
-    spawned = {
-        (change.project, change.direction, change.chain[-1])
-        for _, change in changes
-        if change.what != "rule"
-    }
-    implied = Counter(_spawn(change) for _, change in changes if _spawn(change) in spawned)
     whom = _whom(changes)
     groups: dict[object, Told] = {}
     for number, change in changes:
-        if meaning(change) != what or _spawn(change) in spawned:
+        if meaning(change) != what:
             continue
         grants = report.grants.get(number)
         one = _alone(report, change, grants)
-        if change.what != "rule":
-            one.members += implied.pop((change.project, change.direction, change.chain[-1]), 0)
         key = (one.renamed, _cause(change, grants, whom))
         if key in groups:
             groups[key].take(one)
@@ -122,14 +112,6 @@ def _renamed(report: Report, change: Change) -> str:
             if change.chain[-1] == names[change.widened]:
                 return names[not change.widened]
     return ""
-
-
-def _spawn(change: Change) -> tuple[str, str, object] | None:
-    """Return which agent a change of decisions is about starting, if that is all it says."""
-    if change.what != "rule" or change.difference.tool not in {SPAWN_TOOL, "Agent"}:
-        return None
-    names = list(change.difference.call.values())
-    return (change.project, change.direction, names[0]) if len(names) == 1 else None
 
 
 def amount(groups: Sequence[Told], noun: str = "") -> str:
