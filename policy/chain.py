@@ -25,6 +25,7 @@ __all__ = [
     "Around",
     "Attenuated",
     "Chain",
+    "Chains",
     "Link",
     "Reading",
     "SpawnDenied",
@@ -323,3 +324,34 @@ class Chain:
 
     def __str__(self) -> str:
         return ">".join(self.names)
+
+
+class Chains:
+    """The chains of one reading, each made once.
+
+    Args:
+        reading: how they come about.
+
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._known: dict[tuple[str, ...], Chain] = {}
+
+    def of(self, names: tuple[str, ...]) -> Chain:
+        """Return the chain of *names*, from the root down.
+
+        Raises:
+            SpawnDenied: one of them may not start the next.
+
+        """
+        known = len(names)
+        while known and names[:known] not in self._known:
+            known -= 1
+        for end in range(known, len(names)):
+            self._known[names[: end + 1]] = (
+                self._known[names[:end]].spawn(names[end])
+                if end
+                else Chain.start(names[0], self._reading)
+            )
+        return self._known[names]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from policy.chain import SPAWN_TOOL, Attenuated, Chain, Reading
+from policy.chain import SPAWN_TOOL, Attenuated, Chain, Chains, Reading
 from policy.comparison.compare import Difference, Known
 from policy.comparison.meets import compare_meets
 from policy.comparison.witness import Call
@@ -116,7 +116,7 @@ class ChainChanges:
         self._compared: dict[object, _Compared] = {}
         # by identity -> differences, and one of them for each cause
         self._causes: dict[object, tuple[tuple[Difference, ...], tuple[Difference, ...]]] = {}
-        self._chains: tuple[dict[_Names, Chain], ...] = ({}, {})
+        self._chains = tuple(Chains(side.reading) if side else None for side in self._sides)
         # agent -> what it is told of, by cause
         self._told: dict[str, dict[_Cause, Difference]] = {}
         # by identity, of all readings
@@ -156,7 +156,7 @@ class ChainChanges:
         gone = Decision(Effect.DENY, Reason.UNAVAILABLE)
         tool, call, there = self._starting(side, names)
         difference = Difference(tool, call, *((gone, there) if side else (there, gone)))
-        shown = {(what, names[-1], there.effect): difference}
+        shown: dict[object, Difference] = {(what, names[-1], there.effect): difference}
         return Alike(self._reading, what, shown, chains=[names])
 
     def _starting(self, side: int, names: _Names) -> tuple[str, Call, Decision]:
@@ -223,18 +223,10 @@ class ChainChanges:
 
     def _chain(self, number: int, names: _Names) -> Chain:
         """Return a chain of one side, which has it."""
-        known = self._chains[number]
-        found = known.get(names)
-        if found is None:
-            side = self._sides[number]
-            if side is None:
-                raise KeyError(names)  # no chain is there
-            found = known[names] = (
-                self._chain(number, names[:-1]).spawn(names[-1])
-                if len(names) > 1
-                else Chain.start(names[0], side.reading)
-            )
-        return found
+        chains = self._chains[number]
+        if chains is None:
+            raise KeyError(names)  # no chain is there
+        return chains.of(names)
 
 
 def _is_same(before: Side | None, after: Side | None) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import attrs
 
-from policy.chain import Attenuated, Chain, Reading
+from policy.chain import Attenuated, Chains, Reading
 from policy.comparison.compare import Comparison, Difference, Known
 from policy.comparison.meets import compare_meets
 from policy.project import Project
@@ -63,7 +63,7 @@ class Gaps:
         self.project = project
         self._known = known
         self._compared: dict[object, Comparison] = {}
-        self._chains: dict[object, Chain] = {}
+        self._chains = Chains(project.attenuated), Chains(project.enforced)
         self._showing = Showing(known)
         self._pairs: Pairs | None = None
         if not are_alike(project):
@@ -81,7 +81,7 @@ class Gaps:
         bounds = [self._bound(pair, self._pairs) for pair in pairs]
         for pair in (pairs[number] for number in self._showing.of(bounds)):
             names = self._pairs.names(pair)
-            declared, real = (self._chain(names, name) for name in ("attenuated", "enforced"))
+            declared, real = (chains.of(names) for chains in self._chains)
             found = self._compare(declared.table, real.table)
             why.update(dict.fromkeys(found.why))
             for each in found.differences:
@@ -109,12 +109,3 @@ class Gaps:
         # Equal rules may stand elsewhere, and belong to others: each table decides for itself.
         anew = [declared.decided(real, each) for each in found.differences]
         return Comparison(told(anew, declared, real), found.why)
-
-    def _chain(self, names: tuple[str, ...], reading: str) -> Chain:
-        if (names, reading) not in self._chains:
-            self._chains[names, reading] = (
-                self._chain(names[:-1], reading).spawn(names[-1])
-                if len(names) > 1
-                else Chain.start(names[0], self.project.reading(reading))
-            )
-        return self._chains[names, reading]

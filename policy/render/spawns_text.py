@@ -24,7 +24,7 @@ def spawn_graph(audited: ProjectAudit, page: Page, *, everything: bool) -> list[
     if not any(any(agent.spawns) for agent in audited.agents):
         return []
     graph = _Graph(audited.project.starts, {agent.name: agent for agent in audited.agents})
-    lines = _Drawing(graph, page, everything=everything).below("", 4)
+    lines = _Drawing(graph, page, everything=everything).lines(4)
     if len(lines) > _MOST_LINES and not everything:
         more = f"    … {len(lines) - _MOST_LINES} more lines, shown with --all"
         lines = [*lines[:_MOST_LINES], page.paint(more, "dim")]
@@ -79,19 +79,31 @@ class _Drawing:
     page: Page
     everything: bool = attrs.field(kw_only=True)
 
-    def below(self, name: str, indent: int) -> list[str]:
-        """Return the lines below *name*; agents of which the same holds share one."""
+    def lines(self, indent: int) -> list[str]:
+        """Return the lines below ``""``."""
+        lines: list[str] = []
+        waiting = [*reversed(self._below("", indent))]
+        while waiting:
+            alone, own, deeper = waiting.pop()
+            lines += own
+            if alone:
+                waiting += reversed(self._below(alone, deeper))
+        return lines
+
+    def _below(self, name: str, indent: int) -> list[tuple[str, list[str], int]]:
+        """Return the lines right below *name*, each with who is opened up below it, and where.
+
+        Agents of which the same holds share one; nobody is opened up below these.
+        """
         groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
         for target in self.graph.opened(name):
             note = self.graph.edges[name][target]
             alone = target if self.graph.opened(target) else ""
             groups.setdefault((alone, note, tuple(self._back(target))), []).append(target)
-        lines: list[str] = []
-        for (alone, note, back), members in groups.items():
-            lines += self._line(members, note, back, indent)
-            if alone:
-                lines += self.below(alone, indent + 2)
-        return lines
+        return [
+            (alone, self._line(members, note, back, indent), indent + 2)
+            for (alone, note, back), members in groups.items()
+        ]
 
     def _back(self, name: str) -> list[str]:
         """Return the agents that *name* starts and that are opened up elsewhere."""
