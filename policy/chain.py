@@ -16,7 +16,7 @@ import attrs
 from policy.decision import Because, Clause, Decision, Reason
 from policy.effect import Effect
 from policy.rows.parameters import beside, outcomes_beside
-from policy.table import Bounds, Table
+from policy.table import SPAWN_TOOL, Bounds, Table
 
 __all__ = [
     "NOTHING_SAID",
@@ -36,9 +36,6 @@ __all__ = [
 
 # The names of the two that every project has.
 READINGS = ("attenuated", "enforced")
-
-# Starting an agent is a call like any other.
-SPAWN_TOOL = "Task"
 
 # What a call says beside the agent that it starts.
 NOTHING_SAID: Final[Mapping[str, object]] = MappingProxyType({})
@@ -308,8 +305,7 @@ class Chain:
         if decision.effect is Effect.DENY:
             denying = decision.links[0] if decision.links else last.name
             raise SpawnDenied(agent, denying, decision.reason.value, decision.because)
-        depth = last.table.bounds.depth
-        if depth is not None and depth <= 0:
+        if last.table.bounds.is_last:
             raise SpawnDenied(agent, last.name, "depth")
         try:
             link = self.reading.step(last, agent)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from operator import attrgetter
 from typing import ClassVar, Final
 from weakref import ReferenceType
@@ -29,14 +29,27 @@ from policy.collecting import seldom_collecting
 from policy.comparison.compare import Comparison, Difference, Known
 from policy.comparison.meets import Linked, compare_meets
 from policy.comparison.tool_pair import remembered
-from policy.decision import Clause, Decision
+from policy.decision import Clause, Decision, Reason
 from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.lookup import Lookup
-from policy.ruleset import RuleSet
+from policy.ruleset import Entry, RuleSet
 from policy.weakly import alive, weakly
 
-__all__ = ["NOTHING", "TRUST", "UNRESTRICTED", "Bounds", "Ceiling", "Part", "Table"]
+__all__ = [
+    "NOTHING",
+    "SPAWN_TOOL",
+    "TRUST",
+    "UNRESTRICTED",
+    "Bounds",
+    "Ceiling",
+    "Part",
+    "Table",
+    "starting_nobody",
+]
+
+# Starting an agent is a call like any other.
+SPAWN_TOOL: Final = "Task"
 
 # Levels of trust, the least first.
 TRUST: Final = ("blocked", "quarantined", "verified", "trusted")
@@ -52,6 +65,13 @@ class Part:
 
 _NOBODY = Dialect("")
 _DENIES_ALL = RuleSet((), Effect.DENY, _NOBODY)
+
+
+@cache  # a host has some dialects
+def starting_nobody(dialect: Dialect) -> RuleSet:
+    """Return the rule set of an agent at its limit of depth: it denies every start of an agent."""
+    denied = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEPTH, rule="limit depth")
+    return RuleSet((denied,), Effect.ALLOW, dialect)
 
 
 def _links(parts: Iterable[Part]) -> dict[RuleSet, tuple[str, ...]]:
@@ -89,6 +109,18 @@ class Ceiling:
         """The parts, as they are compared."""
         return [(part.rules, part.links) for part in self.parts]
 
+    @property
+    def starting_nobody(self) -> Ceiling:
+        """The same of an agent at its limit of depth."""
+        if not self.parts:
+            return Ceiling.of([Part(starting_nobody(_NOBODY))])
+        if any(rules == starting_nobody(rules.dialect) for rules in self.sets):
+            return self
+        first = self.parts[0]
+        return Ceiling.of(
+            (*self.parts, Part(starting_nobody(first.rules.dialect), first.links[:1]))
+        )
+
     def __and__(self, other: Ceiling) -> Ceiling:
         """Return what both grant."""
         return self if self is other else Ceiling.of((*self.parts, *other.parts))
@@ -108,6 +140,11 @@ class Bounds:
     depth: int | None = None
     turns: int | None = None
     trust: str | None = None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no agent may follow."""
+        return self.depth is not None and self.depth <= 0
 
     def __and__(self, other: Bounds) -> Bounds:
         """Return the tighter bounds."""
@@ -130,7 +167,7 @@ class Table:
         use: what calls of the agent get.
         delegate: what the agents it starts may use at most; None where nothing
             was said, which means the same as *use*.
-        bounds: limits beside the rules.
+        bounds: limits beside the rules. At a depth of 0 what may be used starts no agent.
 
     """
 
@@ -143,6 +180,8 @@ class Table:
         # One form of one meaning, or `a & NOTHING` were not NOTHING.
         if self.delegate == self.use:
             object.__setattr__(self, "delegate", None)
+        if self.bounds.is_last:
+            object.__setattr__(self, "use", self.use.starting_nobody)
         object.__setattr__(self, "_lookups", {})
 
     @classmethod

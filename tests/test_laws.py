@@ -23,7 +23,7 @@ from policy.decision import Reason
 from policy.effect import Effect
 from policy.ruleset import RuleSet
 from policy.shell.commands import read_command
-from policy.table import NOTHING, UNRESTRICTED, Ceiling, Part, Table
+from policy.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, Part, Table
 from tests import reference
 from tests.reference import Said, Scope
 from tests.strategies import bounds, calls, compiled, effects, rule_set, scopes, tables
@@ -36,6 +36,11 @@ links = st.lists(scopes(4, delegating=True), min_size=1, max_size=3)
 
 def _used(table: Table) -> tuple[Ceiling, Ceiling]:
     return table.use, table.delegated
+
+
+def _unlimited(table: Table) -> Table:
+    """Return a table without limits: that of depth counts the links of a chain."""
+    return attrs.evolve(table, bounds=Bounds())
 
 
 # --- effects ------------------------------------------------------------------------
@@ -134,13 +139,25 @@ def test_what_a_child_has_is_below_what_its_parent_delegates(parent: Table, chil
 
 @given(tables, tables, tables)
 def test_attenuation_is_associative(a: Table, b: Table, c: Table) -> None:
+    a, b, c = map(_unlimited, (a, b, c))
     assert _used(attenuate(attenuate(a, b), c)) == _used(attenuate(a, attenuate(b, c)))
 
 
 @given(tables, tables)
 def test_attenuation_is_the_meet_where_nothing_is_delegated(a: Table, b: Table) -> None:
-    a, b = attrs.evolve(a, delegate=None), attrs.evolve(b, delegate=None)
+    a, b = (attrs.evolve(_unlimited(table), delegate=None) for table in (a, b))
     assert _used(attenuate(a, b)) == _used(a & b)
+
+
+@given(tables, tables)
+def test_who_is_at_the_limit_of_depth_is_granted_no_start(a: Table, b: Table) -> None:
+    for table in (a, b, a & b, attenuate(a, b)):
+        if table.bounds.depth is not None and table.bounds.depth <= 0:
+            for tool in ("Task", "Agent"):
+                decision = table.decide(tool, {"subagent_type": "main"})
+                assert decision.effect is Effect.DENY
+        else:
+            assert table.use == attrs.evolve(table, bounds=Bounds()).use
 
 
 @given(tables, tables, tables)

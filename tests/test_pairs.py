@@ -112,10 +112,11 @@ def test_what_a_chain_loses_is_told_though_a_shorter_one_keeps_it() -> None:
     )
 
 
-def test_chains_that_a_limit_takes_away_are_told_as_chains() -> None:
+def test_chains_that_a_limit_takes_away_are_told_by_the_call_that_starts_the_last_agent() -> None:
     text = "root a\nagent a {\n    allow Task, Bash\n    limit depth %d\n}\n"
     (change,) = diff_workspaces(notation(text % 2), notation(text % 1)).changes
-    assert (change.chain, change.what) == (("a", "a", "a"), "agent-removed")
+    assert (change.chain, change.what) == (("a", "a"), "rule")
+    assert (change.difference.tool, change.direction) == ("Task", "narrowed")
 
 
 def test_an_agent_that_starts_no_chain_any_more_is_told() -> None:

@@ -58,8 +58,7 @@ def moves(
 
 def startable(numbers: Numbers, position: Position) -> int:
     """Return the agents that *position* may start as far as its own tables say."""
-    depth = position.bounds.depth
-    if depth is not None and depth <= 0:
+    if position.bounds.is_last:
         return 0
     return numbers.granted(position.use)[0]
 
@@ -77,6 +76,7 @@ class _Meets:
         # By the places in memory of two that are kept, by tables or here.
         self._bounds: dict[tuple[int, int], Bounds] = {}
         self._unique: dict[Bounds, Bounds] = {}
+        self._last: dict[Sets, Sets] = {}
 
     def _numbered(self, table: Table) -> tuple[Sets, Sets, Bounds]:
         return *self.numbers.rule_sets.of_both(table), table.bounds
@@ -94,9 +94,11 @@ class _Meets:
             return None
         use, delegated, bounds = table
         above = position.delegated
-        met = self._met(use, above)
-        handed_on = met if delegated is use else self._met(delegated, above)
         limits = self._limits(bounds, position.bounds)
+        met = self._met(use, above)
+        if limits.is_last:
+            met = self._starting_nobody(met)
+        handed_on = met if delegated is use else self._met(delegated, above)
         return Position(agent, met, handed_on, limits, parent=position)
 
     def _limits(self, own: Bounds, above: Bounds) -> Bounds:
@@ -111,6 +113,12 @@ class _Meets:
         met = one | other
         denying = self.numbers.rule_sets.denying
         return met if denying.isdisjoint(met) else frozenset({min(denying & met)})
+
+    def _starting_nobody(self, sets: Sets) -> Sets:
+        if sets not in self._last:
+            table = table_of(Position(0, sets, sets), self.numbers.rule_sets)
+            self._last[sets] = self.numbers.rule_sets.of(table.use.starting_nobody)
+        return self._last[sets]
 
     def incoming(self, position: Position) -> Hashable:
         return position.delegated, position.bounds

@@ -1,0 +1,78 @@
+"""Limits of depth: what every answer says of an agent that may start nobody."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from policy.chain import Chain, SpawnDenied
+from policy.cli import main
+from policy.decision import Reason
+from policy.effect import Effect
+from policy.files.tree import Memory
+from policy.hosts.notation import SEMANTICS
+from policy.language.parse import parse_matcher
+from policy.reach.never import check
+from policy.reach.query import query
+from policy.workspace import Workspace, load_tree
+
+FILE = """root a
+agent a {
+    allow Read
+    ask Bash
+    %s Task(k)
+    limit depth %d
+}
+agent k {
+    allow Read, Task
+    %s
+}
+never %s: Task
+"""
+
+
+def workspace(effect: str = "allow", depth: int = 0, own: str = "", never: str = "a") -> Workspace:
+    return load_tree(Memory({"a.policy": FILE % (effect, depth, own, never)}))
+
+
+def spawned(chain: Chain, agent: str) -> bool:
+    """Return whether a chain may start an agent, checked as the embedding program does."""
+    try:
+        chain.spawn(agent)
+    except SpawnDenied:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("effect", "depth", "own"),
+    [*product(["allow", "ask"], [0, 1, 2], ["", "limit depth 0", "limit depth 9"])],
+)
+def test_check_query_and_never_agree_with_who_may_be_started(
+    effect: str, depth: int, own: str
+) -> None:
+    team = workspace(effect, depth, own)
+    waiting, starting = [team.chain("a")], set()
+    while waiting:
+        chain = waiting.pop()
+        for agent, tool, field in product("ak", ("Task", "Agent"), ("subagent_type", "agent")):
+            granted = chain.decide(tool, {field: agent}).effect is not Effect.DENY
+            assert granted == spawned(chain, agent), chain
+            if granted:
+                starting.add(chain.names[-1])
+        waiting += [chain.spawn(agent) for agent in "ak" if spawned(chain, agent)]
+    for matcher in ("Task", "Agent(k)", "Task(k*)"):
+        answers = query(team, parse_matcher(matcher)).answers
+        assert {answer.agent for answer in answers} == starting
+    (verdict,) = check(team.projects[0], SEMANTICS.dialect)
+    assert verdict.holds is ("a" not in starting)
+
+
+def test_an_agent_at_its_limit_is_told_why_it_starts_nobody(tmp_path, capsys) -> None:
+    decision = workspace().chain("a").decide("Task", {"subagent_type": "k"})
+    assert (decision.reason, decision.links) == (Reason.DEPTH, ("a",))
+    assert workspace().chain("a").decide("Read", {"file_path": "x"}).effect is Effect.ALLOW
+    (tmp_path / "a.policy").write_text(FILE % ("allow", 0, "", "a"))
+    assert main(["check", str(tmp_path), "Task(k)"]) == 1
+    assert "a limit of depth is reached" in capsys.readouterr().out
