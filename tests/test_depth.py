@@ -76,3 +76,16 @@ def test_an_agent_at_its_limit_is_told_why_it_starts_nobody(tmp_path, capsys) ->
     (tmp_path / "a.policy").write_text(FILE % ("allow", 0, "", "a"))
     assert main(["check", str(tmp_path), "Task(k)"]) == 1
     assert "a limit of depth is reached" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("reading", ["attenuated", "enforced"])
+def test_a_fork_on_the_last_level_of_claude_code_starts_nobody(reading: str) -> None:
+    team = load_tree(Memory({".claude/settings.json": "{}"}))
+    (project,) = team.projects
+    chain = Chain.start("main", project.reading(reading))
+    while spawned(chain, "claude"):
+        assert chain.decide("Agent", {"subagent_type": "claude"}).effect is not Effect.DENY
+        last, chain = chain, chain.spawn("claude")
+    fork = last.spawn("fork")
+    assert not spawned(fork, "claude")
+    assert fork.decide("Agent", {"subagent_type": "claude"}).effect is Effect.DENY

@@ -189,8 +189,10 @@ class Enforced:
             if state.fork:
                 raise SpawnDenied(agent, parent.name, "depth")
             forked = attrs.evolve(state, fork=True)
-            table = parent.table & self._unforked(state.mode)
-            return Link(agent, table, parent.depth + 1, forked)
+            table, depth = parent.table & self._unforked(state.mode), parent.depth + 1
+            if depth >= depth_limit(self.session):
+                table = attrs.evolve(table, bounds=Bounds(depth=0))
+            return Link(agent, table, depth, forked)
         key = ("step", agent, state, parent.depth)
         found = self.session.cache.get(key)
         if found is None:
