@@ -87,6 +87,8 @@ class Project:
             it runs there all the same; None of a host that starts nothing without files.
         elsewhere: what the host reads of other places too, and was not read here, with how
             to give it.
+        modes: the project as a session in each other permission mode has it, by mode, and
+            without the guards of the host; empty for a host that has neither.
 
     """
 
@@ -104,6 +106,7 @@ class Project:
     written: tuple[WrittenRule, ...] = ()
     bare: Callable[[], Project] | None = attrs.field(default=None, eq=False)
     elsewhere: tuple[str, ...] = ()
+    modes: Mapping[str, Project] = attrs.field(factory=dict, eq=False)
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -53,6 +53,16 @@ class Workspace(Projects[Project]):
     def files(self) -> frozenset[str]:
         """The files that were read."""
         return frozenset(file.path for project in self.projects for file in project.files)
+
+    @cached_property
+    def modes(self) -> Mapping[str, Workspace]:
+        """The projects whose host has permission modes, as sessions in another mode have them."""
+        having = [project for project in self.projects if project.modes]
+        names = dict.fromkeys(name for project in having for name in project.modes)
+        return {
+            name: attrs.evolve(self, projects=tuple(p.modes.get(name, p) for p in having))
+            for name in names
+        }
 
 
 def load(path: str | Path = ".", *, front_ends: Iterable[FrontEnd] | None = None) -> Workspace:

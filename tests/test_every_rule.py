@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.changes.diff import READINGS, diff_workspaces
+from policy.changes.diff import READINGS, diff_workspaces, in_every_mode
 from policy.decision import Because
 from policy.effect import Effect
 from policy.files.opening import Memory
@@ -24,7 +24,7 @@ from policy.redundancy.written import written_rules
 from policy.ruleset import RuleSet
 from policy.table import Ceiling, Part, Table
 from policy.telling import is_idle
-from policy.workspace import load_tree
+from policy.workspace import Workspace, load_tree
 from tests.universes import UNIVERSES, Model, Universe, models
 
 # Hosts of which a policy takes no second: those are tried at length.
@@ -133,7 +133,8 @@ def check_told(universe: Universe, model: Model) -> None:
     (project,) = workspace.projects
     findings = lint(tree, workspace).findings
     dead = {each.place for each in findings if each.code in ("redundant-rule", "shadowed-rule")}
-    chains = universe.walks(project, "enforced") if dead else ()
+    sessions = (project, *project.modes.values()) if dead else ()
+    chains = (chain for each in sessions for chain in universe.walks(each, "enforced"))
     for table in {chain.table.use.sets: chain.table for chain in chains}.values():
         expected = effects(universe, table)
         for rule in written_rules(table.use.parts):
@@ -172,11 +173,12 @@ def test_many_rules_that_lint_tells_to_do_nothing_do_nothing_along_any_chain(hos
 
 
 def decided(universe: Universe, project: Project) -> list[object]:
-    """Return what every call of every chain gets, in both readings."""
+    """Return what every call of every chain gets, in both readings and every mode."""
     return [
-        (reading, chain.names, [chain.decide(*call).effect for call in universe.calls])
+        (mode, reading, chain.names, [chain.decide(*call).effect for call in universe.calls])
+        for mode, each in {"": project, **project.modes}.items()
         for reading in READINGS
-        for chain in universe.walks(project, reading)
+        for chain in universe.walks(each, reading)
     ]
 
 
@@ -186,6 +188,15 @@ def alike(one: Project, other: Project) -> bool:
     pairs += [(Table(a.delegated), Table(b.delegated)) for a, b in pairs]
     found = [a.differences(b) for a, b in pairs]
     return all(each.exact and not each.differences for each in found)
+
+
+def is_same(before: Workspace, after: Workspace) -> bool:
+    """Whether no call is decided otherwise, in any mode."""
+    for _, one, other in in_every_mode(before, after):
+        diff = diff_workspaces(one, other)
+        if diff.changes or not diff.exact or not alike(one.projects[0], other.projects[0]):
+            return False
+    return True
 
 
 def is_remembered(universe: Universe, model: Model, path: str, item: str) -> bool:
@@ -229,9 +240,7 @@ def check_minimal(universe: Universe, model: Model) -> None:
             if is_remembered(universe, model, path, span.text):
                 continue
             after = load_tree(Memory({**files, path: text}))
-            diff = diff_workspaces(before, after)
-            same = not diff.changes and diff.exact and alike(project, after.projects[0])
-            assert not same, f"`{span.text}` can be left out as well"
+            assert not is_same(before, after), f"`{span.text}` can be left out as well"
 
 
 def draw_minimal(universe: Universe, data: st.DataObject) -> None:

@@ -114,10 +114,19 @@ def test_what_is_handed_on_anyway_is_not_stated() -> None:
     assert "delegate" in shortest(f"{inherits}    allow     Task(b)\n    delegate  *\n}}\n")
 
 
-def test_a_rule_of_which_only_unreadable_calls_tell_is_left_out() -> None:
-    path = ".claude/settings.json"
-    found = minimal(Memory({path: '{"permissions": {"ask": ["Edit"]}}'}), path)
-    assert [span.text for span in found.removed] == ['"Edit"']
+@pytest.mark.parametrize(
+    "permissions",
+    [
+        # The default asks as well, but in `bypassPermissions` nothing else does.
+        {"ask": ["Edit"]},
+        {"ask": ["Edit(.claude/settings.json)"], "allow": ["Edit(.claude/**)"]},
+        # The mode edits unasked, and a session can be started in another one.
+        {"allow": ["Edit(src/**)"], "defaultMode": "acceptEdits"},
+    ],
+)
+def test_a_rule_that_counts_in_another_mode_is_kept(permissions) -> None:
+    path, text = ".claude/settings.json", json.dumps({"permissions": permissions})
+    assert minimal(Memory({path: text}), path).text == text
 
 
 def test_comments_stay_with_the_rules_they_speak_of() -> None:
@@ -151,12 +160,13 @@ agent a {
 
 
 def test_a_rule_that_another_file_could_bring_to_life_is_judged_with_that_file() -> None:
-    project = json.dumps({"permissions": {"allow": ["Edit(src/**)"], "defaultMode": "acceptEdits"}})
+    project = json.dumps({"permissions": {"deny": ["Bash(rm *)", "Bash(rm -rf x)"]}})
     path = ".claude/settings.json"
     alone = minimal(Memory({path: project}), path)
-    assert json.loads(alone.text)["permissions"]["allow"] == []
+    assert json.loads(alone.text)["permissions"]["deny"] == ["Bash(rm *)"]
 
-    local = json.dumps({"permissions": {"defaultMode": "default"}})
+    # The host takes this rule before a denial with a star.
+    local = json.dumps({"permissions": {"ask": ["Bash(rm -rf x)"]}})
     together = Memory({path: project, ".claude/settings.local.json": local})
     assert minimal(together, path).text == project
 
@@ -272,7 +282,7 @@ def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:
     import policy.formatting.proof as module
     from policy.changes.diff import Diff
 
-    monkeypatch.setattr(module, "diff_workspaces", lambda *_: Diff((), (), ("too many",)))
+    monkeypatch.setattr(module, "diff_workspaces", lambda *_, **__: Diff((), (), ("too many",)))
     with pytest.raises(PolicyError, match="the comparison is not exact"):
         shortest(agent("allow Read, Read"))
 

@@ -18,7 +18,7 @@ from policy.comparison.compare import Difference, Known
 from policy.project import Project
 from policy.workspace import Workspace
 
-__all__ = ["Change", "Diff", "diff_workspaces", "paired"]
+__all__ = ["Change", "Diff", "diff_workspaces", "in_every_mode", "paired"]
 
 
 @attrs.frozen
@@ -128,6 +128,16 @@ def diff_workspaces(
             why.update(compared.why)
         changes += _changes(title, alike)
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))
+
+
+def in_every_mode(old: Workspace, new: Workspace) -> Iterator[tuple[str, Workspace, Workspace]]:
+    """Yield both workspaces, and both as sessions in each other permission mode have them.
+
+    The name of the mode comes first, "" for the one that the files say.
+    """
+    yield "", old, new
+    for mode in {**old.modes, **new.modes}:
+        yield mode, old.modes.get(mode, old), new.modes.get(mode, new)
 
 
 def paired(old: Workspace, new: Workspace) -> Iterator[tuple[Project | None, Project | None]]:

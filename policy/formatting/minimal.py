@@ -1,8 +1,9 @@
 """Files with no rule that could be left out: proven to decide as they did.
 
 Rules are left out one by one for as long as every table that can come about
-decides every call as before; then the text without them is read again, and
-compared. What is left is *minimal*: no set of its rules could be left out. It
+decides every call as before, in every permission mode of a session; then the text
+without them is read again, and compared. What is left is *minimal*: no set of its rules
+could be left out. It
 is not searched whether other rules would say the same in fewer words. What a host
 passes over is in no table, and stays: lint tells of it. So does what a host would add
 by itself, were it not listed (Zeph, for a memory).
@@ -204,14 +205,15 @@ def _written_rules(workspace: Workspace, source: Source) -> dict[int, Effect]:
 
 
 def _tables(workspace: Workspace) -> list[Parts]:
-    """Return every ceiling that agents have by themselves or in a chain, each once."""
+    """Return every ceiling of agents, alone or in a chain, in every mode, each once."""
     found: dict[object, Parts] = {}
-    for project in workspace.projects:
-        for table in _of_project(project):
-            for ceiling in (table.use, table.delegated):
-                found.setdefault(
-                    tuple(part.rules.interned for part in ceiling.parts), ceiling.parts
-                )
+    for each in (workspace, *workspace.modes.values()):
+        for project in each.projects:
+            for table in _of_project(project):
+                for ceiling in (table.use, table.delegated):
+                    found.setdefault(
+                        tuple(part.rules.interned for part in ceiling.parts), ceiling.parts
+                    )
     return list(found.values())
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from policy.changes.diff import diff_workspaces
+from policy.changes.diff import diff_workspaces, in_every_mode
+from policy.comparison.compare import Known
 from policy.documents.text import BYTE_ORDER_MARK, FileText
 from policy.files.opening import Overlay, Tree
 from policy.formatting.taking_out import without
@@ -47,7 +48,17 @@ def _objection(before: Workspace, after: Workspace) -> str:
     for finding in after.findings:
         if finding.severity.value == "error" and (finding.code, finding.place.file) not in known:
             return f"{finding.place}: {finding.message}"
-    diff = diff_workspaces(before, after)
+    compared: Known = {}
+    for mode, old, new in in_every_mode(before, after):
+        why = _differing(old, new, compared)
+        if why:
+            return f"{why} in the mode `{mode}`" if mode else why
+    return ""
+
+
+def _differing(before: Workspace, after: Workspace, compared: Known) -> str:
+    """Return what *after* decides otherwise than *before*, or ""."""
+    diff = diff_workspaces(before, after, known=compared)
     if diff.changes:
         difference = diff.changes[0].difference
         call = " ".join(map(str, difference.call.values()))

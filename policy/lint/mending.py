@@ -1,17 +1,20 @@
-"""What is left of a tree's findings once their edits are made, proven to grant no more.
+"""A tree with the edits of its findings made, proven to grant no more in any permission mode.
 
-Edits are made in memory, the tree is loaded again, and the exact difference of
-the two says whether anything is granted that was not. Only what passes is
-handed on; nothing here writes a file.
+Edits are made in memory, the tree is loaded again, and the exact difference of the two
+says whether anything is granted that was not. An edit that takes out a rule which decides
+nothing must change no decision at all. Only what passes is returned; nothing here writes
+a file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 import attrs
 
-from policy.changes.diff import diff_workspaces
+from policy.changes.diff import diff_workspaces, in_every_mode
+from policy.comparison.compare import Known
 from policy.documents.text import BYTE_ORDER_MARK, decode
 from policy.edits import Edit, edited
 from policy.errors import PolicyError
@@ -80,15 +83,27 @@ def mend(
             continue
         # On top of what passed already: two edits may widen that alone do not.
         both = {**contents, **trial}
-        why = _objection(
-            workspace, load(Overlay(tree, {path: new for path, (_, new) in both.items()}))
-        )
+        after = _loaded(tree, both, load)
+        live = [finding for finding in taken if finding.code not in _WITHOUT_EFFECT]
+        why = _objection(workspace, after) if live else ""
+        if not why and len(live) < len(taken):
+            others, _ = _edited(tree, live)
+            kept = contents if isinstance(others, str) else {**contents, **others}
+            why = _objection(_loaded(tree, kept, load), after, any_change=True)
         if why:
             refused.append(Refused(files, why))
         else:
             contents = both
             made += taken
     return Mended(contents, tuple(made), tuple(refused))
+
+
+# Their edits take out a rule that changes no decision.
+_WITHOUT_EFFECT: Final = frozenset({"redundant-rule", "shadowed-rule"})
+
+
+def _loaded(tree: Tree, contents: _Contents, load: Callable[[Tree], Workspace]) -> Workspace:
+    return load(Overlay(tree, {path: new for path, (_, new) in contents.items()}))
 
 
 def _grouped(findings: Iterable[Finding]) -> list[tuple[tuple[str, ...], list[Finding]]]:
@@ -145,21 +160,31 @@ def _with(newline: str, text: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", newline)
 
 
-def _objection(before: Workspace, after: Workspace) -> str:
-    """Return why *after* must not take the place of *before*, or ""."""
+def _objection(before: Workspace, after: Workspace, *, any_change: bool = False) -> str:
+    """Return why *after* must not take the place of *before*, or "".
+
+    Args:
+        before: with the files as they were.
+        after: with the edits made.
+        any_change: whether a call that is granted less is a reason as well.
+
+    """
     known = {(finding.code, finding.place.file) for finding in before.findings}
     for finding in after.findings:
         if is_unreadable(finding) and (finding.code, finding.place.file) not in known:
             return f"{finding.place}: afterwards {finding.message}"
-    diff = diff_workspaces(before, after)
-    for change in diff.changes:
-        if change.widened:
-            difference = change.difference
-            call = " ".join(map(str, difference.call.values()))
-            return (
-                f"`{'>'.join(change.chain)}` would get {difference.after.effect} instead of"
-                f" {difference.before.effect} for `{difference.tool}({call})`"
-            )
-    if not diff.exact:
-        return "what would change cannot be compared exactly"
+    compared: Known = {}
+    for mode, old, new in in_every_mode(before, after):
+        diff = diff_workspaces(old, new, known=compared)
+        within = f" in the mode `{mode}`" if mode else ""
+        for change in diff.changes:
+            if change.widened or any_change:
+                difference = change.difference
+                call = " ".join(map(str, difference.call.values()))
+                return (
+                    f"`{'>'.join(change.chain)}` would get {difference.after.effect} instead of"
+                    f" {difference.before.effect} for `{difference.tool}({call})`{within}"
+                )
+        if not diff.exact:
+            return f"what would change{within} cannot be compared exactly"
     return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 import attrs
@@ -42,6 +42,12 @@ class Positions:
                 if len(chain.links) < len(known.links):
                     found[chain.table.use.sets] = chain
         return tuple(found.values())
+
+    @property
+    def modes(self) -> Iterator[Positions]:
+        """The same in each other permission mode that a session may be started in."""
+        for project in self.project.modes.values():
+            yield Positions(project, self.source)
 
     @cached_property
     def lines(self) -> Mapping[tuple[Place, str], tuple[Entry, ...]]:

@@ -1,8 +1,9 @@
 """Rules by which no call is decided: proven by deciding without them, in every table.
 
-A rule counts as dead only where it is so in each table that has it. All rules are tried in
-the tables of the agents themselves and of the positions where chains start; what is dead in
-these, and few rules are, in those of all other chains as well.
+A rule counts as dead only if it is dead in each table that has it, in every permission mode
+of a session. All rules are tried in the tables of the agents themselves and of the positions
+where chains start. The few that are dead there are tried in the tables of all other chains,
+and then in the tables of the other modes.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ def standing_findings(
     dead = {mark for mark, some in trials.dead.items() if _is_told(positions, some)}
     for key, table in _of_chains(positions).items() if dead else ():
         if key not in first:
+            trials.take(table, dead & _marks_of(table))
+    for mode in positions.modes:
+        dead &= trials.dead.keys()
+        for table in _once_more(mode) if dead else ():
             trials.take(table, dead & _marks_of(table))
     left = trials.dead
     for mark, standings in left.items():
@@ -138,6 +143,11 @@ def _tables(positions: Positions) -> dict[object, Table]:
 def _of_chains(positions: Positions) -> dict[object, Table]:
     """Return the tables of all chains, each once."""
     return _once(chain.table for chain in positions.chains)
+
+
+def _once_more(mode: Positions) -> Iterable[Table]:
+    """Return the tables of the project in another mode, each once."""
+    return {**_tables(mode), **_of_chains(mode)}.values()
 
 
 def _once(tables: Iterable[Table]) -> dict[object, Table]:

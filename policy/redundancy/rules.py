@@ -37,8 +37,9 @@ class Standing:
         what: ``live``, ``shadowed``, ``redundant``, or ``undecided`` where the
             comparison was not exact.
         witness: a call that is decided differently without a rule that is live.
-        by: the rules that each alone cover one that is not live; none where
-            only several together do, or what no rule speaks of gets the same.
+        by: the rules that each alone cover one that is not live; of a redundant rule those
+            of the same effect. Empty if only several rules together cover it, or if what no
+            rule speaks of gets the same.
         why: why it is undecided.
         without: what a call of a redundant rule that no other alone covers gets without it;
             None where none is at hand.
@@ -166,7 +167,12 @@ class _Standings:
         return self._dead(rule, "redundant" if decides else "shadowed")
 
     def _dead(self, rule: WrittenRule, what: str) -> Standing:
-        by = tuple(self.trials.covering(rule))
+        # A call that only the host itself decides alike is covered by no rule.
+        by = tuple(
+            one
+            for one in self.trials.covering(rule)
+            if what == "shadowed" or one.effect is rule.because.effect
+        )
         without = None if by or what == "shadowed" else self.trials.without(rule)
         return Standing(rule.because, what, by=by, without=without)
 

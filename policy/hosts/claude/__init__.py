@@ -12,7 +12,7 @@ from policy.documents.layout import layout_json_file, layout_markdown_file
 from policy.files.opening import Tree
 from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition, read_agent
-from policy.hosts.claude.data.agents import BUILT_IN, FORK
+from policy.hosts.claude.data.agents import BUILT_IN, FORK, MODES
 from policy.hosts.claude.data.guarded import MANAGED
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.discovery import Found, Role, discover, kind_of
@@ -115,11 +115,11 @@ def _project(found: Found, options: Options) -> Project:
     findings += sandbox_findings(built.sandbox)
     for hooks in read.hooks():
         findings += hook_findings(hooks, built)
-    return Project(
+    project = Project(
         host=HOST,
         profile=profile(options),
         root=found.root,
-        agents=OnDemand(sorted({MAIN, *built.agents}), partial(_entry, built)),
+        agents=_agents(built),
         starts=(MAIN,),
         asides=tuple(built.asides),
         attenuated=attenuated(built),
@@ -136,6 +136,31 @@ def _project(found: Found, options: Options) -> Project:
         bare=partial(_bare, found, options),
         elsewhere=tuple(_elsewhere(found, options, built)),
     )
+    others = (mode for mode in (*MODES, _UNGUARDED) if mode != built.mode)
+    return attrs.evolve(project, modes=OnDemand(others, partial(_in_mode, project, built)))
+
+
+# The mode that the files say, without what the host guards of its own files. That guard is
+# no rule, and versions and modes lift it: no rule is without effect because of it.
+_UNGUARDED: Final = "unguarded"
+
+
+def _in_mode(project: Project, built: Session, mode: str) -> Project:
+    """Return *project* as a session in *mode* has it, even if settings switch the mode off."""
+    if mode == _UNGUARDED:
+        session = attrs.evolve(built, guarded=False)
+    else:
+        session = attrs.evolve(built, mode=mode)
+    return attrs.evolve(
+        project,
+        agents=_agents(session),
+        attenuated=attenuated(session),
+        enforced=Enforced(session),
+    )
+
+
+def _agents(built: Session) -> OnDemand[AgentEntry]:
+    return OnDemand(sorted({MAIN, *built.agents}), partial(_entry, built))
 
 
 def _elsewhere(found: Found, options: Options, built: Session) -> Iterator[str]:

@@ -13,6 +13,7 @@ from policy.effect import Effect
 from policy.hosts.claude.built_in import (
     below,
     built_in,
+    by_default,
     is_judged,
     led_out_names,
 )
@@ -42,7 +43,8 @@ _NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
 def held(session: Session, mode: str) -> Iterator[Entry]:
     """Yield what the host guards, and what waits for a plan to be agreed to."""
     judged = is_judged(session, mode)
-    yield from guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
+    if session.guarded:
+        yield from guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
     if is_plan(mode) and session.options.behaves.plan_before_rules:
         held = Effect.DENY if session.asks_nobody(mode) else Effect.ASK
         yield from (built_in(tool, held) for tool in _NOT_PLANNED)
@@ -105,14 +107,15 @@ def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:
 
 
 def misread(session: Session, mode: str) -> Iterator[Entry]:
-    """Yield what is asked, since a name is odd, but where every such call is allowed.
+    """Yield what is asked for because a name is odd, unless every such call is allowed.
 
-    The program lets a rule about paths allow a name that leads out of its folder. Asked for
-    here, it makes of no rule about what is in a working folder one that has an effect.
+    The program lets a rule about paths allow a name that leads out of its folder. Such a
+    name is asked for here, so a rule about files in a working folder allows nothing more
+    than the folder does.
     """
-    if not is_judged(session, mode):
-        for tool in known.FILE_TOOLS["Read"]:
-            for pattern in misread_files():
-                yield built_in(tool, Effect.ASK, pattern, why="odd name")
-        for tool in (*known.READING, *known.EDITING):
-            yield from led_out_names(session.folders, tool, Effect.ASK, Reason.DEFAULT)
+    reason = by_default(session, mode)
+    for tool in known.FILE_TOOLS["Read"]:
+        for pattern in misread_files():
+            yield built_in(tool, Effect.ASK, pattern, reason, "odd name")
+    for tool in (*known.READING, *known.EDITING):
+        yield from led_out_names(session.folders, tool, Effect.ASK, reason)

@@ -126,7 +126,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
         entries.append(_HOOK_ALLOWS)
     elif mode == "bypassPermissions":
         default = Effect.ALLOW
-        if not session.options.behaves.bypass_of_guarded:
+        if session.guarded and not session.options.behaves.bypass_of_guarded:
             entries += guards(session, mode, Reason.PROTECTED)
         entries += agents(session, mode)
     else:

@@ -80,6 +80,7 @@ class Session:
             the folders that it is kept in.
         findings: what is wrong with the rules.
         confined: whether this is what a sandbox lets run: all that does not leave it.
+        guarded: whether the host guards files of its own; False only to compare rules.
     """
 
     options: Options
@@ -101,6 +102,7 @@ class Session:
     fences: Mapping[str, tuple[str, ...]]
     findings: tuple[Finding, ...]
     confined: bool = False
+    guarded: bool = True
 
     @property
     def cwd(self) -> str:

@@ -1,0 +1,148 @@
+"""What is said of rules in one permission mode holds in every mode of a session."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.chain import READINGS, Chain
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.formatting.minimal import minimal
+from policy.hosts import claude
+from policy.hosts.claude.data.agents import MODES
+from policy.lint import lint, mend
+from policy.workspace import load_tree
+from tests.universes.model import calls_of
+
+PATH = ".claude/settings.json"
+
+GUARDED = (
+    ".claude/settings.json",
+    "~/.claude/settings.json",
+    ".git/config",
+    ".vscode/x",
+    ".bashrc",
+)
+CALLS = (
+    *(
+        call
+        for tool in ("Edit", "Write", "Read")
+        for path in (*GUARDED, "src/a", ".claude/agents/x.md", "/etc/x")
+        for call in calls_of(tool, "file_path", [path if path[0] in "~/" else f"/@project/{path}"])
+    ),
+    *calls_of(
+        "Bash",
+        "command",
+        [
+            *("npm test", "npm i", "rm a", "ls", "cat .claude/settings.json", "cat src/a"),
+            *("echo x > .claude/settings.json", "echo x > src/a", "npm test && rm a"),
+        ],
+    ),
+    *calls_of("WebSearch", "query", "a"),
+    *calls_of("mcp__s__a", "argument", "a"),
+    *calls_of("Agent", "subagent_type", ["Explore"]),
+)
+RULES = (
+    *(f"Edit({path})" for path in GUARDED),
+    *("Edit", "Edit(.claude/**)", "Edit(~/.claude/**)", "Edit(.git/**)", "Edit(src/**)", "Write"),
+    *("Read", "Read(.claude/**)", "Read(src/**)", "Read(//etc/**)"),
+    *("Bash", "Bash(npm *)", "Bash(npm test)", "Bash(npm test *)", "Bash(rm *)", "Bash(cat *)"),
+    *("WebSearch", "mcp__s", "mcp__s__a", "Agent(Explore)"),
+)
+
+listed = st.lists(st.sampled_from(RULES), max_size=4)
+permissions = st.fixed_dictionaries(
+    {"allow": listed, "ask": listed, "deny": st.lists(st.sampled_from(RULES), max_size=2)},
+    optional={"defaultMode": st.sampled_from(MODES)},
+)
+
+
+def written(said: dict[str, object]) -> str:
+    return json.dumps({"permissions": said}, indent=1)
+
+
+def decided(text: str) -> list[tuple[str, str, list[Effect]]]:
+    """Return what every call gets in every mode, each with a session of its own."""
+    found = []
+    for mode in MODES:
+        front_end = claude.FrontEnd(claude.Options(mode=mode))
+        (project,) = load_tree(Memory({PATH: text}), front_ends=[front_end]).projects
+        for name in READINGS:
+            chain = Chain.start("main", project.reading(name))
+            found.append((mode, name, [chain.decide(*call).effect for call in CALLS]))
+    return found
+
+
+def mended(text: str) -> str:
+    """Return what `lint --fix` makes of the rules that it says do nothing."""
+    tree = Memory({PATH: text})
+    workspace = load_tree(tree)
+    findings = [f for f in lint(tree, workspace).findings if f.code in DEAD]
+    contents = mend(tree, workspace, findings).contents
+    return contents[PATH][1].decode() if contents else text
+
+
+DEAD = ("redundant-rule", "shadowed-rule")
+
+
+def check(said: dict[str, object]) -> None:
+    text = written(said)
+    expected = decided(text)
+    assert decided(mended(text)) == expected
+    assert decided(minimal(Memory({PATH: text}), PATH).text) == expected
+
+
+@given(permissions)
+@settings(max_examples=6)
+def test_a_rule_that_is_taken_out_changes_no_decision_in_any_mode(said) -> None:
+    check(said)
+
+
+@pytest.mark.slow
+@given(permissions)
+@settings(max_examples=150)
+def test_many_rules_that_are_taken_out_change_no_decision_in_any_mode(said) -> None:
+    check(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {
+            "ask": ["Edit(~/.claude/settings.json)", "Edit(.claude/settings.json)"],
+            "allow": ["Edit(~/.claude/**)", "Edit(.claude/**)"],
+        },
+        {"ask": ["Edit(.git/config)"], "allow": ["Edit(.git/**)"]},
+        {"ask": ["Edit(src/**)"], "allow": ["Edit"], "defaultMode": "plan"},
+        {"allow": ["Edit(src/**)"], "defaultMode": "acceptEdits"},
+        {"ask": ["Bash(rm *)"], "allow": ["Bash(npm *)"]},
+        {"allow": ["Bash(npm *)"], "defaultMode": "bypassPermissions"},
+        # Whoever switches a mode off may do so in another file.
+        {"ask": ["Bash(rm *)"], "disableBypassPermissionsMode": "disable"},
+    ],
+)
+def test_a_rule_that_counts_in_another_mode_is_no_finding_and_stays(said) -> None:
+    text = written(said)
+    tree = Memory({PATH: text})
+    assert not [f for f in lint(tree, load_tree(tree)).findings if f.code in DEAD]
+    assert json.loads(mended(text)) == json.loads(text)
+    assert json.loads(minimal(tree, PATH).text) == json.loads(text)
+
+
+def test_a_guard_is_no_rule_that_covers_another() -> None:
+    # In this version the guard holds in every mode, so no call depends on the rule.
+    said = {"ask": ["Edit(.claude/settings.json)"], "allow": ["Edit(.claude/**)"]}
+    tree = Memory({PATH: written(said)})
+    older = [claude.FrontEnd(claude.Options(version="2.1.100"))]
+    findings = lint(tree, load_tree(tree, front_ends=older)).findings
+    assert not [f for f in findings if f.code in DEAD and f.edits]
+
+
+def test_a_rule_that_does_nothing_in_any_mode_is_taken_out() -> None:
+    said = {"ask": ["Edit(.claude/*)", "Edit(.claude/settings.json)"], "allow": ["Edit"]}
+    assert json.loads(mended(written(said)))["permissions"]["ask"] == ["Edit(.claude/*)"]
+    assert decided(mended(written(said))) == decided(written(said))
