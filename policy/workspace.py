@@ -10,7 +10,7 @@ import attrs
 
 from policy.collecting import seldom_collecting
 from policy.files.opening import Tree, open_tree
-from policy.files.unread import kind_of_unread
+from policy.files.unread import is_unreadable, kind_of_unread
 from policy.finding import Finding, Severity
 from policy.hosts import FRONT_ENDS
 from policy.project import FrontEnd, Project
@@ -98,8 +98,11 @@ def load_tree(tree: Tree, *, front_ends: Iterable[FrontEnd] | None = None) -> Wo
         for path in tree.paths()
         if path not in read and (what := kind_of_unread(path)) is not None
     ]
+    # A project says what comes of a file that it would have read.
+    told = {f.place.file for p in projects for f in p.findings if is_unreadable(f)}
     problems = tuple(
         Finding("unreadable", problem.message, Severity.ERROR, file=problem.path)
         for problem in tree.problems()
+        if problem.path not in told
     )
     return Workspace(tree.label, projects, problems, tuple(unread))

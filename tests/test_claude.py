@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from policy import limits
+from policy.chain import Chain, SpawnDenied
+from policy.decision import Reason
 from policy.effect import Effect
 from policy.files.opening import Folder, Memory
 from policy.finding import Severity
@@ -176,6 +178,72 @@ def test_a_defect_of_a_list_of_tools_is_found(tools: str, code: str) -> None:
     (found,) = load(Memory({".claude/agents/a.md": text}))
 
     assert code in codes(found)
+
+
+@pytest.mark.parametrize("reading", ["attenuated", "enforced"])
+@pytest.mark.parametrize(
+    ("tools", "starts"),
+    [
+        ("TodwoWrite", False),
+        ("TodwoWrite, Grpe, Foo(bar)", False),
+        ("Todwo*", False),
+        ("AskUserQuestion", False),
+        ("mcp__ghost__t", False),
+        ("mcp__ghost", False),
+        ("mcp__srv__nope", False),
+        ("TodwoWrite, mcp__srv__nope", False),
+        ("mcp__srv__t", True),
+        ("TodwoWrite, Read", True),
+    ],
+)
+def test_an_agent_of_whose_tools_none_exists_is_not_started(tools, starts, reading) -> None:
+    # Each was observed in 2.1.329.
+    text = f"---\nname: a\ndescription: d\ntools: {tools}\n---\n"
+    servers = {"srv": ("t",)}
+    (found,) = load(Memory({".claude/agents/a.md": text}), Options(servers=servers))
+    chain = Chain.start("main", found.reading(reading))
+    decision = chain.decide("Agent", {"subagent_type": "a", "description": "", "prompt": ""})
+
+    assert ("zero-tools" in codes(found)) is not starts
+    if starts:
+        assert decision.effect is Effect.ALLOW
+        assert chain.spawn("a").decide("TodwoWrite", {}).effect is not Effect.ALLOW
+    else:
+        assert (decision.effect, decision.reason) == (Effect.DENY, Reason.NO_TOOLS)
+        with pytest.raises(SpawnDenied):
+            chain.spawn("a")
+
+
+@pytest.mark.parametrize("effect", ["deny", "ask"])
+@pytest.mark.parametrize(
+    ("rule", "call"),
+    [
+        ("Bash(rm\0 *)", ("Bash", {"command": "rm x"})),
+        ("Bash(\0)", ("Bash", {"command": "rm x"})),
+        ("Read(secrets/\0**)", ("Read", {"file_path": "/@project/secrets/k"})),
+        ("Edit(src\0/**)", ("Edit", {"file_path": "/@project/src/a"})),
+        ("WebFetch(domain:a.com\0)", ("WebFetch", {"url": "https://a.com/", "prompt": ""})),
+    ],
+)
+def test_a_denial_with_a_nul_in_it_is_refused_at_its_place_and_denies(effect, rule, call) -> None:
+    lists = {effect: [rule], "allow": ["Bash", "Read", "Edit", "WebFetch"]}
+    text = json.dumps({"permissions": lists})
+    (found,) = load(Memory({".claude/settings.json": text}))
+
+    (finding,) = [one for one in found.findings if one.code == "malformed-rule"]
+    assert finding.span is not None
+    assert finding.span.text == json.dumps(rule)
+    chain = Chain.start("main", found.enforced)
+    assert str(chain.decide(*call).effect) == effect
+
+
+def test_what_is_allowed_with_a_nul_in_it_is_not() -> None:
+    text = json.dumps({"permissions": {"allow": ["Bash(rm\0 *)", "Bash(rm *\0)"]}})
+    (found,) = load(Memory({".claude/settings.json": text}))
+
+    assert codes(found) == {"malformed-rule"}
+    chain = Chain.start("main", found.enforced)
+    assert chain.decide("Bash", {"command": "rm x"}).effect is Effect.ASK
 
 
 def test_settings_of_the_user_are_given_by_options() -> None:

@@ -456,3 +456,11 @@ def test_reading_is_linear() -> None:
         )
 
     assert is_linear(read, 20_000)
+
+
+@pytest.mark.parametrize("text", ["agent a {\n    deny Bash(rm\0 *)\n}\n", "# a\0\n"])
+def test_a_nul_is_refused_at_its_place(text: str) -> None:
+    (error,) = mistakes(text)
+    assert error.message == "expected text, found a NUL"
+    assert error.span is not None
+    assert error.span.text == "\0"

@@ -98,6 +98,7 @@ class _Look:
             findings,
             tuple(pair for pair in linted.suppressed if self._counts(pair[0])),
             unread=len(found.workspace.unread),
+            read=len(found.workspace.files),
         )
         if self.baseline is not None:
             compared = compare_with_baseline(findings, self.baseline)

@@ -18,9 +18,18 @@ __all__ = ["File", "Folder"]
 
 @attrs.frozen
 class Folder(Tree):
-    """A folder as it is now."""
+    """A folder as it is now.
+
+    Attributes:
+        path: where it is.
+        follows: whether links are followed out of it: it is somebody's own, not a stranger's.
+        top: the names in it that are looked at; None is all.
+
+    """
 
     path: Path = attrs.field(converter=Path)
+    follows: bool = False
+    top: frozenset[str] | None = None
 
     @property
     def label(self) -> str:
@@ -38,8 +47,8 @@ class Folder(Tree):
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
         """Return the bytes at *path*."""
         if path not in self._known:
-            raise missing(path, self.label)
-        return _read_file(self.path / path, self._root, path, limit)
+            raise self.unread(path)
+        return _read_file(self.path / path, None if self.follows else self._root, path, limit)
 
     @cached_property
     def _root(self) -> Path:
@@ -51,7 +60,7 @@ class Folder(Tree):
 
     @cached_property
     def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-        walk = _Walk(self._root, self.label)
+        walk = _Walk(self._root, self.label, self.follows, self.top)
         walk.run()
         return tuple(sorted(walk.files)), tuple(sorted(walk.problems))
 
@@ -87,13 +96,15 @@ class File(Tree):
 class _Walk:
     """One walk through a folder.
 
-    Links to folders are followed within the root, as hosts do; one that leads
-    to a folder it stands in would never end. Every folder counts as a file, so
-    that links that fan out come to an end too.
+    Links to folders are followed within the root, or anywhere in a folder whose links
+    are followed, as hosts do; one that leads to a folder it stands in would never end.
+    Every folder counts as a file, so that links that fan out come to an end too.
     """
 
     root: Path
     label: str
+    follows: bool = False
+    top: frozenset[str] | None = None
     files: list[str] = attrs.Factory(list)
     problems: list[Problem] = attrs.Factory(list)
     seen: int = 0
@@ -112,6 +123,8 @@ class _Walk:
                 continue
             inside = around | {os.path.realpath(folder)}
             for entry in children:
+                if self.top is not None and not prefix and entry.name not in self.top:
+                    continue
                 self.seen += 1
                 if self.seen > limits.TREE_FILES:
                     raise too_many(self.label)
@@ -145,10 +158,12 @@ class _Walk:
         target = Path(os.path.realpath(entry.path))
         if not target.exists():
             self.problems.append(Problem(path, "a link to nothing"))
-        elif not target.is_relative_to(self.root):
-            self.problems.append(Problem(path, "a link that leads out of the folder"))
         elif str(target) in inside:
             self.problems.append(Problem(path, "a link to a folder it stands in"))
+        elif not target.is_relative_to(self.root):
+            if self.follows:
+                return True
+            self.problems.append(Problem(path, "a link that leads out of the folder"))
         elif is_skipped(f"{target.relative_to(self.root).as_posix()}/"):
             self.problems.append(Problem(path, "a link into a folder that is not looked into"))
         else:

@@ -12,7 +12,7 @@ import attrs
 from policy import limits
 from policy.errors import PolicyError
 from policy.files import git
-from policy.files.tree import Problem, Tree, is_skipped, missing, too_large, too_many
+from policy.files.tree import Problem, Tree, is_skipped, too_large, too_many
 
 __all__ = ["GitRevision"]
 
@@ -65,7 +65,7 @@ class GitRevision(Tree):
         """Return the bytes at *path*."""
         blob = self._listing.blobs.get(path)
         if blob is None:
-            raise missing(path, self.label)
+            raise self.unread(path)
         if blob.size > limit:
             raise too_large(path, blob.size, limit)
         data = self._objects.read(blob.object)

@@ -1,9 +1,9 @@
 """Files below one root, and those that are given in memory.
 
 A `Tree` is a set of paths, relative and with slashes, and what is at them.
-It never leads out of itself: a symbolic link is followed where it stays within
-and reported where it does not. What cannot be read is a `Problem`, a value,
-so that one bad file does not hide the others.
+A symbolic link is followed where it stays within the root, and reported where it does
+not: trees are those of strangers. A folder of the user's own is read with its links.
+What cannot be read is a `Problem`, a value, so that one bad file does not hide the others.
 """
 
 from __future__ import annotations
@@ -78,6 +78,20 @@ class Tree(ABC):
     @abstractmethod
     def problems(self) -> tuple[Problem, ...]:
         """Return what is there and was not looked at, sorted."""
+
+    def named(self) -> tuple[str, ...]:
+        """Return every path, and those of problems: what a host may read, though `read` does not.
+
+        A front end asks for these where a file that it does not see could deny something.
+        """
+        return tuple(sorted({*self.paths(), *(problem.path for problem in self.problems())}))
+
+    def unread(self, path: str) -> PolicyError:
+        """Return the error for a path that is not among `paths`."""
+        for problem in self.problems():
+            if problem.path == path:
+                return PolicyError(problem.message, file=path)
+        return missing(path, self.label)
 
     @abstractmethod
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:

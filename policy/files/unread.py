@@ -54,6 +54,12 @@ _UNREADABLE = frozenset(
 )
 
 
+# Folders and files of hosts; behind a link to one of these may be all that somebody denies.
+_WHERE_POLICIES_ARE = frozenset(
+    ".a3s .claude .zeph a3s.session.yaml agent.acl agents instructions.md pikuri.host.yaml".split()
+)
+
+
 def is_unreadable(finding: Finding) -> bool:
     """Return whether *finding* says that something was not understood at all."""
     if finding.code != "unreadable":
@@ -64,5 +70,5 @@ def is_unreadable(finding: Finding) -> bool:
         finding.message.startswith("cannot be read")
         or path.endswith(".policy")
         or kind_of_unread(path) is not None
-        or not {".claude", "agents"}.isdisjoint(path.split("/"))
+        or not _WHERE_POLICIES_ARE.isdisjoint(path.split("/"))
     )

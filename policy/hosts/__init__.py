@@ -37,7 +37,10 @@ def front_ends(
         return FRONT_ENDS
     from policy.hosts import claude  # noqa: PLC0415  # loaded where it is needed
 
-    options = claude.Options(user_files=_folder(user), managed_files=_folder(managed))
+    options = claude.Options(
+        user_files=_folder(user, claude.OF_USERS),
+        managed_files=_folder(managed, claude.OF_ADMINISTRATORS),
+    )
     for profile in profiles:
         host, _, version = profile.partition("@")
         if host != claude.HOST:
@@ -53,7 +56,8 @@ def front_ends(
     return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
 
 
-def _folder(text: str) -> Folder | None:
+def _folder(text: str, top: frozenset[str]) -> Folder | None:
     if text and not Path(text).expanduser().is_dir():
         raise PolicyError("expected a folder", file=text)
-    return Folder(Path(text).expanduser()) if text else None
+    # Links lead where whoever keeps the folder wants: often to another one for all such files.
+    return Folder(Path(text).expanduser(), follows=True, top=top) if text else None

@@ -44,7 +44,7 @@ class FrontEndOnDemand:
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""
-        return self._loaded.load(tree) if any(map(self.files.search, tree.paths())) else ()
+        return self._loaded.load(tree) if any(map(self.files.search, tree.named())) else ()
 
     def canonical(self, path: str, source: Source) -> str | None:
         """Return a file with its text laid out, None for one of another host."""
@@ -56,7 +56,7 @@ ON_DEMAND: Final = tuple(
     FrontEndOnDemand(host, module, re.compile(files))
     for host, module, files in (
         ("a3s", "a3s", r"(^|/)(\.a3s/|(a3s\.session\.yaml|agent\.acl|instructions\.md)\Z)"),
-        ("claude-code", "claude", r"\.(md|json)\Z"),
+        ("claude-code", "claude", r"(^|/)\.claude(/|\Z)|\.(md|json)\Z"),
         ("pikuri", "pikuri", r"(^|/)pikuri\.host\.yaml\Z"),
         ("policy", "notation", r"\.policy\Z"),
         ("zeph", "zeph", r"(^|/)\.(zeph|config/zeph)/agents/"),

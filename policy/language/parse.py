@@ -121,6 +121,12 @@ def parse_notation(source: Source) -> Document:
     if size > FILE_BYTES:
         message = f"expected a file of at most {FILE_BYTES:,} bytes, found {size:,}"
         raise PolicyErrors([PolicyError(message, source.span(0, 0))])
+    at = source.text.find("\0")
+    if at >= 0:
+        mistake = PolicyError(
+            "expected text, found a NUL", source.span(at, at + 1), help="no call can hold one"
+        )
+        raise PolicyErrors([mistake])
     reading = _Reading(source)
     tree = reading.read()
     building = Building(source)

@@ -30,6 +30,7 @@ class LintReport:
         known: those that the baseline knows.
         gone: how many the baseline knows that are there no longer.
         unread: how many files nobody reads.
+        read: how many files were read.
 
     """
 
@@ -39,11 +40,14 @@ class LintReport:
     known: tuple[Finding, ...] = ()
     gone: int = 0
     unread: int = 0
+    read: int = 0
 
     @property
     def summary(self) -> str:
         """The whole in a line."""
         parts = [findings_summary(self.findings)]
+        if not self.findings:
+            parts.append(f"{count(self.read, 'file') if self.read else 'no file'} read")
         if fixable := sum(bool(finding.edits) for finding in self.findings):
             parts.append(f"{fixable:,} can be mended with --fix")
         if self.suppressed:
@@ -80,6 +84,7 @@ def lint_json(report: LintReport) -> Object:
         "known": [_finding(finding) for finding in report.known],
         "gone": report.gone,
         "unread": report.unread,
+        "read": report.read,
         "totals": {word: totals[word] for word in ("error", "warning", "note")},
     }
 

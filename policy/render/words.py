@@ -150,8 +150,8 @@ _WHY: dict[Reason, dict[Effect | None, str]] = {
     Reason.TOO_LONG: {None: "an argument is longer than any rule of {any} is asked about"},
     Reason.PROTECTED: {None: "the host guards this against every rule of {any} that allows"},
     Reason.CLASSIFIER: {None: "a model of the host decides, which nothing here foresees"},
-    Reason.NO_TOOLS: {None: "{who} would have no tool, so the host does not start it"},
-    Reason.DEPTH: {None: "{who} may start nobody: a limit of depth is reached"},
+    Reason.NO_TOOLS: {None: "the agent would have no tool, so the host does not start it"},
+    Reason.DEPTH: {None: "{who} may start no agent: a limit of depth is reached"},
     Reason.UNANALYSABLE: {
         None: "the command cannot be shown to be what the rules of {who} speak of"
     },

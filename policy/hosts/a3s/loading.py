@@ -93,7 +93,7 @@ def canonical(path: str, source: Source) -> str | None:
 
 def _roots(tree: Tree) -> list[str]:
     roots = set()
-    for path in tree.paths():
+    for path in tree.named():
         before, found, _ = f"/{path}".partition(f"/{_FOLDER}")
         if found:
             roots.add(before.removeprefix("/"))
@@ -174,7 +174,7 @@ class _Loader:
         path = self._path(SESSION_FILE)
         source = self.options.session
         try:
-            if path in self.tree.paths():
+            if path in self.tree.named():
                 self.files.append(ReadFile(path, "session"))
                 source = self.tree.source(path)
             if source is None:

@@ -24,7 +24,7 @@ from policy.hosts.claude.permissions import UNKNOWN
 from policy.hosts.claude.pools import declared
 from policy.hosts.claude.reading import MAIN, Enforced, attenuated, main_definition
 from policy.hosts.claude.sandbox import sandbox_findings
-from policy.hosts.claude.scopes import managed_roles, user_roles
+from policy.hosts.claude.scopes import OF_ADMINISTRATORS, OF_USERS, managed_roles, user_roles
 from policy.hosts.claude.session import ASIDES, TURN, Session, session
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.settings_files import read_settings
@@ -34,10 +34,21 @@ from policy.hosts.claude.writer import WRITER
 from policy.language.syntax import Declared, Matcher, Presence
 from policy.on_demand import OnDemand
 from policy.project import AgentEntry, Project, ReadFile, WrittenRule
-from policy.source import Source, Span
+from policy.source import Place, Source, Span
 from policy.table import Ceiling, Part, Table
 
-__all__ = ["HOST", "VERSION", "WRITER", "FrontEnd", "Options", "canonical", "load", "profile"]
+__all__ = [
+    "HOST",
+    "OF_ADMINISTRATORS",
+    "OF_USERS",
+    "VERSION",
+    "WRITER",
+    "FrontEnd",
+    "Options",
+    "canonical",
+    "load",
+    "profile",
+]
 
 HOST: Final = "claude-code"
 
@@ -125,7 +136,7 @@ def _project(found: Found, options: Options) -> Project:
         attenuated=attenuated(built),
         enforced=Enforced(built),
         files=tuple(
-            dict.fromkeys(ReadFile(role.path, role.kind, role.assumed) for role in found.files)
+            dict.fromkeys(ReadFile(role.path, role.kind, role.assumed) for role in read.roles)
         ),
         findings=tuple(sorted(dict.fromkeys(findings), key=lambda finding: finding.place)),
         written=tuple(
@@ -202,6 +213,7 @@ class _Files:
     findings: list[Finding] = attrs.field(factory=list)
     stronger: frozenset[str] = frozenset()
     ranks: dict[str, tuple[bool, int]] = attrs.field(factory=dict)
+    roles: list[Role] = attrs.field(factory=list)
 
     def take(self, files: Iterable[Role]) -> None:
         """Read *files*, and the settings that a session is started with."""
@@ -218,13 +230,13 @@ class _Files:
             if given is not None:
                 self.settings.append(read_settings(given, scope, options.behaves))
         managed, user = options.managed_files, options.user_files
-        for role in managed_roles(managed) if managed is not None else ():
+        for role in _unread_last(managed_roles(managed)) if managed is not None else ():
             self._take(role, 0)
         self.stronger = frozenset(self.definitions)
-        for role in files:
+        for role in _unread_last(files):
             if not role.above or role.scope != "local" or options.behaves.local_at_root:
                 self._take(role, 3 if role.above else 2)
-        for role in user_roles(user) if user is not None else ():
+        for role in _unread_last(user_roles(user)) if user is not None else ():
             self._take(role, 1)
 
     def passed(self, files: Iterable[Role]) -> Iterator[Settings]:
@@ -241,12 +253,15 @@ class _Files:
 
     def _take(self, role: Role, rank: int) -> None:
         """Read one file; of skills of one name the one of the lowest *rank* counts."""
+        self.roles.append(role)
         source = role.source
         if source is None:
             if role.error is not None:
                 settings = role.kind == "settings"
                 if settings:
                     self.settings.append(Settings(role.scope, unknown=True))
+                elif role.kind == "agent":
+                    self._unread(role)
                 self.findings += Finding.of(
                     role.error,
                     "unreadable-file",
@@ -268,6 +283,25 @@ class _Files:
             case _:
                 self._agent(source, role)
 
+    def _unread(self, role: Role) -> None:
+        """Start no agent that is defined, or replaced, by what cannot be read.
+
+        A file goes by the name of its agent, as a rule. A folder may hold any agent.
+        """
+        name = role.path.rpartition("/")[2]
+        names = [name.removesuffix(".md")] if name.endswith(".md") else [*self.definitions]
+        for each in names:
+            if not self._is_taken(each, role):
+                nothing = Declared(Presence.LISTED, span=Source(role.path, "").whole())
+                place = Place(role.path, 1, 1)
+                self.definitions[each] = Definition(each, nothing, place=place)
+
+    def _is_taken(self, name: str, role: Role) -> bool:
+        """Return whether another file counts: the nearest, but for those of an administrator."""
+        earlier = self.definitions.get(name)
+        written = earlier is not None and earlier.place is not None
+        return written and (role.above or name in self.stronger)
+
     def _agent(self, source: Source, role: Role) -> None:
         stem = role.path.rpartition("/")[2].removesuffix(".md") if role.scope else ""
         read = read_agent(source, plugin=bool(role.scope), unnamed=stem)
@@ -288,10 +322,9 @@ class _Files:
                 )
             )
             return
+        if self._is_taken(definition.name, role):
+            return
         earlier = self.definitions.get(definition.name)
-        written = earlier is not None and earlier.place is not None
-        if written and (role.above or definition.name in self.stronger):
-            return  # the nearest of a name is the one, but for those of an administrator
         if earlier is not None and earlier.place is not None:
             self.findings.append(
                 Finding(
@@ -304,6 +337,11 @@ class _Files:
             )
             return
         self.definitions[definition.name] = definition
+
+
+def _unread_last(roles: Iterable[Role]) -> list[Role]:
+    """Return *roles* with those last that cannot be read, and may replace any of the others."""
+    return sorted(roles, key=lambda role: role.error is not None)
 
 
 def _built_in(name: str, tools: tuple[str, ...] | None, removed: tuple[str, ...]) -> Definition:

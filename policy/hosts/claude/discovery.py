@@ -46,6 +46,7 @@ _STRAY_NAMES: Final = {
     "managed-settings.json": "managed",
 }
 _NAMES: Final = {"settings.json": "project", "settings.local.json": "local"}
+_FOLDERS: Final = {"agents": "agent", "commands": "command", "skills": "skill"}
 
 
 @attrs.frozen
@@ -139,7 +140,7 @@ def _above(root: str) -> Iterator[str]:
 
 
 def _is_of(role: Role, folder: str) -> bool:
-    return role.path.startswith(f"{folder}/{FOLDER}/".lstrip("/")) and not role.assumed
+    return f"{role.path}/".startswith(f"{folder}/{FOLDER}/".lstrip("/")) and not role.assumed
 
 
 def _holds_below(role: Role, folder: str, *, home: bool) -> bool:
@@ -187,9 +188,12 @@ class _Discovery:
 
     def run(self) -> Iterator[tuple[str, Role]]:
         plugins, self.refused = plugin_files(self.tree, self.paths)
-        for path in sorted(self.paths):
+        unread = {problem.path for problem in self.tree.problems()}
+        for path in self.tree.named():
             segments = path.split("/")
-            if FOLDER in segments[:-1]:
+            if path in unread:
+                yield from self._unread(path, segments)
+            elif FOLDER in segments[:-1]:
                 yield from self._below(path, segments)
             elif path in plugins:
                 file = plugins[path]
@@ -214,6 +218,22 @@ class _Discovery:
             yield from self._stray_settings(path, segments)
         elif path.endswith(".md"):
             yield from self._stray_text(path, segments)
+
+    def _unread(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
+        """Yield what is not looked at, such as a link out of the tree, and the host may read."""
+        if FOLDER not in segments:
+            return
+        at = len(segments) - 1 - segments[::-1].index(FOLDER)
+        rest = segments[at + 1 :]
+        name = rest[0] if rest else "settings.json"
+        if name in _NAMES and len(rest) < 2:
+            kind, scope = "settings", _NAMES[name]
+        elif name in _FOLDERS:
+            kind = _FOLDERS[name]
+            scope = "" if kind == "agent" else rest[-1].removesuffix(".md")
+        else:
+            return
+        yield "/".join(segments[:at]), self._read(path, kind, scope, limits.AGENT_BYTES)
 
     def part(self) -> None:
         """Make of settings beside a project, in no place of the host, projects of their own."""

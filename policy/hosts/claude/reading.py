@@ -80,8 +80,35 @@ def _root(session: Session, tables: Mapping[str, Table], name: str) -> Table:
 def _declared_table(session: Session, name: str) -> Table:
     definition = session.agents.get(name) or main_definition(session)
     reading = dialect(session, session.mode)
-    sets = (*rule_sets(session, session.mode), *declared(definition, session, reading))
+    sets = (
+        *rule_sets(session, session.mode),
+        *declared(definition, session, reading),
+        _startable(session, session.mode, Position(main=False, background=False)),
+    )
     return Table(Ceiling.of(Part(rules, (definition.name,)) for rules in sets))
+
+
+def _startable(session: Session, mode: str, position: Position) -> RuleSet:
+    """Return the rule set that denies to start agents which would have no tool at *position*."""
+    key = ("startable", mode, position)
+    known = session.cache.get(key)
+    if isinstance(known, RuleSet):
+        return known
+    entries = tuple(
+        Entry(
+            "Agent",
+            Effect.DENY,
+            agent_pattern(name),
+            reason=Reason.NO_TOOLS,
+            rule=f"tools of {name}",
+            place=definition.tools.span.place if definition.tools.span else None,
+        )
+        for name, definition in session.agents.items()
+        if has_no_tools(definition, session, position)
+    )
+    rules = RuleSet(entries, Effect.ALLOW, dialect(session, mode))
+    session.cache[key] = rules
+    return rules
 
 
 def depth_limit(session: Session) -> int:
@@ -260,7 +287,9 @@ class Enforced:
         if not isinstance(found, tuple):
             sets = rule_sets(session, mode)
             if position.may_start:
-                sets = (*sets, self._startable(mode, position))
+                background = self.session.options.in_background(1 if position.main else 2)
+                below = Position(main=False, background=background, may_start=position.leads_on)
+                sets = (*sets, _startable(self.session, mode, below))
             found = tuple(map(_unasked, sets)) if unasked else sets
             session.cache[key] = found
         return found
@@ -280,27 +309,3 @@ class Enforced:
         """Return whether agents below one at *depth* may start others, or start all the same."""
         limit = depth_limit(self.session)
         return depth + 1 < limit or not self._barred_last(limit)
-
-    def _startable(self, mode: str, position: Position) -> RuleSet:
-        """Return the rule set that denies to start agents which would have no tool there."""
-        background = self.session.options.in_background(1 if position.main else 2)
-        key = ("startable", mode, background, position.leads_on)
-        known = self.session.cache.get(key)
-        if isinstance(known, RuleSet):
-            return known
-        below = Position(main=False, background=background, may_start=position.leads_on)
-        entries = tuple(
-            Entry(
-                "Agent",
-                Effect.DENY,
-                agent_pattern(name),
-                reason=Reason.NO_TOOLS,
-                rule=f"tools of {name}",
-                place=definition.tools.span.place if definition.tools.span else None,
-            )
-            for name, definition in self.session.agents.items()
-            if has_no_tools(definition, self.session, below)
-        )
-        rules = RuleSet(entries, Effect.ALLOW, dialect(self.session, mode))
-        self.session.cache[key] = rules
-        return rules

@@ -48,10 +48,16 @@ def read_rule(text: str, span: Span, effect: Effect, scope: Scope) -> Lines:
             return read_rule(_wider(text), span, effect, scope) + Lines((), found)
         code = "unknown-tool" if _WORDS.fullmatch(text) else "malformed-rule"
         return Lines((), Finding.of(error, code, consequence=_SKIPPED))
+    if "\0" in text:
+        nul = PolicyError("expected a rule, found a NUL in it, which no call can hold", span)
+        if effect is Effect.ALLOW:
+            return Lines((), Finding.of(nul, "malformed-rule", consequence=_SKIPPED))
+        found = Finding.of(nul, "malformed-rule", consequence=_WIDENED)
+        return read_rule(_wider(text), span, effect, scope) + Lines((), found)
     return _read(RuleText(text, matcher, span, effect, scope))
 
 
-# A rule that is too long here may be none for the host, so it is taken for more than it says.
+# A rule that cannot be read here is taken for more than it says.
 _WIDENED: Final = "it is taken for a rule about every call of its tool"
 
 

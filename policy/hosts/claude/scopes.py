@@ -16,7 +16,11 @@ from policy.files.opening import Tree
 from policy.files.tree import Problem
 from policy.hosts.claude.discovery import Role, discover
 
-__all__ = ["managed_roles", "user_roles"]
+__all__ = ["OF_ADMINISTRATORS", "OF_USERS", "managed_roles", "user_roles"]
+
+# The names in either folder that are looked at.
+OF_USERS: Final = frozenset({"agents", "commands", "settings.json", "skills"})
+OF_ADMINISTRATORS: Final = frozenset({".claude", "managed-settings.d", "managed-settings.json"})
 
 _HOME: Final = "~"
 _USER: Final = "~/.claude"
@@ -39,10 +43,16 @@ class _Placed(Tree):
         return tuple(f"{self.folder}/{path}" for path in self.tree.paths())
 
     def problems(self) -> tuple[Problem, ...]:
-        return self.tree.problems()
+        return tuple(
+            attrs.evolve(problem, path=f"{self.folder}/{problem.path}".removesuffix("/."))
+            for problem in self.tree.problems()
+        )
 
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
-        return self.tree.read(path.removeprefix(f"{self.folder}/"), limit)
+        try:
+            return self.tree.read(path.removeprefix(f"{self.folder}/"), limit)
+        except PolicyError as error:
+            raise PolicyError(error.message, file=path, help=error.help) from None
 
 
 def user_roles(tree: Tree) -> list[Role]:
@@ -59,12 +69,14 @@ def managed_roles(tree: Tree) -> list[Role]:
     """Return what is read of the folder of an administrator, e.g. ``/etc/claude-code``."""
     placed = _Placed(tree, _MANAGED)
     roles = [role for role in _roles(placed, _MANAGED) if role.kind != "settings"]
+    refused = {problem.path for problem in placed.problems()}
     # What a later part says counts before what an earlier one does, or the file itself.
-    for path in sorted(placed.paths(), key=lambda path: (path != _WHOLE, path), reverse=True):
+    for path in sorted(placed.named(), key=lambda path: (path != _WHOLE, path), reverse=True):
         name = path.removeprefix(f"{_MANAGED}/")
         folder, _, part = name.rpartition("/")
         in_parts = folder == "managed-settings.d" and not part.startswith(".")
-        if name == "managed-settings.json" or (in_parts and name.endswith(".json")):
+        unread = path in refused and path in (_MANAGED, f"{_MANAGED}/managed-settings.d")
+        if path == _WHOLE or (in_parts and name.endswith(".json")) or unread:
             try:
                 roles.append(Role(path, "settings", "managed", placed.source(path)))
             except PolicyError as error:

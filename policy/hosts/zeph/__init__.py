@@ -53,7 +53,7 @@ def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
     A configuration beside them is read unless *options* have one.
     """
     options = options or Options()
-    known = frozenset(tree.paths())
+    known = frozenset(tree.named())
     return tuple(_project(tree, known, found, options) for found in discover(tree))
 
 
