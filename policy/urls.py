@@ -16,7 +16,7 @@ import unicodedata
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["read_url"]
+__all__ = ["read_url", "sixth_address"]
 
 _AROUND: Final = "".join(map(chr, range(33)))
 _BREAKS: Final = str.maketrans("", "", "\t\n\r")
@@ -46,7 +46,7 @@ def read_url(text: str) -> tuple[str, str] | None:
 
 def _host(text: str) -> str | None:
     if text.startswith("["):
-        return _sixth(text[1:-1])
+        return sixth_address(text[1:-1])
     try:
         name = unquote_to_bytes(text).decode()
         host = name.lower() if name.isascii() else ".".join(map(_label, _DOTS.split(name)))
@@ -106,10 +106,22 @@ def _number(label: str) -> int | None:
     return int(label)
 
 
-def _sixth(text: str) -> str | None:
+def sixth_address(text: str) -> str | None:
+    """Return an IPv6 address in brackets as browsers write it, e.g. ``[::1]``; None for no such.
+
+    Args:
+        text: the address without the brackets. One with a zone is none.
+
+    """
     from ipaddress import AddressValueError, IPv6Address  # noqa: PLC0415  # few URLs need it
 
     try:
-        return None if "%" in text else f"[{IPv6Address(text).compressed}]"
+        address = None if "%" in text else IPv6Address(text)
     except AddressValueError:
         return None
+    if address is None:
+        return None
+    mapped = int(address.ipv4_mapped or 0)
+    # Later versions of Python write the end of these with dots.
+    end = f"::ffff:{mapped >> 16:x}:{mapped & 0xFFFF:x}"
+    return f"[{end if address.ipv4_mapped else address.compressed}]"

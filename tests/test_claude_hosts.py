@@ -84,3 +84,37 @@ def test_what_has_no_name_is_not_fetched_from(url: str) -> None:
 
 def test_dots_at_the_end_of_a_name_are_no_part_of_it() -> None:
     assert _fetched("https://a.test./", deny=["WebFetch(domain:a.test..)"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("rule", "url", "denied"),
+    [
+        ("[::1]", "https://[::1]/", True),
+        ("[::1]", "https://[0:0::1]:8080/x", True),
+        ("[::1]", "http://u:p@[::1]", True),
+        ("[::1].", "https://[::1]/", True),
+        ("[::1]", "https://[::2]/", False),
+        ("[2001:DB8::1]", "https://[2001:db8:0:0::1]:443/", True),
+        ("[::ffff:102:304]", "https://[::FFFF:1.2.3.4]/", True),
+        ("[2001:db8::*]", "https://[2001:DB8::1]/", True),
+        ("[0::1]", "https://[::1]/", False),
+        ("::1", "https://[::1]/", False),
+        ("[::1]:8080", "https://[::1]:8080/", False),
+        ("[fe80::1%eth0]", "https://[fe80::1]/", False),
+        ("x.com", "https://[fe80::1%25eth0]/", True),
+        ("x.com", "https://[::1/", True),
+        ("x.com", "https://[::g]/", True),
+    ],
+)
+def test_a_rule_that_denies_matches_an_address_in_brackets(
+    rule: str, url: str, *, denied: bool
+) -> None:
+    found = _fetched(url, deny=[f"WebFetch(domain:{rule})"], allow=["WebFetch"])
+    assert found == ("deny" if denied else "allow")
+
+
+@pytest.mark.parametrize(
+    ("rule", "effect"), [("[::1]", "allow"), ("*", "allow"), ("[*]", "ask"), ("*]", "ask")]
+)
+def test_no_star_beside_a_bracket_allows(rule: str, effect: str) -> None:
+    assert _fetched("https://[::1]/", allow=[f"WebFetch(domain:{rule})"]) == effect

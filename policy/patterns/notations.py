@@ -11,6 +11,7 @@ from policy import limits
 from policy.patterns.folding import folded
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Run, Token
+from policy.urls import sixth_address
 
 __all__ = ["Unusable", "commands", "hosts", "is_glob", "names", "paths", "single", "slashed"]
 
@@ -44,16 +45,21 @@ def hosts(text: str) -> tuple[Pattern, ...]:
     """Return what ``domain:text`` matches: host names, case and final dot ignored.
 
     ``*.example.com`` is every subdomain, at any depth, without the apex. Any
-    other ``*`` stays within one label. A lone ``*`` is every host.
+    other ``*`` stays within one label. A lone ``*`` is every host. ``[::1]`` is an address.
 
     Raises:
-        Unusable: *text* cannot be a host name (a scheme, port or path).
+        Unusable: *text* cannot be a host name (a scheme, port or path), or is an address that
+            browsers write otherwise.
 
     """
     _bounded(text)
     name = text.casefold().removesuffix(".")
+    is_address = name.startswith("[") and name.endswith("]")
+    if is_address and "*" not in name and name != (known := sixth_address(name[1:-1])):
+        msg = f"browsers write that address `{known}`" if known else "that is no address"
+        raise Unusable(msg)
     for stray in (" ", "/", ":", ",", "@"):
-        if stray in name:
+        if stray in name and not (is_address and stray == ":"):
             msg = f"a host name has no `{stray}`"
             raise Unusable(msg)
     if not name or ".." in name or name.startswith("."):

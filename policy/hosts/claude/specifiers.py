@@ -187,6 +187,9 @@ def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
 _FINAL_DOTS: Final = re.compile(r"(?<=[^*.])\.+\Z")
 
 
+_BRACKETS: Final = frozenset("[]")
+
+
 def _host(rule: RuleText, content: str) -> Lines:
     if not content.startswith("domain:"):
         return rule.skipped(
@@ -196,6 +199,8 @@ def _host(rule: RuleText, content: str) -> Lines:
         )
     if "*" in content and not rule.scope.behaves.host_wildcards:
         return rule.skipped("dead-host-rule", "has a star, which came with 2.1.172")
+    if rule.effect is Effect.ALLOW and "*" in content and not _BRACKETS.isdisjoint(content):
+        return rule.skipped("dead-host-rule", "has a star beside an address in brackets")
     try:
         patterns = notations.hosts(_FINAL_DOTS.sub("", content.removeprefix("domain:")))
     except notations.Unusable as unusable:
