@@ -141,7 +141,10 @@ class _Joined:
         Or one of *files* does.
         """
         # What a rule that was edited spells out shows best what changes.
-        yield from (whole.text for whole in self._wholes if len({*whole.effects}) > 1)
+        for whole in self._wholes:
+            if len({*whole.effects}) > 1:
+                yield whole.text
+                yield f"{self._pair.fresh} | {whole.text}"
         for whole in self._wholes:
             begun = [part for part in self._parts if self._may_begin(whole, part.text)]
             ended = [part for part in self._parts if self._may_end(whole, part.text)]

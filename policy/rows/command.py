@@ -12,6 +12,7 @@ from policy.rows.redirection import denies_files, is_unchecked, opened
 from policy.rows.unfinished import is_completed
 from policy.rows.whole import with_whole
 from policy.shell.parts import Command, Part
+from policy.shell.readings import MORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,7 +138,7 @@ def _part_outcome(row: Row, part: Part, limit: int) -> Outcome:
         granted = row.at(min(known, key=None if ranked else lambda one: (row.at(one).effect, one)))
     if part.written and granted.reason in BY_DEFAULT:
         for text in part.written:
-            written = row.first(text + _MORE if part.fed else text)
+            written = row.first(text + MORE if part.fed else text)
             if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
                 if _is_granted(row, written, text):
                     granted = row.at(written)
@@ -168,10 +169,6 @@ def _is_idle(row: Row, text: str) -> bool:
     return allows and row.ruleset.dialect.shell.whole and not row.is_kept(text)
 
 
-# Any other argument, or the text that a command is given to read: to rules it is part of it.
-_MORE: Final = " \x1f"
-
-
 def _granting(row: Row, part: Part) -> int:
     """Return the first entry that matches a part as rules that allow know it."""
     if part.harmless and not part.text:
@@ -181,7 +178,7 @@ def _granting(row: Row, part: Part) -> int:
     if (part.inexact or goes_on) and first != NO_MATCH and row.at(first).effect is Effect.ALLOW:
         pattern = row.entries[first].pattern
         if pattern is not None and (goes_on or pattern.exact):
-            return row.first(part.text + _MORE)
+            return row.first(part.text + MORE)
     return first if first == NO_MATCH or _is_granted(row, first, part.text) else NO_MATCH
 
 

@@ -23,12 +23,15 @@ class Spellings:
     Attributes:
         exact: the texts that they spell out, and the index of the first that does.
         withheld: those of them that a rule denies or asks for.
-        joined: whether such a rule may match several commands, and no first of them.
+        joining: the indices of such rules that may match several commands, and no first of them;
+            those that spell them out come last.
+        joined: whether one of them has a star.
 
     """
 
     exact: Mapping[str, int]
     withheld: frozenset[str]
+    joining: tuple[int, ...]
     joined: bool
 
 
@@ -39,12 +42,14 @@ def spellings(entries: Sequence[RowEntry], indices: Sequence[int]) -> Spellings:
         pattern, form = entries[index].pattern, entries[index].form
         if pattern is not None and pattern.exact and form is not Form.BARE:
             exact.setdefault(str(pattern), index)
-    joined = any(
-        _withholds(entry) and entry.pattern is not None and may_join(entry.pattern)
-        for entry in entries
-    )
-    withheld = (text for text, index in exact.items() if _withholds(entries[index]))
-    return Spellings(exact, frozenset(withheld), joined)
+    withheld = {text: index for text, index in exact.items() if _withholds(entries[index])}
+    starred = [
+        index
+        for index, entry in enumerate(entries)
+        if _withholds(entry) and entry.pattern is not None and may_join(entry.pattern)
+    ]
+    spelled = (index for text, index in withheld.items() if not _PARTING.isdisjoint(text))
+    return Spellings(exact, frozenset(withheld), (*starred, *spelled), bool(starred))
 
 
 def _withholds(entry: RowEntry) -> bool:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from policy.shell.words import Word
-from policy.shell.wrappers import basename, unwrapped
+from policy.shell.wrappers import basename, innermost
 
 if TYPE_CHECKING:
     from policy.patterns.pattern import Pattern
@@ -42,4 +42,4 @@ def is_completed(pattern: Pattern, text: str, shell: Shell) -> bool:
     if not odd and not assigning and _SPELLED.match(begun + rest):
         return True
     words = words[assigning[-1] if assigning else 0 :]
-    return all(len(unwrapped(words, shell, wide=wide)) > 1 for wide in (False, True))
+    return all(len(innermost(words, shell, wide=wide)) > 1 for wide in (False, True))

@@ -6,10 +6,12 @@ What it does not look into only a rule of the same text allows. What is parted b
 allows as a whole, and one with a star denies it only where not all of it is allowed. What is
 joined otherwise, one with a star denies where the host would ask if it were not for a rule for
 all commands, or for a mode: nobody vouches for it, or it opens a file that nothing else allows.
+Rules that deny or ask match several commands between two pipes as they match all of a command.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from policy.effect import Effect
@@ -20,7 +22,7 @@ from policy.shell.parts import Command, Redirection
 from policy.shell.whole import Spelled, Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from policy.rows.row import Row
 
@@ -49,6 +51,8 @@ def with_whole(
     if whole is None:
         return found
     piped = whole.piped
+    if row.spellings.joining and piped:
+        found += _joined(row, whole, starred=not _is_granted(row, command, parts, opened))
     texts, bare = _texts(row, whole, piped=piped)
     for text in texts:
         index, spelled = row.first(text), row.spellings.exact.get(text, NO_MATCH)
@@ -92,6 +96,17 @@ def _texts(row: Row, whole: Whole, *, piped: bool) -> tuple[Sequence[str], str]:
         return (*texts, *[bare] * (bare in row.spellings.withheld)), bare
     bare = whole.bare
     return (*whole.texts, bare) if bare else whole.texts, bare
+
+
+def _joined(row: Row, whole: Whole, *, starred: bool) -> Iterator[Outcome]:
+    """Yield what rules say of several commands between pipes, or beside one.
+
+    Rules with a star count where *starred* says so.
+    """
+    rules = [(index, row.entries[index].pattern) for index in row.spellings.joining]
+    for text, (index, pattern) in product(whole.stages, rules):
+        if pattern is not None and (starred or pattern.exact) and pattern.matches(text):
+            yield row.at(index)
 
 
 def _is_granted(

@@ -62,7 +62,8 @@ class Part:
         extended: whether more arguments will stand behind its own, for rules that allow.
         written: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
-        feared: what it may be besides, so that what a rule denies or asks for there is not granted.
+        feared: other texts by which a rule may deny or ask, each looked up by itself: as the source
+            has it, quotes and blanks included, and what nobody knows a wrapper not to run.
         blind: whether it is harmless only where no rule denies files: nobody knows which it reads.
         checked: whether the host would ask for it by a check of its own, did not a rule allow it.
 

@@ -82,7 +82,8 @@ def together(text: str, shell: Shell, read: Callable[[str, Shell], Piece | None]
         read: returns what a text is as a piece, None where it is none.
 
     """
-    if len(text) > _TOGETHER or "  " in text:  # what is folded in one piece may stand in another
+    # What is folded in one piece may stand in another.
+    if len(text) > _TOGETHER or "  " in text or "\t" in text:
         return None
     cut = _CUT.findall(text)
     if not 0 < len(cut) <= _MOST_TOGETHER or cut[-1][1]:

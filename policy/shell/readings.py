@@ -15,13 +15,21 @@ from typing import TYPE_CHECKING, Final
 from policy import limits
 from policy.shell.leading import KEYWORDS, is_assignment, led
 from policy.shell.words import ASSIGNMENT, Word
-from policy.shell.wrappers import basename, behind_options, behind_wrapper, expression, unwrapped
+from policy.shell.wrappers import (
+    basename,
+    behind_options,
+    behind_wrapper,
+    expression,
+    innermost,
+    unwrapped,
+)
 
 if TYPE_CHECKING:
     from policy.shells import Shell
 
 __all__ = [
     "KEYWORDS",
+    "MORE",
     "as_granted",
     "as_text",
     "as_written",
@@ -182,36 +190,66 @@ def as_text(bare: str) -> Iterator[str]:
 
 
 def feared(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
-    """Return every text that the command may be besides, where nobody knows what a wrapper runs."""
-    if shell.wrapping.denying.known:
-        return ()
-    texts = (text for start in led(words, shell).feared for text in _names(words[start:]))
-    return tuple(dict.fromkeys(texts))
+    """Return the texts of a command that only rules which deny or ask match, each by itself.
+
+    Where a host knows its wrappers: how it is written behind each of them, quotes and all, and
+    what `xargs` runs, with and without an argument more. Elsewhere: every text that the command
+    may be besides, where nobody knows what a wrapper runs.
+    """
+    if not shell.wrapping.denying.known:
+        texts = (text for start in led(words, shell).feared for text in _names(words[start:]))
+        return tuple(dict.fromkeys(texts))
+    known = {*readings(words, shell), as_written(words)}
+    *behind, last = _behind_each(words, shell)
+    behind = [*behind[: limits.NESTING], last]  # a hostile command has thousands of wrappers
+    found = [text for one in behind if one for text in (as_written(one), as_written(_named(one)))]
+    for text in (*known, *found):
+        if _XARGS.match(text):
+            run = text.removeprefix("xargs ")
+            found += (run, run + MORE)
+    return tuple(text for text in dict.fromkeys(found) if text not in known)
+
+
+# Any other argument, or the text that a command is given to read: to rules it is part of it.
+MORE: Final = " \x1f"
+
+
+def _behind_each(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
+    """Yield a command behind each assignment and keyword, and behind all of its wrappers."""
+    while len(words) > 1 and _is_before(words[0], shell):
+        yield words
+        words = words[1:]
+    yield from unwrapped(words, shell, wide=False)
+    yield from unwrapped(words, shell, wide=True)
 
 
 def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield the texts of a command and of what its wrappers run in the end."""
     program = words
-    while len(program) > 1 and (is_assignment(program[0]) or _is_keyword(program[0], shell)):
-        if program[0].raw == "coproc":
-            break
+    while len(program) > 1 and _is_before(program[0], shell):
         program = program[1:]
-    inside = [unwrapped(program, shell, wide=False)]
+    inside = [innermost(program, shell, wide=False)]
     if any(_is_loose(word, shell) for word in program[:-1]):
-        inside.append(unwrapped(program, shell, wide=True))
+        inside.append(innermost(program, shell, wide=True))
     found: list[str] = []
     for one in (words, program, *inside):
         if one:
             found += (" ".join([word.plain for word in one]), *shortened(one))
     for one in inside:
-        if one and one[0].plain != (name := basename(one[0].plain)):
-            named = [Word(name, name), *one[1:]] if name or len(one) == 1 else one[1:]
+        if one and (named := _named(one)) is not one:
             found += (" ".join([word.plain for word in named]), *shortened(named))
     for text in found:
         if (closer := _closer(text, shell)) is not None and closer not in found:
             found.append(closer)
     yield from found
-    yield from (text.removeprefix("xargs ") for text in found if _XARGS.match(text))
+
+
+def _named(words: Sequence[Word]) -> Sequence[Word]:
+    """Return a command with the bare name of its program."""
+    name = basename(words[0].plain)
+    if name == words[0].raw:
+        return words
+    return [Word(name, name), *words[1:]] if name or len(words) == 1 else words[1:]
 
 
 def _is_loose(word: Word, shell: Shell) -> bool:
@@ -224,6 +262,11 @@ _XARGS: Final = re.compile(r"xargs (?!-)")
 
 def _is_keyword(word: Word, shell: Shell) -> bool:
     return word.raw in KEYWORDS and word.raw not in shell.wrapping.names
+
+
+def _is_before(word: Word, shell: Shell) -> bool:
+    """Whether the command that *word* begins goes on behind it: it sets a variable, or is `!`."""
+    return is_assignment(word) or (_is_keyword(word, shell) and word.raw != "coproc")
 
 
 def _closer(text: str, shell: Shell) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
@@ -68,7 +68,7 @@ class Reading:
         self._edits = False  # whether the command that is looked at changes files
         # Looked for once: a long command has as many parts as would look for them.
         self._fed = "<<<" in text
-        self._spaced = "  " in text
+        self._spaced = "  " in text or "\t" in text
         self._many = len(script.commands) > _LOOKED_UP
 
     def run(self) -> None:
@@ -194,13 +194,17 @@ class Reading:
         grantable = self.vouching.is_grantable(command, own)
         text, known, written = self._texts(command, own)
         self._exports |= own.exports
+        feared = own.feared
+        if shell.control and self._spaced:
+            written_so = dict.fromkeys((text, *known, *written, *feared))
+            feared = (*feared, *self._with_blanks(written_so))
         inexact = shell.control and (self._fed or own.extended or self._is_folded(words))
         return Part(
             *(text, known, grantable, harmless, doubtful, written, inexact),
             blind=self._blind,
             fed=shell.control and self._fed,
             extended=shell.control and own.extended,
-            feared=own.feared,
+            feared=feared,
             checked=self._checked,
         )
 
@@ -213,6 +217,13 @@ class Reading:
         if command.fed:
             known = (*known, *with_text(command.fed, as_written(command.words), (text, *known)))
         return text, known, written
+
+    def _with_blanks(self, texts: Iterable[str]) -> Iterator[str]:
+        """Yield the pieces of the source that are one of these texts, but for the blanks."""
+        for each in filter(None, texts):
+            spaced = r"[ \t]+".join(map(re.escape, each.split(" ")))
+            found = re.findall(spaced, self.text)
+            yield from (piece for piece in dict.fromkeys(found) if piece != each)
 
     def _ahead(self, command: Simple) -> tuple[str, ...]:
         """Return the texts of a command without what looks like more targets of a redirection."""

@@ -93,13 +93,11 @@ def _spelled(
         return text, (() if [*known] == [text] else tuple(known)), ()
     if shell.control and all(map(is_assignment, words)):
         return "", (), ()  # no command: a rule may spell out all of the text alone
-    written: dict[str, None] = {}
-    if shell.control:
-        written = dict.fromkeys((text, as_written(granted)))
-        if is_quoted(name) and _NAME.fullmatch(name.plain):
-            granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
+    if shell.control and is_quoted(name) and _NAME.fullmatch(name.plain):
+        granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
     granted_text = as_written(granted)
     named = dict.fromkeys((*readings(words, shell), text))
     named.pop(granted_text, None)
-    written.pop(granted_text, None)
-    return granted_text, tuple(named), tuple(written)
+    # Quotes around the program count for a rule that allows only where the command begins with it.
+    written = (text,) if shell.control and text != granted_text else ()
+    return granted_text, tuple(named), written

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
-from itertools import dropwhile
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from policy import limits
 from policy.shell.readings import as_granted, as_written, is_assignment
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ __all__ = ["JOINS", "Spelled", "Whole", "around", "bare_piece", "stages"]
 
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
+# What joins commands but a pipe, and where a word begins.
+_JOINED: Final = re.compile(r"(?<![<>])&(?!>)|;|\n|\|\|")
+_BEGUN: Final = re.compile(r"(?<!\S)\S")
 _BESIDES: Final = re.compile(r"[&|;\n#<>]")
 # What is joined by one operator between two blanks, each time, and has nothing else of these.
 _EVENLY: Final = re.compile(
@@ -97,6 +101,24 @@ class Whole:
         return (whole, piped) if told is whole else (piped,)
 
     @property
+    def stages(self) -> Iterator[str]:
+        """Its stages of several commands, by which rules that deny or ask know them.
+
+        Each as it stands and without what is redirected, from every word of its first command
+        on: nobody looks which of these lead others.
+        """
+        for stage in stages(_without_documents(self._text)) if self.piped else ():
+            stripped = stage.strip(" \t\n")
+            if _JOINED.search(stripped) is None:
+                continue
+            alone, spaced = _AROUND.sub(_alone, stripped), _AROUND.sub(_without, stripped)
+            for text in dict.fromkeys((stripped, alone.strip(), spaced.strip())):
+                joined = _JOINED.search(text)
+                starts = _BEGUN.finditer(text, 0, joined.start() if joined else 0)
+                for begun in islice(starts, limits.NESTING):
+                    yield text[begun.start() :]
+
+    @property
     def bare(self) -> str:
         """Its text without what is redirected, comments, and what stands around its first program.
 
@@ -163,6 +185,11 @@ def _without_documents(text: str) -> str:
         ends = ["".join(names) for names in _DOCUMENT.findall(line)]
         kept.append(_DOCUMENT.sub("", line))
     return text if ends else "\n".join(kept)
+
+
+def _alone(found: re.Match[str]) -> str:
+    """Return what is quoted and what joins as it stands, and nothing of the rest."""
+    return found[0] if found[2] else found[1] or ""
 
 
 def _without(found: re.Match[str]) -> str:

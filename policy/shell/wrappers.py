@@ -7,7 +7,8 @@ A host knows such programs by their options (`policy.programs.Wrapper`). Where o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ __all__ = [
     "behind_wrapper",
     "carries_files",
     "expression",
+    "innermost",
     "is_quiet",
     "unwrapped",
 ]
@@ -195,32 +197,35 @@ def _script(words: Sequence[Word], index: int, wrapper: Wrapper) -> tuple[int, s
     return None
 
 
-def unwrapped(words: Sequence[Word], shell: Shell, *, wide: bool) -> Sequence[Word]:
-    """Return the program that runs in the end, as rules that deny look for it.
+def unwrapped(words: Sequence[Word], shell: Shell, *, wide: bool) -> Iterator[Sequence[Word]]:
+    """Yield a command from each assignment on that its wrappers lead to, then what runs in the end.
 
-    Read *wide*, several letters behind one dash may end in one with a value, and `sudo`
-    takes assignments. None of the words is left of a wrapper that runs nothing.
+    So rules that deny look for programs. Read *wide*, several letters behind one dash may end in
+    one with a value, and `sudo` takes assignments.
     """
     for _ in range(limits.NESTING):
         while words and _NAME.match(words[0].plain):
+            yield words
             words = words[1:]
         wrapper = shell.wrapping.denying.known.get(basename(words[0].plain)) if words else None
         if wrapper is None or wrapper.unruled:
-            return words
+            break
         if not wrapper.loose:
             behind = behind_options(words, 0, wrapper, quoted=True)
             if behind is None:
-                return words
+                break
             words = words[behind:]
             continue
         index, script = _behind_loosely(words, 0, wrapper, wide=wide)
-        if script:
-            words = [Word(piece, piece) for piece in script.split()]
-        elif index >= len(words):
-            return words
-        else:
-            words = words[index:]
-    return words
+        if index >= len(words) and not script:
+            break
+        words = [Word(one, one) for one in script.split()] if script else words[index:]
+    yield words
+
+
+def innermost(words: Sequence[Word], shell: Shell, *, wide: bool) -> Sequence[Word]:
+    """Return the last that `unwrapped` yields."""
+    return deque(unwrapped(words, shell, wide=wide), maxlen=1)[0]
 
 
 def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:

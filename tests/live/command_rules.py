@@ -7,7 +7,7 @@ from random import Random
 
 from tests.live import vocabulary as words
 
-__all__ = ["command_rule"]
+__all__ = ["command_rule", "spelled_oddly"]
 
 
 def command_rule(chance: Random, programs: Sequence[str], named: Sequence[str]) -> str:
@@ -66,3 +66,15 @@ def _named_rule(chance: Random, named: Sequence[str]) -> str:
         *(f"{name} x", f"{name} && ls", f"{name[:1]}*", f"{name} *x", f"* {name}", f"{name}**"),
     )
     return f"Bash({chance.choice(shapes)})"
+
+
+def spelled_oddly(chance: Random, command: str, other: str) -> str:
+    """Return a command with quotes, blanks, an assignment, or *other* behind an operator."""
+    name, _, rest = command.partition(" ")
+    begun, _, last = command.rpartition(" ")
+    shapes = (
+        *(f'"{name}" {rest}', f"'{name}' {rest}", f"{begun} '{last}'", f'{begun} "{last}"'),
+        *(command.replace(" ", "  ", 1), f"{name}  {rest}", f"X=1 {command}", f"CI=1 {command}"),
+        *(f"{command} {operator} {other}" for operator in ("&&", "||", ";", "|")),
+    )
+    return chance.choice(shapes).strip()

@@ -11,7 +11,7 @@ import attrs
 from tests.live import oddities, options, programs
 from tests.live import vocabulary as words
 from tests.live.altered import altered
-from tests.live.command_rules import command_rule
+from tests.live.command_rules import command_rule, spelled_oddly
 from tests.live.scenario import LISTS, SCOPES, Call, Scenario
 from tests.live.wide import wide_command, wide_rule
 
@@ -123,7 +123,10 @@ class Generator:
             case "B" if self.wide and self.chance.random() < 0.5:
                 return wide_rule(self.chance)
             case "B" if self.chance.random() < 0.12:
-                self.spelled.append(self.command())
+                spelled = self.command()
+                if self.chance.random() < 0.6:
+                    spelled = spelled_oddly(self.chance, self.bare(), self.bare())
+                self.spelled.append(spelled)
                 return f"Bash({self.spelled[-1]}{self.pick(('', '', '', '', ':*', ' *'))})"
             case "B":
                 return command_rule(self.chance, self.programs, self.named)
@@ -229,7 +232,10 @@ class Generator:
     def command(self, depth: int = 0) -> str:
         """Return a shell command: plain ones of any shape, put together."""
         if self.spelled and not depth and self.chance.random() < 0.12:
-            return self.pick(self.spelled)
+            spelled = self.pick(self.spelled)
+            before = self.pick(("", "", "X=1 ", "CI=1 ", f"{self.pick(words.WRAPPERS)} "))
+            shape = self.pick(("{}", "{}", self.pick(words.SHAPES)))
+            return shape.format(before + spelled, self.bare())
         if self.wide and not depth and self.chance.random() < 0.7:
             near = wide_command(self.chance) if self.chance.random() < 0.6 else self.simple()
             return altered(near, self.chance) if self.chance.random() < 0.5 else near

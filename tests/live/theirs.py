@@ -86,7 +86,10 @@ _ERRORS = (
     (r"zero tools", "unspawned"),
     (r"InputValidationError|is missing|unexpected parameter|not been read yet", ""),
     (r"String to replace not found|No changes to make|Unknown skill|Invalid URL", ""),
-    (r"^Exit code|^File does not exist|Unable to verify if domain|EISDIR|ENOENT|EACCES", "allow"),
+    (
+        r"^Exit code|^File does not exist|Unable to verify if domain|WebFetch cannot fetch|EISDIR|ENOENT|EACCES",
+        "allow",
+    ),
     (r"EROFS|timed out|Path does not exist|ENOTDIR|Is a directory", "allow"),
     (r"^Permission for this tool use was denied", "deny"),
     (r"has been denied|is denied by|deny rule|Permission to|denied by|denied access", "deny"),

@@ -297,7 +297,15 @@ PATTERNS = (
 
 HOSTS = (
     *("example.com", "www.example.com", "a.b.example.com", "notexample.com", "EXAMPLE.com"),
-    *("docs.python.org", "github.com", "x.com", "localhost", "127.0.0.1", "example.com.evil.org"),
+    *(
+        "[::1]",
+        "docs.python.org",
+        "github.com",
+        "x.com",
+        "localhost",
+        "127.0.0.1",
+        "example.com.evil.org",
+    ),
     *(
         "nodejs.org.",
         "NodeJS.org",
@@ -311,6 +319,8 @@ URLS = ("https://{}/", "http://{}/x?y=1", "https://{}:8443/", "https://u:p@{}/",
 DOMAINS = (
     *(
         "domain:example.com",
+        "domain:[::1]",
+        "domain:[*]",
         "domain:*.example.com",
         "domain:*",
         "domain:*example.com",
