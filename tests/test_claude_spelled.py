@@ -99,3 +99,8 @@ def test_and_denies_nothing_else_that_stands_there() -> None:
     rules = ["Bash(py && tr *)", "Bash(rm; ls)"]
     for command in ("foo | py || tr x", "foo | py; tr x", "foo | grep rm && ls", "py | tr x"):
         assert decide(command, deny=rules, allow=["Bash"]) is ALLOW
+
+
+def test_a_prefix_of_a_group_that_is_not_read_is_denied() -> None:
+    text = "((python3 -V > ../out))"
+    assert decide(text, deny=[f"Bash({text} *)"]) is DENY

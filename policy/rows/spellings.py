@@ -65,10 +65,10 @@ def may_join(pattern: Pattern) -> bool:
     return (
         pattern.tokens[-1] is not Gap.ANY
         or len(pattern.tokens) > _BEGUN  # it has more than one gap
-        or not _PARTING.isdisjoint("".join(texts))  # or names what parts commands
+        or not _PARTING.isdisjoint("".join(texts))  # or names what parts or groups commands
     )
 
 
 # A text and what stands behind it.
 _BEGUN: Final = 2
-_PARTING: Final = frozenset(";&|\n")
+_PARTING: Final = frozenset(";&|\n(")
