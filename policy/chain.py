@@ -27,6 +27,7 @@ __all__ = [
     "Chain",
     "Chains",
     "Link",
+    "Place",
     "Reading",
     "SpawnDenied",
     "attenuate",
@@ -126,6 +127,16 @@ class Reading(Protocol):
         """Return the link behind *parent*. Raises KeyError for an unknown agent."""
 
 
+class Place(Protocol):
+    """Where calls are made: in a folder that is known, or not."""
+
+    def decide(self, table: Table, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return what a call gets of *table* here. Never raises."""
+
+    def account(self, table: Table, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
+        """Return what a command does, and what each of that gets (see `Table.account`)."""
+
+
 def attenuate(parent: Table, child: Table) -> Table:
     """Return what *child* may do when *parent* started it: the two ceilings, met."""
     use = child.use & parent.delegated
@@ -206,18 +217,21 @@ class Chain:
     Attributes:
         links: from the root down.
         reading: how further links come about.
+        place: where calls are made; None for a project that lies in no folder yet.
 
     """
 
     links: tuple[Link, ...]
     reading: Reading = attrs.field(eq=False, repr=False)
+    place: Place | None = attrs.field(default=None, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        # The one place where a call spends its time is the table's.
-        object.__setattr__(self, "decide", self.table.decide)
+        if self.place is None:
+            # The one place where a call spends its time is the table's.
+            object.__setattr__(self, "decide", self.table.decide)
 
     @classmethod
-    def start(cls, agent: str, reading: Reading) -> Chain:
+    def start(cls, agent: str, reading: Reading, place: Place | None = None) -> Chain:
         """Return the chain of the root *agent* alone.
 
         Raises:
@@ -225,7 +239,7 @@ class Chain:
 
         """
         try:
-            return cls((reading.start(agent),), reading)
+            return cls((reading.start(agent),), reading, place)
         except KeyError:
             raise SpawnDenied(agent, "the root", "unknown-agent") from None
 
@@ -240,11 +254,15 @@ class Chain:
         return self.links[-1].table
 
     def decide(self, tool: str, call: dict[str, object]) -> Decision:
-        """Return what a call of the last agent gets (see `Table.decide`)."""
+        """Return what a call of the last agent gets where it is made (see `Table.decide`)."""
+        if self.place is not None:
+            return self.place.decide(self.table, tool, call)
         return self.table.decide(tool, call)
 
     def account(self, tool: str, call: dict[str, object]) -> tuple[Clause, ...]:
         """Return what a shell command does, and what each of that gets (see `Table.account`)."""
+        if self.place is not None:
+            return self.place.account(self.table, tool, call)
         return self.table.account(tool, call)
 
     def start_call(
@@ -313,7 +331,7 @@ class Chain:
             raise SpawnDenied(agent, last.name, "unknown-agent") from None
         if decision.effect is Effect.ASK:
             link = attrs.evolve(link, confirm=decision.links or (last.name,))
-        return Chain((*self.links, link), self.reading)
+        return Chain((*self.links, link), self.reading, self.place)
 
     def __repr__(self) -> str:
         return f"<Chain {self} {self.reading.name} {self.table!r}>"

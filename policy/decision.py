@@ -28,7 +28,8 @@ class Reason(enum.Enum):
     PROTECTED = "protected"  # the host guards this against every rule that allows
     CLASSIFIER = "classifier"  # a model of the host decides, which nothing here foresees
     NO_TOOLS = "no-tools"  # the agent would have no tool, so the host does not start it
-    DEPTH = "depth"  # a limit of depth is reached, so that the agent starts nobody
+    DEPTH = "depth"  # a limit of depth is reached, so the agent may start no other
+    NO_ROOT = "no-root"  # a path may lead anywhere, since the folder of the project is not known
     UNANALYSABLE = "not-analysable"  # a command cannot be shown to be what the rules speak of
 
     __hash__ = object.__hash__

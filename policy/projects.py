@@ -10,6 +10,7 @@ import attrs
 from policy.chain import Chain, Reading
 from policy.collecting import seldom_collecting
 from policy.errors import PolicyError
+from policy.placing import Rooted, Rootless
 
 __all__ = ["Offered", "Projects", "told_apart"]
 
@@ -68,11 +69,13 @@ class Projects(Generic[_Project]):
     Attributes:
         label: how people know the tree.
         projects: in the order of their hosts and roots.
+        place: the folder for which chains decide paths, or that none is known.
 
     """
 
     label: str
     projects: tuple[_Project, ...]
+    place: Rooted | Rootless = attrs.field(factory=Rootless, kw_only=True, eq=False)
 
     @seldom_collecting
     def chain(self, *names: str, reading: str = "attenuated") -> Chain:
@@ -92,10 +95,15 @@ class Projects(Generic[_Project]):
             msg = "expected the name of an agent, found an empty chain"
             raise PolicyError(msg, help="a chain is written `main>explore`")
         project, first = self.find(names[0])
-        chain = Chain.start(first, project.reading(reading))
+        chain = Chain.start(first, project.reading(reading), self.place_of(project))
         for name in names[1:]:
             chain = chain.spawn(name)
         return chain
+
+    def place_of(self, project: Offered) -> Rooted | Rootless:
+        """Return where the calls of a project are made: in its folder, below that of the tree."""
+        # A file of our notation may lie anywhere in the project of which it speaks.
+        return self.place.below("" if project.root.endswith(".policy") else project.root)
 
     def find(self, name: str) -> tuple[_Project, str]:
         """Return the project of an agent and its name there.

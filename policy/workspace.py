@@ -13,6 +13,7 @@ from policy.files.opening import Tree, open_tree
 from policy.files.unread import is_unreadable, kind_of_unread
 from policy.finding import Finding, Severity
 from policy.hosts import FRONT_ENDS
+from policy.placing import place_at
 from policy.project import FrontEnd, Project
 from policy.projects import Projects
 
@@ -65,7 +66,12 @@ class Workspace(Projects[Project]):
         }
 
 
-def load(path: str | Path = ".", *, front_ends: Iterable[FrontEnd] | None = None) -> Workspace:
+def load(
+    path: str | Path = ".",
+    *,
+    front_ends: Iterable[FrontEnd] | None = None,
+    root: str | Path | None = None,
+) -> Workspace:
     """Return what is found at *path*: a folder, a file or a git revision.
 
     What cannot be read is a finding of the workspace, never an exception.
@@ -74,16 +80,24 @@ def load(path: str | Path = ".", *, front_ends: Iterable[FrontEnd] | None = None
         path: an existing path beats a revision of the repository around the
             current folder.
         front_ends: who reads; by default every host.
+        root: the folder of the project, for which chains decide paths; by default *path*, or
+            the folder of that file. Of a revision none is known unless it is given: then a
+            path that is absolute or leaves the project is denied (``no-root``).
 
     Raises:
         PolicyError: *path* is none of these.
 
     """
-    return load_tree(open_tree(str(path)), front_ends=front_ends)
+    return load_tree(open_tree(str(path)), front_ends=front_ends, root=root)
 
 
 @seldom_collecting
-def load_tree(tree: Tree, *, front_ends: Iterable[FrontEnd] | None = None) -> Workspace:
+def load_tree(
+    tree: Tree,
+    *,
+    front_ends: Iterable[FrontEnd] | None = None,
+    root: str | Path | None = None,
+) -> Workspace:
     """Return what is found in *tree* (see `load`)."""
     chosen = FRONT_ENDS if front_ends is None else tuple(front_ends)
     projects = tuple(
@@ -105,4 +119,5 @@ def load_tree(tree: Tree, *, front_ends: Iterable[FrontEnd] | None = None) -> Wo
         for problem in tree.problems()
         if problem.path not in told
     )
-    return Workspace(tree.label, projects, problems, tuple(unread))
+    place = place_at(tree.root if root is None else root)
+    return Workspace(tree.label, projects, problems, tuple(unread), place=place)

@@ -20,9 +20,10 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from policy.adapters.messages import FAILED
-from policy.adapters.program import Program, Running, folders_here
+from policy.adapters.program import Program, Running
 from policy.adapters.remaining import always_granted
 from policy.adapters.verdict import CallDenied, Verdict, unapproved
+from policy.anchors import folders_here
 from policy.chain import NOTHING_SAID, Chain, SpawnDenied
 from policy.effect import Effect
 from policy.records.recorder import Recorder

@@ -33,6 +33,7 @@ _WHY = {
     Reason.MALFORMED: "its arguments cannot be read",
     Reason.TOO_LONG: "an argument is too long",
     Reason.PROTECTED: "what it touches is protected",
+    Reason.NO_ROOT: "it names a file outside of the project, whose folder is not known",
     Reason.UNANALYSABLE: "what it would do cannot be told from its text",
 }
 

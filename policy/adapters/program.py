@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextvars import ContextVar
 
@@ -15,13 +14,12 @@ from policy.anchors import Folders
 from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision
 from policy.effect import Effect
-from policy.followed import beyond_links, path_fields
-from policy.links import followed
+from policy.placing import Rootless, ways
 from policy.records.record import Record
 from policy.records.recorder import Recorder
 from policy.table import Table
 
-__all__ = ["Program", "Running", "folders_here"]
+__all__ = ["Program", "Running"]
 
 # Tables, and answers of whether a tool can be called at all, that are kept.
 _REMEMBERED = 4096
@@ -51,8 +49,8 @@ class Program:
     )
     offered: dict[tuple[str, str, str], bool] = attrs.field(factory=dict)
     remaining: dict[tuple[str, str, str], str] = attrs.field(factory=dict)
-    paths: dict[tuple[str, str], frozenset[str]] = attrs.field(factory=dict)
     tables: dict[tuple[str, str], Table] = attrs.field(factory=dict)
+    rootless: Rootless = attrs.field(factory=Rootless)
 
     def table(self, chain: Chain) -> Table:
         """Return what a chain may do on this machine."""
@@ -141,24 +139,13 @@ class Program:
 
     def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
         """Return what a call of a tool of the policy gets, wherever links lead from its paths."""
-        table = self.table(chain)
-        decision = table.decide_read(tool, call)
         if self.folders is None:
-            return decision
-        key = (chain.table.hash, tool)
-        fields = self.paths.get(key)
-        if fields is None:
-            if len(self.paths) >= _REMEMBERED:
-                self.paths.clear()
-            fields = self.paths[key] = path_fields(table, tool)
-        found = [decision]
-        real = followed(call, fields, self.folders.cwd, self.folders.home) if fields else None
-        if real is not None:
-            found.append(table.decide_read(tool, real))
-        linked = beyond_links(table, tool, call, self.folders)
-        if linked is not None:
-            found.append(linked.table(chain.table).decide_read(tool, call))
-        return min(found, key=lambda one: one.effect)
+            return self.rootless.decide_read(chain.table, tool, call)
+        placed = self.table(chain)
+        found = ways(chain.table, placed, tool, call, self.folders)
+        return min(
+            (table.decide_read(tool, meant) for table, meant in found), key=lambda one: one.effect
+        )
 
     def remains(self, chain: Chain, tool: str) -> str:
         """Return what a model is told of what remains where a call of *tool* is denied."""
@@ -196,15 +183,3 @@ class Program:
                 known.clear()
             known[key] = found
         return found
-
-
-def folders_here(project: str | os.PathLike[str], home: str | os.PathLike[str]) -> Folders:
-    """Return two folders of this machine; the project under every name that it has."""
-    # `Path` follows links, or keeps `..`.
-    named = os.path.abspath(project)  # noqa: PTH100
-    real = os.path.realpath(named)
-    return Folders(
-        named,
-        os.path.abspath(os.path.expanduser(home)),  # noqa: PTH100, PTH111
-        () if real == named else (real,),
-    )

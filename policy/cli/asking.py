@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policy.chain import READINGS, Chain, SpawnDenied
+from policy.chain import READINGS, Chain, Place, SpawnDenied
 from policy.cli.calls import Asked
 from policy.cli.given import Given
 from policy.decision import Decision, Reason
@@ -153,11 +153,12 @@ class Asking:
         """
         key = (f"{project.title} {reading}", names)
         if key not in self._walks:
-            self._walks[key] = _walked(project, names, reading)
+            place = self.policy.projects.place_of(project)
+            self._walks[key] = _walked(project, names, reading, place)
         return self._walks[key]
 
 
-def _walked(project: Offered, names: tuple[str, ...], reading: str) -> _Walk:
+def _walked(project: Offered, names: tuple[str, ...], reading: str, place: Place) -> _Walk:
     agents = project.reading(reading).agents
     for name in names:
         if name not in agents:
@@ -167,7 +168,7 @@ def _walked(project: Offered, names: tuple[str, ...], reading: str) -> _Walk:
                 help=closest(name, agents) or f"there are {quoted(agents)}",
             )
     try:
-        chain = Chain.start(names[0], project.reading(reading))
+        chain = Chain.start(names[0], project.reading(reading), place)
     except SpawnDenied as denied:
         raise PolicyError(str(denied)) from None
     for name in names[1:]:

@@ -68,12 +68,13 @@ def _path_and_words(options: argparse.Namespace, console: Console) -> tuple[Give
         msg = "expected `--calls` or `--tool`, found both"
         raise PolicyError(msg)
     if words and (not needs_calls or len(words) > 1 or Path(words[0]).exists()):
-        found = compiled_at(words[0], Hosts.of(options))
+        found = compiled_at(words[0], Hosts.of(options), options.root)
         if found is None:
             found = _files(words[0], options, console, needed=not needs_calls)
         if found is not None:
             return found, _calls(words[1:], needed=needs_calls)
-    return given(".", console.progress, Hosts.of(options)), _calls(words, needed=needs_calls)
+    found = given(".", console.progress, Hosts.of(options), options.root)
+    return found, _calls(words, needed=needs_calls)
 
 
 def _files(
@@ -89,7 +90,7 @@ def _files(
         if needed:
             raise
         return None
-    return given_by(read(tree, console.progress, Hosts.of(options)))
+    return given_by(read(tree, console.progress, Hosts.of(options), options.root))
 
 
 def _calls(words: list[str], *, needed: bool) -> list[str]:

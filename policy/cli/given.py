@@ -55,19 +55,30 @@ class Given:
         return (*workspace.problems, *(each for project in projects for each in project.findings))
 
 
-def given(text: str, told: Callable[[str], None], hosts: Hosts = AS_OBSERVED) -> Given:
+def given(
+    text: str,
+    told: Callable[[str], None],
+    hosts: Hosts = AS_OBSERVED,
+    root: str | None = None,
+) -> Given:
     """Return what *text* names: a compiled policy, a folder, a file or a revision.
+
+    Args:
+        text: its name.
+        told: of each file that is read.
+        hosts: how they are read.
+        root: the folder of the project, if it is not that of the files.
 
     Raises:
         PolicyError: it names none of these, or a profile is none.
 
     """
-    found = compiled_at(text, hosts)
+    found = compiled_at(text, hosts, root)
     if found is not None:
         return found
     from policy.cli.inputs import load  # noqa: PLC0415  # a parser
 
-    return given_by(load(text, told, hosts))
+    return given_by(load(text, told, hosts, root))
 
 
 def given_by(files: Input) -> Given:
@@ -75,7 +86,7 @@ def given_by(files: Input) -> Given:
     return Given(files.workspace, files)
 
 
-def compiled_at(text: str, hosts: Hosts = AS_OBSERVED) -> Given | None:
+def compiled_at(text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None) -> Given | None:
     """Return the compiled policy in the file *text*; None where there is none.
 
     Raises:
@@ -89,7 +100,7 @@ def compiled_at(text: str, hosts: Hosts = AS_OBSERVED) -> Given | None:
         raise PolicyError(msg, file=text, help="give these options to `policy compile`")
     from policy.codec import load_compiled  # noqa: PLC0415  # which files do without
 
-    return Given(load_compiled(Path(text)))
+    return Given(load_compiled(Path(text), root=root))
 
 
 # As every compiled policy begins, whatever its form and version are.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import attrs
 
@@ -34,6 +35,11 @@ class Watched(Tree):
     def label(self) -> str:
         """What people call it."""
         return self.tree.label
+
+    @property
+    def root(self) -> Path | None:
+        """The folder that it is."""
+        return self.tree.root
 
     def paths(self) -> tuple[str, ...]:
         """Return every path, sorted."""
@@ -79,20 +85,30 @@ class Input:
         return found
 
 
-def load(text: str, told: Callable[[str], None], hosts: Hosts = AS_OBSERVED) -> Input:
+def load(
+    text: str,
+    told: Callable[[str], None],
+    hosts: Hosts = AS_OBSERVED,
+    root: str | None = None,
+) -> Input:
     """Return what *text* names: a folder, a file or a revision.
 
     Raises:
         PolicyError: it names none of these, or a profile is none.
 
     """
-    return read(open_tree(text), told, hosts)
+    return read(open_tree(text), told, hosts, root)
 
 
-def read(tree: Tree, told: Callable[[str], None], hosts: Hosts = AS_OBSERVED) -> Input:
+def read(
+    tree: Tree,
+    told: Callable[[str], None],
+    hosts: Hosts = AS_OBSERVED,
+    root: str | None = None,
+) -> Input:
     """Return what is found in *tree*. Raises PolicyError for *hosts* that are none."""
     readers = hosts.front_ends
-    return Input(tree, load_tree(Watched(tree, told), front_ends=readers), readers)
+    return Input(tree, load_tree(Watched(tree, told), front_ends=readers, root=root), readers)
 
 
 def unreadable(workspace: Workspace) -> tuple[Finding, ...]:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import attrs
+
 import policy
 from policy import compiled, limits
 from policy.codec.building import at, ceiling, ruleset
@@ -17,6 +19,7 @@ from policy.codec.shape import COMPILED, Call, Content, Declared, Numbers, Offer
 from policy.codec.strict import Wrong, cited, structured
 from policy.compiled import Compiled, CompiledProject
 from policy.errors import PolicyError
+from policy.placing import place_at
 from policy.ruleset import RuleSet
 from policy.source import visible
 from policy.table import Table
@@ -27,15 +30,21 @@ _START: Final = '{"compiled":'
 _AGAIN: Final = "compile it again, with `policy compile`"
 
 
-def load_compiled(path: str | Path) -> Compiled:
+def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compiled:
     """Return the compiled policy in the file at *path*.
+
+    Args:
+        path: the file.
+        root: the folder of the project, for which chains decide paths. Without one, a path
+            that is absolute or leaves the project is denied (``no-root``).
 
     Raises:
         PolicyError: it cannot be read, is none, is of another version, or not the one
             it says it is.
 
     """
-    return compiled_from_json(compiled_bytes(path), str(path))
+    found = compiled_from_json(compiled_bytes(path), str(path))
+    return attrs.evolve(found, place=place_at(root))
 
 
 def compiled_bytes(path: str | Path) -> bytes:

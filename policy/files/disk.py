@@ -36,6 +36,11 @@ class Folder(Tree):
         """The path as given."""
         return str(self.path)
 
+    @property
+    def root(self) -> Path:
+        """The folder itself."""
+        return self.path
+
     def paths(self) -> tuple[str, ...]:
         """Return every path, sorted; the folder is walked once."""
         return self._walked[0]
@@ -75,6 +80,11 @@ class File(Tree):
     def label(self) -> str:
         """The path as given."""
         return str(self.path)
+
+    @property
+    def root(self) -> Path:
+        """The folder that the file is in."""
+        return self.path.parent
 
     def paths(self) -> tuple[str, ...]:
         """Return the name of the file."""

@@ -28,6 +28,11 @@ class Overlay(Tree):
         """What people call the tree below."""
         return self.tree.label
 
+    @property
+    def root(self) -> Path | None:
+        """The folder of the tree below."""
+        return self.tree.root
+
     def paths(self) -> tuple[str, ...]:
         """Return every path, sorted."""
         return self.tree.paths()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -70,6 +71,11 @@ class Tree(ABC):
     @abstractmethod
     def label(self) -> str:
         """What people call it: a path, a revision."""
+
+    @property
+    def root(self) -> Path | None:
+        """The folder of this machine that it is; None of files that lie in none."""
+        return None
 
     @abstractmethod
     def paths(self) -> tuple[str, ...]:

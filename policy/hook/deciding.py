@@ -8,7 +8,7 @@ it, or guard it, nothing is said either, and the host asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -19,13 +19,12 @@ from policy.chain import Chain, SpawnDenied
 from policy.decision import Decision, Reason
 from policy.effect import Effect
 from policy.errors import PolicyError
-from policy.followed import beyond_links, path_fields
 from policy.hook.answers import joined
 from policy.hook.chains import FORK, HOST, chains_of, met
 from policy.hook.event import SPAWNING, Event
 from policy.hook.guarded import guarded
 from policy.hook.spawned import started_by
-from policy.links import followed
+from policy.placing import ways
 from policy.projects import Offered, told_apart
 from policy.shown import shown
 from policy.table import Table
@@ -154,16 +153,13 @@ class Asked:
         return own.told(Effect.ALLOW) if silent and plain else strictest.told(None)
 
     def _within(self, standing: Standing) -> Iterator[Said]:
-        """Yield what the table says of the call, of the files that it means, and behind links."""
+        """Yield what the table says of the call, and of the files where links lead."""
         if standing.chain is None:
             return
-        event, folders, table = self.event, self.folders, standing.table
-        for call in self._spelled(table):
-            yield self.said(standing, table.decide_read(event.tool, call), call)
-        linked = beyond_links(table, event.tool, event.call, folders, event.cwd)
-        if linked is not None:
-            beyond = attrs.evolve(standing, table=linked.table(standing.own))
-            yield self.said(beyond, beyond.table.decide_read(event.tool, event.call), event.call)
+        event, own, placed = self.event, standing.own, standing.table
+        for table, call in ways(own, placed, event.tool, event.call, self.folders, cwd=event.cwd):
+            at = standing if table is placed else attrs.evolve(standing, table=table)
+            yield self.said(at, table.decide_read(event.tool, call), call)
 
     def beside(self, standing: Standing) -> Iterator[Said]:
         """Yield all that does not depend on rules about the arguments of the call."""
@@ -175,7 +171,7 @@ class Asked:
             except SpawnDenied as denied:
                 yield Said(denied.decision, (spawn_denial(denied),))
 
-    def said(self, standing: Standing, decision: Decision, call: dict[str, object]) -> Said:
+    def said(self, standing: Standing, decision: Decision, call: Mapping[str, object]) -> Said:
         """Return what one project says where its table comes to *decision* of a call."""
         tool = self.event.tool
         if decision.effect is Effect.ALLOW:
@@ -188,15 +184,6 @@ class Asked:
         before, behind = question_around(tool, decision, clauses)
         given = call is self.event.call
         return Said(decision, (before, None if given else shown(call), behind))
-
-    def _spelled(self, table: Table) -> Iterator[dict[str, object]]:
-        """Yield the call, and the same call of the files that its paths lead to."""
-        event, folders = self.event, self.folders
-        yield event.call
-        fields = path_fields(table, event.tool)
-        real = followed(event.call, fields, event.cwd, folders.home)
-        if real is not None and real != event.call:
-            yield real
 
     def _starting(self, project: Offered, chain: Chain) -> Iterator[Said]:
         """Yield what the start of an agent gets, whatever the host takes its name for."""

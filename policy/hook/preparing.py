@@ -13,13 +13,13 @@ from policy import limits
 from policy.calls import NO_FIELD
 from policy.dialect import ArgumentKind
 from policy.effect import Effect
-from policy.followed import opened, path_fields
 from policy.hook.cache import Cache
 from policy.hook.deciding import Asked, Said, Standing, is_told
 from policy.hook.event import SPAWNING
 from policy.hook.walked import TEXTS, Known, Numbered, Walked, text_name
 from policy.links import beyond
 from policy.lookup import Lookup
+from policy.placing import opened, path_fields
 from policy.rows.outcome import Outcome
 from policy.rows.row import Row
 from policy.rows.shared import shared_automaton

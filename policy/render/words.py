@@ -152,6 +152,9 @@ _WHY: dict[Reason, dict[Effect | None, str]] = {
     Reason.CLASSIFIER: {None: "a model of the host decides, which nothing here foresees"},
     Reason.NO_TOOLS: {None: "the agent would have no tool, so the host does not start it"},
     Reason.DEPTH: {None: "{who} may start no agent: a limit of depth is reached"},
+    Reason.NO_ROOT: {
+        None: "it names a file outside of the project, whose folder is not known (`--root`)"
+    },
     Reason.UNANALYSABLE: {
         None: "the command cannot be shown to be what the rules of {who} speak of"
     },

@@ -51,6 +51,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what the files declare along the chain, or what the host does (default: attenuated)",
     )
     add_hosts(parser)
+    parser.add_argument(
+        "--root",
+        metavar="FOLDER",
+        help="the folder of the project, for which paths are decided (default: PATH, or the folder"
+        " of that file; of a revision or a compiled policy none)",
+    )
     parser.add_argument("--tool", help="the tool of one call, with --input")
     parser.add_argument("--input", metavar="JSON", help="its arguments: a JSON object")
     parser.add_argument(

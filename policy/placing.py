@@ -1,0 +1,196 @@
+"""Calls, decided for the folder in which they are made.
+
+Where the folder is known (`Rooted`), its real path stands for the project, and a call is
+decided as it names its files and as links lead from there: the stricter answer holds. A link
+that a command makes and uses is not there yet when the command is decided.
+
+Where it is not known (`Rootless`), nobody can tell which rules speak of a path that is
+absolute or leaves the project, so it is denied. Other paths get what they get in any folder.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from policy.anchors import Anywhere, Folders, folders_here, is_nameless
+from policy.calls import Unreadable, argument_text, slashed_path
+from policy.decision import Clause, Decision, Reason
+from policy.dialect import BLANKS, ArgumentKind
+from policy.effect import Effect
+from policy.links import beyond, followed
+from policy.shell.commands import read_command
+from policy.shell.words import in_home
+from policy.table import Table
+
+__all__ = ["Rooted", "Rootless", "opened", "path_fields", "place_at", "ways"]
+
+_Call = Mapping[str, object]
+
+
+def path_fields(table: Table, tool: str) -> frozenset[str]:
+    """Return the arguments of *tool* that rules of *table* take for paths."""
+    return frozenset(
+        field
+        for part in table.use.parts
+        if (argument := part.rules.dialect.argument(tool)).kind is ArgumentKind.PATH
+        for field in argument.fields
+    )
+
+
+def opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
+    """Yield the names of files that the command of a call opens."""
+    for dialect in dict.fromkeys(part.rules.dialect for part in table.use.parts):
+        argument = dialect.argument(tool)
+        if argument.kind is not ArgumentKind.COMMAND:
+            continue
+        try:
+            text = argument_text(argument, dialect, call)
+        except Unreadable:
+            continue  # which is denied
+        for file in read_command(text, dialect.shell).redirections:
+            if file.target and "\0" not in file.target:
+                yield in_home(file.target, "~", control=dialect.shell.control)
+
+
+def ways(
+    own: Table, placed: Table, tool: str, call: _Call, folders: Folders, *, cwd: str = ""
+) -> Iterator[tuple[Table, _Call]]:
+    """Yield each table and call of which the strictest decision holds.
+
+    Args:
+        own: what decides, in no folder yet.
+        placed: the same in *folders*.
+        tool: the tool.
+        call: the arguments.
+        folders: of this machine.
+        cwd: what relative paths are relative to, if not the project.
+
+    """
+    yield placed, call
+    if not any(is_nameless(part.rules.dialect) for part in own.use.parts):
+        return  # the files of the host state the folder
+    here = cwd or folders.cwd
+    real = followed(_trimmed(own, tool, call), path_fields(own, tool), here, folders.home)
+    if real is not None and real != call:
+        yield placed, real
+    links: dict[str, str] = {}
+    for name in dict.fromkeys(opened(placed, tool, call)):
+        led = beyond(name, here, folders.home, folders.cwd, folders.also)
+        if led is not None:
+            links[led[0]] = led[1]
+    if links:
+        yield attrs.evolve(folders, links=tuple(links.items())).table(own), call
+
+
+def _trimmed(table: Table, tool: str, call: _Call) -> _Call:
+    """Return *call* without the blanks around its paths, where the host reads it so."""
+    arguments = (part.rules.dialect.argument(tool) for part in table.use.parts)
+    fields = {field for argument in arguments if argument.trimmed for field in argument.fields}
+    paths = {field: path for field in fields if isinstance(path := call.get(field), str)}
+    return {**call, **{field: path.strip(BLANKS) for field, path in paths.items()}}
+
+
+# Tables of which is kept what they are in a folder.
+_KEPT: Final = 1024
+
+
+@attrs.frozen(eq=False)
+class _Place:
+    """Where calls are made."""
+
+    # Tables by identity, since equal ones have other links to name; and each as it is here.
+    _known: dict[int, tuple[Table, Table]] = attrs.field(factory=dict, init=False, repr=False)
+
+    def decide(self, table: Table, tool: str, call: _Call) -> Decision:
+        """Return what a call gets of *table* here. Never raises."""
+        decider, meant = self._strictest(table, tool, call)
+        return self._judged(table, tool, call, decider.decide(tool, meant))
+
+    def account(self, table: Table, tool: str, call: _Call) -> tuple[Clause, ...]:
+        """Return what a command does, and what each of that gets (see `Table.account`)."""
+        decider, meant = self._strictest(table, tool, call)
+        return tuple(
+            attrs.evolve(clause, decision=attrs.evolve(clause.decision, table=table))
+            for clause in decider.account(tool, meant)
+        )
+
+    def _strictest(self, table: Table, tool: str, call: _Call) -> tuple[Table, _Call]:
+        """Return the table and the call that decide here."""
+        raise NotImplementedError
+
+    def _judged(self, table: Table, tool: str, call: _Call, decision: Decision) -> Decision:  # noqa: ARG002  # looked at where no folder is known
+        """Return what comes of a decision, which names the table that has no folder."""
+        return attrs.evolve(decision, table=table)
+
+    def _placed(self, table: Table, moved: Folders | Anywhere) -> Table:
+        found = self._known.get(id(table))
+        if found is None:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            found = self._known[id(table)] = (table, moved.table(table))
+        return found[1]
+
+
+@attrs.frozen(eq=False)
+class Rooted(_Place):
+    """Calls of a project in known folders, whose links are followed."""
+
+    folders: Folders
+
+    def below(self, root: str) -> Rooted:
+        """Return the same for a project in a folder below this one."""
+        cwd = posixpath.join(self.folders.cwd, root)
+        return Rooted(folders_here(cwd, self.folders.home)) if root else self
+
+    def _strictest(self, table: Table, tool: str, call: _Call) -> tuple[Table, _Call]:
+        placed = self._placed(table, self.folders)
+        found = ways(table, placed, tool, call, self.folders)
+        return min(found, key=lambda way: way[0].decide(tool, way[1]).effect)
+
+
+@attrs.frozen(eq=False)
+class Rootless(_Place):
+    """Calls of a project of which nobody knows where it lies."""
+
+    def decide_read(self, table: Table, tool: str, call: _Call) -> Decision:
+        """Return what a call gets that its host has read already (see `Table.decide_read`)."""
+        decision = self._placed(table, Anywhere()).decide_read(tool, call)
+        return self._judged(table, tool, call, decision)
+
+    def below(self, root: str) -> Rootless:  # noqa: ARG002  # nobody knows that one either
+        """Return the same for a project in a folder below."""
+        return self
+
+    def _strictest(self, table: Table, tool: str, call: _Call) -> tuple[Table, _Call]:  # noqa: ARG002  # the same for every call
+        return self._placed(table, Anywhere()), call
+
+    def _judged(self, table: Table, tool: str, call: _Call, decision: Decision) -> Decision:
+        if decision.effect is not Effect.DENY and _leaves(table, tool, call):
+            return Decision(Effect.DENY, Reason.NO_ROOT, table=table)
+        return attrs.evolve(decision, table=table)
+
+
+def place_at(root: str | os.PathLike[str] | None) -> Rooted | Rootless:
+    """Return the place of a project that lies in the folder *root*, if that is known."""
+    return Rootless() if root is None else Rooted(folders_here(root))
+
+
+def _leaves(table: Table, tool: str, call: _Call) -> bool:
+    """Return whether a call names a file by a path that is absolute, or leaves the project."""
+    parts = [part for part in table.use.parts if is_nameless(part.rules.dialect)]
+    if not parts:
+        return False
+    drives = any(part.rules.dialect.drives for part in parts)
+    given = (call.get(field) for field in path_fields(table, tool))
+    paths = [path.strip(BLANKS) for path in given if type(path) is str]
+    return any(_is_elsewhere(path, drives=drives) for path in (*paths, *opened(table, tool, call)))
+
+
+def _is_elsewhere(path: str, *, drives: bool) -> bool:
+    path = slashed_path(path) if drives else path
+    return path.startswith(("/", "~")) or posixpath.normpath(path).split("/")[0] == ".."

@@ -1,0 +1,320 @@
+"""Paths of calls, decided for the folder of the project, and where none is known."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import policy
+from policy.__main__ import main
+from policy.adapters import Guard
+from policy.anchors import folders_here
+from policy.chain import Chain
+from policy.codec import compiled_to_json
+from policy.effect import Effect
+from policy.files.opening import Memory
+from policy.placing import Rooted, Rootless
+from policy.workspace import Workspace, load_tree
+
+ALLOW, DENY, ASK = Effect.ALLOW, Effect.DENY, Effect.ASK
+NOTATION = {
+    "a.policy": """\
+agent main {
+    allow Read, Write(//srv/**), Write(//*/f), Write(out/**), Bash
+    deny Read(secrets/**), Write(secrets/**)
+}
+"""
+}
+CLAUDE = {
+    ".claude/settings.json": json.dumps(
+        {
+            "permissions": {
+                "allow": ["Read", "Edit(out/**)", "Bash"],
+                "deny": ["Read(secrets/**)", "Edit(secrets/**)"],
+            }
+        }
+    )
+}
+ZEPH = {
+    ".zeph/agents/a.md": """\
+---
+name: a
+description: d
+tools:
+  allow: [Read, "Write(out/**)", Bash]
+  except: ["Read(secrets/**)", "Write(secrets/**)"]
+---
+
+Do it.
+"""
+}
+
+
+def at(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a project with a file that is denied, links, and a folder beside it."""
+    folder = tmp_path / "project"
+    for name in ("secrets/k", "out/o", "src/a", "../beside/b"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    (folder / "to_secrets").symlink_to("secrets")
+    (folder / "out/away").symlink_to(tmp_path / "beside")
+    return folder
+
+
+def last(workspace: Workspace) -> Chain:
+    """Return the chain of the agent of which the files above speak."""
+    (project,) = workspace.projects
+    return workspace.chain(*(("main", "a") if project.host == "zeph" else ("main",)))
+
+
+def effect(workspace: Workspace, tool: str, path: str) -> Effect:
+    fields = {"Bash": "command"}
+    call = {fields.get(tool, "file_path"): path}
+    if tool == "Write":
+        call["content"] = ""
+    return last(workspace).decide(tool, call).effect
+
+
+# Of our notation, and of hosts whose paths are read likewise.
+HOSTS = pytest.mark.parametrize(
+    "files", [NOTATION, CLAUDE, ZEPH], ids=["notation", "claude", "zeph"]
+)
+
+
+@HOSTS
+def test_a_workspace_of_a_folder_decides_paths_for_it(project, files):
+    here = policy.load(at(project, files))
+    for spelled in (
+        "secrets/k",
+        f"{project}/secrets/k",
+        f"../{project.name}/secrets/k",
+        "src/../secrets/k",
+        "to_secrets/k",
+        f"{project}/to_secrets/k",
+    ):
+        assert effect(here, "Read", spelled) is DENY, spelled
+        assert effect(here, "Write", spelled) is not ALLOW, spelled
+        assert effect(here, "Bash", f"echo x > {spelled}") is not ALLOW, spelled
+    for spelled in ("src/a", f"{project}/src/a", f"../{project.name}/src/a"):
+        assert effect(here, "Read", spelled) is ALLOW, spelled
+    for spelled in ("out/o", f"{project}/out/o", f"../{project.name}/out/o"):
+        assert effect(here, "Write", spelled) is ALLOW, spelled
+    for spelled in ("out/away/b", f"{project}/out/away/b", "../beside/b", f"{project}x/out/o"):
+        assert effect(here, "Write", spelled) is not ALLOW, spelled
+
+
+def test_the_folder_may_be_called_otherwise(project, tmp_path):
+    at(project, NOTATION)
+    (tmp_path / "name").symlink_to(project)
+    for folder in (project, tmp_path / "name"):
+        here = policy.load(folder)
+        for name in (project, tmp_path / "name"):
+            assert effect(here, "Read", f"{name}/secrets/k") is DENY
+        assert effect(here, "Write", f"{folder}/out/o") is ALLOW
+        assert effect(here, "Write", f"{project}/out/o") is ALLOW
+
+
+def test_a_file_is_of_the_folder_that_it_is_in(project):
+    here = policy.load(at(project, NOTATION) / "a.policy")
+    assert effect(here, "Read", f"{project}/secrets/k") is DENY
+
+
+def test_a_project_below_the_folder_has_its_own(tmp_path):
+    at(tmp_path / "sub", CLAUDE)
+    here = policy.load(tmp_path)
+    assert effect(here, "Read", f"{tmp_path}/sub/secrets/k") is DENY
+    assert effect(here, "Read", f"{tmp_path}/sub/src/a") is ALLOW
+    assert effect(here, "Write", f"{tmp_path}/out/o") is not ALLOW
+
+
+ELSEWHERE = [
+    "/abs/project/secrets/k",
+    "../project/secrets/k",
+    "/abs/project/src/a",
+    "../tmp/x",
+    "~/x",
+]
+
+
+@HOSTS
+@pytest.mark.parametrize("path", ELSEWHERE)
+def test_where_no_root_is_known_a_path_that_leaves_it_is_denied(files, path):
+    chain = last(load_tree(Memory(files)))
+    decision = chain.decide("Read", {"file_path": path})
+    assert (decision.effect, decision.reason.value) == (DENY, "no-root")
+    assert chain.decide("Bash", {"command": f"echo x > {path}"}).effect is DENY
+    assert decision.table == chain.table.hash
+
+
+@HOSTS
+def test_where_no_root_is_known_other_paths_are_decided(files):
+    nowhere = load_tree(Memory(files))
+    assert effect(nowhere, "Read", "src/../src/a") is ALLOW
+    assert effect(nowhere, "Read", "secrets/k") is DENY
+    assert effect(nowhere, "Write", "out/o") is ALLOW
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "expected"),
+    [
+        ("allow Read(//*/f)", "f", DENY),
+        ("allow Read(//srv/**)", "srv/f", DENY),
+        ("allow Read(//**)", "f", ALLOW),
+        ("allow Read(//**/src/**)", "src/f", ALLOW),
+        ("allow Read(//**/src/**)", "f", DENY),
+        ("allow Read(~/**)", "f", DENY),
+        ("allow Read; deny Read(//srv/app/secrets/**)", "secrets/k", DENY),
+        ("allow Read; deny Read(//srv/app/secrets/**)", "app/secrets/k", DENY),
+        ("allow Read; deny Read(//srv/app/secrets/**)", "src/a", ALLOW),
+        ("allow Read; ask Read(~/.ssh/**)", ".ssh/k", ASK),
+        ("allow Read; ask Read(~/.ssh/**)", "src/a", ALLOW),
+        ("allow Read; deny Read(//**/.env)", "src/.env", DENY),
+        ("allow Read; deny Read(//*/f)", "f", DENY),
+    ],
+)
+def test_a_rule_from_the_root_holds_where_every_folder_agrees(rules, path, expected):
+    text = "\n".join(["agent main {", *rules.split("; "), "}\n"])
+    assert effect(load_tree(Memory({"a.policy": text})), "Read", path) is expected
+
+
+def test_a_root_may_be_given(project, tmp_path):
+    at(project, NOTATION)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        settings_ = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        subprocess.run(["git", *settings_, *command], cwd=project, check=True)
+    workspaces = [load_tree(Memory(NOTATION), root=project)]
+    compiled = tmp_path / "policy.json"
+    compiled.write_text(compiled_to_json(policy.load(project)))
+    workspaces.append(policy.load_compiled(compiled, root=project))
+    for here in workspaces:
+        assert effect(here, "Read", f"{project}/secrets/k") is DENY
+        assert effect(here, "Read", f"{project}/to_secrets/k") is DENY
+        assert effect(here, "Read", f"{project}/src/a") is ALLOW
+        assert effect(here, "Write", f"{project}/out/o") is ALLOW
+    nowhere = policy.load_compiled(compiled).chain("main")
+    assert nowhere.decide("Read", {"file_path": f"{project}/src/a"}).reason.value == "no-root"
+
+
+def test_a_chain_keeps_its_place(project):
+    files = {"a.policy": "agent main { allow Read, Task }\nagent b { allow Read(src/**) }\n"}
+    text = files["a.policy"].replace("{ ", "{\n").replace(" }", "\n}")
+    child = policy.load(at(project, {"a.policy": text})).chain("main").spawn("b")
+    assert child.decide("Read", {"file_path": f"{project}/src/a"}).effect is ALLOW
+    assert child.decide("Read", {"file_path": f"{project}/out/o"}).effect is DENY
+
+
+def test_a_guard_without_a_project_denies_what_leaves_it():
+    guard = Guard(load_tree(Memory(NOTATION)).chain("main"), project=None)
+    assert guard.check("Read", {"file_path": "/abs/project/secrets/k"}).effect is DENY
+    assert guard.check("Read", {"file_path": "../project/secrets/k"}).effect is DENY
+    assert guard.check("Read", {"file_path": "src/a"}).effect is ALLOW
+
+
+def checked(capsys, *words: str) -> tuple[int, list[dict[str, object]]]:
+    status = main(["check", *words, "--format", "json"])
+    return status, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_check_decides_for_the_folder(project, capsys):
+    at(project, NOTATION)
+    paths = [f"{project}/secrets/k", f"../{project.name}/secrets/k", "to_secrets/k"]
+    _, answers = checked(capsys, str(project), *(f"Read({path})" for path in paths))
+    assert [answer["effect"] for answer in answers] == ["deny"] * 3
+    paths = [f"{project}/out/o", "../beside/b", "out/away/b"]
+    _, answers = checked(capsys, str(project), *(f"Write({path})" for path in paths))
+    assert [answer["effect"] for answer in answers] == ["allow", "deny", "deny"]
+
+
+def test_check_of_a_revision_is_told_the_folder(project, capsys, monkeypatch):
+    at(project, NOTATION)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        subprocess.run(["git", *who, *command], cwd=project, check=True)
+    monkeypatch.chdir(project)
+    calls = [f"Read({project}/src/a)", f"Read({project}/secrets/k)", "Read(src/a)"]
+    _, answers = checked(capsys, "HEAD", *calls)
+    assert [answer["effect"] for answer in answers] == ["deny", "deny", "allow"]
+    assert [answer["reason"] for answer in answers] == ["no-root", "no-root", "rule"]
+    _, answers = checked(capsys, "HEAD", "--root", str(project), *calls)
+    assert [answer["effect"] for answer in answers] == ["allow", "deny", "allow"]
+    main(["check", "HEAD", calls[0]])
+    assert "whose folder is not known (`--root`)" in capsys.readouterr().out
+
+
+def test_what_a_command_does_is_told_for_the_folder(project):
+    chain = policy.load(at(project, NOTATION)).chain("main")
+    call = {"command": f"git diff > {project}/secrets/k"}
+    assert [str(each.decision.effect) for each in chain.account("Bash", call)] == ["allow", "deny"]
+    assert {each.decision.table for each in chain.account("Bash", call)} == {chain.table.hash}
+
+
+# --- of all rules and paths -----------------------------------------------------
+
+ROOTS = ["/srv/app", "/srv", "/opt/x/y"]
+SEGMENTS = st.sampled_from(["a", "b", "srv", "app", "x", "secrets"])
+GLOBS = st.lists(
+    st.sampled_from(["a", "b", "srv", "app", "*", "**", "x", "secrets"]), min_size=1, max_size=4
+)
+RULES = st.lists(
+    st.tuples(
+        st.sampled_from(["allow", "ask", "deny"]),
+        st.sampled_from(["", "/", "//", "~/"]),
+        GLOBS.map("/".join),
+    ),
+    max_size=4,
+)
+RELATIVE = st.lists(SEGMENTS, min_size=1, max_size=3).map("/".join)
+
+
+def team(rules: list[tuple[str, str, str]]) -> Chain:
+    lines = [f"{effect_} Read({start}{glob})" for effect_, start, glob in rules]
+    text = "\n".join(["agent main {", *lines, "}\n"])
+    (found,) = load_tree(Memory({"a.policy": text})).projects
+    return Chain.start("main", found.attenuated)
+
+
+def rooted(chain: Chain, root: str) -> Chain:
+    return Chain(chain.links, chain.reading, Rooted(folders_here(root, "/home/u")))
+
+
+@given(RULES, RELATIVE, st.sampled_from(ROOTS))
+@settings(max_examples=300)
+def test_a_file_of_the_project_gets_the_same_however_it_is_spelled(rules, path, root):
+    here = rooted(team(rules), root)
+    name = root.rpartition("/")[2]
+    expected = here.decide("Read", {"file_path": path}).effect
+    for spelled in (f"{root}/{path}", f"../{name}/{path}", f"a/../{path}", f"{root}//./{path}"):
+        assert here.decide("Read", {"file_path": spelled}).effect is expected
+
+
+@given(RULES, RELATIVE | RELATIVE.map(lambda path: f"/{path}") | RELATIVE.map("../{}".format))
+@settings(max_examples=300)
+def test_without_a_root_nothing_is_granted_that_some_root_does_not_grant(rules, path):
+    chain = team(rules)
+    nowhere = Chain(chain.links, chain.reading, Rootless()).decide("Read", {"file_path": path})
+    for root in ROOTS:
+        # A project that lies in a folder which a rule names is not looked at.
+        inside = [rule for rule in rules if rule[1] in ("//", "~/") and named(rule, root)]
+        if not inside:
+            assert nowhere.effect <= rooted(chain, root).decide("Read", {"file_path": path}).effect
+
+
+def named(rule: tuple[str, str, str], root: str) -> bool:
+    """Whether a rule from the root or home speaks of the folder of a project, or one around it."""
+    alone = rooted(team([("deny", *rule[1:]), ("allow", "//", "**")]), "/elsewhere/q")
+    folder = rule[2].removesuffix("/**") if rule[2] != "**" else "*"
+    whole = rooted(team([("deny", rule[1], folder), ("allow", "//", "**")]), "/elsewhere/q")
+    return DENY in (each.decide("Read", {"file_path": root}).effect for each in (alone, whole))
