@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import attrs
@@ -40,6 +41,32 @@ def path_fields(table: Table, tool: str) -> frozenset[str]:
         if (argument := part.rules.dialect.argument(tool)).kind is ArgumentKind.PATH
         for field in argument.fields
     )
+
+
+# Hosts that match the paths of a call as text take them by these names.
+_AS_TEXT: Final = frozenset({ArgumentKind.LENIENT, ArgumentKind.JOINED, ArgumentKind.FILES})
+_NAMES: Final = frozenset({"file_path", "path"})
+_SEVERAL: Final = "files"
+
+
+def _respelled(table: Table, tool: str, call: _Call, spell: Callable[[str], str]) -> _Call:
+    """Return *call* with each path that rules match as text as *spell* gives it."""
+    arguments = (part.rules.dialect.argument(tool) for part in table.use.parts)
+    fields = {f for each in arguments if each.kind in _AS_TEXT for f in each.fields}
+    spelled = {
+        name: spell(path)
+        for name in fields & _NAMES
+        if isinstance(path := call.get(name), str) and path
+    }
+    files = call.get(_SEVERAL) if _SEVERAL in fields else None
+    if isinstance(files, (list, tuple)):
+        spelled[_SEVERAL] = [_file(file, spell) for file in files]  # type: ignore[assignment]  # a list of files
+    return {**call, **spelled}
+
+
+def _file(file: object, spell: Callable[[str], str]) -> object:
+    path = file.get("path") if isinstance(file, Mapping) else None
+    return {**file, "path": spell(path)} if isinstance(path, str) and path else file  # type: ignore[dict-item]  # a mapping, if it has a path
 
 
 def opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
@@ -78,6 +105,10 @@ def ways(
     real = followed(_trimmed(own, tool, call), path_fields(own, tool), here, folders.home)
     if real is not None and real != call:
         yield placed, real
+    for resolve in (os.path.normpath, os.path.realpath):
+        spelled = _respelled(own, tool, call, partial(_from_project, resolve, folders, here))
+        if spelled != call:
+            yield placed, spelled
     links: dict[str, str] = {}
     for name in dict.fromkeys(opened(placed, tool, call)):
         led = beyond(name, here, folders.home, folders.cwd, folders.also)
@@ -85,6 +116,17 @@ def ways(
             links[led[0]] = led[1]
     if links:
         yield attrs.evolve(folders, links=tuple(links.items())).table(own), call
+
+
+def _from_project(resolve: Callable[[str], str], folders: Folders, here: str, path: str) -> str:
+    """Return *path* as it starts from the project, or the root; as it is given where it does."""
+    absolute = resolve(os.path.join(here, path))  # noqa: PTH118  # `Path` would keep `..`
+    for name in (folders.cwd, *folders.also):
+        if f"{absolute}/".startswith(f"{name.rstrip('/')}/"):
+            absolute = os.path.relpath(absolute, name)
+            break
+    is_same = os.path.normpath(path) == absolute and ".." not in path.split("/")
+    return path if is_same else absolute
 
 
 def _trimmed(table: Table, tool: str, call: _Call) -> _Call:
@@ -108,12 +150,18 @@ class _Place:
 
     def decide(self, table: Table, tool: str, call: _Call) -> Decision:
         """Return what a call gets of *table* here. Never raises."""
-        decider, meant = self._strictest(table, tool, call)
-        return self._judged(table, tool, call, decider.decide(tool, meant))
+        try:
+            decider, meant = self._strictest(table, tool, call)
+            return self._judged(table, tool, call, decider.decide(tool, meant))
+        except ValueError:  # no system has a file of such a name
+            return Decision(Effect.DENY, Reason.MALFORMED, table=table)
 
     def account(self, table: Table, tool: str, call: _Call) -> tuple[Clause, ...]:
         """Return what a command does, and what each of that gets (see `Table.account`)."""
-        decider, meant = self._strictest(table, tool, call)
+        try:
+            decider, meant = self._strictest(table, tool, call)
+        except ValueError:
+            return ()
         return tuple(
             attrs.evolve(clause, decision=attrs.evolve(clause.decision, table=table))
             for clause in decider.account(tool, meant)
@@ -188,6 +236,12 @@ def _leaves(table: Table, tool: str, call: _Call) -> bool:
     drives = any(part.rules.dialect.drives for part in parts)
     given = (call.get(field) for field in path_fields(table, tool))
     paths = [path.strip(BLANKS) for path in given if type(path) is str]
+
+    def note(path: str) -> str:
+        paths.append(path)
+        return path
+
+    _respelled(table, tool, call, note)
     return any(_is_elsewhere(path, drives=drives) for path in (*paths, *opened(table, tool, call)))
 
 

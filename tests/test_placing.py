@@ -261,6 +261,60 @@ def test_what_a_command_does_is_told_for_the_folder(project):
     assert {each.decision.table for each in chain.account("Bash", call)} == {chain.table.hash}
 
 
+A3S = {
+    "a3s.session.yaml": """\
+version: "9.0"
+permissions:
+  allow: ["read(*)", "read(**)", "write(out/**)"]
+  deny: ["read(secrets/**)"]
+"""
+}
+
+
+def test_a_host_that_matches_paths_as_text_is_asked_of_each_spelling(project):
+    here, nowhere = policy.load(at(project, A3S)), load_tree(Memory(A3S))
+    for spelled in ("secrets/k", f"{project}/secrets/k", "src/../secrets/k", "to_secrets/k"):
+        assert effect(here, "read", spelled) is DENY, spelled
+        files = {"files": [{"path": spelled}]}
+        assert here.chain("main").decide("read", files).effect is DENY, spelled
+    assert effect(here, "read", "src/a") is ALLOW
+    assert effect(here, "write", "out/away/b") is not ALLOW
+    assert effect(nowhere, "read", f"{project}/secrets/k") is DENY
+    assert effect(nowhere, "read", "../x") is DENY
+    assert effect(nowhere, "read", "src/a") is ALLOW
+
+
+PIKURI = """\
+pikuri: "0.1.0"
+host: coder
+workspace:
+  project_root: /srv/app
+register:
+  - tool: read
+"""
+
+
+def test_a_folder_that_the_files_of_a_host_state_is_that_of_its_rules(tmp_path):
+    here = policy.load(at(tmp_path, {"pikuri.host.yaml": PIKURI}))
+    for workspace in (here, load_tree(Memory({"pikuri.host.yaml": PIKURI}))):
+        chain = workspace.chain("coder")
+        for path, expected in [
+            ("/srv/app/src/a", ALLOW),
+            ("src/a", ALLOW),
+            ("../app/a", ALLOW),
+            ("../other/a", DENY),
+            (f"{tmp_path}/a", DENY),
+        ]:
+            assert chain.decide("read", {"path": path}).effect is expected, path
+
+
+def test_a_name_that_no_file_has_is_denied(project):
+    chain = policy.load(at(project, NOTATION)).chain("main")
+    for path in ("src/\ud800", "src/a\0b", ""):
+        assert chain.decide("Read", {"file_path": path}).effect is DENY
+    assert chain.account("Bash", {"command": "cat < \ud800"}) == ()
+
+
 # --- of all rules and paths -----------------------------------------------------
 
 ROOTS = ["/srv/app", "/srv", "/opt/x/y"]
