@@ -21,7 +21,7 @@ from policy.dialect import Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.links import other_names
-from policy.patterns.folding import folded
+from policy.patterns.folding import folded, in_any_case
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, Token
 from policy.ruleset import Entry, RuleSet
@@ -101,7 +101,7 @@ class Folders(_Moved):
         entries = tuple(
             attrs.evolve(entry, pattern=pattern)
             for entry in rules.entries
-            for pattern in self._patterns(entry.pattern, dialect)
+            for pattern in self._patterns(entry, dialect)
         )
         current = _folded(self.current, dialect) if self.current else ""
         shell_cwd = current or _under(dialect.shell.cwd, anchors)
@@ -130,10 +130,14 @@ class Folders(_Moved):
             if named[0] != named[1]:  # as they are where case is ignored
                 yield named
 
-    def _patterns(self, pattern: Pattern | None, dialect: Dialect) -> Iterable[Pattern | None]:
+    def _patterns(self, entry: Entry, dialect: Dialect) -> Iterable[Pattern | None]:
         """Return a pattern under each name of the project; once where it does not speak of it."""
-        names = (self.cwd, *self.also)
-        return dict.fromkeys(_anchored(pattern, self._anchors(dialect, name)) for name in names)
+        # On some systems the folders have their names in any letters.
+        guards = entry.effect is not Effect.ALLOW and not dialect.fold
+        return dict.fromkeys(
+            _anchored(entry.pattern, self._anchors(dialect, name), in_any_letters=guards)
+            for name in (self.cwd, *self.also)
+        )
 
     def _anchors(self, dialect: Dialect, cwd: str = "") -> Mapping[str, str]:
         folders = {dialect.home: self.home or dialect.home, dialect.cwd: cwd or self.cwd}
@@ -228,15 +232,20 @@ def _folded(folder: str, dialect: Dialect) -> str:
     return (folded(folder) if dialect.fold else folder).rstrip("/")
 
 
-def _anchored(pattern: Pattern | None, anchors: Mapping[str, str]) -> Pattern | None:
+def _anchored(
+    pattern: Pattern | None, anchors: Mapping[str, str], *, in_any_letters: bool
+) -> Pattern | None:
     if pattern is None or pattern.kind is not Kind.PATH or not pattern.tokens:
         return pattern
     first, *rest = pattern.tokens
     if not isinstance(first, str):
         return pattern
     # What follows the folder's name is another token where it is no text.
-    moved = _under(first, anchors)
-    return pattern if moved == first else Pattern.of(pattern.kind, [moved, *rest])
+    for name, folder in anchors.items():
+        if first == name or first.startswith(name + "/"):
+            moved = in_any_case([folder]) if in_any_letters else (folder,)
+            return Pattern.of(pattern.kind, [*moved, first[len(name) :], *rest])
+    return pattern
 
 
 def _under(path: str, anchors: Mapping[str, str]) -> str:

@@ -13,19 +13,22 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, cast
+from weakref import WeakKeyDictionary
 
 import attrs
 
 from policy.anchors import Anywhere, Folders, folders_here, is_nameless
 from policy.calls import Unreadable, argument_text, slashed_path
 from policy.decision import Clause, Decision, Reason
-from policy.dialect import BLANKS, ArgumentKind
+from policy.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.links import beyond, followed
-from policy.shell.commands import read_command
+from policy.lookup import Lookup
+from policy.shell.commands import is_plain, read_command
 from policy.shell.words import in_home
+from policy.shells import Shell
 from policy.table import Table
 
 __all__ = ["Rooted", "Rootless", "opened", "path_fields", "place_at", "ways"]
@@ -33,55 +36,105 @@ __all__ = ["Rooted", "Rootless", "opened", "path_fields", "place_at", "ways"]
 _Call = Mapping[str, object]
 
 
-def path_fields(table: Table, tool: str) -> frozenset[str]:
-    """Return the arguments of *tool* that rules of *table* take for paths."""
-    return frozenset(
-        field
-        for part in table.use.parts
-        if (argument := part.rules.dialect.argument(tool)).kind is ArgumentKind.PATH
-        for field in argument.fields
-    )
+@attrs.frozen
+class _Named:
+    """Which arguments of a tool name files.
+
+    Attributes:
+        paths: those that rules take for paths.
+        trimmed: those of them around which blanks do not count.
+        texts: those that rules match as text.
+        commands: of a command, how it is read.
+        follows: whether some rules speak of a folder that no file states.
+
+    """
+
+    paths: frozenset[str]
+    trimmed: frozenset[str]
+    texts: frozenset[str]
+    commands: tuple[tuple[Argument, Dialect], ...]
+    follows: bool
+
+    @property
+    def any(self) -> bool:
+        """Whether a call may name a file of the project."""
+        return self.follows and bool(self.paths or self.texts or self.commands)
 
 
 # Hosts that match the paths of a call as text take them by these names.
 _AS_TEXT: Final = frozenset({ArgumentKind.LENIENT, ArgumentKind.JOINED, ArgumentKind.FILES})
-_NAMES: Final = frozenset({"file_path", "path"})
 _SEVERAL: Final = "files"
+_NAMES: Final = frozenset({"file_path", "path", _SEVERAL})
+
+_KNOWN: Final[WeakKeyDictionary[Lookup, _Named]] = WeakKeyDictionary()
 
 
-def _respelled(table: Table, tool: str, call: _Call, spell: Callable[[str], str]) -> _Call:
+def _named(table: Table, tool: str) -> _Named:
+    lookup = table.lookup(tool)
+    found = _KNOWN.get(lookup)
+    if found is None:
+        found = _KNOWN[lookup] = _found_named(table, tool)
+    return found
+
+
+def _found_named(table: Table, tool: str) -> _Named:
+    dialects = list(dict.fromkeys(part.rules.dialect for part in table.use.parts))
+    read = [(dialect.argument(tool), dialect) for dialect in dialects]
+    paths = [each for each, _ in read if each.kind is ArgumentKind.PATH]
+    texts = {field for each, _ in read if each.kind in _AS_TEXT for field in each.fields}
+    return _Named(
+        frozenset(field for each in paths for field in each.fields),
+        frozenset(field for each in paths if each.trimmed for field in each.fields),
+        _NAMES & texts,
+        tuple(each for each in read if each[0].kind is ArgumentKind.COMMAND),
+        any(map(is_nameless, dialects)),
+    )
+
+
+def path_fields(table: Table, tool: str) -> frozenset[str]:
+    """Return the arguments of *tool* that rules of *table* take for paths."""
+    return _named(table, tool).paths
+
+
+def _respelled(call: _Call, fields: frozenset[str], spell: Callable[[str], str]) -> _Call:
     """Return *call* with each path that rules match as text as *spell* gives it."""
-    arguments = (part.rules.dialect.argument(tool) for part in table.use.parts)
-    fields = {f for each in arguments if each.kind in _AS_TEXT for f in each.fields}
-    spelled = {
-        name: spell(path)
-        for name in fields & _NAMES
-        if isinstance(path := call.get(name), str) and path
-    }
-    files = call.get(_SEVERAL) if _SEVERAL in fields else None
-    if isinstance(files, (list, tuple)):
-        spelled[_SEVERAL] = [_file(file, spell) for file in files]  # type: ignore[assignment]  # a list of files
+    spelled: dict[str, object] = {}
+    for name in fields & call.keys():
+        value = call[name]
+        if isinstance(value, str) and value:
+            spelled[name] = spell(value)
+        elif name == _SEVERAL and isinstance(value, (list, tuple)):
+            spelled[name] = [_file(file, spell) for file in value]
     return {**call, **spelled}
 
 
 def _file(file: object, spell: Callable[[str], str]) -> object:
     path = file.get("path") if isinstance(file, Mapping) else None
-    return {**file, "path": spell(path)} if isinstance(path, str) and path else file  # type: ignore[dict-item]  # a mapping, if it has a path
+    return {**cast("_Call", file), "path": spell(path)} if isinstance(path, str) and path else file
 
 
 def opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
     """Yield the names of files that the command of a call opens."""
-    for dialect in dict.fromkeys(part.rules.dialect for part in table.use.parts):
-        argument = dialect.argument(tool)
-        if argument.kind is not ArgumentKind.COMMAND:
-            continue
+    for argument, dialect in _named(table, tool).commands:
         try:
             text = argument_text(argument, dialect, call)
         except Unreadable:
             continue  # which is denied
-        for file in read_command(text, dialect.shell).redirections:
-            if file.target and "\0" not in file.target:
-                yield in_home(file.target, "~", control=dialect.shell.control)
+        if not is_plain(text, dialect.shell):
+            read = _targets_known if len(text) <= _SHORT else _targets
+            yield from read(text, dialect.shell)
+
+
+def _targets(text: str, shell: Shell) -> tuple[str, ...]:
+    files = (file.target for file in read_command(text, shell).redirections)
+    return tuple(
+        in_home(name, "~", control=shell.control) for name in files if name and "\0" not in name
+    )
+
+
+# Commands are asked about again, and to take one apart takes long.
+_SHORT: Final = 1024
+_targets_known = lru_cache(maxsize=4096)(_targets)
 
 
 def ways(
@@ -99,14 +152,17 @@ def ways(
 
     """
     yield placed, call
-    if not any(is_nameless(part.rules.dialect) for part in own.use.parts):
-        return  # the files of the host state the folder
+    named = _named(own, tool)
+    if not named.any:
+        return
     here = cwd or folders.cwd
-    real = followed(_trimmed(own, tool, call), path_fields(own, tool), here, folders.home)
-    if real is not None and real != call:
-        yield placed, real
-    for resolve in (os.path.normpath, os.path.realpath):
-        spelled = _respelled(own, tool, call, partial(_from_project, resolve, folders, here))
+    if named.paths:
+        real = followed(_trimmed(call, named.trimmed), named.paths, here, folders.home)
+        if real is not None and real != call:
+            yield placed, real
+    for resolve in (os.path.normpath, os.path.realpath) if named.texts else ():
+        spell = partial(_from_project, resolve, folders, here)
+        spelled = _respelled(call, named.texts, spell)
         if spelled != call:
             yield placed, spelled
     links: dict[str, str] = {}
@@ -129,10 +185,8 @@ def _from_project(resolve: Callable[[str], str], folders: Folders, here: str, pa
     return path if is_same else absolute
 
 
-def _trimmed(table: Table, tool: str, call: _Call) -> _Call:
+def _trimmed(call: _Call, fields: frozenset[str]) -> _Call:
     """Return *call* without the blanks around its paths, where the host reads it so."""
-    arguments = (part.rules.dialect.argument(tool) for part in table.use.parts)
-    fields = {field for argument in arguments if argument.trimmed for field in argument.fields}
     paths = {field: path for field in fields if isinstance(path := call.get(field), str)}
     return {**call, **{field: path.strip(BLANKS) for field, path in paths.items()}}
 
@@ -145,8 +199,12 @@ _KEPT: Final = 1024
 class _Place:
     """Where calls are made."""
 
-    # Tables by identity, since equal ones have other links to name; and each as it is here.
+    # By identity, since equal ones have other links to name: tables, and each as it is here;
+    # decisions, and each as one of the table that has no folder.
     _known: dict[int, tuple[Table, Table]] = attrs.field(factory=dict, init=False, repr=False)
+    _told: dict[tuple[int, int], tuple[Decision, Table, Decision]] = attrs.field(
+        factory=dict, init=False, repr=False
+    )
 
     def decide(self, table: Table, tool: str, call: _Call) -> Decision:
         """Return what a call gets of *table* here. Never raises."""
@@ -173,7 +231,14 @@ class _Place:
 
     def _judged(self, table: Table, tool: str, call: _Call, decision: Decision) -> Decision:  # noqa: ARG002  # looked at where no folder is known
         """Return what comes of a decision, which names the table that has no folder."""
-        return attrs.evolve(decision, table=table)
+        key = id(decision), id(table)
+        known = self._told.get(key)
+        if known is None:
+            if len(self._told) >= _KEPT:
+                self._told.clear()
+            named = attrs.evolve(decision, table=table)
+            known = self._told[key] = (decision, table, named)
+        return known[2]
 
     def _placed(self, table: Table, moved: Folders | Anywhere) -> Table:
         found = self._known.get(id(table))
@@ -220,7 +285,7 @@ class Rootless(_Place):
     def _judged(self, table: Table, tool: str, call: _Call, decision: Decision) -> Decision:
         if decision.effect is not Effect.DENY and _leaves(table, tool, call):
             return Decision(Effect.DENY, Reason.NO_ROOT, table=table)
-        return attrs.evolve(decision, table=table)
+        return super()._judged(table, tool, call, decision)
 
 
 def place_at(root: str | os.PathLike[str] | None) -> Rooted | Rootless:
@@ -230,18 +295,18 @@ def place_at(root: str | os.PathLike[str] | None) -> Rooted | Rootless:
 
 def _leaves(table: Table, tool: str, call: _Call) -> bool:
     """Return whether a call names a file by a path that is absolute, or leaves the project."""
-    parts = [part for part in table.use.parts if is_nameless(part.rules.dialect)]
-    if not parts:
+    named = _named(table, tool)
+    if not named.any:
         return False
-    drives = any(part.rules.dialect.drives for part in parts)
-    given = (call.get(field) for field in path_fields(table, tool))
+    given = (call.get(field) for field in named.paths)
     paths = [path.strip(BLANKS) for path in given if type(path) is str]
 
     def note(path: str) -> str:
         paths.append(path)
         return path
 
-    _respelled(table, tool, call, note)
+    _respelled(call, named.texts, note)
+    drives = any(part.rules.dialect.drives for part in table.use.parts)
     return any(_is_elsewhere(path, drives=drives) for path in (*paths, *opened(table, tool, call)))
 
 

@@ -372,3 +372,66 @@ def named(rule: tuple[str, str, str], root: str) -> bool:
     folder = rule[2].removesuffix("/**") if rule[2] != "**" else "*"
     whole = rooted(team([("deny", rule[1], folder), ("allow", "//", "**")]), "/elsewhere/q")
     return DENY in (each.decide("Read", {"file_path": root}).effect for each in (alone, whole))
+
+
+# --- the case of letters --------------------------------------------------------
+
+CASE = """\
+agent main {
+    allow Read(src/**), Write
+    deny Read(src/secrets/**), Write(\u03c3/[a-b]x), Write(//srv/App/k)
+    ask Write(Docs/**)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "path", "expected"),
+    [
+        ("Read", "src/a", ALLOW),
+        ("Read", "SRC/a", DENY),
+        ("Read", "src/Secrets/k", DENY),
+        ("Write", "docs/d", ASK),
+        ("Write", "DOCS/d", ASK),
+        ("Write", "\u03a3/Bx", DENY),
+        ("Write", "\u03c2/ax", DENY),
+        ("Write", "\u03c3/cx", ALLOW),
+    ],
+)
+@pytest.mark.parametrize("root", [None, "/srv/Folder"])
+def test_letters_count_where_our_notation_allows_and_not_where_it_guards(
+    tool, path, expected, root
+):
+    workspace = load_tree(Memory({"a.policy": CASE}), root=root)
+    assert effect(workspace, tool, path) is expected
+    if root is not None:
+        assert effect(workspace, tool, f"{root}/{path}") is expected
+
+
+def test_a_folder_in_other_letters_is_guarded_and_not_granted():
+    here = load_tree(Memory({"a.policy": CASE}), root="/srv/Folder")
+    assert effect(here, "Write", "/SRV/folder/DOCS/d") is ASK
+    assert effect(here, "Read", "/SRV/folder/src/a") is DENY
+    assert effect(here, "Write", "/srv/app/K") is DENY
+
+
+def test_letters_count_for_the_target_of_a_redirection():
+    text = "agent main {\n    allow Bash(echo *), Write(out/**)\n    deny Write(out/keys/**)\n}\n"
+    here = load_tree(Memory({"a.policy": text}), root="/srv/app")
+    assert effect(here, "Bash", "echo x > out/a") is ALLOW
+    assert effect(here, "Bash", "echo x > OUT/a") is not ALLOW
+    assert effect(here, "Bash", "echo x > out/KEYS/a") is DENY
+
+
+def test_rules_that_differ_in_the_case_of_letters_differ_where_they_allow():
+    def table(rule: str) -> object:
+        text = f"agent main {{\n    allow Write\n    {rule}\n}}\n"
+        return load_tree(Memory({"a.policy": text})).chain("main").table
+
+    def wider(before: str, after: str) -> set[bool]:
+        found = table(before).differences(table(after))
+        assert found.exact
+        return {each.widened for each in found.differences}
+
+    assert wider("allow Read(src/**)", "allow Read(SRC/**)") == {True, False}
+    assert wider("deny Write(src/**)", "deny Write(SRC/**)") == set()

@@ -47,8 +47,8 @@ class Guard:
         prefix: of all other names, e.g. ``mcp__github__``.
         starts: what the runtime calls a tool -> the agent that it starts. Such
             a call is decided as the start of that agent, and nothing else.
-        project: the folder of the project on this machine, which rules about
-            files speak of; None where the runtime's tools take relative paths alone.
+        project: the folder of the project on this machine, which rules about files speak
+            of; None where it is not known, so that paths which are absolute or leave it are denied.
         home: the home folder, likewise.
         recorder: writes every decision down; a call that cannot be written down
             is denied.

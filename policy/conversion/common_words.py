@@ -13,6 +13,7 @@ import attrs
 
 from policy.comparison.tools import glob_pattern
 from policy.dialect import Argument, ArgumentKind, Dialect
+from policy.patterns.folding import in_any_case
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Kind, Pattern
 from policy.ruleset import Entry, RuleSet
@@ -49,7 +50,9 @@ def _renamed(rules: RuleSet, counterparts: Mapping[str, str], common: Dialect) -
     entries = tuple(
         renamed
         for entry in rules.entries
-        for renamed in _entries(_moved(entry, dialect, common), dialect, by_key, counterparts)
+        for renamed in _entries(
+            _moved(_unfolded(entry, dialect), dialect, common), dialect, by_key, counterparts
+        )
     )
     return RuleSet(entries, rules.default, _spoken(dialect, by_key, common), rules.default_reason)
 
@@ -95,9 +98,19 @@ def _spoken(dialect: Dialect, by_key: Mapping[str, str], common: Dialect) -> Dia
         shell=attrs.evolve(dialect.shell, files=files),
         cwd=common.cwd,
         home=common.home,
+        fold=False,
         loose=False,
         fold_names=False,
     )
+
+
+def _unfolded(entry: Entry, dialect: Dialect) -> Entry:
+    """Return *entry* for paths that keep their case, where its host ignores that."""
+    pattern = entry.pattern
+    if pattern is None or pattern.kind is not Kind.PATH or not dialect.fold:
+        return entry
+    tokens = in_any_case(pattern.tokens, (dialect.cwd, dialect.home))
+    return attrs.evolve(entry, pattern=Pattern.of(Kind.PATH, tokens))
 
 
 def _moved(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:

@@ -12,8 +12,9 @@ from typing import Final
 from policy.dialect import ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.patterns import notations
-from policy.patterns.folding import folded
+from policy.patterns.folding import folded, in_any_case
 from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.tokens import Gap
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
 
@@ -64,10 +65,11 @@ def _entries(dialect: Dialect, files: tuple[str, ...]) -> Iterator[Entry]:
 def _patterns(dialect: Dialect, files: tuple[str, ...]) -> Iterator[tuple[str, Pattern]]:
     for anchor, prefix, texts in ((dialect.cwd, "", _HERE), (dialect.home, "~", _HOME)):
         for text in texts:
-            for pattern in notations.paths(text, anchor, fold=dialect.fold):
+            for pattern in notations.paths(
+                text, anchor, fold=dialect.fold, any_case=not dialect.fold
+            ):
                 yield prefix + text, pattern
     for file in files:
-        named = folded(file) if dialect.fold else file
-        yield "/" + file, Pattern.exactly(named, Kind.PATH)
-        for pattern in notations.paths("/**", named, fold=dialect.fold):
-            yield f"/{file}/**", pattern
+        named = [folded(file)] if dialect.fold else list(in_any_case([file]))
+        yield "/" + file, Pattern.of(Kind.PATH, named)
+        yield f"/{file}/**", Pattern.of(Kind.PATH, [*named, "/", Gap.PART, Gap.DEEP])

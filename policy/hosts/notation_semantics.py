@@ -17,7 +17,7 @@ from policy.ruleset import Entry
 from policy.semantics import Rank, Semantics
 from policy.shells import FileTools, Shell, Wrapping
 
-__all__ = ["PROFILE", "SEMANTICS", "read_rule"]
+__all__ = ["PROFILE", "SEMANTICS", "path_patterns", "read_rule"]
 
 PROFILE: Final = "policy@1"
 _COMMAND = Argument(
@@ -59,7 +59,6 @@ _DIALECT: Final = Dialect(
         ),
         files=FileTools(output="Write", input="Read"),
     ),
-    fold=True,
 )
 
 
@@ -84,23 +83,36 @@ def read_rule(rule: Rule) -> tuple[Entry, ...]:
     if isinstance(specifier, Parameter) and argument.has(specifier.name):
         return (entry(notations.single(specifier.value), specifier.name),)
     try:
-        patterns = _READERS[argument.kind](specifier.text)
+        if argument.kind is ArgumentKind.PATH:
+            patterns = path_patterns(specifier.text, rule.effect, _DIALECT)
+        else:
+            patterns = _READERS[argument.kind](specifier.text)
     except notations.Unusable as unusable:
         msg = f"`{matcher}` matches no call: {unusable}"
         raise PolicyError(msg, matcher.span) from None
     return tuple(entry(pattern) for pattern in patterns)
 
 
-def _path_patterns(text: str) -> tuple[Pattern, ...]:
-    # As people write them in settings: `//` is the root of all files, `~/` is
-    # home, and `/` is the project itself; `.` is its folder, with all that is below.
+def path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern, ...]:
+    """Return the paths of which a rule speaks, as the host of *dialect* reads calls.
+
+    As people write them in settings: ``//`` is the root of all files, ``~/`` is home, and ``/``
+    is the project itself; ``.`` is its folder, with all that is below. On some systems a file
+    has its name in any letters, so a rule that guards one ignores case.
+
+    Raises:
+        Unusable: no path can match it.
+
+    """
     if text in (".", "./"):
-        return (Pattern.of(Kind.PATH, [_DIALECT.cwd, Gap.DEEP]),)
+        return (Pattern.of(Kind.PATH, [dialect.cwd, Gap.DEEP]),)
+    anchor, glob = dialect.cwd, text.removeprefix("./")
     if text.startswith("//"):
-        return notations.paths(text[1:], "", fold=True)
-    if text == "~" or text.startswith("~/"):
-        return notations.paths(text[1:] or "/", _DIALECT.home, fold=True)
-    return notations.paths(text.removeprefix("./"), _DIALECT.cwd, fold=True)
+        anchor, glob = "", text[1:]
+    elif text == "~" or text.startswith("~/"):
+        anchor, glob = dialect.home, text[1:] or "/"
+    guards = effect is not Effect.ALLOW and not dialect.fold
+    return notations.paths(glob, anchor, fold=dialect.fold, any_case=guards)
 
 
 def _host_patterns(text: str) -> tuple[Pattern, ...]:
@@ -110,7 +122,6 @@ def _host_patterns(text: str) -> tuple[Pattern, ...]:
 _READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
     ArgumentKind.TEXT: lambda text: (notations.single(text),),
     ArgumentKind.COMMAND: notations.commands,
-    ArgumentKind.PATH: _path_patterns,
     ArgumentKind.URL: _host_patterns,
 }
 

@@ -50,7 +50,7 @@ def path(pattern: Pattern, cwd: str, home: str, effect: Effect) -> tuple[str, st
     if pattern.kind is not Kind.PATH:
         anchor, tokens = "cwd", ["/", *tokens]
     elif tokens and isinstance(tokens[0], str):
-        for name, folder in (("cwd", folded(cwd)), ("home", folded(home))):
+        for name, folder in (("cwd", cwd), ("home", home)):
             rest = tokens[0].removeprefix(folder)
             if rest != tokens[0] and rest[:1] in ("", "/"):
                 anchor, tokens[0] = name, rest
@@ -84,6 +84,9 @@ def _glob(token: Token, effect: Effect) -> str | None:
         return None  # who can say several globs is given each by itself
     if token.characters <= _SLASHES:
         return "?" if token.negated else "/"
+    letters = {folded(letter) for letter in token.characters}
+    if len(letters) == 1 and not token.negated:
+        return letters.pop()  # a letter in any case, as rules that guard take it
     return None if effect is Effect.ALLOW else "?"
 
 

@@ -9,20 +9,23 @@ text changes its length.
     >>> folded("/A/STRAßE/É")
     '/a/straße/é'
 
-Who guards a name asks for the other letters of its kind as well: `with_others`.
+Who guards a name asks for the other letters of its kind as well: `with_others`. Where texts
+keep their case, a pattern may take each letter in any: `in_any_case`.
 """
 
 from __future__ import annotations
 
-from policy.patterns.tokens import OneOf
+from functools import lru_cache
+
+from policy.patterns.tokens import Either, OneOf
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from policy.patterns.tokens import Token
 
-__all__ = ["folded", "with_others"]
+__all__ = ["folded", "in_any_case", "with_others"]
 
 # The letters whose capital is one of ASCII, or whose small letter is, though they are not: an
 # `i` without its dot, the long `s` and the sign for kelvin.
@@ -42,6 +45,42 @@ def with_others(text: str) -> Iterator[Token]:
     """
     for letter in folded(text):
         yield _OTHERS.get(letter, letter)
+
+
+def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterator[Token]:
+    """Yield *tokens* of a pattern that match what they match, whatever the case of letters is.
+
+    A path that begins with one of *folders* keeps the letters of that.
+    """
+    first, *rest = tokens or [""]
+    for folder in folders:
+        if isinstance(first, str) and f"{first}/".startswith(f"{folder}/"):
+            yield folder
+            first = first[len(folder) :]
+            break
+    for token in (first, *rest):
+        if isinstance(token, str):
+            yield from (_any_case(letter) for letter in token)
+        elif isinstance(token, OneOf):
+            alike = (_alike(letter) for letter in token.characters)
+            yield OneOf(frozenset().union(*alike), token.negated)
+        elif isinstance(token, Either):
+            yield Either(*(tuple(in_any_case(each)) for each in token.alternatives))
+        else:
+            yield token
+
+
+def _any_case(letter: str) -> Token:
+    alike = _alike(letter)
+    return OneOf(alike) if len(alike) > 1 else letter
+
+
+@lru_cache(maxsize=1024)
+def _alike(letter: str) -> frozenset[str]:
+    if letter.isascii():
+        return frozenset((letter.lower(), letter.upper()))
+    plain = folded(letter)
+    return frozenset(other for other in map(chr, range(0x80, 0x10000)) if folded(other) == plain)
 
 
 def _folded(letter: str) -> str:

@@ -8,7 +8,7 @@ at, and which hosts use which, is the hosts' business.
 from __future__ import annotations
 
 from policy import limits
-from policy.patterns.folding import folded
+from policy.patterns.folding import folded, in_any_case
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap, OneOf, Run, Token
 from policy.urls import sixth_address
@@ -76,7 +76,12 @@ def hosts(text: str) -> tuple[Pattern, ...]:
 
 
 def paths(
-    text: str, anchor: str = "", *, floating: bool = True, fold: bool = False
+    text: str,
+    anchor: str = "",
+    *,
+    floating: bool = True,
+    fold: bool = False,
+    any_case: bool = False,
 ) -> tuple[Pattern, ...]:
     """Return what a ``.gitignore`` glob matches below *anchor*.
 
@@ -88,7 +93,8 @@ def paths(
         text: the glob; a leading ``/`` anchors it.
         anchor: canonical absolute path it is relative to; "" is the root.
         floating: whether a name without ``/`` is found at any depth.
-        fold: whether case is ignored.
+        fold: whether case is ignored: paths are folded before they are matched.
+        any_case: whether each letter is matched in any case, of paths that keep theirs.
 
     Raises:
         Unusable: no path can match it: a ``.`` or ``..`` segment, an unclosed ``[``.
@@ -115,6 +121,8 @@ def paths(
                 tokens += ["/", Gap.PART]
             below_only = True
     tokens += ["/", Gap.PART, Gap.DEEP] if below_only else [Gap.DEEP]
+    if any_case:
+        tokens[1:] = in_any_case(tokens[1:])
     return (Pattern.of(Kind.PATH, tokens),)
 
 

@@ -16,6 +16,7 @@ from policy.dialect import Argument, ArgumentKind, Dialect
 from policy.effect import Effect
 from policy.errors import PolicyError
 from policy.hosts.notation import SEMANTICS, policies, project
+from policy.hosts.notation_semantics import path_patterns
 from policy.language.parse import parse_notation
 from policy.language.syntax import Agents, Matcher, Parameter, Policy, Rule
 from policy.patterns import notations
@@ -89,24 +90,24 @@ def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ..
         return (entry(notations.single(specifier.value), specifier.name),)
     names = specifier.names if isinstance(specifier, Agents) else (specifier.text,)
     try:
-        patterns = [pattern for name in names for pattern in _patterns(name, argument, dialect)]
+        patterns = [
+            pattern for name in names for pattern in _patterns(name, effect, argument, dialect)
+        ]
     except notations.Unusable as unusable:
         msg = f"`{matcher}` matches no call: {unusable}"
         raise PolicyError(msg, matcher.span) from None
     return tuple(entry(pattern) for pattern in patterns)
 
 
-def _patterns(text: str, argument: Argument, dialect: Dialect) -> tuple[Pattern, ...]:
+def _patterns(
+    text: str, effect: Effect, argument: Argument, dialect: Dialect
+) -> tuple[Pattern, ...]:
     match argument.kind:
         case ArgumentKind.COMMAND:
             return notations.commands(text)
         case ArgumentKind.URL:
             return notations.hosts(text.removeprefix("domain:").strip())
-        case ArgumentKind.PATH if text.startswith("//"):
-            return notations.paths(text[1:], "", fold=dialect.fold)
-        case ArgumentKind.PATH if text == "~" or text.startswith("~/"):
-            return notations.paths(text[1:] or "/", dialect.home, fold=dialect.fold)
         case ArgumentKind.PATH:
-            return notations.paths(text.removeprefix("./"), dialect.cwd, fold=dialect.fold)
+            return path_patterns(text, effect, dialect)
         case _:
             return (notations.single(text),)

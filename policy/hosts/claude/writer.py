@@ -26,7 +26,7 @@ from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import read_rule
 from policy.hosts.words import least, one_line, quoted, renamed
 from policy.language.pattern_text import host, path, stars
-from policy.patterns.folding import folded
+from policy.patterns.folding import in_any_case
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Kind, Pattern
 from policy.patterns.tokens import Gap
@@ -301,11 +301,19 @@ class _Settings:
         scope = Scope(anchors, frozenset(self.names.values()), behaves=behaviour(VERSION))
         lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
         entries: list[Entry] = [one.entry for one in lines if one.entry.field == line.field]
+        said = [None if e.pattern is None else self._lettered(e.pattern) for e in entries]
         if effect is not _ALLOW:
-            return any(e.pattern is None or covers(line.pattern, [e.pattern]) for e in entries)
+            return any(pattern is None or covers(line.pattern, [pattern]) for pattern in said)
         tool = rule.partition("(")[0]
         wanted = [line.pattern, *self._allowed(tool)]
-        return bool(entries) and all(e.pattern and covers(e.pattern, wanted) for e in entries)
+        return bool(said) and all(pattern and covers(pattern, wanted) for pattern in said)
+
+    def _lettered(self, pattern: Pattern) -> Pattern:
+        """Return a pattern of the host, which ignores the case of paths, for those that keep it."""
+        if pattern.kind is not Kind.PATH:
+            return pattern
+        folders = self.portable.cwd, self.portable.home
+        return Pattern.of(Kind.PATH, in_any_case(pattern.tokens, folders))
 
     def _allowed(self, tool: str) -> Iterable[Pattern]:
         return (one.pattern for one in ranked(self.agent.about(tool))[0][_ALLOW] if not one.field)
@@ -335,7 +343,7 @@ def glob_matches(glob: str, tool: str) -> bool:
 
 
 def _below(portable: Portable) -> Pattern:
-    return Pattern.of(Kind.PATH, [folded(portable.cwd), Gap.DEEP])
+    return Pattern.of(Kind.PATH, [portable.cwd, Gap.DEEP])
 
 
 WRITER: Final = _Writer()
