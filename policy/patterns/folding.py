@@ -15,8 +15,6 @@ keep their case, a pattern may take each letter in any: `in_any_case`.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from policy.patterns.tokens import Either, OneOf
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
@@ -75,12 +73,17 @@ def _any_case(letter: str) -> Token:
     return OneOf(alike) if len(alike) > 1 else letter
 
 
-@lru_cache(maxsize=1024)
+# The letters beyond ASCII that count as the same; a hook needs none, and imports no cache.
+_ALIKE: dict[str, list[str]] = {}
+
+
 def _alike(letter: str) -> frozenset[str]:
     if letter.isascii():
         return frozenset((letter.lower(), letter.upper()))
-    plain = folded(letter)
-    return frozenset(other for other in map(chr, range(0x80, 0x10000)) if folded(other) == plain)
+    if not _ALIKE:
+        for other in map(chr, range(0x80, 0x10000)):
+            _ALIKE.setdefault(folded(other), []).append(other)
+    return frozenset(_ALIKE.get(folded(letter), [letter]))
 
 
 def _folded(letter: str) -> str:
