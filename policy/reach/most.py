@@ -168,7 +168,13 @@ class _Tool:
             grant = found
             if all(other.effect is grant.effect for other in self._next(pattern, best, rest)):
                 continue
-            named_so = [other for other in self.rules if self.rules[other] == grant.rule]
+            # What a rule guards in any letters is told in the words of what one allows in its own.
+            named_so = [
+                other
+                for other in self.rules
+                if self.rules[other] == grant.rule
+                and self._shown(other).casefold() != self._shown(pattern).casefold()
+            ]
             if any(best[other].effect is not grant.effect for other in named_so):
                 # One rule stands for several patterns, and only some of them get this.
                 grant = attrs.evolve(grant, rule=self._shown(pattern))
