@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,23 @@ from hypothesis import HealthCheck, settings
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-_QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+from tests.effort import DRAWN
+
+_QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 settings.register_profile(
-    "default", max_examples=40, deadline=None, derandomize=True, suppress_health_check=_QUIET
+    "default", max_examples=DRAWN, deadline=None, derandomize=True, suppress_health_check=_QUIET
 )
 settings.register_profile(
     "thorough", max_examples=5_000, deadline=None, suppress_health_check=_QUIET
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of garbage collection: every full one would walk all of it."""
+    gc.collect()
+    gc.freeze()
+
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 

@@ -208,7 +208,7 @@ NESTED = {
     "substitutions": 'echo "ab' + "$(echo " * 1_200 + "rm x" + ")" * 1_200 + '"',
     "negations": "! " * 4_000 + "rm x",
     "conditions": "if ls; then " * 600 + "rm x;" + "fi;" * 600,
-    "documents": "cat <<A " * 1_000 + "\nA\nrm x",
+    "documents": "cat <<A " * 300 + "\nA\nrm x",
     "unclosed quotes": 'ls "$(' * 1_000 + "rm x",
 }
 

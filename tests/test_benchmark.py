@@ -72,6 +72,7 @@ def test_peers_that_are_not_installed_are_named(
     absent = Peer("nobody", "no_such_engine", "no-such-engine", _allows_everything)
     monkeypatch.setattr("tests.benchmark.figures.PEERS", (absent,))
     monkeypatch.setattr(program, "figures", lambda scale: ())
+    monkeypatch.setattr(program, "process_figures", lambda scale: ())
     assert program.main(["--quick", "--peers"]) == 0
     assert f"nobody is not installed ({peers.INSTALL})" in capsys.readouterr().out
 

@@ -494,16 +494,16 @@ def test_a_rule_against_an_agent_knows_every_spelling_the_host_resolves() -> Non
 @pytest.mark.parametrize(
     "command",
     [
-        "echo a;" * 200_000 + "echo b",
-        "echo  a;" * 200_000 + "echo b",
-        "echo a && " * 1_000_000 + "ls",
+        "echo a;" * 30_000 + "echo b",
+        "echo  a;" * 30_000 + "echo b",
+        "echo a && " * 150_000 + "ls",
         "(" * 10_000 + "echo a" + ")" * 10_000,
         "echo " + "$(" * 5_000 + "echo a" + ")" * 5_000,
         "echo <<< " * 100_000,
     ],
     ids=["parts", "spaced parts", "and", "parentheses", "substitutions", "here"],
 )
-def test_a_command_of_millions_of_characters_is_decided_and_never_allowed(command):
+def test_a_command_of_very_many_characters_is_decided_and_never_allowed(command):
     decision = decide(command, allow=["Bash(echo:*)", "Bash(ls)"], deny=["Bash(rm:*)"])
     assert decision.effect is not ALLOW
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policy.chain import Chain, SpawnDenied
@@ -21,6 +21,7 @@ from policy.files.tree import Memory
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.table import Table
 from policy.workspace import load_tree
+from tests.effort import examples
 from tests.told import is_told
 
 _PROGRAMS = (
@@ -141,14 +142,14 @@ def _with(mode: str, **added: list[str]):
 @example(*_with("default", deny=["Edit(.env)"]))
 @example(*_with("default", deny=["Read"]))  # behind `cd` a command may read what is denied
 @example(*_with("default", ask=["Bash"]))
-@settings(max_examples=25)
+@examples(10)
 @given(_edited(_lists), _modes)
 def test_no_command_changes_that_a_comparison_of_settings_does_not_tell_of(edited, modes) -> None:
     _check(edited, modes)
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@examples(150)
 @given(_edited(_lists), _modes)
 def test_no_command_of_many_changes_that_a_comparison_does_not_tell_of(edited, modes) -> None:
     _check(edited, modes)
@@ -158,27 +159,27 @@ def test_no_command_of_many_changes_that_a_comparison_does_not_tell_of(edited, m
 _open = _edited(_lists.map(lambda lists: {**lists, "allow": ["Bash", *lists["allow"]]}))
 
 
-@settings(max_examples=15)
+@examples(8)
 @given(_open, _modes)
 def test_no_command_changes_untold_where_every_one_is_allowed(edited, modes) -> None:
     _check(edited, modes)
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@examples(80)
 @given(_open, _modes)
 def test_no_command_of_many_changes_untold_where_every_one_is_allowed(edited, modes) -> None:
     _check(edited, modes)
 
 
-@settings(max_examples=15)
+@examples(6)
 @given(_edited(_lists), st.sampled_from(_EDITING))
 def test_no_command_changes_untold_where_a_mode_begins_to_edit_files(edited, modes) -> None:
     _check(edited, modes)
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@examples(40)
 @given(_edited(_lists), st.sampled_from(_EDITING))
 def test_no_command_of_many_changes_untold_where_a_mode_begins_to_edit(edited, modes) -> None:
     _check(edited, modes)

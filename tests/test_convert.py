@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
@@ -19,6 +19,7 @@ from policy.files.opening import Memory, open_tree
 from policy.project import Project
 from policy.workspace import load, load_tree
 from tests.conftest import FIXTURES
+from tests.effort import examples
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
@@ -253,22 +254,15 @@ def check(text: str, host: str) -> None:
     assert not conversion.looser, "where it can say less it does"
 
 
-_FEW = settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-
-
 @pytest.mark.parametrize("host", ["zeph", "a3s", "pikuri", "policy"])
 @given(text=policies())
-@_FEW
+@examples(8)
 def test_what_is_lost_is_told_and_true(host: str, text: str) -> None:
     check(text, host)
 
 
 @given(text=policies())
-@settings(_FEW, max_examples=5)
+@examples(3)
 def test_what_is_lost_in_claude_code_is_told_and_true(text: str) -> None:
     check(text, "claude-code")
 
@@ -276,7 +270,7 @@ def test_what_is_lost_in_claude_code_is_told_and_true(text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("host", hosts())
 @given(text=policies())
-@settings(_FEW, max_examples=60)
+@examples(15)
 def test_what_is_lost_is_told_and_true_at_length(host: str, text: str) -> None:
     check(text, host)
 
@@ -370,7 +364,7 @@ def check_files(files: dict[str, str], host: str, to: str) -> None:
 
 @pytest.mark.parametrize("host", ["zeph", "a3s", "pikuri"])
 @given(data=st.data())
-@settings(_FEW, max_examples=10)
+@examples(6)
 def test_generated_files_of_a_host_become_our_own(host: str, data) -> None:
     check_files(data.draw(FILES[host]), host, "policy")
 
@@ -379,7 +373,7 @@ def test_generated_files_of_a_host_become_our_own(host: str, data) -> None:
 @pytest.mark.parametrize("host", FILES)
 @pytest.mark.parametrize("to", hosts())
 @given(data=st.data())
-@settings(_FEW, max_examples=15)
+@examples(4)
 def test_generated_files_of_every_host_become_those_of_every_other(
     host: str, to: str, data
 ) -> None:

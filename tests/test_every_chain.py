@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import attrs
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain
@@ -20,7 +19,7 @@ from policy.reach.asked import dialect_of
 from policy.reach.never import check
 from policy.reach.query import READINGS, Answer, Query, query
 from policy.source import Source
-from tests.universes import UNIVERSES, Call, Model, Universe, models
+from tests.universes import UNIVERSES, Call, Model, Universe, models, tried
 
 # agent -> what it gets at most, and how many agents a shortest chain with that has.
 _Best = dict[str, tuple[Effect, int]]
@@ -76,10 +75,8 @@ def draw_query(universe: Universe, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("host", UNIVERSES)
-@given(data=st.data())
-@settings(max_examples=10)
-def test_who_can_make_a_call_can_by_a_shortest_chain_and_nobody_else_can(host: str, data) -> None:
-    draw_query(UNIVERSES[host], data)
+def test_who_can_make_a_call_can_by_a_shortest_chain_and_nobody_else_can(host: str) -> None:
+    tried(draw_query, UNIVERSES[host], 10)
 
 
 def test_an_agent_that_only_plans_does_not_change_how_others_are_asked_about() -> None:
@@ -91,10 +88,8 @@ def test_an_agent_that_only_plans_does_not_change_how_others_are_asked_about() -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", QUICK)
-@given(data=st.data())
-@settings(max_examples=60)
-def test_of_many_policies_who_can_make_a_call_can_by_a_shortest_chain(host: str, data) -> None:
-    draw_query(UNIVERSES[host], data)
+def test_of_many_policies_who_can_make_a_call_can_by_a_shortest_chain(host: str) -> None:
+    tried(draw_query, UNIVERSES[host], 60)
 
 
 # --- what nobody can ------------------------------------------------------------------
@@ -151,19 +146,11 @@ def draw_never(universe: Universe, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("host", UNIVERSES)
-@given(data=st.data())
-@settings(max_examples=10)
-def test_what_never_happens_is_proven_and_what_does_is_shown_by_a_shortest_chain(
-    host: str, data
-) -> None:
-    draw_never(UNIVERSES[host], data)
+def test_what_never_happens_is_proven_and_what_does_is_shown_by_a_shortest_chain(host: str) -> None:
+    tried(draw_never, UNIVERSES[host], 10)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", QUICK)
-@given(data=st.data())
-@settings(max_examples=60)
-def test_of_many_policies_what_never_happens_is_proven_and_what_does_is_shown(
-    host: str, data
-) -> None:
-    draw_never(UNIVERSES[host], data)
+def test_of_many_policies_what_never_happens_is_proven_and_what_does_is_shown(host: str) -> None:
+    tried(draw_never, UNIVERSES[host], 60)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.chain import Chain, SpawnDenied
@@ -15,7 +14,7 @@ from policy.project import Project
 from policy.reach.audit import AgentAudit, Position, audit
 from policy.reach.gaps import Gap, Gaps
 from tests.told import COMMANDS, Effects, is_told
-from tests.universes import UNIVERSES, Model, Universe, models, walks
+from tests.universes import UNIVERSES, Model, Universe, models, tried, walks
 
 _Names = tuple[str, ...]
 
@@ -121,19 +120,13 @@ def draw_audit(universe: Universe, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("host", UNIVERSES)
-@given(data=st.data())
-@settings(max_examples=8)
-def test_what_agents_may_do_at_most_and_where_hosts_grant_more_is_told(
-    host: str, data: st.DataObject
-) -> None:
-    draw_audit(UNIVERSES[host], data)
+def test_what_agents_may_do_at_most_and_where_hosts_grant_more_is_told(host: str) -> None:
+    tried(draw_audit, UNIVERSES[host], 6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", QUICK)
-@given(data=st.data())
-@settings(max_examples=80)
 def test_of_many_policies_what_agents_may_do_at_most_and_where_hosts_grant_more_is_told(
-    host: str, data: st.DataObject
+    host: str,
 ) -> None:
-    draw_audit(UNIVERSES[host], data)
+    tried(draw_audit, UNIVERSES[host], 80)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.changes.diff import READINGS, diff_workspaces, in_every_mode
@@ -25,7 +24,7 @@ from policy.ruleset import RuleSet
 from policy.table import Ceiling, Part, Table
 from policy.telling import is_idle
 from policy.workspace import Workspace, load_tree
-from tests.universes import UNIVERSES, Model, Universe, models
+from tests.universes import UNIVERSES, Model, Universe, models, tried
 
 # Hosts of which a policy takes no second: those are tried at length.
 QUICK = [name for name, each in UNIVERSES.items() if each.host != "claude-code"]
@@ -89,10 +88,8 @@ def draw_standings(universe: Universe, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("host", UNIVERSES)
-@given(data=st.data())
-@settings(max_examples=5)
-def test_a_rule_is_told_to_do_nothing_just_when_no_call_needs_it(host: str, data) -> None:
-    draw_standings(UNIVERSES[host], data)
+def test_a_rule_is_told_to_do_nothing_just_when_no_call_needs_it(host: str) -> None:
+    tried(draw_standings, UNIVERSES[host], 5)
 
 
 def test_a_list_that_takes_tools_away_says_nothing_of_commands() -> None:
@@ -117,10 +114,8 @@ def test_a_rule_matters_that_keeps_what_would_read_the_working_folder(key: str, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", UNIVERSES)
-@given(data=st.data())
-@settings(max_examples=60)
-def test_of_many_rules_those_are_told_to_do_nothing_that_no_call_needs(host: str, data) -> None:
-    draw_standings(UNIVERSES[host], data)
+def test_of_many_rules_those_are_told_to_do_nothing_that_no_call_needs(host: str) -> None:
+    tried(draw_standings, UNIVERSES[host], 60)
 
 
 # --- what is told of rules ---------------------------------------------------------------
@@ -155,18 +150,14 @@ def draw_told(universe: Universe, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("host", UNIVERSES)
-@given(data=st.data())
-@settings(max_examples=10)
-def test_a_rule_that_lint_tells_to_do_nothing_does_nothing_along_any_chain(host, data) -> None:
-    draw_told(UNIVERSES[host], data)
+def test_a_rule_that_lint_tells_to_do_nothing_does_nothing_along_any_chain(host: str) -> None:
+    tried(draw_told, UNIVERSES[host], 8)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", QUICK)
-@given(data=st.data())
-@settings(max_examples=120)
-def test_many_rules_that_lint_tells_to_do_nothing_do_nothing_along_any_chain(host, data) -> None:
-    draw_told(UNIVERSES[host], data)
+def test_many_rules_that_lint_tells_to_do_nothing_do_nothing_along_any_chain(host: str) -> None:
+    tried(draw_told, UNIVERSES[host], 120)
 
 
 # --- files of fewer rules --------------------------------------------------------------
@@ -248,15 +239,11 @@ def draw_minimal(universe: Universe, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("host", UNIVERSES)
-@given(data=st.data())
-@settings(max_examples=4)
-def test_a_minimal_file_decides_alike_and_none_of_its_rules_can_go(host: str, data) -> None:
-    draw_minimal(UNIVERSES[host], data)
+def test_a_minimal_file_decides_alike_and_none_of_its_rules_can_go(host: str) -> None:
+    tried(draw_minimal, UNIVERSES[host], 4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", QUICK)
-@given(data=st.data())
-@settings(max_examples=60)
-def test_many_minimal_files_decide_alike_and_none_of_their_rules_can_go(host: str, data) -> None:
-    draw_minimal(UNIVERSES[host], data)
+def test_many_minimal_files_decide_alike_and_none_of_their_rules_can_go(host: str) -> None:
+    tried(draw_minimal, UNIVERSES[host], 60)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.test_every_call import draw_diff
 from tests.test_every_chain import draw_never, draw_query
 from tests.test_every_edit import draw_mended
 from tests.test_every_gap import draw_audit
 from tests.test_every_rule import draw_minimal, draw_standings, draw_told
-from tests.universes import WIDE
+from tests.universes import WIDE, tried
 
 # Law -> how it is tried, and how many policies take half a minute at most.
 LAWS = {
@@ -31,10 +29,4 @@ LAWS = {
 @pytest.mark.parametrize("law", LAWS)
 def test_it_holds_whatever_files_can_say(law: str, host: str) -> None:
     draw, examples = LAWS[law]
-
-    @settings(max_examples=examples)
-    @given(data=st.data())
-    def holds(data: st.DataObject) -> None:
-        draw(WIDE[host], data)
-
-    holds()
+    tried(draw, WIDE[host], examples)

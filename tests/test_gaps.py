@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from policy.chain import Chain, SpawnDenied
 from policy.effect import Effect
@@ -17,6 +17,7 @@ from policy.reach.pairs import MANY_CHAINS
 from policy.reach.privileges import Privileges, privileges
 from policy.render.gaps import escalations
 from policy.workspace import load_tree
+from tests.effort import examples
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
 
 
@@ -43,7 +44,7 @@ def _apart(project: Project, longest: int) -> set[tuple[str, str, bool]]:
 
 
 @given(TEAMS, SHIFTING)
-@settings(max_examples=60)
+@examples(30)
 def test_every_gap_that_some_chain_has_is_found_and_shown_by_a_chain(
     text: str, reading: Shifting
 ) -> None:
@@ -146,7 +147,7 @@ def test_each_of_two_agents_with_equal_rules_is_told_with_its_own_places() -> No
 
 
 @given(TEAMS)
-@settings(max_examples=30)
+@examples(20)
 def test_what_is_told_of_a_table_does_not_depend_on_which_was_told_first(text: str) -> None:
     again = "".join(f"# another line\n{line}\n" for line in text.splitlines())
     one, other = team(text), team(again)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from policy.errors import PolicyError
 from policy.files.opening import Memory
 from policy.formatting.minimal import minimal
+from tests.effort import examples
 from tests.reference import Said, Scope, decide
 from tests.strategies import matchers, table
 from tests.test_convert import CALLS as HOST_CALLS
@@ -68,7 +69,7 @@ def _wrapped(rules: Iterable[tuple[str, str]]) -> list[str]:
 
 
 @given(_rules)
-@settings(max_examples=60, deadline=None)
+@examples(20)
 def test_no_set_of_the_rules_that_are_left_can_be_left_out(rules) -> None:
     text = shortest(agent(*(f"{effect} {matcher}" for effect, matcher in rules)))
     left = [tuple(line.split(None, 1)) for line in text.splitlines() if line.startswith(" ")]
@@ -83,7 +84,7 @@ def test_no_set_of_the_rules_that_are_left_can_be_left_out(rules) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["allow", "ask", "deny"]), matchers()), max_size=5))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_minimal_file_is_minimal(rules) -> None:
     once = shortest(agent(*(f"{effect} {matcher}" for effect, matcher in rules)))
     assert shortest(once) == once
@@ -242,7 +243,7 @@ def test_files_of_hosts_lose_items_of_their_lists_and_nothing_else(path, written
 @pytest.mark.slow
 @pytest.mark.parametrize("host", GENERATED)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(examples(8), suppress_health_check=list(HealthCheck))
 def test_files_of_every_host_decide_alike_with_fewer_rules(host: str, data) -> None:
     files = data.draw(GENERATED[host])
     fewer = dict(files)

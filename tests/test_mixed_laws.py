@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.chain import Chain, Reading, SpawnDenied
@@ -17,6 +17,7 @@ from policy.files.tree import Memory
 from policy.project import Project
 from policy.table import NOTHING, UNRESTRICTED, Table
 from policy.workspace import Workspace, load_tree
+from tests.effort import examples
 from tests.mixed_files import AGENTS, CALLS, trees
 
 # Why a host grants more, or less, than its files declare along a chain: each is a finding.
@@ -79,7 +80,7 @@ def test_what_an_agent_may_do_is_what_it_declares_and_its_parent_may_delegate(
                 assert effect(Table(last.table.delegated), call) <= handed_on
 
 
-@settings(max_examples=15)
+@examples(8)
 @given(trees(), trees(), st.randoms(use_true_random=False))
 def test_tables_of_any_hosts_meet_as_a_semilattice(one, other, random) -> None:
     tables = [
@@ -205,14 +206,14 @@ def check_witnesses(one: dict[str, str], other: dict[str, str]) -> None:
 
 
 # A comparison of settings of Claude Code takes seconds: most are made at length alone.
-@settings(max_examples=10)
+@examples(5)
 @given(trees(), trees())
 def test_both_sides_decide_the_witness_of_every_change_as_it_says(one, other) -> None:
     check_witnesses(one, other)
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@examples(25)
 @given(trees(), trees())
 def test_both_sides_decide_the_witness_of_every_change_of_many_as_it_says(one, other) -> None:
     check_witnesses(one, other)

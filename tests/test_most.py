@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.effect import Effect
 from policy.reach import most as module
 from policy.reach.most import AtMost, at_most
 from policy.table import Table
+from tests.effort import examples
 from tests.strategies import table
 
 # Commands of few words, as rules see them.
@@ -50,7 +51,7 @@ def _narrowest(most: AtMost, command: str) -> Effect:
 
 
 @given(st.lists(_TABLES, min_size=1, max_size=2))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_the_narrowest_rule_that_is_told_gives_the_greatest_effect(tables: list[Table]) -> None:
     most = _bash(at_most(tables))
     if most.why == (module.OVERLAPPING,):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.chain import Chain, SpawnDenied
@@ -15,6 +15,7 @@ from policy.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.notation import SEMANTICS, load
 from policy.reach.never import Shape, check
+from tests.effort import examples
 
 TEAM = """\
 root main
@@ -157,7 +158,7 @@ def of_shape(names: tuple[str, ...], shape: list[str]) -> bool:
     return re.fullmatch(pattern, "".join(f"{name} " for name in names)) is not None
 
 
-@settings(max_examples=150, deadline=None)
+@examples(80)
 @given(teams(), _SHAPES, st.sampled_from(sorted(MATCHERS)))
 def test_claims_agree_with_all_walks(text, shape, matcher):
     found = verdict(" > ".join(shape), matcher, text)

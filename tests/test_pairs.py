@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.chain import Chain, Reading
@@ -14,6 +14,7 @@ from policy.files.tree import Memory
 from policy.reach import pairs as module
 from policy.reach.pairs import MANY_CHAINS, Pairs, Side
 from policy.workspace import Workspace, load_tree
+from tests.effort import examples
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
 
 LONGEST = 6
@@ -61,7 +62,7 @@ def check_pairs(*readings: Reading) -> None:
 
 
 @given(TEAMS, TEAMS)
-@settings(max_examples=100)
+@examples(30)
 def test_pairs_of_declared_chains_show_what_every_chain_shows(one: str, other: str) -> None:
     check_pairs(team(one).attenuated, team(other).attenuated)
 
@@ -80,7 +81,7 @@ def counting(reading: Shifting, deepest: int) -> Counting:
 
 
 @given(SHIFTING, SHIFTING, st.integers(0, 4), st.integers(0, 4))
-@settings(max_examples=100)
+@examples(60)
 def test_pairs_of_a_host_in_which_nothing_only_narrows_show_what_every_chain_shows(
     one: Shifting, other: Shifting, first: int, second: int
 ) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from policy.chain import Chain, Reading
 from policy.effect import Effect
 from policy.project import Project
 from policy.reach import worklist as module
 from policy.reach.worklist import Reach, reach
+from tests.effort import examples
 from tests.strategies import table
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
 
@@ -54,21 +55,21 @@ def _agrees(project: Project, reading: Reading, starts: tuple[str, ...], longest
 
 
 @given(TEAMS)
-@settings(max_examples=40)
+@examples(25)
 def test_of_all_chains_those_that_matter_are_found_and_each_is_a_shortest(text: str) -> None:
     project = team(text)
     _agrees(project, project.attenuated, project.starts, len(NAMES) + 1)
 
 
 @given(SHIFTING)
-@settings(max_examples=60)
+@examples(40)
 def test_they_are_found_where_a_host_adds_rights_on_the_way(reading: Shifting) -> None:
     _agrees(team(""), reading, NAMES[:2], reading.deepest + 1)
 
 
 @pytest.mark.parametrize("most", [1, 2])
 @given(data=TEAMS | SHIFTING)
-@settings(max_examples=40)
+@examples(25)
 def test_what_is_beyond_the_bound_is_told_at_most(most: int, data: str | Shifting) -> None:
     project = team(data if isinstance(data, str) else "")
     reading = project.attenuated if isinstance(data, str) else data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.comparison.edited import Side
@@ -20,6 +20,7 @@ from policy.shell.commands import read_command
 from policy.shell.leading import Place
 from policy.shell.words import Word
 from policy.table import Table
+from tests.effort import examples
 from tests.strategies import table
 from tests.test_disguise import COMMANDS, RULES
 
@@ -34,7 +35,7 @@ _WORDS = (
 
 
 @given(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=6))
-@settings(max_examples=300)
+@examples(200)
 def test_word_by_word_rules_know_a_command_as_it_is_read(words: list[str]) -> None:
     place, granted, known, feared = Place(), 0, set[str](), set[str]()
     for number, text in enumerate(words):

@@ -6,7 +6,7 @@ import json
 from itertools import product
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policy.changes.diff import diff_workspaces
@@ -20,6 +20,7 @@ from policy.patterns.folding import folded
 from policy.ruleset import Entry, RuleSet
 from policy.table import Table
 from policy.workspace import load_tree
+from tests.effort import examples
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
@@ -53,7 +54,7 @@ def _directions(before: Table, after: Table) -> set[bool]:
 
 
 @given(_rules, _rules, _folders, _folders, st.sampled_from(list(Effect)))
-@settings(max_examples=300)
+@examples(150)
 @example([("/**", DENY)], [("/**", DENY)], (), ("/P",), ALLOW)
 @example([("/p/**", ALLOW)], [("/p/**", ALLOW)], (), ("/P",), ASK)
 @example([("/p/**", ALLOW)], [("/p/**", ALLOW), ("b", DENY)], ("/P",), ("/P",), ASK)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.chain import Chain
@@ -20,6 +20,7 @@ from policy.records.decider import Decider
 from policy.records.record import Record
 from policy.suggest import Proposal, propose, usage_of
 from policy.workspace import load_tree
+from tests.effort import examples
 
 TEAM = """\
 root main
@@ -209,7 +210,7 @@ def policies(draw) -> str:
     return text
 
 
-@settings(max_examples=60, deadline=None)
+@examples(50)
 @given(policies(), st.lists(st.tuples(st.booleans(), st.sampled_from(_UNIVERSE)), max_size=12))
 def test_a_proposal_covers_what_was_used_and_exceeds_nothing(text, used):
     current = decider(text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.comparison import opening
@@ -22,6 +22,7 @@ from policy.patterns.expression_text import expression
 from policy.patterns.pattern import Meet, Pattern
 from policy.programs import Program
 from policy.shell.commands import Command, read_command
+from tests.effort import examples
 
 
 def _written(programs: Mapping[str, Program]) -> Iterator[str]:
@@ -35,7 +36,7 @@ def _written(programs: Mapping[str, Program]) -> Iterator[str]:
 EXPRESSIONS = sorted({*_written(READ_ONLY_PROGRAMS), *_written(EDITING_PROGRAMS)})
 
 
-@settings(max_examples=300)
+@examples(200)
 @given(st.sampled_from(EXPRESSIONS), st.data())
 def test_an_expression_is_read_as_python_reads_it(text, data) -> None:
     pieces = [*re.findall(r"[a-zA-Z]+|[ -~]", text), "-", "--", "=", "1", "e", "%", "~"]
@@ -87,7 +88,7 @@ _LETTERS = list("aenp1-+/. =sx%?")
 
 
 @pytest.mark.parametrize("name", _SHELLS)
-@settings(max_examples=400)
+@examples(200)
 @given(data=st.data())
 def test_the_language_of_harmless_commands_is_that_of_the_host(name, data) -> None:
     shell = _SHELLS[name]
@@ -122,7 +123,7 @@ def test_a_character_stands_for_all_that_nobody_names() -> None:
 
 
 @pytest.mark.parametrize("name", _SHELLS)
-@settings(max_examples=100)
+@examples(40)
 @given(data=st.data())
 def test_a_pattern_of_which_nothing_runs_unasked_is_told_from_the_others(name, data) -> None:
     shell = _SHELLS[name]
@@ -154,7 +155,7 @@ def test_no_command_that_runs_another_one_runs_unasked() -> None:
 _ARGUMENTS = ["x", "-f", "y", "-F,", "system(1)", "-name", "-exec", "import", "A=1"]
 
 
-@settings(max_examples=200)
+@examples(100)
 @given(st.sampled_from(["awk", "jq", "find", "env", "eval", "fc"]), st.data())
 def test_what_nobody_vouches_for_whatever_fills_a_pattern_no_rule_with_a_star_grants(name, data):
     pieces = data.draw(st.lists(st.sampled_from([*_ARGUMENTS, "*"]), min_size=1, max_size=4))
@@ -207,7 +208,7 @@ def _texts(command: Command) -> object:
     return attrs.evolve(command, whole=None), made
 
 
-@settings(max_examples=400)
+@examples(250)
 @given(st.lists(st.sampled_from(_PIECES), max_size=6).map("".join))
 def test_shells_that_know_the_same_of_each_word_read_a_command_alike(text) -> None:
     for shell in _SHELLS.values():

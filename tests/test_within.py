@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from policy.files.tree import Memory
 from policy.reach.within import apart
 from policy.reach.worklist import reach
 from policy.workspace import load_tree
+from tests.effort import examples
 from tests.walks import CALLS, SHIFTING, TEAMS, Shifting, team
 
 CLAUDE = {
@@ -18,7 +19,7 @@ CLAUDE = {
 
 
 @given(TEAMS, SHIFTING)
-@settings(max_examples=60)
+@examples(60)
 def test_what_is_left_out_grants_nothing_beyond_what_is_kept(text: str, reading: Shifting) -> None:
     for agent, chains in reach(team(text), reading).chains.items():
         kept = apart(chains)

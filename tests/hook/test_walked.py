@@ -114,9 +114,11 @@ def project(alone):
 
 @pytest.mark.parametrize("settings", [None, SETTINGS], ids=["ours", "both"])
 @pytest.mark.parametrize(
-    "order", [1, pytest.param(-1, marks=pytest.mark.slow)], ids=["there", "back"]
+    "step",
+    [3, *(pytest.param(step, marks=pytest.mark.slow) for step in (1, -1))],
+    ids=["some", "there", "back"],
 )
-def test_what_was_left_answers_as_everything_does(project, settings, order) -> None:
+def test_what_was_left_answers_as_everything_does(project, settings, step) -> None:
     if settings:
         project.write(".claude/settings.json", json.dumps(settings))
     agents = [
@@ -125,7 +127,7 @@ def test_what_was_left_answers_as_everything_does(project, settings, order) -> N
         {"permission_mode": "plan", "cwd": str(project.project / "docs")},
     ]
     answered, answers = 0, {}
-    for (tool, call), more in itertools.product(CALLS[::order], agents):
+    for (tool, call), more in itertools.product(CALLS[::step], agents):
         data = data_of(project, tool, call, **more)
         early = soon(project, data)
         answer = at_length(project, data)

@@ -15,12 +15,14 @@ from contextlib import suppress
 from itertools import product
 
 import attrs
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.chain import Chain, Reading, SpawnDenied
 from policy.files.tree import Memory
 from policy.project import Project
 from policy.workspace import Workspace, load_tree
+from tests.effort import examples
 
 __all__ = [
     "AGENTS",
@@ -37,6 +39,7 @@ __all__ = [
     "models",
     "saying",
     "starting",
+    "tried",
     "walks",
 ]
 
@@ -144,6 +147,20 @@ def models(
             lists[name] = tuple(draw(st.lists(items, max_size=most, unique=True)))
     options = {name: draw(st.sampled_from(some)) for name, some in universe.options.items()}
     return Model(lists, options)
+
+
+def tried(law: Callable[[Universe, st.DataObject], None], universe: Universe, number: int) -> None:
+    """Draw *number* policies of *universe* and assert that *law* holds of each.
+
+    A policy of Claude Code has hundreds of lines of its own, so a third as many are drawn.
+    """
+    few = max(2, number // 3) if universe.host == "claude-code" else number
+
+    def holds(data: st.DataObject) -> None:
+        law(universe, data)
+
+    holds.__name__ = law.__name__  # each law draws its own policies
+    examples(few)(given(data=st.data())(holds))()
 
 
 @st.composite
