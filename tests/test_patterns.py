@@ -303,7 +303,6 @@ def test_a_meet_matches_what_all_its_patterns_match(family: Family) -> None:
         (path("/."), None),
         (path("/a/", OneOf(frozenset(".")), PART) & path("/a/", ONE), None),
     ],
-    ids=str,
 )
 def test_the_witness_is_short_and_made_of_readable_words(
     meet: Meet | Pattern, witness: str | None
