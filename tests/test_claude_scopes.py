@@ -144,4 +144,4 @@ def test_the_command_reads_the_folders_of_a_user_and_of_an_administrator(tmp_pat
         main([*asked, *more])
         assert capsys.readouterr().out.startswith(effect)
     assert main([*asked, "--user", str(tmp_path / "nowhere")]) == 2
-    assert "expected a folder" in capsys.readouterr().err
+    assert "expected a folder" in " ".join(capsys.readouterr().err.split())

@@ -270,7 +270,7 @@ def test_what_is_lost_in_claude_code_is_told_and_true(text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("host", hosts())
 @given(text=policies())
-@examples(15)
+@examples(40)
 def test_what_is_lost_is_told_and_true_at_length(host: str, text: str) -> None:
     check(text, host)
 
@@ -373,7 +373,7 @@ def test_generated_files_of_a_host_become_our_own(host: str, data) -> None:
 @pytest.mark.parametrize("host", FILES)
 @pytest.mark.parametrize("to", hosts())
 @given(data=st.data())
-@examples(4)
+@examples(5)
 def test_generated_files_of_every_host_become_those_of_every_other(
     host: str, to: str, data
 ) -> None:

@@ -263,4 +263,4 @@ def test_an_agent_that_starts_no_more_on_the_last_level_alone_is_told_there() ->
 @pytest.mark.slow
 @pytest.mark.parametrize("host", UNIVERSES)
 def test_of_many_policies_what_no_change_tells_of_is_decided_as_before(host: str) -> None:
-    tried(draw_diff, UNIVERSES[host], 60)
+    tried(draw_diff, UNIVERSES[host], 40)

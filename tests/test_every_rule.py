@@ -115,7 +115,7 @@ def test_a_rule_matters_that_keeps_what_would_read_the_working_folder(key: str, 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", UNIVERSES)
 def test_of_many_rules_those_are_told_to_do_nothing_that_no_call_needs(host: str) -> None:
-    tried(draw_standings, UNIVERSES[host], 60)
+    tried(draw_standings, UNIVERSES[host], 40)
 
 
 # --- what is told of rules ---------------------------------------------------------------

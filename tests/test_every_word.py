@@ -11,16 +11,16 @@ from tests.test_every_gap import draw_audit
 from tests.test_every_rule import draw_minimal, draw_standings, draw_told
 from tests.universes import WIDE, tried
 
-# Law -> how it is tried, and how many policies take half a minute at most.
+# Law -> how it is tried, and how many policies take a few seconds.
 LAWS = {
-    "diff": (draw_diff, 250),
-    "shadowing": (draw_standings, 150),
-    "lint": (draw_told, 300),
-    "minimise": (draw_minimal, 50),
-    "query": (draw_query, 300),
-    "never": (draw_never, 300),
-    "audit": (draw_audit, 200),
-    "mend": (draw_mended, 150),
+    "diff": (draw_diff, 125),
+    "shadowing": (draw_standings, 75),
+    "lint": (draw_told, 150),
+    "minimise": (draw_minimal, 25),
+    "query": (draw_query, 150),
+    "never": (draw_never, 150),
+    "audit": (draw_audit, 100),
+    "mend": (draw_mended, 75),
 }
 
 

@@ -213,7 +213,7 @@ def test_both_sides_decide_the_witness_of_every_change_as_it_says(one, other) ->
 
 
 @pytest.mark.slow
-@examples(25)
+@examples(40)
 @given(trees(), trees())
 def test_both_sides_decide_the_witness_of_every_change_of_many_as_it_says(one, other) -> None:
     check_witnesses(one, other)
