@@ -342,7 +342,7 @@ def test_equal_hashes_mean_equal_decisions(a: Table, b: Table, asked: list[Any])
 
 # --- exact comparison: every text up to a length is tried ----------------------------------------------
 
-_PAIRS = 5_000 if THOROUGH else 60
+_PAIRS = 5_000 if THOROUGH else 40
 
 
 @attrs.frozen

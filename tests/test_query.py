@@ -279,7 +279,7 @@ def test_a_rule_may_be_dead_because_of_another_list() -> None:
 def test_a_rule_is_live_just_when_some_call_needs_it(name: str) -> None:
     family = FAMILIES[name]
     dice = random.Random(f"standing {name}")
-    for _ in range(12):
+    for _ in range(8):
         before, after = _pair(dice, family)
         rules = Table((before & after).use)
         for standing in shadowing(rules):

@@ -53,8 +53,9 @@ class _Module:
 
     def given(self, makers: dict[str, int]) -> Iterator[ast.expr]:
         """Yield what calls of *makers* give for a code."""
+        last = {name.rpartition(".")[2] for name in makers}
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Call):
+            if isinstance(node, ast.Call) and _last(node.func) in last:
                 name = ast.unparse(node.func)
                 if isinstance(node.func, ast.Attribute) and name not in makers:
                     name = f".{node.func.attr}"
@@ -101,6 +102,14 @@ class _Module:
 def _parameters(function: ast.FunctionDef) -> list[str]:
     arguments = function.args
     return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _last(function: ast.expr) -> str:
+    """Return the last part of the name of a function; "" where it has none."""
+    match function:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
 
 
 def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
