@@ -1,0 +1,1 @@
+"""Laws that compare every answer of the engine with a decider of their own."""
