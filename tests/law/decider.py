@@ -11,11 +11,11 @@ are given as their parts, so nothing here parses a shell.
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 DENY, ASK, ALLOW = 0, 1, 2
 EFFECTS = ("deny", "ask", "allow")
-PATHS = ("Read", "Edit", "Write")
+PATHS = ("Read", "Edit", "Write", "Grep")
 # A redirection is a call of the tool that does the same to a file.
 OPENED_BY = {">": "Write", ">>": "Write", "<": "Read"}
 
@@ -35,7 +35,7 @@ class Rule:
     matcher: Matcher
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Agent:
     name: str
     rules: tuple[Rule, ...] = ()
@@ -85,9 +85,10 @@ class Call:
     tool: str
     argument: str = ""
     parts: tuple[Part, ...] = ()
+    between: str = " && "
 
     def __str__(self) -> str:
-        text = " && ".join(map(str, self.parts)) or self.argument
+        text = self.between.join(map(str, self.parts)) or self.argument
         return f"{self.tool}({text})" if text else self.tool
 
 
@@ -96,7 +97,7 @@ class Call:
 
 def _stars(pattern: str, text: str) -> bool:
     """Whether `text` matches literal text in which `*` is any text."""
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.S) is not None
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
 
 
 def _segment(pattern: str, segment: str) -> bool:
@@ -143,24 +144,31 @@ def command_matches(pattern: str, command: str) -> bool:
 
 
 @functools.cache
-def matches(matcher: Matcher, tool: str, argument: str) -> bool:
-    """Whether `matcher` matches a call whose command, if any, is one simple command."""
+def matches(effect: int, matcher: Matcher, tool: str, argument: str) -> bool:
+    """Whether a rule matches a call whose command, if any, is one simple command.
+
+    The case of letters in a path counts only for a rule that allows.
+    """
     if not _stars(matcher.tool, tool):
         return False
     if matcher.specifier is None:
         return True
     if tool in PATHS:
-        return path_matches(matcher.specifier, argument)
+        if effect == ALLOW:
+            return path_matches(matcher.specifier, argument)
+        return path_matches(matcher.specifier.lower(), argument.lower())
     if tool == "Bash":
         return command_matches(matcher.specifier, argument)
     return any(_stars(name.strip(), argument) for name in matcher.specifier.split(","))
 
 
 def speaks_of(matcher: Matcher, call: Call) -> bool:
-    """Whether a query or a `never` for `matcher` means `call`."""
-    if call.tool == "Bash":
-        return any(matches(matcher, "Bash", part.command) for part in call.parts)
-    return matches(matcher, call.tool, call.argument)
+    """Whether a query or a `never` for `matcher` means `call`: a redirection is a call as well."""
+    if call.tool != "Bash":
+        return matches(DENY, matcher, call.tool, call.argument)
+    asked = [("Bash", part.command) for part in call.parts]
+    asked += [(OPENED_BY[sign], file) for part in call.parts for sign, file in part.redirections]
+    return any(matches(DENY, matcher, tool, argument) for tool, argument in asked)
 
 
 # Deciding: what one agent says, and what a chain of them grants.
@@ -168,7 +176,7 @@ def speaks_of(matcher: Matcher, call: Call) -> bool:
 
 def _said(rules: list[tuple[int, Matcher]], tool: str, argument: str) -> int | None:
     """The strictest effect of the rules that match, or None if none does."""
-    return min((e for e, m in rules if matches(m, tool, argument)), default=None)
+    return min((e for e, m in rules if matches(e, m, tool, argument)), default=None)
 
 
 def _decide(rules: list[tuple[int, Matcher]], otherwise: int, call: Call) -> int:
@@ -189,12 +197,14 @@ def _decide(rules: list[tuple[int, Matcher]], otherwise: int, call: Call) -> int
     return min(effects)
 
 
+@functools.cache
 def may_use(agent: Agent, call: Call) -> int:
-    """What `agent` by itself may do."""
+    """What `agent` may do as far as its own rules go, where it inherits all else."""
     rules = [(EFFECTS.index(rule.effect), rule.matcher) for rule in agent.rules]
     return _decide(rules, ALLOW if agent.inherits else DENY, call)
 
 
+@functools.cache
 def may_delegate(agent: Agent, call: Call) -> int:
     """What `agent` by itself may hand on: `delegate` replaces all but its denials."""
     if agent.delegates is None:
@@ -203,15 +213,31 @@ def may_delegate(agent: Agent, call: Call) -> int:
     return _decide(rules + [(ALLOW, matcher) for matcher in agent.delegates], DENY, call)
 
 
+@functools.cache
+def _root(agent: Agent) -> Agent:
+    """An agent that nobody started, and so inherits nothing."""
+    return replace(agent, inherits=False)
+
+
 def decide(policies: Policies, chain: tuple[str, ...], call: Call) -> int:
     """What the last agent of `chain` gets; the chain must exist."""
     agents = [agent for agent in map(policies.agent, chain) if agent is not None]
     assert len(agents) == len(chain)
+    agents[0] = _root(agents[0])
     if call.tool == "Task":
         below = [len(chain) - place for place in range(len(chain))]  # links with the new one
         if any(a.depth is not None and a.depth < n for a, n in zip(agents, below, strict=True)):
             return DENY
     return min([may_use(agents[-1], call), *(may_delegate(a, call) for a in agents[:-1])])
+
+
+def exists(policies: Policies, chain: tuple[str, ...]) -> bool:
+    """Whether `chain` starts at the root, and each agent of it may start the next."""
+    return chain[0] == policies.root and all(
+        policies.agent(chain[place]) is not None
+        and (not place or decide(policies, chain[:place], Call("Task", chain[place])) != DENY)
+        for place in range(len(chain))
+    )
 
 
 def chains(policies: Policies, longest: int) -> Iterator[tuple[str, ...]]:
