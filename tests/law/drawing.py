@@ -66,7 +66,7 @@ OPAQUE = (
     *(
         Call(tool, path)
         for tool in PATHS
-        for path in ("/etc/a", "../a", "~/a", "../src/a", "src/../../a", "", ".", "src/", "src//a")
+        for path in ("/etc/a", "../a", "~/a", "../src/a", "src/../../a", ".", "src/", "src//a")
     ),
 )
 
