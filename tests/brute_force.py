@@ -15,8 +15,8 @@ from functools import cache
 
 import attrs
 
-from policy.patterns.pattern import Kind
-from policy.patterns.tokens import Either, Gap, OneOf, Token
+from policy.patterns.pattern import PatternKind
+from policy.patterns.tokens import Alternatives, Gap, OneOf, Token
 
 __all__ = [
     "Universe",
@@ -53,7 +53,7 @@ def _written(raw: Raw, separator: str) -> str:
             expression += re.escape(token)
         elif isinstance(token, Gap):
             expression += gaps[token]
-        elif isinstance(token, Either):
+        elif isinstance(token, Alternatives):
             expression += (
                 f"(?:{'|'.join(_written(each, separator) for each in token.alternatives)})"
             )
@@ -73,7 +73,7 @@ def matches(raw: Raw, text: str, separator: str = "") -> bool:
 class Universe:
     """Every text of a kind up to a size."""
 
-    kind: Kind
+    kind: PatternKind
     texts: tuple[str, ...]
     _known: dict[Raw, int] = attrs.field(factory=dict, init=False)
 
@@ -92,20 +92,20 @@ class Universe:
 
 def texts(alphabet: str, length: int) -> Universe:
     """Return all texts of at most *length* characters."""
-    return Universe(Kind.TEXT, tuple(_words(alphabet, range(length + 1))))
+    return Universe(PatternKind.TEXT, tuple(_words(alphabet, range(length + 1))))
 
 
 def paths(parts: Iterable[str], segments: int) -> Universe:
     """Return all canonical paths of at most *segments* of the *parts*."""
     slashed = [f"/{part}" for part in parts if part not in (".", "..")]
-    return Universe(Kind.PATH, _sorted(_words(slashed, range(segments + 1))))
+    return Universe(PatternKind.PATH, _sorted(_words(slashed, range(segments + 1))))
 
 
 def hosts(parts: Iterable[str], labels: int) -> Universe:
     """Return all host names of at most *labels* of the *parts*."""
     dotted = [f".{part}" for part in parts]
     names = (name[1:] for name in _words(dotted, range(1, labels + 1)))
-    return Universe(Kind.HOST, _sorted(names))
+    return Universe(PatternKind.HOST, _sorted(names))
 
 
 def parts(alphabet: str, length: int) -> list[str]:
@@ -147,12 +147,16 @@ def raw_path(dice: random.Random, segments: int, size: int, letters: str, deep: 
 def raw_either(dice: random.Random, segments: int, size: int, letters: str) -> Raw:
     """Return a path with alternatives in it, some of which have alternatives in them."""
     some = [raw_path(dice, segments, size, letters) for _ in range(dice.randint(1, 3))]
-    last = Either(
+    last = Alternatives(
         (_within(dice, letters),), (_within(dice, letters),) if dice.random() < 0.5 else ()
     )
     each = [(*one[:-1], last) if dice.random() < 0.3 else one for one in some]
     before, behind = raw_path(dice, 1, size, letters), raw_path(dice, 1, size, letters)
-    return (*before, Either(*each), *behind) if dice.random() < 0.5 else (Either(*each), *behind)
+    return (
+        (*before, Alternatives(*each), *behind)
+        if dice.random() < 0.5
+        else (Alternatives(*each), *behind)
+    )
 
 
 def _within(dice: random.Random, letters: str) -> Token:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from policy.chain import Chain
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.table import Table
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
+from policy.tables.table import Table
 
 __all__ = ["decide", "table"]
 
@@ -18,7 +18,7 @@ def table(
 ) -> Table:
     """Return what is in force in `/srv/app` where its settings say *permissions*."""
     settings = json.dumps({"permissions": permissions})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode, links=links or {})
+    options = ClaudeOptions(cwd="/srv/app", home="/home/alice", mode=mode, links=links or {})
     (project,) = load(Memory({".claude/settings.json": settings}), options)
     return Chain.start("main", project.enforced).table
 

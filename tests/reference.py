@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
-from policy.effect import Effect
+from policy.core.effect import Effect
 
 __all__ = ["Said", "Scope", "decide", "decide_in_chain"]
 

@@ -6,17 +6,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from policy.compile import compile_rules
-from policy.dialect import Dialect
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
 from policy.hosts.notation import SEMANTICS, read_rule
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Rule
 from policy.patterns.notations import Unusable
-from policy.ruleset import Entry, RuleSet
-from policy.semantics import Rank, Semantics
-from policy.table import TRUST, Bounds, Ceiling, Part, Table
+from policy.tables.compile import Rank, Semantics, compile_rules
+from policy.tables.dialect import Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import TRUST, Bounds, Ceiling, Part, Table
 from tests.reference import Said, Scope
 
 __all__ = [

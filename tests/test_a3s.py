@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy import limits
-from policy.codec import table_from_json, table_to_json
-from policy.effect import Effect
-from policy.hosts.a3s import A3sError, PermissionManager, PermissionPolicy, Profile
-from policy.hosts.a3s.names import Lane, lane_of
+from policy.core import limits
+from policy.core.effect import Effect
+from policy.hosts.a3s import A3sError, A3sProfile, PermissionManager, PermissionPolicy
 from policy.hosts.a3s.rules import PermissionRule
+from policy.hosts.a3s.versions import Lane, lane_of
 from policy.patterns.notations import Unusable, slashed
-from policy.table import Table
+from policy.tables.codec import table_from_json, table_to_json
+from policy.tables.table import Table
 
-OLD = Profile.of("6.7")
+OLD = A3sProfile.of("6.7")
 
 
-def said(tool: str, args: dict, profile: Profile = Profile(), **lists) -> Effect:
+def said(tool: str, args: dict, profile: A3sProfile = A3sProfile(), **lists) -> Effect:
     return PermissionPolicy.of(profile=profile, **lists).check(tool, args).effect
 
 
@@ -201,7 +201,7 @@ def test_a10_a17_a_lane_is_every_tool_of_it_and_only_where_something_is_allowed(
     assert said("ls", {}, **lane) is Effect.ASK
     assert said("ls", {}, default=Effect.DENY, **lane) is Effect.DENY
     assert said("read", {"file_path": "secret"}, default=Effect.DENY, **lane) is Effect.ASK
-    assert said("write", {}, Profile.of("8.4"), **lane) is Effect.ASK
+    assert said("write", {}, A3sProfile.of("8.4"), **lane) is Effect.ASK
     assert lane_of("web_search") is Lane.QUERY
     assert lane_of("Read") is Lane.EXECUTE
 
@@ -263,7 +263,7 @@ def test_a16_s20_a_policy_is_one_value_for_every_thread() -> None:
 def test_a63_the_version_is_part_of_the_table() -> None:
     policy = PermissionPolicy.of(allow=["lane:query"])
 
-    assert policy.table.hash != policy.at(Profile.of("8.4")).table.hash
+    assert policy.table.hash != policy.at(A3sProfile.of("8.4")).table.hash
 
 
 texts = st.sampled_from(

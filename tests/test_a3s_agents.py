@@ -6,26 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.effect import Effect
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s import (
     A3sError,
+    A3sProfile,
     AgentDefinition,
     AgentRegistry,
     ConfirmationInheritance,
     PermissionPolicy,
-    Profile,
     Provider,
     built_in_agents,
     child_visible,
     delegate,
     read_agent,
 )
-from policy.hosts.a3s.errors import Kind
+from policy.hosts.a3s.versions import A3sErrorKind
+from policy.hosts.workspace import load_tree
 from policy.language.syntax import Presence
-from policy.source import Source
-from policy.workspace import load_tree
 from tests.underline import assert_underlines
 
 
@@ -128,35 +128,40 @@ def test_a31_a_later_file_replaces_an_earlier_one_and_a_bad_one_is_skipped() -> 
     [
         (
             "description: d\n",
-            Kind.AGENT_PARSE,
+            A3sErrorKind.AGENT_PARSE,
             "Failed to parse agent YAML: missing field `name`",
             None,
         ),
-        ("name: a\n", Kind.AGENT_PARSE, "missing field `description`", None),
-        ("name: ' '\ndescription: d\n", Kind.NAME_REQUIRED, "Agent name is required", "' '"),
+        ("name: a\n", A3sErrorKind.AGENT_PARSE, "missing field `description`", None),
+        (
+            "name: ' '\ndescription: d\n",
+            A3sErrorKind.NAME_REQUIRED,
+            "Agent name is required",
+            "' '",
+        ),
         (
             "name: a\ndescription: d\nkind: overlord\n",
-            Kind.AGENT_PARSE,
+            A3sErrorKind.AGENT_PARSE,
             "unknown worker agent kind 'overlord'",
             "overlord",
         ),
         (
             "name: a\ndescription: d\npermissions:\n  allow: [5]\n",
-            Kind.AGENT_PARSE,
+            A3sErrorKind.AGENT_PARSE,
             "did not match any variant",
             "5",
         ),
         (
             "name: a\ndescription: d\npermissions:\n  default_decision: Deny\n",
-            Kind.AGENT_PARSE,
+            A3sErrorKind.AGENT_PARSE,
             "unknown variant `Deny`",
             "Deny",
         ),
-        ("name: a\nname: b\n", Kind.AGENT_PARSE, "Failed to parse agent YAML", None),
+        ("name: a\nname: b\n", A3sErrorKind.AGENT_PARSE, "Failed to parse agent YAML", None),
     ],
 )
 def test_a32_a_bad_file_has_the_kind_and_words_of_the_host(
-    text: str, kind: Kind, message: str, underlined: str | None
+    text: str, kind: A3sErrorKind, message: str, underlined: str | None
 ) -> None:
     with pytest.raises(A3sError) as caught:
         read_agent(Source("a.yaml", text))
@@ -172,14 +177,14 @@ def test_a32_markdown_without_a_header_is_refused() -> None:
     with pytest.raises(A3sError, match="missing YAML frontmatter") as caught:
         read_agent(Source("a.md", "no header"))
 
-    assert caught.value.kind is Kind.NO_FRONT_MATTER
+    assert caught.value.kind is A3sErrorKind.NO_FRONT_MATTER
 
 
 # --- agents that are shipped (A21 to A23) -----------------------------------------------
 
 
 def test_a21_there_are_eight_agents_and_their_plan_tool_came_later() -> None:
-    now, before = built_in_agents(), built_in_agents(Profile.of("8.3"))
+    now, before = built_in_agents(), built_in_agents(A3sProfile.of("8.3"))
 
     assert len(now) == 8
     assert said(now["plan"], "update_plan") == "allow"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.hosts.a3s import (
     A3sError,
+    A3sProfile,
     ConfirmationPolicy,
     Facts,
+    GateScope,
     Guardrail,
     Mode,
-    Profile,
     Provider,
-    Scope,
     TimeoutAction,
     check_task,
     evaluate,
@@ -22,14 +22,14 @@ from policy.hosts.a3s import (
     verifier_preflight,
 )
 from policy.hosts.a3s.gate import GateReason
-from policy.hosts.a3s.names import Lane
 from policy.hosts.a3s.neighbours import INHERITED
+from policy.hosts.a3s.versions import Lane
 
 # --- the gate (S13, A45 to A53, A56) -----------------------------------------------------------
 
 
 def at_gate(effect: Effect | None, provider: Provider, tool: str = "bash", **facts):
-    return evaluate(tool, [Scope("session", effect, provider)], Facts(**facts))
+    return evaluate(tool, [GateScope("session", effect, provider)], Facts(**facts))
 
 
 def test_a45_a46_each_stage_stops_with_its_reason() -> None:
@@ -70,12 +70,12 @@ def test_a47_a_hook_answers_an_ask_and_lifts_no_deny() -> None:
 
 def test_a47_a_hook_is_asked_where_a_person_would_be_and_since_6_9() -> None:
     hook = Facts(request_hook=Effect.DENY)
-    disabled = [Scope("session", Effect.ASK, Provider.DISABLED)]
-    manager = [Scope("session", Effect.ASK, Provider.MANAGER)]
+    disabled = [GateScope("session", Effect.ASK, Provider.DISABLED)]
+    manager = [GateScope("session", Effect.ASK, Provider.MANAGER)]
 
     assert evaluate("bash", disabled, hook).reason is GateReason.NOT_REQUIRED
     assert evaluate("bash", manager, hook).reason is GateReason.REQUEST_HOOK
-    assert evaluate("bash", manager, hook, Profile.of("6.8")).effect is Effect.ASK
+    assert evaluate("bash", manager, hook, A3sProfile.of("6.8")).effect is Effect.ASK
 
 
 def test_a52_whoever_is_missing_is_told_and_denies() -> None:
@@ -91,7 +91,7 @@ def test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last() -> None:
 
 
 def test_a50_a_disabled_policy_asks_nobody_and_timers_settle_before_9() -> None:
-    before = Profile.of("8.4")
+    before = A3sProfile.of("8.4")
     policy = ConfirmationPolicy(
         True, timeout_action=TimeoutAction.AUTO_APPROVE, yolo_lanes=frozenset({Lane.QUERY})
     )
@@ -322,7 +322,7 @@ def test_a54_a_mode_is_known_in_any_case_and_plan_denies_since_9() -> None:
     assert Mode.of(" YOLO ") is Mode.FORCE
     assert Mode.of("nonsense") is Mode.DEFAULT
     assert Guardrail(Mode.PLAN).check(*write) is Effect.DENY
-    assert Guardrail(Mode.PLAN, profile=Profile.of("8.4")).check(*write) is Effect.ASK
+    assert Guardrail(Mode.PLAN, profile=A3sProfile.of("8.4")).check(*write) is Effect.ASK
 
 
 def test_a54_a_workspace_bounds_paths_and_no_link_may_be_on_them() -> None:
@@ -382,7 +382,7 @@ def test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted() -> None:
 
 
 def test_a42_before_6_8_a_call_started_one_agent() -> None:
-    old = Profile.of("6.7")
+    old = A3sProfile.of("6.7")
     one = {"agent": "explore", "description": "d", "prompt": "p"}
 
     assert check_task(one, old) == ("explore",)

@@ -8,21 +8,21 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.chain import SpawnDenied
-from policy.effect import Effect
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s import (
+    A3sProfile,
     PermissionManager,
     PermissionPolicy,
-    Profile,
     Provider,
     delegate,
     read_agent,
 )
-from policy.hosts.a3s.names import QUERIES
-from policy.source import Source
-from policy.workspace import load_tree
+from policy.hosts.a3s.versions import QUERIES
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import SpawnDenied
 
 # --- the reference -------------------------------------------------------------
 
@@ -44,7 +44,7 @@ def matches_tool(rule: str, tool: str) -> bool:
     return (rule.startswith("mcp__") and tool.startswith(rule)) or rule.lower() == tool.lower()
 
 
-def text_of(tool: str, args: dict, version: Profile) -> str:
+def text_of(tool: str, args: dict, version: A3sProfile) -> str:
     def text(key: str) -> str:
         return args[key] if isinstance(args.get(key), str) else ""
 
@@ -67,7 +67,7 @@ def text_of(tool: str, args: dict, version: Profile) -> str:
             return json.dumps(args, sort_keys=True, separators=(",", ":"))
 
 
-def parsed(rule: str, version: Profile) -> tuple[str, str | None]:
+def parsed(rule: str, version: A3sProfile) -> tuple[str, str | None]:
     tool, pattern = rule, None
     if "(" in rule and rule.endswith(")"):
         tool, _, pattern = rule[:-1].partition("(")
@@ -77,19 +77,19 @@ def parsed(rule: str, version: Profile) -> tuple[str, str | None]:
     return tool, pattern
 
 
-def matches(rule: str, tool: str, args: dict, version: Profile) -> bool:
+def matches(rule: str, tool: str, args: dict, version: A3sProfile) -> bool:
     named, pattern = parsed(rule, version)
     if not matches_tool(named, tool):
         return False
     return pattern in (None, "*") or matches_glob(pattern, text_of(tool, args, version))
 
 
-def in_lane(rule: str, tool: str, version: Profile) -> bool:
+def in_lane(rule: str, tool: str, version: A3sProfile) -> bool:
     lane = "query" if tool in QUERIES else "execute"
     return version.since(9) and rule == f"lane:{lane}"
 
 
-def decided(policy: dict, tool: str, args: dict, version: Profile) -> Effect:
+def decided(policy: dict, tool: str, args: dict, version: A3sProfile) -> Effect:
     if not policy["enabled"]:
         return Effect.ALLOW
     if any(matches(rule, tool, args, version) for rule in policy["deny"]):
@@ -104,7 +104,7 @@ def decided(policy: dict, tool: str, args: dict, version: Profile) -> Effect:
     return policy["default"]
 
 
-def shown(policy: dict, tool: str, version: Profile) -> bool:
+def shown(policy: dict, tool: str, version: A3sProfile) -> bool:
     if not policy["enabled"] or not version.since(5, 2, 8):
         return True
     rules = [parsed(rule, version) for rule in policy["deny"]]
@@ -159,13 +159,13 @@ arguments = st.one_of(
     st.sampled_from(({"url": "u"}, {"tasks": [{"agent": "e"}]}, {"command": 7}, {"path": None})),
 )
 versions = st.sampled_from(
-    [Profile.of(text) for text in ("4.9", "5.0", "5.2.8", "6.7", "6.8", "8.3", "8.4", "9.0")]
+    [A3sProfile.of(text) for text in ("4.9", "5.0", "5.2.8", "6.7", "6.8", "8.3", "8.4", "9.0")]
 )
 
 
 @given(policies, st.sampled_from(TOOLS), arguments, versions)
 def test_a1_to_a17_the_compiled_policy_decides_as_the_reference_does(
-    policy: dict, tool: str, args: dict, version: Profile
+    policy: dict, tool: str, args: dict, version: A3sProfile
 ) -> None:
     compiled = PermissionPolicy.of(**policy, profile=version)
 
@@ -175,7 +175,7 @@ def test_a1_to_a17_the_compiled_policy_decides_as_the_reference_does(
 
 @given(policies, policies, st.sampled_from(TOOLS), arguments, versions)
 def test_a15_a_manager_decides_as_the_reference_does(
-    everyone: dict, session: dict, tool: str, args: dict, version: Profile
+    everyone: dict, session: dict, tool: str, args: dict, version: A3sProfile
 ) -> None:
     both, one = ({**policy, "enabled": True} for policy in (everyone, session))
     merged = {**one, "deny": [*one["deny"], *both["deny"]]}
@@ -231,8 +231,8 @@ def test_a35_the_enforced_chain_decides_as_the_gate_does(  # noqa: PLR0917
         ".a3s/agents/a.yaml": text,
     }
     args = {"command": command, "file_path": command}
-    agent = read_agent(Source("a.yaml", text), Profile.of(version))
-    parent = a3s.session_file.read_session(
+    agent = read_agent(Source("a.yaml", text), A3sProfile.of(version))
+    parent = a3s.files.read_session(
         Source("a3s.session.yaml", files["a3s.session.yaml"])
     ).permissions
     try:

@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 import policy
-import policy.catalogue
+import policy.analysis.catalogue
+from policy.analysis.reach.audit import audit
 from policy.hosts import a3s
 from policy.hosts.a3s import PermissionPolicy
-from policy.hosts.a3s.codes import SEVERITIES
-from policy.reach.audit import audit
+from policy.hosts.a3s.lint import SEVERITIES
 
 TESTS = Path(__file__).parent
 FOLDERS = sorted((TESTS.parent / "fixtures").glob("a3s-*"))

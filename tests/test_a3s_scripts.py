@@ -7,17 +7,17 @@ from pathlib import Path
 import attrs
 import pytest
 
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.files.opening import Folder, Memory
 from policy.hosts import a3s
 from policy.hosts.a3s import (
     A3sError,
+    A3sProfile,
     PermissionPolicy,
-    Profile,
     Provider,
+    ScriptSession,
     ScriptToolLimits,
     ScriptToolSpec,
-    Session,
     built_in_agents,
     check_program,
     inner_call,
@@ -25,12 +25,11 @@ from policy.hosts.a3s import (
     program_tools,
     register,
 )
-from policy.hosts.a3s.errors import Kind
-from policy.hosts.a3s.names import SHIPPED
-from policy.workspace import load_tree
+from policy.hosts.a3s.versions import SHIPPED, A3sErrorKind
+from policy.hosts.workspace import load_tree
 from tests.underline import assert_underlines
 
-OLD = Profile.of("4.9")
+OLD = A3sProfile.of("4.9")
 
 
 def directory(header: str, name: str = "x", body: str = "text"):
@@ -63,18 +62,18 @@ def test_s1_s2_s3_s19_a_script_is_a_value_named_by_its_header_or_its_file() -> N
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("a.JS", Kind.SCRIPT_PATH_EXTENSION),
-        ("a.ts", Kind.SCRIPT_PATH_EXTENSION),
-        ("' '", Kind.SCRIPT_PATH_EXTENSION),
-        ("/a.ts", Kind.SCRIPT_PATH_EXTENSION),
-        ("/a.js", Kind.SCRIPT_PATH_ABSOLUTE),
-        ("'C:\\a.js'", Kind.SCRIPT_PATH_ABSOLUTE),
-        ("'\\\\host\\a.js'", Kind.SCRIPT_PATH_ABSOLUTE),
-        ("a/../b.js", Kind.SCRIPT_PATH_ESCAPE),
-        ("'..\\b.js'", Kind.SCRIPT_PATH_ESCAPE),
+        ("a.JS", A3sErrorKind.SCRIPT_PATH_EXTENSION),
+        ("a.ts", A3sErrorKind.SCRIPT_PATH_EXTENSION),
+        ("' '", A3sErrorKind.SCRIPT_PATH_EXTENSION),
+        ("/a.ts", A3sErrorKind.SCRIPT_PATH_EXTENSION),
+        ("/a.js", A3sErrorKind.SCRIPT_PATH_ABSOLUTE),
+        ("'C:\\a.js'", A3sErrorKind.SCRIPT_PATH_ABSOLUTE),
+        ("'\\\\host\\a.js'", A3sErrorKind.SCRIPT_PATH_ABSOLUTE),
+        ("a/../b.js", A3sErrorKind.SCRIPT_PATH_ESCAPE),
+        ("'..\\b.js'", A3sErrorKind.SCRIPT_PATH_ESCAPE),
     ],
 )
-def test_s4_a_path_is_one_of_a_script_in_the_workspace(path: str, kind: Kind) -> None:
+def test_s4_a_path_is_one_of_a_script_in_the_workspace(path: str, kind: A3sErrorKind) -> None:
     with pytest.raises(A3sError) as caught:
         directory(f"kind: script\npath: {path}")
 
@@ -94,16 +93,16 @@ def test_s5_s6_absent_and_empty_are_nothing_and_what_is_no_list_is_an_error() ->
 @pytest.mark.parametrize(
     ("limits", "kind"),
     [
-        ("timeoutMs: 0", Kind.LIMIT),
-        ("timeoutMs: 600001", Kind.LIMIT),
-        ("maxToolCalls: 1001", Kind.LIMIT),
-        ("maxOutputBytes: 16777217", Kind.LIMIT),
-        ("timeoutMs: -1", Kind.BAD_FRONT_MATTER),
-        ("timeoutMs: '5'", Kind.BAD_FRONT_MATTER),
-        ("maxToolCalls: true", Kind.BAD_FRONT_MATTER),
+        ("timeoutMs: 0", A3sErrorKind.LIMIT),
+        ("timeoutMs: 600001", A3sErrorKind.LIMIT),
+        ("maxToolCalls: 1001", A3sErrorKind.LIMIT),
+        ("maxOutputBytes: 16777217", A3sErrorKind.LIMIT),
+        ("timeoutMs: -1", A3sErrorKind.BAD_FRONT_MATTER),
+        ("timeoutMs: '5'", A3sErrorKind.BAD_FRONT_MATTER),
+        ("maxToolCalls: true", A3sErrorKind.BAD_FRONT_MATTER),
     ],
 )
-def test_s7_limits_out_of_range_refuse_the_directory(limits: str, kind: Kind) -> None:
+def test_s7_limits_out_of_range_refuse_the_directory(limits: str, kind: A3sErrorKind) -> None:
     with pytest.raises(A3sError) as caught:
         script(f"limits: {{{limits}}}")
 
@@ -121,26 +120,38 @@ def test_s8_limits_that_are_not_set_have_defaults() -> None:
 @pytest.mark.parametrize(
     ("files", "kind"),
     [
-        ({"tools/x.md": "---\nkind: script\npath: a.js\n---\n"}, Kind.NO_INSTRUCTIONS),
-        ({"instructions.md": "", "tools/x.md": "no header"}, Kind.NO_FRONT_MATTER),
-        ({"instructions.md": "", "tools/x.md": "---\nkind: [\n---\n"}, Kind.BAD_FRONT_MATTER),
-        ({"instructions.md": "", "tools/x.md": "---\npath: a.js\n---\n"}, Kind.BAD_FRONT_MATTER),
-        ({"instructions.md": "", "tools/x.md": "---\nkind: wasm\n---\n"}, Kind.UNKNOWN_KIND),
-        ({"instructions.md": "", "tools/x.md": "---\nkind: mcp\nname: g\n---\n"}, Kind.MCP_CONFIG),
-        ({"instructions.md": "", "schedules/n.md": "---\nname: n\n---\n"}, Kind.SCHEDULE),
+        ({"tools/x.md": "---\nkind: script\npath: a.js\n---\n"}, A3sErrorKind.NO_INSTRUCTIONS),
+        ({"instructions.md": "", "tools/x.md": "no header"}, A3sErrorKind.NO_FRONT_MATTER),
+        (
+            {"instructions.md": "", "tools/x.md": "---\nkind: [\n---\n"},
+            A3sErrorKind.BAD_FRONT_MATTER,
+        ),
+        (
+            {"instructions.md": "", "tools/x.md": "---\npath: a.js\n---\n"},
+            A3sErrorKind.BAD_FRONT_MATTER,
+        ),
+        (
+            {"instructions.md": "", "tools/x.md": "---\nkind: wasm\n---\n"},
+            A3sErrorKind.UNKNOWN_KIND,
+        ),
+        (
+            {"instructions.md": "", "tools/x.md": "---\nkind: mcp\nname: g\n---\n"},
+            A3sErrorKind.MCP_CONFIG,
+        ),
+        ({"instructions.md": "", "schedules/n.md": "---\nname: n\n---\n"}, A3sErrorKind.SCHEDULE),
         (
             {
                 "instructions.md": "",
                 "tools/a.md": "---\nkind: mcp\nname: g\ntransport: stdio\n---\n",
                 "tools/b.md": "---\nkind: script\nname: g\npath: a.js\n---\n",
             },
-            Kind.DUPLICATE_TOOL,
+            A3sErrorKind.DUPLICATE_TOOL,
         ),
-        ({}, Kind.NO_DIRECTORY),
+        ({}, A3sErrorKind.NO_DIRECTORY),
     ],
 )
 def test_s10_s25_s26_a_mistake_refuses_the_whole_directory(
-    files: dict[str, str], kind: Kind
+    files: dict[str, str], kind: A3sErrorKind
 ) -> None:
     with pytest.raises(A3sError) as caught:
         load_agent_dir(Memory(files))
@@ -268,15 +279,15 @@ def test_s11_arguments_widen_neither_list_nor_limits() -> None:
 
 def test_s12_s14_the_session_bounds_a_script_since_version_5() -> None:
     spec = script("allowed_tools: [read, bash]")
-    session = Session(PermissionPolicy.of(deny=["bash"], allow=["read"]), Provider.MANAGER)
+    session = ScriptSession(PermissionPolicy.of(deny=["bash"], allow=["read"]), Provider.MANAGER)
 
     assert inner_call(spec, "bash", {}, session=session) is Effect.DENY
     assert inner_call(spec, "bash", {}, session=session, profile=OLD) is Effect.ALLOW
     assert (
-        inner_call(spec, "write", {}, session=Session(PermissionPolicy.of(allow=["write"])))
+        inner_call(spec, "write", {}, session=ScriptSession(PermissionPolicy.of(allow=["write"])))
         is Effect.DENY
     )
-    assert inner_call(spec, "bash", {}, session=Session()) is Effect.DENY
+    assert inner_call(spec, "bash", {}, session=ScriptSession()) is Effect.DENY
 
 
 def test_a57_program_has_the_opposite_default() -> None:
@@ -300,14 +311,14 @@ def test_a58_a_script_starts_one_agent_at_a_time() -> None:
 @pytest.mark.parametrize(
     ("args", "kind"),
     [
-        ({"source": "function run() { 'fetch(' }"}, Kind.SOURCE_FORBIDDEN),
-        ({"source": "const run = 1"}, Kind.NO_ENTRY_POINT),
-        ({"source": "function run() {}" + " " * 196_609}, Kind.SOURCE_SIZE),
-        ({"language": "typescript"}, Kind.LANGUAGE),
-        ({"type": "workflow"}, Kind.PROGRAM_TYPE),
+        ({"source": "function run() { 'fetch(' }"}, A3sErrorKind.SOURCE_FORBIDDEN),
+        ({"source": "const run = 1"}, A3sErrorKind.NO_ENTRY_POINT),
+        ({"source": "function run() {}" + " " * 196_609}, A3sErrorKind.SOURCE_SIZE),
+        ({"language": "typescript"}, A3sErrorKind.LANGUAGE),
+        ({"type": "workflow"}, A3sErrorKind.PROGRAM_TYPE),
     ],
 )
-def test_s18_a_source_is_checked_and_never_run(args: dict, kind: Kind) -> None:
+def test_s18_a_source_is_checked_and_never_run(args: dict, kind: A3sErrorKind) -> None:
     check_program({"source": "async function run(ctx) {}"})
     with pytest.raises(A3sError) as caught:
         check_program(args)

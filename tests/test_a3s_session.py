@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from policy.chain import SpawnDenied
-from policy.effect import Effect
+from policy.analysis.formatting import canonical
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.formatting.canonical import canonical
 from policy.hosts import a3s
-from policy.hosts.a3s import A3sError, Profile, load_agent_dir, read_agent
-from policy.hosts.a3s.errors import A3sErrors, Kind
-from policy.hosts.a3s.session_file import AutoDelegation, read_session
-from policy.source import Source
-from policy.workspace import Workspace, load_tree
+from policy.hosts.a3s import A3sError, A3sProfile, load_agent_dir, read_agent
+from policy.hosts.a3s.files import AutoDelegation, read_session
+from policy.hosts.a3s.versions import A3sErrorKind, A3sErrors
+from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.chain import SpawnDenied
 
 README = Path(__file__).parent.parent / "policy/hosts/a3s/README.md"
 
@@ -42,7 +42,7 @@ def test_the_session_file_of_the_documentation_can_be_read() -> None:
     )
     found = session(text)
 
-    assert found.profile == Profile.of("9.0")
+    assert found.profile == A3sProfile.of("9.0")
     assert found.permissions is not None
     assert found.permissions.check("bash", {"command": "rm x"}).effect is Effect.DENY
     assert found.style is not None
@@ -63,7 +63,7 @@ def test_every_mistake_of_a_session_is_told_at_once_where_it_is() -> None:
         *("soon", "denny", "5", "{a: b}", "Deny", "nobody", "[a]"),
         *("7", "3", "-1", "on", "foo"),
     ]
-    assert caught.value.kind is Kind.POLICY_PARSE
+    assert caught.value.kind is A3sErrorKind.POLICY_PARSE
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ def test_a63_a_version_is_one_to_three_numbers_of_this_host(
     text: str, version: tuple[int, int, int] | None
 ) -> None:
     if version is not None:
-        assert Profile.of(text).version == version
+        assert A3sProfile.of(text).version == version
         return
     with pytest.raises(ValueError, match="expected a version such as `9`"):
-        Profile.of(text)
+        A3sProfile.of(text)
 
 
 def test_a11_before_5_2_8_every_tool_was_shown() -> None:
@@ -265,34 +265,34 @@ def tool(header: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("files", "kind", "message", "marked"),
     [
-        ({}, Kind.NO_DIRECTORY, "agent directory not found: .", None),
+        ({}, A3sErrorKind.NO_DIRECTORY, "agent directory not found: .", None),
         (
             {"tools/x.md": ""},
-            Kind.NO_INSTRUCTIONS,
+            A3sErrorKind.NO_INSTRUCTIONS,
             "agent dir . is missing required instructions.md: instructions.md",
             None,
         ),
         (
             {"instructions.md": "", "tools/x.md": "kind: script"},
-            Kind.NO_FRONT_MATTER,
+            A3sErrorKind.NO_FRONT_MATTER,
             "tool tools/x.md has no YAML frontmatter (need `kind:`)",
             "kind: script",
         ),
         (
             tool("name: x"),
-            Kind.BAD_FRONT_MATTER,
+            A3sErrorKind.BAD_FRONT_MATTER,
             "tool tools/x.md frontmatter: missing field `kind`",
             "name: x",
         ),
         (
             tool("kind: script"),
-            Kind.BAD_FRONT_MATTER,
+            A3sErrorKind.BAD_FRONT_MATTER,
             "tool tools/x.md (kind=script) frontmatter: missing field `path`",
             "kind: script",
         ),
         (
             tool("kind: script\npath: a.js\nallowed_tools: read"),
-            Kind.BAD_FRONT_MATTER,
+            A3sErrorKind.BAD_FRONT_MATTER,
             (
                 "tool tools/x.md (kind=script) frontmatter: invalid type at `allowed_tools`:"
                 " expected a list, found a string"
@@ -301,7 +301,7 @@ def tool(header: str) -> dict[str, str]:
         ),
         (
             tool("kind: mcp\nname: g"),
-            Kind.MCP_CONFIG,
+            A3sErrorKind.MCP_CONFIG,
             (
                 "tool tools/x.md (kind=mcp) is not a valid MCP server config:"
                 " missing field `transport`"
@@ -310,19 +310,19 @@ def tool(header: str) -> dict[str, str]:
         ),
         (
             tool("kind: script\npath: a.py"),
-            Kind.SCRIPT_PATH_EXTENSION,
+            A3sErrorKind.SCRIPT_PATH_EXTENSION,
             "tool tools/x.md (kind=script) path `a.py` must point to a .js or .mjs file",
             "a.py",
         ),
         (
             tool("kind: script\npath: /a.js"),
-            Kind.SCRIPT_PATH_ABSOLUTE,
+            A3sErrorKind.SCRIPT_PATH_ABSOLUTE,
             "tool tools/x.md (kind=script): script path must be relative to the workspace",
             "/a.js",
         ),
         (
             tool("kind: script\npath: a/../b.js"),
-            Kind.SCRIPT_PATH_ESCAPE,
+            A3sErrorKind.SCRIPT_PATH_ESCAPE,
             (
                 "tool tools/x.md (kind=script): script path must not contain parent directory"
                 " traversal"
@@ -331,13 +331,13 @@ def tool(header: str) -> dict[str, str]:
         ),
         (
             tool("kind: script\npath: a.js\nlimits: {timeoutMs: 0}"),
-            Kind.LIMIT,
+            A3sErrorKind.LIMIT,
             "tool tools/x.md (kind=script): limit timeoutMs=0 is out of range [1, 600000]",
             "0",
         ),
         (
             tool("kind: wasm"),
-            Kind.UNKNOWN_KIND,
+            A3sErrorKind.UNKNOWN_KIND,
             "tool tools/x.md has unsupported kind `wasm` (supported: `mcp`, `script`)",
             "wasm",
         ),
@@ -347,20 +347,20 @@ def tool(header: str) -> dict[str, str]:
                 "tools/a.md": "---\nkind: mcp\nname: g\ntransport: stdio\n---\n",
                 "tools/b.md": "---\nkind: script\nname: g\npath: a.js\n---\n",
             },
-            Kind.DUPLICATE_TOOL,
+            A3sErrorKind.DUPLICATE_TOOL,
             "duplicate tool name `g` in tools/b.md",
             "g",
         ),
         (
             {"instructions.md": "", "schedules/n.md": "---\nname: n\n---\n"},
-            Kind.SCHEDULE,
+            A3sErrorKind.SCHEDULE,
             "schedule schedules/n.md frontmatter: missing field `cron`",
             "name: n",
         ),
     ],
 )
 def test_s25_a_directory_is_refused_in_the_words_of_the_host(
-    files: dict[str, str], kind: Kind, message: str, marked: str | None
+    files: dict[str, str], kind: A3sErrorKind, message: str, marked: str | None
 ) -> None:
     with pytest.raises(A3sError) as caught:
         load_agent_dir(Memory(files))
@@ -400,7 +400,7 @@ def test_a32_an_agent_file_is_refused_by_what_it_is_written_in(
     with pytest.raises(A3sError) as caught:
         read_agent(Source(name, text))
 
-    assert caught.value.kind is Kind.AGENT_PARSE
+    assert caught.value.kind is A3sErrorKind.AGENT_PARSE
     assert message in caught.value.message
     assert caught.value.span is not None
 

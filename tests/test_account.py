@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from policy.chain import Chain, SpawnDenied
-from policy.decision import Clause
-from policy.render.clauses import clauses_text
-from policy.render.layout import Page
-from policy.table import NOTHING, UNRESTRICTED
+from policy.cli.report.check import clauses_text
+from policy.cli.report.text import PageLayout
+from policy.core.decision import Clause
+from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.table import NOTHING, UNRESTRICTED
 from tests.live.compare import batches
 from tests.live.ours import Ours
 from tests.live.scenario import Scenario
@@ -125,7 +125,7 @@ def test_the_strictest_clause_is_what_the_command_gets() -> None:
 
 def test_of_very_many_clauses_the_strictest_are_shown() -> None:
     command = "; ".join([*(f"git a{number}" for number in range(50)), "rm x", "ls y"])
-    lines = clauses_text(RULES.account("Bash", {"command": command}), Page(), "  parts  ")
+    lines = clauses_text(RULES.account("Bash", {"command": command}), PageLayout(), "  parts  ")
     assert len(lines) == 13
     assert [line for line in lines if "rm x" in line] == [
         "         deny  runs `rm x` (deny Bash(rm *))"

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from policy.anchors import Anchored, Folders
-from policy.chain import Chain
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
 from policy.files.opening import Memory
 from policy.hosts.claude import load as load_claude
 from policy.hosts.notation import load as load_notation
+from policy.tables.chain import Chain
+from policy.tables.placement import Anchored, ProjectFolders
 
 TEAM = """\
 agent main {
@@ -24,10 +24,10 @@ agent main {
 }
 agent reader { allow Read(docs/**) }
 """
-HERE = Folders("/srv/app", "/home/alice")
+HERE = ProjectFolders("/srv/app", "/home/alice")
 
 
-def chain(*names: str, folders: Folders = HERE, text: str = TEAM) -> Chain:
+def chain(*names: str, folders: ProjectFolders = HERE, text: str = TEAM) -> Chain:
     (project,) = load_notation(Memory({"a.policy": text}))
     found = Chain.start(names[0], Anchored(project.attenuated, folders))
     for name in names[1:]:
@@ -64,7 +64,7 @@ def test_a_child_is_put_there_too():
 
 def test_a_project_inside_the_home_folder_is_in_both():
     text = "agent main {\n    allow Read\n    deny Read(~/**)\n}\n"
-    inside = chain("main", folders=Folders("/home/alice/app", "/home/alice"), text=text)
+    inside = chain("main", folders=ProjectFolders("/home/alice/app", "/home/alice"), text=text)
     assert inside.decide("Read", {"file_path": "a.py"}).effect is Effect.DENY
     assert inside.decide("Read", {"file_path": "/srv/a.py"}).effect is Effect.ALLOW
 
@@ -75,15 +75,15 @@ def test_rules_keep_their_places():
 
 
 def test_a_root_may_be_the_project():
-    assert chain("main", folders=Folders("/")).decide("Read", {"file_path": "/.env"}).effect is (
-        Effect.DENY
-    )
+    assert chain("main", folders=ProjectFolders("/")).decide(
+        "Read", {"file_path": "/.env"}
+    ).effect is (Effect.DENY)
 
 
 @pytest.mark.parametrize("folder", ["", "app", "~/app", "/a\0b"])
 def test_a_folder_is_absolute(folder):
     with pytest.raises(PolicyError, match="expected an absolute path"):
-        Folders(folder)
+        ProjectFolders(folder)
 
 
 def test_the_host_reads_commands_in_the_folder():

@@ -6,20 +6,20 @@ import json
 
 import pytest
 
-from policy.chain import Chain
-from policy.decision import Reason
-from policy.effect import Effect
+from policy.commands import bash
+from policy.commands.read import read_command
+from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.dialect import _SHELL as SHELL
-from policy.project import Project
-from policy.shell import bash
-from policy.shell.commands import read_command
+from policy.hosts.project import Project
+from policy.tables.chain import Chain
 
 
 def _project(**rules: list[str]) -> Project:
     files = Memory({".claude/settings.json": json.dumps({"permissions": rules})})
-    (project,) = load(files, Options(cwd="/app", home="/home/a"))
+    (project,) = load(files, ClaudeOptions(cwd="/app", home="/home/a"))
     return project
 
 
@@ -268,6 +268,6 @@ def test_powershell_knows_aliases_and_no_case(text: str, effect: Effect) -> None
 def test_powershell_removes_nothing_of_the_system_in_any_mode(text: str) -> None:
     files = Memory({".claude/settings.json": '{"permissions": {"allow": ["PowerShell"]}}'})
     for mode in ("default", "bypassPermissions"):
-        (project,) = load(files, Options(mode=mode))
+        (project,) = load(files, ClaudeOptions(mode=mode))
         decision = Chain.start("main", project.enforced).decide("PowerShell", {"command": text})
         assert (decision.effect, decision.reason) == (DENY, Reason.PROTECTED)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from policy.calls import Unreadable, argument_text, canonical_path, parameter_text
-from policy.comparison.witness import Shape
-from policy.dialect import Argument, ArgumentKind, Dialect
-from policy.effect import Effect
+from policy.compare.witness import CallShape
+from policy.core.effect import Effect
 from policy.patterns.domains import PATHS
+from policy.tables.calls import Unreadable, argument_text, canonical_path, parameter_text
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from tests.strategies import table
 
 PLAIN = Dialect("test", cwd="/site", home="/home/me")
@@ -61,7 +61,7 @@ def test_a_path_is_absolute_and_canonical(path: str, canonical: str) -> None:
 def test_a_path_of_a_witness_is_read_as_it_stands(path: str, blank: str) -> None:
     trimming = Argument(ArgumentKind.PATH, ("file",), trimmed=True)
     for argument in (trimming, attrs.evolve(trimming, trimmed=False)):
-        domain = Shape(PLAIN, argument).domain
+        domain = CallShape(PLAIN, argument).domain
         for text in (path, path + blank):
             try:
                 stands = argument_text(argument, PLAIN, {"file": text}) == text

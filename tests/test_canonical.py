@@ -8,14 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.documents.layout import layout_json_file, layout_markdown_file, layout_yaml_file
-from policy.documents.text import decode
-from policy.documents.yaml_layout import layout_yaml
-from policy.documents.yaml_nodes import read_yaml
-from policy.errors import PolicyError
-from policy.formatting.canonical import canonical
+from policy.analysis.formatting import canonical
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.files.layout import (
+    layout_json_file,
+    layout_markdown_file,
+    layout_yaml,
+    layout_yaml_file,
+)
+from policy.files.text import decode
+from policy.files.yaml_nodes import read_yaml
 from policy.hosts import FRONT_ENDS, notation
-from policy.source import Source
 from tests.conftest import FIXTURES
 
 WRITTEN = """\

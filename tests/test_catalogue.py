@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from policy import catalogue
-from policy.changes.diff import diff_workspaces
-from policy.edits import Edit, edited
-from policy.files.tree import Memory
-from policy.finding import Finding
-from policy.lint import lint
-from policy.workspace import load_tree
+from policy.analysis import catalogue
+from policy.analysis.diff import diff_workspaces
+from policy.analysis.lint import lint
+from policy.core.finding import Finding
+from policy.core.source import Edit, edited
+from policy.files.trees import Memory
+from policy.hosts.workspace import load_tree
 from tests.yielded import yielded
 
 ROOT = Path(__file__).parent.parent
@@ -33,7 +33,9 @@ def shown(code: str) -> list[Finding]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
-def test_a_page_says_what_why_how_it_looks_and_how_to_mend_it(page: catalogue.Page) -> None:
+def test_a_page_says_what_why_how_it_looks_and_how_to_mend_it(
+    page: catalogue.CataloguePage,
+) -> None:
     assert list(page.sections) == ["Meaning", "Why it matters", "Example", "Fix"]
     assert all(page.sections.values())
 
@@ -41,7 +43,9 @@ def test_a_page_says_what_why_how_it_looks_and_how_to_mend_it(page: catalogue.Pa
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if not page.shown], ids=lambda page: page.code
 )
-def test_the_example_of_a_page_has_its_finding_and_the_fix_has_not(page: catalogue.Page) -> None:
+def test_the_example_of_a_page_has_its_finding_and_the_fix_has_not(
+    page: catalogue.CataloguePage,
+) -> None:
     assert page.example, "no file"
     before = {(finding.code, finding.severity) for finding in shown(page.code)}
     assert (page.code, page.severity) in before, sorted(code for code, _ in before)
@@ -53,7 +57,7 @@ def test_the_example_of_a_page_has_its_finding_and_the_fix_has_not(page: catalog
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
 def test_the_edits_of_a_finding_mend_the_example_of_its_page_and_widen_nothing(
-    page: catalogue.Page,
+    page: catalogue.CataloguePage,
 ) -> None:
     edits = [e for f in shown(page.code) if f.code == page.code for e in f.edits]
     by_file: dict[str, list[Edit]] = {}
@@ -70,7 +74,7 @@ def test_the_edits_of_a_finding_mend_the_example_of_its_page_and_widen_nothing(
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.shown], ids=lambda page: page.code)
 def test_a_finding_that_files_alone_cannot_show_names_the_test_that_does(
-    page: catalogue.Page,
+    page: catalogue.CataloguePage,
 ) -> None:
     path, _, name = page.shown.partition("::")
     tree = ast.parse((ROOT / path).read_text("utf-8"))
@@ -83,7 +87,7 @@ def test_every_code_has_a_page_and_every_page_a_code() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
-def test_a_page_names_the_hosts_whose_files_have_its_code(page: catalogue.Page) -> None:
+def test_a_page_names_the_hosts_whose_files_have_its_code(page: catalogue.CataloguePage) -> None:
     where = yielded()[page.code]
     # What is found without the front end of a host may be found of its files.
     assert not page.hosts or where - {""} <= set(page.hosts)
@@ -91,5 +95,5 @@ def test_a_page_names_the_hosts_whose_files_have_its_code(page: catalogue.Page) 
 
 
 def test_the_index_is_up_to_date() -> None:
-    # `policy rule --format markdown > policy/catalogue/README.md`
-    assert (ROOT / "policy/catalogue/README.md").read_text("utf-8") == catalogue.index()
+    # `policy rule --format markdown > policy/analysis/catalogue/README.md`
+    assert (ROOT / "policy/analysis/catalogue/README.md").read_text("utf-8") == catalogue.index()

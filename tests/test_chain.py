@@ -5,10 +5,10 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from policy.chain import Chain, SpawnDenied, attenuate
-from policy.effect import Effect
-from policy.project import Attenuated
-from policy.table import Bounds, Table
+from policy.core.effect import Effect
+from policy.hosts.project import Attenuated
+from policy.tables.chain import Chain, SpawnDenied, attenuate
+from policy.tables.table import Bounds, Table
 from tests.strategies import table
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from policy import limits
-from policy.chain import Chain, SpawnDenied
-from policy.decision import Reason
-from policy.effect import Effect
+from policy.core import limits
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.finding import Severity
 from policy.files.opening import Folder, Memory
-from policy.finding import Severity
-from policy.hosts.claude import Options, load
-from policy.project import Project
-from policy.workspace import load_tree
+from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.project import Project
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import Chain, SpawnDenied
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -200,7 +200,7 @@ def test_an_agent_of_whose_tools_none_exists_is_not_started(tools, starts, readi
     # Each was observed in 2.1.329.
     text = f"---\nname: a\ndescription: d\ntools: {tools}\n---\n"
     servers = {"srv": ("t",)}
-    (found,) = load(Memory({".claude/agents/a.md": text}), Options(servers=servers))
+    (found,) = load(Memory({".claude/agents/a.md": text}), ClaudeOptions(servers=servers))
     chain = Chain.start("main", found.reading(reading))
     decision = chain.decide("Agent", {"subagent_type": "a", "description": "", "prompt": ""})
 
@@ -247,10 +247,10 @@ def test_what_is_allowed_with_a_nul_in_it_is_not() -> None:
 
 
 def test_settings_of_the_user_are_given_by_options() -> None:
-    from policy.source import Source
+    from policy.core.source import Source
 
     user = Source("~/.claude/settings.json", '{"permissions": {"deny": ["Bash"]}}')
-    (found,) = load(Memory({}), Options(user=user, cwd="/srv/app"))
+    (found,) = load(Memory({}), ClaudeOptions(user=user, cwd="/srv/app"))
 
     assert found.root == ""
     assert not found.findings
@@ -304,7 +304,7 @@ def test_what_came_with_a_later_version_has_no_effect_before_it(
     rule: str, code: str, before: str, since: str
 ) -> None:
     files = Memory({".claude/settings.json": json.dumps({"permissions": {"deny": [rule]}})})
-    (older,), (newer,) = (load(files, Options(version=each)) for each in (before, since))
+    (older,), (newer,) = (load(files, ClaudeOptions(version=each)) for each in (before, since))
 
     (finding,) = [each for each in older.findings if each.code == code]
     assert finding.severity is Severity.ERROR

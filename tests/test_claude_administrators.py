@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from policy.chain import Chain
-from policy.decision import Reason
+from policy.core.decision import Reason
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.source import Source
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
 
 BYPASS = "bypassPermissions"
 _NO_RULES = (
@@ -29,7 +29,7 @@ def decide(
     """Return what comes of a call where an administrator says *permissions*."""
     given = Source("<managed>", json.dumps({"permissions": permissions}))
     options = {"managed": given, "cwd": "/srv/app", "home": "/home/user", "mode": mode, **more}
-    (project,) = load(Memory({}), Options(**options))  # type: ignore[arg-type]
+    (project,) = load(Memory({}), ClaudeOptions(**options))  # type: ignore[arg-type]
     decision = Chain.start("main", project.enforced).decide(tool, call)
     return "unavailable" if decision.reason is Reason.UNAVAILABLE else str(decision.effect)
 
@@ -125,7 +125,7 @@ def test_a_project_does_not_say_that_nobody_is_asked() -> None:
         assert run({}, **{scope: user(denyInsteadOfPrompting="x", allow=["Bash"])}) == "ask"
     text = json.dumps({"permissions": SILENT})
     for name in ("settings.json", "settings.local.json"):
-        (project,) = load(Memory({f".claude/{name}": text}), Options(cwd="/srv/app"))
+        (project,) = load(Memory({f".claude/{name}": text}), ClaudeOptions(cwd="/srv/app"))
         call = {"command": "make"}
         assert str(Chain.start("main", project.enforced).decide("Bash", call).effect) == "ask"
         assert [finding.code for finding in project.findings] == ["unknown-key"]
@@ -133,7 +133,7 @@ def test_a_project_does_not_say_that_nobody_is_asked() -> None:
 
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_an_empty_file_of_an_administrator_says_nothing(text: str) -> None:
-    (project,) = load(Memory({}), Options(managed=Source("<it>", text), cwd="/srv/app"))
+    (project,) = load(Memory({}), ClaudeOptions(managed=Source("<it>", text), cwd="/srv/app"))
 
     chain = Chain.start("main", project.enforced)
     assert str(chain.decide("Bash", {"command": "ls"}).effect) == "allow"
@@ -157,7 +157,7 @@ def modes(parts: dict[str, object] | None = None, **said: str) -> str:
         )
         for name, given in (parts or {}).items()
     }
-    given = Options(cwd="/srv/app", managed_files=Memory(managed), **options)  # type: ignore[arg-type]
+    given = ClaudeOptions(cwd="/srv/app", managed_files=Memory(managed), **options)  # type: ignore[arg-type]
     (project,) = load(Memory(files), given)
     return str(Chain.start("main", project.enforced).decide("Edit", INSIDE).effect)
 

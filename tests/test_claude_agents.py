@@ -8,15 +8,15 @@ from typing import Final
 import attrs
 import pytest
 
-from policy.chain import Chain, SpawnDenied
-from policy.decision import Reason
-from policy.effect import Effect
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.source import Source
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain, SpawnDenied
 
 
-def _chained(modes: tuple[str, ...], options: Options, settings: str = "") -> Chain:
+def _chained(modes: tuple[str, ...], options: ClaudeOptions, settings: str = "") -> Chain:
     """Return the chain of agents of these modes, one below the other."""
     names = [f"a{number}" for number, _ in enumerate(modes)]
     files = {
@@ -66,7 +66,7 @@ _NO_MODEL: Final = Source("<user>", '{"permissions": {"disableAutoMode": "disabl
 def test_a_plan_holds_for_all_below_it_and_only_that_of_a_session_is_judged(
     root: str, below: tuple[str, ...], judged: bool, command: str, edit: str
 ) -> None:
-    options = Options(mode=root, cwd="/srv/app", user=None if judged else _NO_MODEL)
+    options = ClaudeOptions(mode=root, cwd="/srv/app", user=None if judged else _NO_MODEL)
     chain = _chained(below, options)
     assert (_told(chain, *_MAKE), _told(chain, *_EDIT_A)) == (command, edit)
 
@@ -75,7 +75,7 @@ def test_what_a_rule_asks_is_denied_below_an_agent_that_does_not_ask_though_a_mo
     None
 ):
     settings = '{"permissions": {"ask": ["Bash(make)"]}}'
-    options = Options(mode="plan", cwd="/srv/app")
+    options = ClaudeOptions(mode="plan", cwd="/srv/app")
     assert _told(_chained(("default",), options, settings), *_MAKE) == "ask"
     for modes in (("dontAsk",), ("dontAsk", "default"), ("default", "dontAsk")):
         assert _told(_chained(modes, options, settings), *_MAKE) == "deny"
@@ -87,7 +87,7 @@ def test_what_a_rule_asks_is_denied_below_an_agent_that_does_not_ask_though_a_mo
 def _pool(front: str) -> set[str]:
     """Return which of a few tools an agent of this front matter has."""
     text = f"---\nname: a\ndescription: d\n{front}\n---\n"
-    (project,) = load(Memory({".claude/agents/a.md": text}), Options(cwd="/srv/app"))
+    (project,) = load(Memory({".claude/agents/a.md": text}), ClaudeOptions(cwd="/srv/app"))
     try:
         chain = Chain.start("main", project.enforced).spawn("a")
     except SpawnDenied:
@@ -147,7 +147,7 @@ def test_a_fork_may_not_start_a_fork() -> None:
 def test_a_tool_that_is_lacking_is_lacking_where_nobody_is_asked_too() -> None:
     (project,) = load(
         Memory({".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}),
-        Options(mode="dontAsk"),
+        ClaudeOptions(mode="dontAsk"),
     )
     decision = Chain.start("main", project.enforced).spawn("a").decide("AskUserQuestion", {})
     assert decision.reason is Reason.UNAVAILABLE
@@ -158,7 +158,9 @@ def test_a_tool_that_is_lacking_is_lacking_where_nobody_is_asked_too() -> None:
 
 @pytest.mark.parametrize("mode", ["default", "plan", "dontAsk", "bypassPermissions"])
 def test_what_a_workflow_starts_accepts_edits_whatever_the_session_does(mode: str) -> None:
-    (project,) = load(Memory({".claude/settings.json": "{}"}), Options(mode=mode, cwd="/srv/app"))
+    (project,) = load(
+        Memory({".claude/settings.json": "{}"}), ClaudeOptions(mode=mode, cwd="/srv/app")
+    )
     chain = Chain.start("workflow", project.enforced)
     assert chain.decide(*_EDIT_A).effect is Effect.ALLOW
     assert chain.decide(*_MAKE).effect is Effect.ASK
@@ -247,7 +249,7 @@ def test_a_version_does_as_its_release_notes_say(  # noqa: PLR0917  # a table
     major, minor, patch = since.split(".")
     found = []
     for version in (f"{major}.{minor}.{int(patch) - 1}", since):
-        given = Options(version=version, cwd="/srv/app", **options)  # type: ignore[arg-type]
+        given = ClaudeOptions(version=version, cwd="/srv/app", **options)  # type: ignore[arg-type]
         (project,) = load(Memory({".claude/settings.json": "{}", path: files}), given)
         reached = Chain.start("main", project.enforced)
         for agent in chain:
@@ -259,14 +261,14 @@ def test_a_version_does_as_its_release_notes_say(  # noqa: PLR0917  # a table
 def test_there_are_forks_since_the_version_that_brought_them() -> None:
     files = Memory({".claude/settings.json": "{}"})
     for version, there in (("2.1.231", False), ("2.1.232", True)):
-        (project,) = load(files, Options(version=version))
+        (project,) = load(files, ClaudeOptions(version=version))
         assert ("fork" in project.agents) is there
 
 
 # --- what holds whatever else is said ---------------------------------------------------
 
 
-def _main(settings: str, options: Options) -> Chain:
+def _main(settings: str, options: ClaudeOptions) -> Chain:
     (project,) = load(Memory({".claude/settings.json": settings}), options)
     return Chain.start("main", project.enforced)
 
@@ -275,7 +277,7 @@ def _main(settings: str, options: Options) -> Chain:
 def test_reads_that_are_kept_inside_are_denied_whatever_asks_for_them(mode: str) -> None:
     settings = """{"permissions": {
         "blockReadsOutsideWorkingDirectories": true, "ask": ["Read(//opt/**)", "Read(a)"]}}"""
-    chain = _main(settings, Options(mode=mode, cwd="/srv/app"))
+    chain = _main(settings, ClaudeOptions(mode=mode, cwd="/srv/app"))
     assert chain.decide("Read", {"file_path": "/opt/x"}).effect is Effect.DENY
     asked = Effect.DENY if mode == "dontAsk" else Effect.ASK
     assert chain.decide("Read", {"file_path": "/srv/app/a"}).effect is asked
@@ -288,7 +290,7 @@ def test_reads_that_are_kept_inside_are_denied_whatever_asks_for_them(mode: str)
 )
 def test_a_lock_that_is_neither_false_nor_null_is_on(value: str, locked: bool) -> None:
     managed = Source("<managed>", f'{{"allowManagedPermissionRulesOnly": {value}}}')
-    chain = _main('{"permissions": {"allow": ["Bash(make)"]}}', Options(managed=managed))
+    chain = _main('{"permissions": {"allow": ["Bash(make)"]}}', ClaudeOptions(managed=managed))
     assert chain.decide(*_MAKE).effect is (Effect.ASK if locked else Effect.ALLOW)
 
 
@@ -305,7 +307,7 @@ def test_a_lock_that_is_neither_false_nor_null_is_on(value: str, locked: bool) -
 def test_what_a_hook_allows_opens_neither_what_is_guarded_nor_a_plan(
     mode: str, path: str, told: str
 ) -> None:
-    chain = _main("{}", Options(mode=mode, cwd="/srv/app", hooks=("allow",)))
+    chain = _main("{}", ClaudeOptions(mode=mode, cwd="/srv/app", hooks=("allow",)))
     assert _told(chain, "Edit", {"file_path": f"/srv/app/{path}"}) == told
 
 
@@ -327,7 +329,7 @@ def test_what_a_hook_allows_of_commands_in_a_plan_is_what_rules_allow_and_what_o
     tool: str, command: str, told: str
 ) -> None:
     rules = '{"permissions": {"allow": ["Bash(make)"], "disableAutoMode": "disable"}}'
-    chain = _main(rules, Options(mode="plan", cwd="/srv/app", hooks=("allow",)))
+    chain = _main(rules, ClaudeOptions(mode="plan", cwd="/srv/app", hooks=("allow",)))
     assert _told(chain, tool, {"command": command, "description": "d"}) == told
 
 
@@ -343,7 +345,7 @@ def test_what_a_hook_allows_of_commands_in_a_plan_is_what_rules_allow_and_what_o
 )
 def test_a_flag_that_takes_reading_away_leaves_writing(scope: str, rule: str, told: str) -> None:
     given = Source("<given>", f'{{"permissions": {{"deny": ["{rule}"]}}}}')
-    chain = _main("{}", Options(cwd="/srv/app", **{scope: given}))  # type: ignore[arg-type]
+    chain = _main("{}", ClaudeOptions(cwd="/srv/app", **{scope: given}))  # type: ignore[arg-type]
     assert _told(chain, "Write", {"file_path": "/srv/app/new.txt"}) == told
     assert chain.decide("Read", {"file_path": "/srv/app/a"}).effect is Effect.DENY
 
@@ -369,7 +371,7 @@ def test_the_types_of_the_agent_of_a_session_count_for_every_agent(
         f".claude/agents/{name}.md": front.format(name, listed)
         for name, listed in (("m", tools), ("worker", "Agent(Explore), Read"), ("other", "Read"))
     }
-    (project,) = load(Memory(files), Options(main_agent="m" if flag else ""))
+    (project,) = load(Memory(files), ClaudeOptions(main_agent="m" if flag else ""))
     found = Chain.start("main" if flag else "m", project.enforced)
     for agent in chain:
         found = found.spawn(agent)
@@ -390,7 +392,7 @@ def test_only_the_main_conversation_starts_agents_in_the_background_unasked(
     chain: tuple[str, ...], background: bool | None, effect: Effect
 ) -> None:
     files = {".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}
-    (project,) = load(Memory(files), Options(background=background))
+    (project,) = load(Memory(files), ClaudeOptions(background=background))
     found = Chain.start("main", project.enforced)
     for agent in chain:
         found = found.spawn(agent)
@@ -423,7 +425,7 @@ def test_an_agent_whose_tools_are_taken_away_starts_if_each_is_a_tool_taken_as_a
     text = f"---\nname: a\ndescription: d\n{front}\n---\n"
     (project,) = load(
         Memory({".claude/agents/a.md": text}),
-        Options(cwd="/srv/app", servers={"git": ("log",)}),
+        ClaudeOptions(cwd="/srv/app", servers={"git": ("log",)}),
     )
     main = Chain.start("main", project.enforced)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policy.comparison.compare import compare
-from policy.effect import Effect
-from policy.redundancy.rules import minimise, shadowing
+from policy.compare.compare import compare
+from policy.compare.dead_rules import minimise, shadowing
+from policy.core.effect import Effect
 from tests.claude_session import decide, table
 
 pytest.importorskip("tree_sitter_bash")

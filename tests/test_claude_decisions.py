@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from policy.chain import Chain, SpawnDenied
-from policy.decision import Decision, Reason
-from policy.effect import Effect
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.source import Source
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain, SpawnDenied
 from tests.test_claude import project
 
 DENY, ASK, ALLOW = Effect.DENY, Effect.ASK, Effect.ALLOW
@@ -25,7 +25,7 @@ def call(
     tool: str, arguments: dict[str, object], mode: str = "default", **lists: list[str]
 ) -> Decision:
     text = json.dumps({"permissions": lists})
-    options = Options(mode=mode, cwd="/srv/app", home="/home/me")
+    options = ClaudeOptions(mode=mode, cwd="/srv/app", home="/home/me")
     (found,) = load(Memory({".claude/settings.json": text}), options)
     return Chain.start("main", found.enforced).decide(tool, arguments)
 
@@ -304,7 +304,9 @@ def test_a_rule_that_takes_reads_away_keeps_files_from_being_edited_and_commands
 @pytest.mark.parametrize("hooks", [(), ("allow",)])
 def test_a_plan_is_agreed_to_by_nobody_but_the_user(hooks: tuple[str, ...]) -> None:
     text = json.dumps({"permissions": {"allow": ["ExitPlanMode"], "disableAutoMode": "disable"}})
-    (found,) = load(Memory({".claude/settings.json": text}), Options(mode="plan", hooks=hooks))
+    (found,) = load(
+        Memory({".claude/settings.json": text}), ClaudeOptions(mode="plan", hooks=hooks)
+    )
     assert Chain.start("main", found.enforced).decide("ExitPlanMode", {}).effect is ASK
 
 
@@ -314,7 +316,7 @@ def test_a_setting_keeps_edits_in_working_folders_whatever_allows_them() -> None
     folders = json.dumps({"permissions": {"additionalDirectories": ["/opt/data"]}})
     for mode in ("default", "bypassPermissions"):
         user = Source("/home/me/.claude/settings.json", folders)
-        options = Options(mode=mode, cwd="/srv/app", home="/home/me", user=user)
+        options = ClaudeOptions(mode=mode, cwd="/srv/app", home="/home/me", user=user)
         (found,) = load(Memory({".claude/settings.json": text}), options)
         main = Chain.start("main", found.enforced)
         for path, effect in (
@@ -369,7 +371,7 @@ def test_a_guarded_file_is_known_by_every_name_that_some_system_takes_for_it(
 def test_a_guard_comes_before_a_hook_that_asks(
     mode: str, guarded: Effect, other: Effect, hooks: tuple[str, ...]
 ) -> None:
-    options = Options(mode=mode, cwd="/srv/app", home="/home/me", hooks=hooks)
+    options = ClaudeOptions(mode=mode, cwd="/srv/app", home="/home/me", hooks=hooks)
     (found,) = load(Memory({".claude/settings.json": "{}"}), options)
     main = Chain.start("main", found.enforced)
 
@@ -401,7 +403,7 @@ def test_the_host_drops_specifiers_and_the_attenuated_reading_keeps_them() -> No
 @pytest.mark.parametrize(("called", "effect"), [("Explore", ALLOW), ("explore", DENY)])
 def test_a_list_of_types_knows_names_as_they_are_written_alone(called: str, effect: Effect) -> None:
     lead = "---\nname: lead\ndescription: d\ntools: Read, Agent(Explore)\n---\n"
-    (found,) = load(Memory({".claude/agents/lead.md": lead}), Options(main_agent="lead"))
+    (found,) = load(Memory({".claude/agents/lead.md": lead}), ClaudeOptions(main_agent="lead"))
     main = Chain.start("main", found.enforced)
     assert main.decide("Agent", {"subagent_type": called}).effect is effect
 
@@ -438,7 +440,7 @@ def test_an_agent_may_call_the_default_mode_by_its_other_name() -> None:
         f".claude/agents/{name}.md": f"---\nname: {name}\ndescription: d\npermissionMode: {name}\n---\n"
         for name in ("manual", "nope")
     }
-    (found,) = load(Memory(agents), Options(mode="dontAsk", cwd="/srv/app", home="/home/me"))
+    (found,) = load(Memory(agents), ClaudeOptions(mode="dontAsk", cwd="/srv/app", home="/home/me"))
     for name, effect in (("manual", ASK), ("nope", DENY)):
         chain = Chain.start("main", found.enforced).spawn(name)
         assert chain.decide("Edit", {"file_path": "a"}).effect is effect
@@ -449,7 +451,7 @@ def test_a_plan_lets_commands_write_what_rules_allow() -> None:
     text = json.dumps({"permissions": {**rules, "disableAutoMode": "disable"}})
     (found,) = load(
         Memory({".claude/settings.json": text}),
-        Options(mode="plan", cwd="/srv/app", home="/home/me"),
+        ClaudeOptions(mode="plan", cwd="/srv/app", home="/home/me"),
     )
     main = Chain.start("main", found.enforced)
     assert main.decide("Bash", {"command": "make > o"}).effect is ALLOW
@@ -589,7 +591,7 @@ def test_a_rule_for_every_edit_is_none_for_links_that_lead_out(
         "/srv/app/.git/link": "/srv/tree",
         "/srv/app/in": "/srv/app/src",
     }
-    options = Options(cwd="/srv/app", links=links)
+    options = ClaudeOptions(cwd="/srv/app", links=links)
     (found,) = load(Memory({".claude/settings.json": text}), options)
     chain = Chain.start("main", found.enforced)
     assert chain.decide(tool, {"file_path": path}).effect is effect
@@ -601,8 +603,8 @@ def test_a_flag_gives_a_tool_with_empty_parentheses_where_settings_do_not(
 ) -> None:
     text = json.dumps({"permissions": {"allow": [rule]}})
     places = {"cwd": "/srv/app", "home": "/home/me"}
-    (given,) = load(Memory({}), Options(**places, command_line=Source("flag", text)))
-    (written,) = load(Memory({".claude/settings.json": text}), Options(**places))
+    (given,) = load(Memory({}), ClaudeOptions(**places, command_line=Source("flag", text)))
+    (written,) = load(Memory({".claude/settings.json": text}), ClaudeOptions(**places))
 
     for found, expected in ((given, effect), (written, ASK)):
         chain = Chain.start("main", found.enforced)

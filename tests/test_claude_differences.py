@@ -13,14 +13,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policy.chain import Chain, SpawnDenied
-from policy.comparison import joined
-from policy.comparison.command_pair import CommandPair
-from policy.effect import Effect
-from policy.files.tree import Memory
+from policy.compare import joined
+from policy.compare.command_pair import CommandPair
+from policy.core.effect import Effect
+from policy.files.trees import Memory
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
-from policy.table import Table
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.table import Table
 from tests.effort import examples
 from tests.told import is_told
 

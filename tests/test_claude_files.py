@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from policy.chain import Chain
-from policy.decision import Decision, Reason
+from policy.core.decision import Decision, Reason
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.data.guarded import GUARDED, GUARDED_FILES
-from policy.source import Source
+from policy.tables.chain import Chain
 
 EDITS = {"allow": ["Edit(//**)"]}
 
 
 def decided(tool: str, path: str, rules: dict[str, Any] | None = None, **given: Any) -> Decision:
     settings = {".claude/settings.json": json.dumps({"permissions": rules or {}})}
-    options = Options(cwd="/srv/app", home="/home/alice", **given)
+    options = ClaudeOptions(cwd="/srv/app", home="/home/alice", **given)
     (project,) = load(Memory(settings), options)
     call = {"notebook_path" if tool == "NotebookEdit" else "file_path": path}
     return Chain.start("main", project.enforced).decide(tool, call)
@@ -111,7 +111,7 @@ def test_a_file_of_settings_in_a_working_folder_may_be_read_there() -> None:
 def _lines(tool: str, *folders: str, **given: Any) -> int:
     rules = {"allow": ["Edit(src/**)"], "additionalDirectories": list(folders)}
     settings = {".claude/settings.json": json.dumps({"permissions": rules})}
-    (project,) = load(Memory(settings), Options(cwd="/srv/app", home="/home/alice", **given))
+    (project,) = load(Memory(settings), ClaudeOptions(cwd="/srv/app", home="/home/alice", **given))
     table = Chain.start("main", project.enforced).table
     return sum(len(rules.lines(tool)) for rules in table.use.sets)
 
@@ -316,7 +316,7 @@ def test_what_keeps_calls_inside_counts_no_folder_that_a_project_names(
 )
 def test_a_folder_that_may_be_of_another_machine_is_not_worked_in(folder: str, effect: str) -> None:
     text = json.dumps({"permissions": {"additionalDirectories": [folder]}})
-    (project,) = load(Memory({".claude/settings.json": text}), Options(cwd="/srv/app"))
+    (project,) = load(Memory({".claude/settings.json": text}), ClaudeOptions(cwd="/srv/app"))
     decision = Chain.start("main", project.enforced).decide("Read", {"file_path": "/srv/docs/a"})
 
     assert str(decision.effect) == effect

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from policy.chain import Chain
-from policy.effect import Effect
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.hosts.claude.flags import cut_flag
-from policy.source import Source
+from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.claude.settings import cut_flag
+from policy.tables.chain import Chain
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ def test_a_flag_decides_by_what_it_is_cut_into(
 ) -> None:
     said = {"allow": ["Bash"]} if effect == "deny" else {}
     flags = Source("<cli>", json.dumps({"permissions": {**said, effect: [value]}}))
-    (project,) = load(Memory({".claude/settings.json": "{}"}), Options(command_line=flags))
+    (project,) = load(Memory({".claude/settings.json": "{}"}), ClaudeOptions(command_line=flags))
     chain = Chain.start("main", project.enforced)
     assert chain.decide("Bash", {"command": command}).effect is expected

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from policy.chain import Chain
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
 
 pytest.importorskip("tree_sitter_bash")
 
@@ -19,7 +19,7 @@ def told(
     command: str, mode: str = "default", *, links: dict[str, str] | None = None, **lists: list[str]
 ) -> str:
     settings = json.dumps({"permissions": lists})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode, links=links or {})
+    options = ClaudeOptions(cwd="/srv/app", home="/home/alice", mode=mode, links=links or {})
     (project,) = load(Memory({".claude/settings.json": settings}), options)
     return str(Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from policy.chain import Chain, SpawnDenied
-from policy.documents.node import Mapping, Scalar, plain
-from policy.documents.yaml_loose import read_loosely
-from policy.errors import PolicyError
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.files.nodes import MappingNode, ScalarNode, plain
 from policy.files.opening import Memory
+from policy.files.yaml_nodes import read_loosely
 from policy.hosts.claude import load
-from policy.hosts.claude.salvage import read_header
-from policy.project import Project
-from policy.source import Source
+from policy.hosts.claude.agents import read_header
+from policy.hosts.project import Project
+from policy.tables.chain import Chain, SpawnDenied
 
 MAKE = {"command": "make"}
 
@@ -150,11 +150,11 @@ def test_places_are_those_of_the_file_though_quotes_were_added() -> None:
     source = Source("a.md", 'x: a: "b\\c"\ntools: Read, Edit # all\n')
     node, mistake = read_header(source.span(0, len(source.text)))
     assert mistake is not None
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
     assert plain(node) == {"x": 'a: "b\\c"', "tools": "Read, Edit # all"}
     x, tools = node.get("x"), node.get("tools")
-    assert isinstance(x, Scalar)
-    assert isinstance(tools, Scalar)
+    assert isinstance(x, ScalarNode)
+    assert isinstance(tools, ScalarNode)
     assert x.part(3, 7).text == '"b\\c'
     assert tools.part(6, 10).text == "Edit"
     assert tools.part(6, 10).place.line == 2

@@ -6,23 +6,23 @@ import json
 
 import pytest
 
-from policy.chain import Chain
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.hosts.claude.conditions import Condition, of_conditions
+from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import takes
+from policy.hosts.claude.lint import Condition, of_conditions
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.session import session
-from policy.project import Project
-from policy.source import Source
+from policy.hosts.project import Project
+from policy.tables.chain import Chain
 
 GUARD = {"type": "command", "command": "./guard.sh"}
 ANCHORS = Anchors("/srv/app", "/home/alice", "/srv/app")
 READING = of_conditions(
-    dialect(session(Options(cwd="/srv/app", home="/home/alice"), [], {}, {}), "default")
+    dialect(session(ClaudeOptions(cwd="/srv/app", home="/home/alice"), [], {}, {}), "default")
 )
 
 
@@ -402,7 +402,7 @@ def test_a_hook_that_nobody_waits_for_guards_nothing_and_misses_nothing() -> Non
 def test_what_a_hook_asks_is_asked_where_nobody_else_is() -> None:
     (project,) = load(
         Memory({".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}),
-        Options(mode="dontAsk", hooks=("ask",)),
+        ClaudeOptions(mode="dontAsk", hooks=("ask",)),
     )
     chain = Chain.start("main", project.enforced)
     assert chain.decide("Bash", {"command": "make"}).effect is Effect.ASK
@@ -425,7 +425,7 @@ def test_what_hooks_allow_counts_for_nothing_where_settings_switch_them_off(
 ) -> None:
     (found,) = load(
         Memory({".claude/settings.json": json.dumps(project)}),
-        Options(hooks=(answer,), managed=Source("<managed>", json.dumps(managed))),
+        ClaudeOptions(hooks=(answer,), managed=Source("<managed>", json.dumps(managed))),
     )
     chain = Chain.start("main", found.enforced)
     assert str(chain.decide("Bash", {"command": "make"}).effect) == effect

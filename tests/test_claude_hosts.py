@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from policy.chain import Chain
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
 
 
 def _enforced(**lists: list[str]) -> Chain:
     files = {".claude/settings.json": json.dumps({"permissions": lists})}
-    (project,) = load(Memory(files), Options())
+    (project,) = load(Memory(files), ClaudeOptions())
     return Chain.start("main", project.enforced)
 
 

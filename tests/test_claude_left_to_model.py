@@ -6,18 +6,18 @@ import json
 
 import pytest
 
-from policy.chain import Chain
-from policy.decision import Reason
-from policy.effect import Effect
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.source import Source
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
 
 
 def _effect(rule: str, command: str) -> Effect:
     user = Source("<user>", json.dumps({"permissions": {"allow": [rule]}}))
     (project,) = load(
-        Memory({}), Options(mode="auto", cwd="/srv/app", home="/home/alice", user=user)
+        Memory({}), ClaudeOptions(mode="auto", cwd="/srv/app", home="/home/alice", user=user)
     )
     return Chain.start("main", project.enforced).decide("Bash", {"command": command}).effect
 
@@ -67,7 +67,7 @@ def test_a_rule_for_another_program_allows_where_a_model_judges(rule: str, comma
 def test_what_acts_later_or_elsewhere_is_judged_where_a_model_judges(tool: str) -> None:
     decisions = []
     for mode in ("auto", "default"):
-        (project,) = load(Memory({}), Options(mode=mode, cwd="/srv/app", home="/home/alice"))
+        (project,) = load(Memory({}), ClaudeOptions(mode=mode, cwd="/srv/app", home="/home/alice"))
         decisions.append(Chain.start("main", project.enforced).decide(tool, {}))
     judged, alone = decisions
     assert (judged.effect, judged.reason) == (Effect.ASK, Reason.CLASSIFIER)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from policy.chain import Chain, SpawnDenied
-from policy.decision import Decision
-from policy.errors import PolicyError
+from policy.core.decision import Decision
+from policy.core.errors import PolicyError
+from policy.core.finding import Severity
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.finding import Severity
 from policy.hosts import claude, front_ends
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.declared_page import page
-from policy.project import Project
-from policy.source import Source
+from policy.hosts.project import Project
+from policy.tables.chain import Chain, SpawnDenied
 
 
 def project(
@@ -26,7 +26,7 @@ def project(
     for name, front in (agents or {}).items():
         files[f".claude/agents/{name}.md"] = f"---\nname: {name}\ndescription: d\n{front}\n---\n"
     given = {"cwd": "/srv/app", "home": "/home/user", **options}
-    (found,) = load(Memory(files), Options(**given))  # type: ignore[arg-type]
+    (found,) = load(Memory(files), ClaudeOptions(**given))  # type: ignore[arg-type]
     return found
 
 
@@ -122,7 +122,7 @@ def test_one_wrong_value_costs_the_whole_file(wrong: dict[str, object]) -> None:
 
 def test_a_wrong_value_outside_permissions_costs_the_file_as_well() -> None:
     text = '{"model": null, "permissions": {"deny": ["Bash(make)"]}}'
-    (found,) = load(Memory({".claude/settings.json": text}), Options(cwd="/srv/app"))
+    (found,) = load(Memory({".claude/settings.json": text}), ClaudeOptions(cwd="/srv/app"))
     chain = Chain.start("main", found.enforced)
 
     assert str(chain.decide("Bash", {"command": "make"}).effect) == "ask"
@@ -134,7 +134,7 @@ def test_a_wrong_entry_of_a_list_of_rules_is_skipped_alone() -> None:
 
 def test_a_byte_order_mark_does_not_cost_the_file() -> None:
     text = '\ufeff{"permissions": {"deny": ["Bash(make)"]}}'
-    (found,) = load(Memory({".claude/settings.json": text}), Options(cwd="/srv/app"))
+    (found,) = load(Memory({".claude/settings.json": text}), ClaudeOptions(cwd="/srv/app"))
     chain = Chain.start("main", found.enforced)
 
     assert str(chain.decide("Bash", {"command": "make"}).effect) == "deny"
@@ -473,7 +473,7 @@ def _with(*scopes: dict[str, object], **options: object) -> Chain:
     texts = [json.dumps({"env": each}) for each in scopes]
     files[".claude/settings.json"] = texts[0]
     user = Source("<user>", texts[1]) if texts[1:] else None
-    (found,) = load(Memory(files), Options(user=user, **options))  # type: ignore[arg-type]
+    (found,) = load(Memory(files), ClaudeOptions(user=user, **options))  # type: ignore[arg-type]
     return Chain.start("main", found.enforced)
 
 

@@ -6,17 +6,17 @@ import json
 
 import pytest
 
-from policy.chain import Chain
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.source import Source
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
 
 pytest.importorskip("tree_sitter_bash")
 
 
 def told(command: str, mode: str = "default", **lists: list[str]) -> str:
     settings = json.dumps({"permissions": lists})
-    options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+    options = ClaudeOptions(cwd="/srv/app", home="/home/alice", mode=mode)
     (project,) = load(Memory({".claude/settings.json": settings}), options)
     main = Chain.start("main", project.enforced)
     return str(main.decide("Bash", {"command": command}).effect)
@@ -464,7 +464,7 @@ def test_an_argument_that_looks_like_an_assignment_hides_no_file() -> None:
 
 
 def test_a_flag_that_takes_reads_away_is_a_rule_against_some() -> None:
-    options = Options(
+    options = ClaudeOptions(
         cwd="/srv/app",
         command_line=Source("<cli>", json.dumps({"permissions": {"deny": ["Read"]}})),
     )

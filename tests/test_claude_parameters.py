@@ -10,20 +10,20 @@ import json
 import attrs
 import pytest
 
-from policy.chain import Chain
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.source import Source
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
 
-_OPTIONS = Options(cwd="/srv/app", home="/home/me")
+_OPTIONS = ClaudeOptions(cwd="/srv/app", home="/home/me")
 
 
-def told(options: Options, tool: str, call: dict[str, object]) -> str:
+def told(options: ClaudeOptions, tool: str, call: dict[str, object]) -> str:
     (found,) = load(Memory({".claude/agents/a.md": "---\nname: a\n---\n"}), options)
     return str(Chain.start("main", found.enforced).decide(tool, call).effect)
 
 
-def saying(scope: str, **permissions: object) -> Options:
+def saying(scope: str, **permissions: object) -> ClaudeOptions:
     text = json.dumps({"permissions": permissions})
     return attrs.evolve(_OPTIONS, **{scope: Source("<settings>", text)})
 

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from policy.chain import Chain
-from policy.decision import Reason
-from policy.effect import Effect
+from policy.commands.knowledge import Program
+from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
-from policy.programs import Program
+from policy.tables.chain import Chain
 from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")
@@ -181,9 +181,9 @@ def test_stars_and_a_slash_match_what_is_in_folders():
 
 
 def test_in_a_plan_a_model_decides_where_there_is_one():
-    (judged,) = load(Memory({".claude/settings.json": "{}"}), Options(mode="plan"))
+    (judged,) = load(Memory({".claude/settings.json": "{}"}), ClaudeOptions(mode="plan"))
     switch = '{"permissions": {"disableAutoMode": "disable"}}'
-    (asked,) = load(Memory({".claude/settings.json": switch}), Options(mode="plan"))
+    (asked,) = load(Memory({".claude/settings.json": switch}), ClaudeOptions(mode="plan"))
     reasons = [
         Chain.start("main", each.enforced).decide("Bash", {"command": "make"}).reason
         for each in (judged, asked)
@@ -193,7 +193,7 @@ def test_in_a_plan_a_model_decides_where_there_is_one():
 
 def test_a_switch_against_bypassing_permissions_is_stronger_than_the_flag():
     switch = '{"permissions": {"disableBypassPermissionsMode": "disable"}}'
-    options = Options(mode="bypassPermissions")
+    options = ClaudeOptions(mode="bypassPermissions")
     (project,) = load(Memory({".claude/settings.json": switch}), options)
     decision = Chain.start("main", project.enforced).decide("Bash", {"command": "make"})
     assert decision.effect is Effect.ASK
@@ -221,7 +221,7 @@ def test_in_a_plan_with_a_model_rules_that_allow_anything_are_left_to_it():
 @pytest.mark.parametrize("rule", ["Agent", "Task", "Agent(*)", "Agent(nosuch)"])
 def test_a_rule_that_allows_agents_makes_none_be_there(rule):
     settings = json.dumps({"permissions": {"allow": [rule]}})
-    (project,) = load(Memory({".claude/settings.json": settings}), Options())
+    (project,) = load(Memory({".claude/settings.json": settings}), ClaudeOptions())
     main = Chain.start("main", project.enforced)
     assert main.decide("Agent", {"subagent_type": "nosuch"}).effect is Effect.DENY
     assert main.decide("Agent", {"subagent_type": "Explore"}).effect is Effect.ALLOW
@@ -312,7 +312,7 @@ MISREAD = ["x~1", "a~2/b", "x.", "a /b", ".../x", "x.con", "y.LPT9"]
 def test_a_file_that_windows_takes_for_another_is_asked_for(name):
     settings = json.dumps({"permissions": {"allow": ["Bash", "Edit(/**)", "Read(/**)"]}})
     for mode in ("default", "acceptEdits"):
-        options = Options(cwd="/srv/app", home="/home/alice", mode=mode)
+        options = ClaudeOptions(cwd="/srv/app", home="/home/alice", mode=mode)
         (project,) = load(Memory({".claude/settings.json": settings}), options)
         chain = Chain.start("main", project.enforced)
         for tool in ("Edit", "Write", "Read"):

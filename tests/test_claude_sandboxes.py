@@ -7,30 +7,34 @@ import json
 import attrs
 import pytest
 
-from policy.chain import Chain
-from policy.changes.diff import diff_workspaces
-from policy.decision import Decision
+from policy.analysis.diff import diff_workspaces
+from policy.core.decision import Decision
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.workspace import load_tree
+from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import Chain
 
-SANDBOXED = Options(sandboxed=True, cwd="/srv/app")
+SANDBOXED = ClaudeOptions(sandboxed=True, cwd="/srv/app")
 
 
-def decide(tool: str, call: dict[str, object], options: Options, **lists: list[str]) -> Decision:
+def decide(
+    tool: str, call: dict[str, object], options: ClaudeOptions, **lists: list[str]
+) -> Decision:
     files = {".claude/settings.json": json.dumps({"permissions": lists})}
     (project,) = load(Memory(files), options)
     return Chain.start("main", project.enforced).decide(tool, call)
 
 
-def run(options: Options, command: str = "npm test", *, outside: bool = False, **lists) -> str:
+def run(
+    options: ClaudeOptions, command: str = "npm test", *, outside: bool = False, **lists
+) -> str:
     call = {"command": command, **({"dangerouslyDisableSandbox": True} if outside else {})}
     return str(decide("Bash", call, options, **lists).effect)
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "dontAsk"])
 def test_commands_in_a_sandbox_run_unasked_but_for_what_rules_say_of_them(mode: str) -> None:
-    options = Options(sandboxed=True, cwd="/srv/app", mode=mode)
+    options = ClaudeOptions(sandboxed=True, cwd="/srv/app", mode=mode)
     asked = "deny" if mode == "dontAsk" else "ask"
 
     assert run(options) == run(options, ask=["Bash"]) == run(options, ask=["Bash(*)"]) == "allow"
@@ -38,11 +42,11 @@ def test_commands_in_a_sandbox_run_unasked_but_for_what_rules_say_of_them(mode: 
     assert run(options, deny=["Bash(npm *)"]) == "deny"
     assert run(options, "rm -rf /") == asked
     assert run(options, "make > .git/config") == asked
-    assert run(Options(cwd="/srv/app", mode=mode)) == asked
+    assert run(ClaudeOptions(cwd="/srv/app", mode=mode)) == asked
 
 
 def test_a_plan_asks_for_commands_in_a_sandbox_too() -> None:
-    options = Options(sandboxed=True, cwd="/srv/app", mode="plan")
+    options = ClaudeOptions(sandboxed=True, cwd="/srv/app", mode="plan")
 
     assert run(options) == run(options, ask=["Bash"]) == "ask"
 
@@ -60,7 +64,7 @@ def test_a_sandbox_is_about_commands_alone() -> None:
 
 
 def test_a_tool_that_is_denied_is_denied_of_the_server_that_does_the_same() -> None:
-    cowork, other = Options(cowork=True), Options()
+    cowork, other = ClaudeOptions(cowork=True), ClaudeOptions()
     for tool, name in (("Bash", "bash"), ("WebFetch", "web_fetch")):
         called = f"mcp__workspace__{name}"
         assert str(decide(called, {}, cowork, deny=[tool], allow=[called]).effect) == "deny"
@@ -75,7 +79,9 @@ def settings(**given: object) -> dict[str, str]:
     return {".claude/settings.json": json.dumps(given)}
 
 
-def enforced(files: dict[str, str], start: str, command: str, options: Options = SANDBOXED) -> str:
+def enforced(
+    files: dict[str, str], start: str, command: str, options: ClaudeOptions = SANDBOXED
+) -> str:
     (project,) = load(Memory(files), attrs.evolve(options, sandboxed=False))
     chain = Chain.start(start, project.enforced)
     return str(chain.decide("Bash", {"command": command}).effect)
@@ -96,7 +102,7 @@ def test_settings_that_let_commands_run_in_a_sandbox_are_told_of_beside_main(
     sandbox: dict[str, object], *, told: bool
 ) -> None:
     files = settings(sandbox=sandbox)
-    (project,) = load(Memory(files), Options(cwd="/srv/app"))
+    (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app"))
 
     assert project.asides == (("main+sandbox",) if told else ())
     assert ("sandbox-runs-unasked" in {f.code for f in project.findings}) is told
@@ -112,7 +118,7 @@ def test_the_strongest_settings_that_say_something_of_a_sandbox_decide() -> None
         ".claude/settings.json": json.dumps(on),
         ".claude/settings.local.json": json.dumps(off),
     }
-    (project,) = load(Memory(files), Options(cwd="/srv/app"))
+    (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app"))
     assert project.asides == ()
 
     files = {
@@ -120,7 +126,7 @@ def test_the_strongest_settings_that_say_something_of_a_sandbox_decide() -> None
         ".claude/settings.local.json": json.dumps({"sandbox": {"autoAllowBashIfSandboxed": True}}),
         "a/.claude/settings.json": json.dumps(on),
     }
-    assert [p.asides for p in load(Memory(files), Options(cwd="/srv/app"))] == [
+    assert [p.asides for p in load(Memory(files), ClaudeOptions(cwd="/srv/app"))] == [
         (),
         ("main+sandbox",),
     ]
@@ -163,14 +169,14 @@ def test_a_rule_that_allows_takes_nothing_from_what_a_sandbox_lets_run(command: 
 
 
 def test_agents_that_are_started_in_a_sandbox_have_it_too() -> None:
-    (project,) = load(Memory(settings(sandbox={"enabled": True})), Options(cwd="/srv/app"))
+    (project,) = load(Memory(settings(sandbox={"enabled": True})), ClaudeOptions(cwd="/srv/app"))
     chain = Chain.start("main+sandbox", project.enforced).spawn("general-purpose")
     assert str(chain.decide("Bash", {"command": "make"}).effect) == "allow"
 
 
 def test_windows_has_no_such_sandbox() -> None:
     files = settings(sandbox={"enabled": True})
-    (project,) = load(Memory(files), Options(os="windows", cwd="C:/app"))
+    (project,) = load(Memory(files), ClaudeOptions(os="windows", cwd="C:/app"))
     assert project.asides == ()
 
 

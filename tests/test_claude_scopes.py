@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from policy.chain import Chain
 from policy.cli import main
-from policy.files.tree import Memory
-from policy.hosts.claude import Options, load
-from policy.project import Project
+from policy.files.trees import Memory
+from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.project import Project
+from policy.tables.chain import Chain
 
 PLACES = {"cwd": "/srv/app", "home": "/home/alice"}
 
@@ -24,7 +24,7 @@ def rules(**lists: object) -> str:
 
 
 def only(files: dict[str, str], **options: object) -> Project:
-    (project,) = load(Memory(files), Options(**{**PLACES, **options}))  # type: ignore[arg-type]
+    (project,) = load(Memory(files), ClaudeOptions(**{**PLACES, **options}))  # type: ignore[arg-type]
     return project
 
 
@@ -87,7 +87,7 @@ def test_settings_in_a_home_folder_are_those_of_its_user_in_every_folder_below(m
         ".claude/agents/mine.md": agent("mine", "Read"),
         "work/app/.claude/settings.json": rules(ask=["Bash(make)"]),
     }
-    home, below = load(Memory(files), Options())
+    home, below = load(Memory(files), ClaudeOptions())
 
     assert decide(below, "main", "WebFetch", url="https://x.com") == "unavailable"
     assert decide(below, "main", "WebSearch", query="x") == "ask"
@@ -104,7 +104,7 @@ def test_settings_of_a_folder_that_is_no_home_are_in_force_in_it_alone() -> None
         ".claude/settings.json": rules(deny=["WebFetch"]),
         "app/.claude/settings.json": rules(ask=["Bash(make)"]),
     }
-    _, below = load(Memory(files), Options())
+    _, below = load(Memory(files), ClaudeOptions())
 
     assert decide(below, "main", "WebFetch", url="https://x.com") == "ask"
 
@@ -112,7 +112,7 @@ def test_settings_of_a_folder_that_is_no_home_are_in_force_in_it_alone() -> None
 def test_an_audit_says_which_places_were_not_read_and_how_to_give_them() -> None:
     plain = only({})
     given = only({}, user_files=Memory({}), managed_files=Memory({}))
-    (mac,) = load(Memory({}), Options(cwd="/srv/app", os="darwin"))
+    (mac,) = load(Memory({}), ClaudeOptions(cwd="/srv/app", os="darwin"))
 
     assert [text for text in plain.elsewhere if "~/.claude" in text and "--user" in text]
     assert [text for text in plain.elsewhere if "/etc/claude-code" in text and "--managed" in text]

@@ -6,25 +6,25 @@ import json
 
 import pytest
 
-from policy.chain import Chain, SpawnDenied
-from policy.changes.diff import diff_workspaces
-from policy.decision import Reason
-from policy.effect import Effect
+from policy.analysis.diff import diff_workspaces
+from policy.analysis.reach.audit import audit
+from policy.analysis.reach.query import query
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.project import Project
+from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_matcher
-from policy.project import Project
-from policy.reach.audit import audit
-from policy.reach.query import query
-from policy.source import Source
-from policy.workspace import Workspace, load_tree
+from policy.tables.chain import Chain, SpawnDenied
 
 AGENT = "---\nname: {}\ndescription: d\n---\n"
 DEPLOY = "---\nname: deploy\ndescription: d\nallowed-tools: Bash(git push *)\n---\n"
 PUSH = {"command": "git push origin"}
 
 
-def only(files: dict[str, str], options: Options | None = None) -> Project:
+def only(files: dict[str, str], options: ClaudeOptions | None = None) -> Project:
     (project,) = load(Memory(files), options)
     return project
 
@@ -179,10 +179,10 @@ def test_a_rule_that_denies_beats_what_a_skill_allows() -> None:
 
 def test_a_skill_allows_in_a_folder_that_is_not_trusted_but_not_beside_a_lock() -> None:
     files = skilled(DEPLOY)
-    untrusted = only(files, Options(trusted=False))
+    untrusted = only(files, ClaudeOptions(trusted=False))
     assert decide(untrusted, "main+skills", "Bash", PUSH) is Effect.ALLOW
     managed = Source("<managed>", json.dumps({"allowManagedPermissionRulesOnly": True}))
-    assert only(files, Options(managed=managed)).asides == ()
+    assert only(files, ClaudeOptions(managed=managed)).asides == ()
 
 
 def test_a_skill_that_only_the_user_invokes_is_not_invoked_by_a_call() -> None:
@@ -311,7 +311,7 @@ def test_a_text_that_says_nothing_of_tools_is_not_read(path: str) -> None:
 def active(text: str) -> Project:
     settings = {"permissions": {"allow": ["Bash", "Write", "mcp__github"]}}
     files = {**skilled(text), ".claude/settings.json": json.dumps(settings)}
-    return only(files, Options(active_skill="deploy"))
+    return only(files, ClaudeOptions(active_skill="deploy"))
 
 
 @pytest.mark.parametrize("key", ["allowed-tools", "disallowed-tools"])
@@ -387,7 +387,7 @@ def test_an_audit_says_that_skills_which_agents_invoke_are_not_followed() -> Non
 )
 def test_a_skill_with_a_star_alone_in_its_list_allows_nothing(listed: str, effect: Effect) -> None:
     text = f"---\nname: deploy\ndescription: d\nallowed-tools: {listed}\n---\n"
-    project = only({".claude/skills/deploy/SKILL.md": text}, Options(active_skill="deploy"))
+    project = only({".claude/skills/deploy/SKILL.md": text}, ClaudeOptions(active_skill="deploy"))
     assert decide(project, "main", "Bash", PUSH) is effect
 
 
@@ -400,7 +400,7 @@ OF_PROJECT = ".claude/skills/s/SKILL.md"
 def in_turn(files: dict[str, str], command: str, **beside: dict[str, str]) -> Effect:
     """Return what a command gets in the turn in which the skill `s` was invoked."""
     folders = {name: Memory(given) for name, given in beside.items()}
-    options = Options(active_skill="s", **folders)  # type: ignore[arg-type]
+    options = ClaudeOptions(active_skill="s", **folders)  # type: ignore[arg-type]
     return decide(only(files, options), "main", "Bash", {"command": command})
 
 
@@ -451,7 +451,7 @@ def test_a_skill_that_an_agent_of_its_own_runs_allows_nothing_to_others() -> Non
 @pytest.mark.parametrize("name", ["s", "/s", "t", "/t"])
 def test_a_skill_is_active_by_each_of_its_names(name: str) -> None:
     files = {OF_PROJECT: GRANTS.format("make").replace("name: s", "name: t")}
-    project = only(files, Options(active_skill=name))
+    project = only(files, ClaudeOptions(active_skill=name))
 
     assert decide(project, "main", "Bash", {"command": "make"}) is Effect.ALLOW
 
@@ -464,7 +464,7 @@ def invoked(settings: dict[str, object], header: str = "", name: str = "deploy")
         ".claude/settings.json": json.dumps(settings),
         ".claude/skills/deploy/SKILL.md": SKILL.format(header),
     }
-    (project,) = load(Memory(files), Options(cwd="/srv/app"))
+    (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app"))
     decision = Chain.start("main", project.enforced).decide("Skill", {"skill": name})
     return decision.reason.value if decision.effect is Effect.DENY else str(decision.effect)
 
@@ -497,7 +497,7 @@ def test_a_skill_that_is_off_allows_nothing_to_anybody() -> None:
             ".claude/settings.json": json.dumps({"skillOverrides": {"deploy": word}}),
             ".claude/skills/deploy/SKILL.md": SKILL.format("allowed-tools: Bash(git push)\n"),
         }
-        (project,) = load(Memory(files), Options(cwd="/srv/app"))
+        (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app"))
         return project.asides
 
     assert asides("user-invocable-only") == ("main+skills",)

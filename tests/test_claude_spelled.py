@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.effect import Effect
+from policy.core.effect import Effect
 from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")

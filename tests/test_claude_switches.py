@@ -6,15 +6,17 @@ import json
 
 import pytest
 
-from policy.chain import Chain
-from policy.decision import Reason
+from policy.core.decision import Reason
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.source import Source
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
 
 
 def decide(tool: str, project: dict[str, object], user: dict[str, object], mode: str) -> str:
-    options = Options(cwd="/srv/app", mode=mode, user=Source("settings.json", json.dumps(user)))
+    options = ClaudeOptions(
+        cwd="/srv/app", mode=mode, user=Source("settings.json", json.dumps(user))
+    )
     files = {".claude/settings.json": json.dumps(project)}
     (found,) = load(Memory(files), options)
     call = {"command": "npm test"} if tool == "Bash" else {}
@@ -51,7 +53,7 @@ def test_artifacts_are_switched_off() -> None:
 def test_no_model_judges_where_any_settings_say_so(beside: bool) -> None:
     said = {"disableAutoMode": "disable"}
     settings = said if beside else {"permissions": said}
-    (files, options) = ({".claude/settings.json": json.dumps(settings)}, Options(mode="auto"))
+    (files, options) = ({".claude/settings.json": json.dumps(settings)}, ClaudeOptions(mode="auto"))
     (judged,) = load(Memory({".claude/settings.json": "{}"}), options)
     (asked,) = load(Memory(files), options)
 
@@ -66,7 +68,7 @@ def test_no_model_judges_where_any_settings_say_so(beside: bool) -> None:
 def test_no_server_is_waited_for_where_it_is_known_what_all_offer(mode: str) -> None:
     for servers, there in ((None, True), ({}, False), ({"github": ("get_issue",)}, False)):
         (found,) = load(
-            Memory({".claude/settings.json": "{}"}), Options(mode=mode, servers=servers)
+            Memory({".claude/settings.json": "{}"}), ClaudeOptions(mode=mode, servers=servers)
         )
         decision = Chain.start("main", found.enforced).decide("WaitForMcpServers", {})
         assert (decision.reason is not Reason.UNAVAILABLE) is there, servers

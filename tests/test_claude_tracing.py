@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from policy.chain import Chain
-from policy.decision import Reason
-from policy.effect import Effect
+from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
 from tests import claude_session
 
 pytest.importorskip("tree_sitter_bash")
@@ -102,7 +102,7 @@ def test_what_names_no_file_elsewhere_runs_where_reads_are_kept_inside(command):
 def test_somebody_is_asked_though_a_model_judges_the_rest():
     permissions = {"blockReadsOutsideWorkingDirectories": True}
     settings = json.dumps({"permissions": permissions})
-    options = Options(cwd="/srv/app", home="/home/alice", mode="auto")
+    options = ClaudeOptions(cwd="/srv/app", home="/home/alice", mode="auto")
     (project,) = load(Memory({".claude/settings.json": settings}), options)
     chain = Chain.start("main", project.enforced)
     assert chain.decide("Bash", {"command": "eval ls"}).reason is Reason.PROTECTED

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from policy.chain import Chain
-from policy.decision import Decision
+from policy.core.decision import Decision
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.data import versions
 from policy.hosts.claude.data.versions import behaviour
-from policy.source import Source
+from policy.tables.chain import Chain
 
 EDIT = ("Edit", {"file_path": "/srv/app/a"})
 GUARDED = ("Edit", {"file_path": "/srv/app/.npmrc"})
@@ -128,7 +128,7 @@ def before(version: str) -> str:
 def decide(version: str, given: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Decision:
     options = {key: value for key, value in given.items() if key != "settings"}
     user = Source("<user>", json.dumps(given["settings"]))
-    found = Options(version=version, cwd="/srv/app", user=user, **options)
+    found = ClaudeOptions(version=version, cwd="/srv/app", user=user, **options)
     (project,) = load(Memory({}), found)
     return Chain.start("main", project.enforced).decide(*call)
 
@@ -146,7 +146,7 @@ def test_a_version_decides_otherwise_than_the_one_before_it(
 def test_a_list_of_types_counts_since_2_1_33() -> None:
     text = "---\nname: m\ndescription: d\ntools: Task(Plan), Read\n---\n"
     for version, effect in (("2.1.32", "allow"), ("2.1.33", "deny")):
-        options = Options(version=version, main_agent="m")
+        options = ClaudeOptions(version=version, main_agent="m")
         (project,) = load(Memory({".claude/agents/m.md": text}), options)
         chain = Chain.start("main", project.enforced)
         assert str(chain.decide("Agent", {"subagent_type": "Explore"}).effect) == effect
@@ -155,7 +155,7 @@ def test_a_list_of_types_counts_since_2_1_33() -> None:
 def test_the_tool_that_starts_agents_is_no_other_in_lists_before_2_1_63() -> None:
     text = "---\nname: a\ndescription: d\ntools: Agent, Read\n---\n"
     for version, reason in (("2.1.62", "unavailable"), ("2.1.63", "default")):
-        options = Options(version=version, main_agent="a")
+        options = ClaudeOptions(version=version, main_agent="a")
         (project,) = load(Memory({".claude/agents/a.md": text}), options)
         chain = Chain.start("main", project.enforced)
         assert chain.decide("Agent", {"subagent_type": "Plan"}).reason.value == reason
@@ -163,7 +163,7 @@ def test_the_tool_that_starts_agents_is_no_other_in_lists_before_2_1_63() -> Non
 
 def test_nobody_is_asked_by_an_agent_in_the_background_before_2_1_186() -> None:
     for version, effect in (("2.1.185", "deny"), ("2.1.186", "ask")):
-        options = Options(version=version, background=True)
+        options = ClaudeOptions(version=version, background=True)
         (project,) = load(Memory({".claude/settings.json": "{}"}), options)
         chain = Chain.start("main", project.enforced)
         assert str(chain.decide(*MAKE).effect) == "ask"
@@ -182,7 +182,7 @@ def test_local_settings_of_the_top_count_below_it_since_2_1_211() -> None:
         "web/.claude/settings.json": "{}",
     }
     for version, effect in (("2.1.210", "ask"), ("2.1.211", "deny")):
-        projects = load(Memory(files), Options(version=version))
+        projects = load(Memory(files), ClaudeOptions(version=version))
         (found,) = [project for project in projects if project.root == "web"]
         assert str(Chain.start("main", found.enforced).decide(*MAKE).effect) == effect
 

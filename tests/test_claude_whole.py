@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.claude import load
 from tests.claude_session import decide, table

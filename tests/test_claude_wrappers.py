@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from policy.chain import Chain
-from policy.effect import Effect
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.source import Source
+from policy.hosts.claude import ClaudeOptions, load
+from policy.tables.chain import Chain
 from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")
@@ -130,7 +130,7 @@ def test_a_quoted_or_empty_value_changes_nothing(command):
 )
 def test_of_two_scopes_that_allow_the_same_path_the_stronger_counts(stronger, file, effect):
     settings = json.dumps({"permissions": {"allow": ["Edit(/**)"]}})
-    options = Options(
+    options = ClaudeOptions(
         cwd="/srv/app",
         home="/home/alice",
         flag_folder="/etc/policies",
@@ -144,7 +144,9 @@ def test_of_two_scopes_that_allow_the_same_path_the_stronger_counts(stronger, fi
 def test_and_both_deny():
     settings = json.dumps({"permissions": {"deny": ["Edit(/**)"]}})
     flag = Source("flag", settings)
-    options = Options(cwd="/srv/app", home="/home/alice", flag_folder="/etc/policies", flag=flag)
+    options = ClaudeOptions(
+        cwd="/srv/app", home="/home/alice", flag_folder="/etc/policies", flag=flag
+    )
     (project,) = load(Memory({".claude/settings.json": settings}), options)
     main = Chain.start("main", project.enforced)
     for file in ("/srv/app/a", "/etc/policies/a"):

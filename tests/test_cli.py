@@ -113,7 +113,7 @@ def test_no_line_is_wider_than_the_terminal(name, columns, capsys, monkeypatch) 
     monkeypatch.setattr("policy.cli.console._WIDTH", columns)
     main(PRINTED[name])
     printed = capsys.readouterr()
-    from policy.render.layout import width
+    from policy.cli.report.text import width
 
     for line in (printed.out + printed.err).splitlines():
         assert width(line) <= columns or line.startswith("policy: error"), line
@@ -505,13 +505,13 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "unneeded"),
     [
-        (["--help"], ["attrs", "argparse", "policy.errors"]),
-        (["check", "team", "Read(a)"], ["policy.reach.audit", "policy.changes.diff", "policy.lint", "policy.codec", "cattrs"]),
-        (["fmt", "--check", "team/team.policy"], ["policy.formatting.minimal", "policy.lint", "policy.reach.audit"]),
-        (["rule", "shadowed-rule"], ["policy.hosts", "policy.workspace", "lark"]),
+        (["--help"], ["attrs", "argparse", "policy.core.errors"]),
+        (["check", "team", "Read(a)"], ["policy.analysis.reach.audit", "policy.analysis.diff", "policy.analysis.lint", "policy.tables.codec", "cattrs"]),
+        (["fmt", "--check", "team/team.policy"], ["policy.analysis.lint", "policy.analysis.reach.audit"]),
+        (["rule", "shadowed-rule"], ["policy.hosts", "policy.hosts.workspace", "lark"]),
         (["install", "claude-code", "--undo"], ["policy.hosts", "lark", "yaml"]),
-        (["audit", "team"], ["policy.render.html", "policy.changes.review"]),
-        (["diff", "../claude-settings-and-agents", "../claude-child-modes"], ["policy.hosts.notation", "policy.files.git", "policy.render.diff_markdown", "policy.render.junit"]),
+        (["audit", "team"], ["policy.cli.report.html", "policy.analysis.review"]),
+        (["diff", "../claude-settings-and-agents", "../claude-child-modes"], ["policy.hosts.notation", "policy.files.revisions"]),
     ],
 )  # fmt: skip
 def test_a_verb_loads_nothing_that_it_does_not_need(arguments, unneeded) -> None:
@@ -522,7 +522,7 @@ def test_a_verb_loads_nothing_that_it_does_not_need(arguments, unneeded) -> None
 
 @pytest.mark.parametrize("verb", sorted(_VERBS.keys() - {"convert"}))  # which knows the hosts
 def test_a_verb_explains_itself_without_a_parser(verb) -> None:
-    parsers = ["policy.hosts", "policy.workspace", "lark", "yaml"]
+    parsers = ["policy.hosts", "policy.hosts.workspace", "lark", "yaml"]
     assert _loaded([verb, "--help"], parsers) == []
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
-from policy.codec import table_from_json, table_to_json
-from policy.errors import PolicyError
+from policy.core.errors import PolicyError
 from policy.files.opening import Folder
 from policy.hosts import FRONT_ENDS
-from policy.table import NOTHING, UNRESTRICTED, Bounds, Table
+from policy.tables.codec import table_from_json, table_to_json
+from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Table
 from tests.conftest import FIXTURES
 from tests.strategies import calls, tables
 

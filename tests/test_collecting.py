@@ -11,7 +11,7 @@ from threading import Event, Thread
 import pytest
 
 from policy.cli import main
-from policy.collecting import never_at_the_end, seldom_collecting
+from policy.core.memory import never_at_the_end, seldom_collecting
 
 _OURS = (700, 10, 10)
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from policy.chain import Chain, SpawnDenied
-from policy.changes.diff import Change, Diff, diff_workspaces
+from policy.analysis.diff import Change, Diff, diff_workspaces
 from policy.cli import main
-from policy.effect import Effect
-from policy.files.tree import Memory
-from policy.workspace import Workspace, load_tree
+from policy.core.effect import Effect
+from policy.files.trees import Memory
+from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.chain import Chain, SpawnDenied
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 

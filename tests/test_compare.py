@@ -5,15 +5,15 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from policy.comparison.compare import Comparison
-from policy.comparison.tools import representatives
-from policy.decision import Reason
-from policy.dialect import Argument, ArgumentKind
-from policy.effect import Effect
-from policy.patterns.classes import classes
+from policy.commands.knowledge import Wrapping
+from policy.compare.compare import Comparison
+from policy.compare.overlap import representatives
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.patterns.families import classes
 from policy.patterns.pattern import Pattern
-from policy.shells import Wrapping
-from policy.table import NOTHING, UNRESTRICTED, Ceiling, Part, Table
+from policy.tables.dialect import Argument, ArgumentKind
+from policy.tables.table import NOTHING, UNRESTRICTED, Ceiling, Part, Table
 from tests.reference import Said, Scope
 from tests.strategies import DIALECT, rule_set, table
 
@@ -377,7 +377,7 @@ def test_what_may_be_handed_on_counts_too() -> None:
 
 def test_what_denies_every_call_is_not_searched(monkeypatch) -> None:
     before, after = table("deny Bash(a *)", "deny Read(b/**)"), table("deny Bash(timeout *)")
-    monkeypatch.setattr("policy.comparison.compare._differing", None)
+    monkeypatch.setattr("policy.compare.compare._differing", None)
     assert before.differences(after) == Comparison()
     with pytest.raises(TypeError):
         before.differences(table("deny Bash(a *)", "ask Bash(b *)"))

@@ -9,14 +9,14 @@ import sys
 import pytest
 
 import policy
-from policy import limits
-from policy.chain import Chain, SpawnDenied
 from policy.cli.given import compiled_at
 from policy.cli.hosts import Hosts
-from policy.codec import compiled_from_json, compiled_to_json, load_compiled
-from policy.codec.compiling import header
-from policy.errors import PolicyError
-from policy.workspace import Workspace
+from policy.core import limits
+from policy.core.errors import PolicyError
+from policy.hosts.workspace import Workspace
+from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.codec import compiled_from_json, compiled_to_json, load_compiled
+from policy.tables.codec.writing import header
 from tests.conftest import FIXTURES
 
 SLOW = pytest.mark.slow
@@ -309,8 +309,16 @@ def test_check_decides_by_it_and_imports_no_parser(tmp_path) -> None:
         modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert len(said[0]) == len(given)
     assert said[0] == said[1]
-    assert "policy.codec.loading" in modules
-    parsers = ("lark", "yaml", "cattrs", "policy.hosts", "policy.workspace", "policy.documents")
+    assert "policy.tables.codec.reading" in modules
+    parsers = (
+        "lark",
+        "yaml",
+        "cattrs",
+        "policy.hosts",
+        "policy.hosts.workspace",
+        "policy.files.json_nodes",
+        "policy.files.yaml_nodes",
+    )
     assert not [name for name in modules if name.startswith(parsers)]
 
 

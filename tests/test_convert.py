@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
-from policy.conversion.converting import Conversion, convert, hosts
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.analysis.conversion.converting import Conversion, convert, hosts
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
 from policy.files.opening import Memory, open_tree
-from policy.project import Project
-from policy.workspace import load, load_tree
+from policy.hosts.project import Project
+from policy.hosts.workspace import load, load_tree
+from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
 from tests.conftest import FIXTURES
 from tests.effort import examples
 

@@ -6,16 +6,16 @@ from itertools import product
 
 import pytest
 
-from policy.chain import Chain, SpawnDenied
+from policy.analysis.reach.never import check
+from policy.analysis.reach.query import query
 from policy.cli import main
-from policy.decision import Reason
-from policy.effect import Effect
-from policy.files.tree import Memory
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.files.trees import Memory
 from policy.hosts.notation import SEMANTICS
+from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_matcher
-from policy.reach.never import check
-from policy.reach.query import query
-from policy.workspace import Workspace, load_tree
+from policy.tables.chain import Chain, SpawnDenied
 
 FILE = """root a
 agent a {

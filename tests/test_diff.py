@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.changes.diff import diff_workspaces
-from policy.comparison import compare
-from policy.comparison.compare import Comparison, Known
-from policy.effect import Effect
-from policy.files.tree import Memory
-from policy.reach.audit import audit
-from policy.ruleset import Entry, RuleSet
-from policy.table import Ceiling, Part, Table
-from policy.workspace import Workspace, load_tree
+from policy.analysis.diff import diff_workspaces
+from policy.analysis.reach.audit import audit
+from policy.compare import compare
+from policy.compare.compare import Comparison, Known
+from policy.core.effect import Effect
+from policy.files.trees import Memory
+from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Ceiling, Part, Table
 from tests.strategies import compiled, scopes
 
 
@@ -137,7 +137,7 @@ def test_the_same_lines_are_searched_once(monkeypatch) -> None:
     known: Known = {}
     one = table(), table(allow=["Bash(ls:*)"])
     found = one[0].differences(one[1], known)
-    monkeypatch.setattr("policy.comparison.compare._differing", None)
+    monkeypatch.setattr("policy.compare.compare._differing", None)
     other = table(deny=["WebSearch"]), table(deny=["WebSearch"], allow=["WebFetch", "Read(x)"])
     with pytest.raises(TypeError):
         other[0].differences(other[1], known)

@@ -14,17 +14,17 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from policy.chain import Chain
-from policy.comparison.command_pair import CommandPair
-from policy.comparison.compare import Comparison
-from policy.comparison.pair import Difference
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.compare.command_pair import CommandPair
+from policy.compare.compare import Comparison
+from policy.compare.pair import Difference
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
 from policy.files.opening import Memory
-from policy.patterns import members
+from policy.hosts.workspace import load_tree
+from policy.patterns import families as members
 from policy.patterns.notations import Unusable
-from policy.table import Table
-from policy.workspace import load_tree
+from policy.tables.chain import Chain
+from policy.tables.table import Table
 from tests.strategies import table
 from tests.told import Effects, is_told
 

@@ -9,12 +9,12 @@ import attrs
 import pytest
 from hypothesis import strategies as st
 
-from policy.chain import Chain, SpawnDenied
-from policy.changes.diff import READINGS, Change, Diff, diff_workspaces
-from policy.comparison.compare import DIFFERENT_KINDS
-from policy.comparison.pair import OVERLAPS
-from policy.effect import Effect
-from policy.project import Project
+from policy.analysis.diff import READINGS, Change, Diff, diff_workspaces
+from policy.compare.compare import DIFFERENT_KINDS
+from policy.compare.pair import OVERLAPS
+from policy.core.effect import Effect
+from policy.hosts.project import Project
+from policy.tables.chain import Chain, SpawnDenied
 from tests.told import COMMANDS, Effects, is_told
 from tests.universes import UNIVERSES, Model, Universe, edits, models, tried, walks
 

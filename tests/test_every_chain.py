@@ -9,16 +9,15 @@ import attrs
 import pytest
 from hypothesis import strategies as st
 
-from policy.chain import Chain
-from policy.claims import Never
-from policy.effect import Effect
+from policy.analysis.reach.never import check
+from policy.analysis.reach.query import READINGS, Answer, Query, dialect_of, query
+from policy.core.effect import Effect
+from policy.core.source import Source
+from policy.hosts.claims import NeverClaim
+from policy.hosts.project import Project
 from policy.language.parse import parse_matcher, parse_notation
 from policy.language.syntax import Never as Statement
-from policy.project import Project
-from policy.reach.asked import dialect_of
-from policy.reach.never import check
-from policy.reach.query import READINGS, Answer, Query, query
-from policy.source import Source
+from policy.tables.chain import Chain
 from tests.universes import UNIVERSES, Call, Model, Universe, models, tried
 
 # agent -> what it gets at most, and how many agents a shortest chain with that has.
@@ -110,7 +109,7 @@ def _statement(links: list[str], matcher: str) -> Statement:
 def check_never(universe: Universe, model: Model, links: list[str], matcher: str) -> bool | None:
     """Compare a claim with every chain and call."""
     project = universe.project(model)
-    project = attrs.evolve(project, claims=(Never(_statement(links, matcher)),))
+    project = attrs.evolve(project, claims=(NeverClaim(_statement(links, matcher)),))
     reading, shape = project.attenuated, _shape(links)
     (found,) = check(project, dialect_of(e.declared for e in project.agents.values()))
     asked = [call for call in universe.calls if universe.is_about(matcher, call)]

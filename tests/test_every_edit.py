@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from policy.changes.diff import READINGS
-from policy.effect import Effect
+from policy.analysis.diff import READINGS
+from policy.analysis.lint import lint, mend
+from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.lint import lint, mend
-from policy.project import Project
-from policy.workspace import load_tree
+from policy.hosts.project import Project
+from policy.hosts.workspace import load_tree
 from tests.universes import UNIVERSES, Model, Universe, models, tried
 
 _Decided = dict[tuple[str, ...], list[Effect]]

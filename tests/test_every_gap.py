@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 import pytest
 from hypothesis import strategies as st
 
-from policy.chain import Chain, SpawnDenied
-from policy.comparison.pair import OVERLAPS
-from policy.effect import Effect
-from policy.project import Project
-from policy.reach.audit import AgentAudit, Position, audit
-from policy.reach.gaps import Gap, Gaps
+from policy.analysis.reach.audit import AgentAudit, AuditPosition, Gaps, ReadingGap, audit
+from policy.compare.pair import OVERLAPS
+from policy.core.effect import Effect
+from policy.hosts.project import Project
+from policy.tables.chain import Chain, SpawnDenied
 from tests.told import COMMANDS, Effects, is_told
 from tests.universes import UNIVERSES, Model, Universe, models, tried, walks
 
@@ -62,7 +61,7 @@ class Walked:
         return chain
 
 
-def check_positions(walked: Walked, agent: AgentAudit, positions: Iterable[Position]) -> None:
+def check_positions(walked: Walked, agent: AgentAudit, positions: Iterable[AuditPosition]) -> None:
     """Compare the positions that are told with every chain: these grant all, and nothing more."""
     told = [walked.chain(position.chain) for position in positions]
     shown = [chain for chain in told if chain is not None]
@@ -73,7 +72,7 @@ def check_positions(walked: Walked, agent: AgentAudit, positions: Iterable[Posit
     assert walked.most(shown) == walked.most([*every, *shown]), agent.name
 
 
-def check_gaps(ours: Walked, theirs: Walked, agent: str, gaps: Iterable[Gap]) -> None:
+def check_gaps(ours: Walked, theirs: Walked, agent: str, gaps: Iterable[ReadingGap]) -> None:
     """Compare where the host grants something else than is declared with every call."""
     told: set[tuple[str, Effects]] = set()
     for gap in gaps:

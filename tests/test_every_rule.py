@@ -7,23 +7,21 @@ import itertools
 import pytest
 from hypothesis import strategies as st
 
-from policy.changes.diff import READINGS, diff_workspaces, in_every_mode
-from policy.decision import Because
-from policy.effect import Effect
+from policy.analysis.diff import READINGS, diff_workspaces, in_every_mode
+from policy.analysis.formatting import _written_rules, lists, minimal
+from policy.analysis.formatting import without as text_without
+from policy.analysis.lint import lint
+from policy.analysis.lint.standing import Standings, separated
+from policy.compare.dead_rules import shadowing, written_rules
+from policy.compare.deduplicate import is_idle
+from policy.core.decision import Because
+from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.formatting.minimal import _written_rules, minimal
-from policy.formatting.taking_out import lists
-from policy.formatting.taking_out import without as text_without
+from policy.hosts.project import Project
+from policy.hosts.workspace import Workspace, load_tree
 from policy.hosts.zeph.names import EDITING, normalize
-from policy.lint import lint
-from policy.lint.separate import Standings, separated
-from policy.project import Project
-from policy.redundancy.rules import shadowing
-from policy.redundancy.written import written_rules
-from policy.ruleset import RuleSet
-from policy.table import Ceiling, Part, Table
-from policy.telling import is_idle
-from policy.workspace import Workspace, load_tree
+from policy.tables.ruleset import RuleSet
+from policy.tables.table import Ceiling, Part, Table
 from tests.universes import UNIVERSES, Model, Universe, models, tried
 
 # Hosts of which a policy takes no second: those are tried at length.

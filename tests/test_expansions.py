@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.shell.expansions import is_ended_oddly
+from policy.commands.expansions import is_ended_oddly
 from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")

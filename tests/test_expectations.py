@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from policy.errors import PolicyErrors
+from policy.core.errors import PolicyErrors
+from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts.notation import Unmet, project
-from policy.source import Source
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
 from tests.underline import assert_underlines
 
 

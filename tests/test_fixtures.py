@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import policy
-from policy.claims import call_of
+from policy.hosts.claims import call_of
 from policy.hosts.notation import SEMANTICS
 from policy.language.parse import parse_matcher
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.patterns import notations
-from policy.patterns.folders import moved, within
+from policy.patterns.families import moved, within
 from policy.patterns.pattern import Pattern
 
 NAMES = ("a", "b")

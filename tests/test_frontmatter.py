@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policy.documents.frontmatter import Kind, misplaced_front_matter, split_front_matter
-from policy.documents.remark import Trap
-from policy.documents.text import FileText, decode, has_byte_order_mark
-from policy.errors import PolicyError
-from policy.source import Source
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.files.frontmatter import HeaderLanguage, misplaced_front_matter, split_front_matter
+from policy.files.text import DocumentTrap, FileText, decode, has_byte_order_mark
 from tests.underline import assert_underlines
 
 
@@ -22,7 +21,7 @@ def test_a_file_is_a_header_and_a_body(line_break: str) -> None:
     front = split_front_matter(source(text))
 
     assert front is not None
-    assert front.kind is Kind.YAML
+    assert front.kind is HeaderLanguage.YAML
     assert front.opening.text == "---"
     assert front.header.text == f"name: a{line_break}tools: Read{line_break}"
     assert front.closing.text == "---"
@@ -51,7 +50,7 @@ def test_plus_signs_fence_toml() -> None:
     front = split_front_matter(source('+++\nname = "a"\n---\n+++\nBody.'))
 
     assert front is not None
-    assert front.kind is Kind.TOML
+    assert front.kind is HeaderLanguage.TOML
     assert front.header.text == 'name = "a"\n---\n'
 
 
@@ -107,7 +106,7 @@ def test_a_header_in_the_wrong_place_is_remarked_on(text: str, fence: str) -> No
     remark = misplaced_front_matter(source(text))
 
     assert remark is not None
-    assert remark.trap is Trap.LATE_FENCE
+    assert remark.trap is DocumentTrap.LATE_FENCE
     assert remark.span.text == fence
 
 

@@ -6,17 +6,16 @@ import attrs
 import pytest
 from hypothesis import given
 
-from policy.chain import Chain, SpawnDenied
-from policy.effect import Effect
-from policy.files.tree import Memory
-from policy.project import Project
-from policy.reach import pairs as module
-from policy.reach.audit import AgentAudit, audit
-from policy.reach.gaps import Gap, Gaps
-from policy.reach.pairs import MANY_CHAINS
-from policy.reach.privileges import Privileges, privileges
-from policy.render.gaps import escalations
-from policy.workspace import load_tree
+from policy.analysis.reach import pairs as module
+from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit
+from policy.analysis.reach.pairs import MANY_CHAINS
+from policy.analysis.reach.privileges import Privileges, privileges
+from policy.cli.report.audit import escalations
+from policy.core.effect import Effect
+from policy.files.trees import Memory
+from policy.hosts.project import Project
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import Chain, SpawnDenied
 from tests.effort import examples
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
 
@@ -61,7 +60,7 @@ def test_every_gap_that_some_chain_has_is_found_and_shown_by_a_chain(
     assert _apart(project, reading.deepest + 1) <= shown
 
 
-def _is_confirmed(project: Project, agent: str, gap: Gap) -> None:
+def _is_confirmed(project: Project, agent: str, gap: ReadingGap) -> None:
     assert gap.chain[-1] == agent
     chains = [Chain.start(gap.chain[0], r) for r in (project.attenuated, project.enforced)]
     for name in gap.chain[1:]:

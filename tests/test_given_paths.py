@@ -9,17 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policy import limits
-from policy.calls import Unreadable, canonical_path, stranger_path
-from policy.dialect import Argument, ArgumentKind, Dialect
-from policy.effect import Effect
+from policy.core import limits
+from policy.core.effect import Effect
 from policy.patterns import notations
 from policy.patterns.automaton import Automaton
 from policy.patterns.pattern import Pattern
-from policy.rows.shared import given_paths
-from policy.rows.walk import GivenPaths
-from policy.ruleset import Entry, RuleSet
-from policy.table import Table
+from policy.tables.calls import Unreadable, canonical_path, stranger_path
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.row import given_paths
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
+from policy.tables.walk import GivenPaths
 
 _GLOBS = ("src/**", "*.py", "/**", "a", "a/*/b", "**/.env", "~/x/**", "A/**", "\xdf/**", "b?/**")
 

@@ -46,7 +46,7 @@ def test_other_hosts_are_not_loaded() -> None:
     code = (
         "import sys, policy\n"
         "from policy.files.opening import Memory\n"
-        "from policy.workspace import load_tree\n"
+        "from policy.hosts.workspace import load_tree\n"
         "load_tree(Memory({'.claude/settings.json': '{}'}))\n"
         "print([n for n in ('a3s', 'claude', 'pikuri', 'zeph') if f'policy.hosts.{n}' in sys.modules])"
     )

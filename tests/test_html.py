@@ -13,16 +13,15 @@ from pathlib import Path
 import attrs
 import pytest
 
+from policy.analysis.lint import lint
+from policy.analysis.reach.audit import audit
 from policy.cli import main
+from policy.cli.report.audit import elsewhere
+from policy.cli.report.html import audit_html
+from policy.cli.report.html.graph import graph_svg, layered
+from policy.cli.report.html.page import matrix
 from policy.files.opening import Memory
-from policy.lint import lint
-from policy.reach.audit import audit
-from policy.render.audit_text import elsewhere
-from policy.render.html import audit_html
-from policy.render.html.graph import graph_svg
-from policy.render.html.layered import layered
-from policy.render.html.matrix import matrix
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
 

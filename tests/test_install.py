@@ -9,12 +9,12 @@ import sys
 import pytest
 
 import policy
-from policy.cli.writing import replace_files
-from policy.codec import compiled_to_json
-from policy.errors import PolicyError
-from policy.hook.settings import command, entry, with_hook, without_hook
-from policy.hook.silenced import silencing
-from policy.source import Source
+from policy.adapters.hook.settings import command, entry, with_hook, without_hook
+from policy.adapters.hook.silenced import silencing
+from policy.cli.outputs import replace_files
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.tables.codec import compiled_to_json
 from tests.conftest import FIXTURES
 
 GROUP = entry(command(["--resident"]))

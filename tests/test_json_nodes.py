@@ -12,13 +12,22 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from policy import limits
-from policy.documents import json_nodes
-from policy.documents.json_nodes import read_json, read_jsonc
-from policy.documents.node import VALUES, Mapping, Node, Scalar, Sequence, plain, repeated, walk
-from policy.documents.text import decode
-from policy.errors import PolicyError, PolicyErrors, show
-from policy.source import Source
+from policy.core import limits
+from policy.core.errors import PolicyError, PolicyErrors, show
+from policy.core.source import Source
+from policy.files import json_nodes
+from policy.files.json_nodes import read_json, read_jsonc
+from policy.files.nodes import (
+    VALUES,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    plain,
+    repeated,
+    walk,
+)
+from policy.files.text import decode
 from tests.conftest import cases
 from tests.effort import is_linear
 from tests.underline import assert_underlines
@@ -58,7 +67,7 @@ def test_settings_report(case: Path, text: SnapshotAssertion) -> None:
 def test_spans_cover_what_is_written() -> None:
     text = '{"a": [1, -2.5e3, "x\\n"],\n "\U0001f680": {"b": null, "c": true}}'
     node = read(text)
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
 
     assert [part.span.text for part in walk(node)] == [
         text,
@@ -76,10 +85,10 @@ def test_spans_cover_what_is_written() -> None:
 
 def test_a_place_in_a_string_is_a_place_in_the_file() -> None:
     node = read('["Bash(ls)", "a\\"b\\u00e9\\ud83d\\ude80(c"]')
-    assert isinstance(node, Sequence)
+    assert isinstance(node, SequenceNode)
     simple, escaped = node.items
-    assert isinstance(simple, Scalar)
-    assert isinstance(escaped, Scalar)
+    assert isinstance(simple, ScalarNode)
+    assert isinstance(escaped, ScalarNode)
 
     content = simple.content_span()
     assert content is not None
@@ -100,9 +109,9 @@ def test_a_place_in_a_string_is_a_place_in_the_file() -> None:
 
 def test_the_last_of_repeated_keys_counts_and_all_are_listed() -> None:
     node = read('{"a": 1, "b": {"c": 1, "c": 2}, "a": 2, "\\u0061": 3}')
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
 
-    assert node.get("a") == Scalar(3, node.span)
+    assert node.get("a") == ScalarNode(3, node.span)
     assert node.get("x") is None
     pairs = [
         (lost.key.span.text, lost.key.span.start, kept.key.span.start)

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from policy.documents.json_nodes import read_json
-from policy.files.tree import Memory
+from policy.core.source import Source
+from policy.files.json_nodes import read_json
+from policy.files.trees import Memory
 from policy.hosts.keys import Keys, unapplied_keys
-from policy.source import Source
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
 
 
 def named(document: object, sections: dict[str, Keys]) -> list[tuple[str, str, bool]]:

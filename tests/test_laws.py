@@ -17,13 +17,13 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from policy.chain import attenuate
-from policy.comparison.compare import Comparison
-from policy.decision import Reason
-from policy.effect import Effect
-from policy.ruleset import RuleSet
-from policy.shell.commands import read_command
-from policy.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, Part, Table
+from policy.commands.read import read_command
+from policy.compare.compare import Comparison
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.tables.chain import attenuate
+from policy.tables.ruleset import RuleSet
+from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, Part, Table
 from tests import reference
 from tests.reference import Said, Scope
 from tests.strategies import bounds, calls, compiled, effects, rule_set, scopes, tables

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from policy.hosts.notation_semantics import SEMANTICS
-from policy.shell.leaders import LEADERS
-from policy.shell.leading import led
-from policy.shell.words import Word
+from policy.commands.words import Word
+from policy.commands.wrappers import LEADERS, led
+from policy.hosts.notation.semantics import SEMANTICS
 
 SHELL = SEMANTICS.dialect.shell
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from policy.chain import READINGS, Chain, SpawnDenied
 from policy.cli import main
-from policy.effect import Effect
-from policy.files.disk import Folder
+from policy.core.effect import Effect
 from policy.files.opening import Tree
-from policy.files.revision import GitRevision
+from policy.files.revisions import GitRevision
+from policy.files.trees import Folder
 from policy.hosts import front_ends
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import READINGS, Chain, SpawnDenied
 
 REMOVING = ("Bash", {"command": "rm -rf x"})
 DENYING = json.dumps({"permissions": {"deny": ["Bash(rm *)"]}})

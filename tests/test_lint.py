@@ -13,21 +13,19 @@ from typing import Any
 import attrs
 import pytest
 
+from policy.analysis.lint import baseline_text, compare_with_baseline, lint, mend
+from policy.analysis.lint.rules import Positions
+from policy.analysis.lint.standing import Standings, separated, standing_findings
+from policy.analysis.lint.suppression import suppressions
 from policy.cli import main
-from policy.comparison import compare
-from policy.edits import Edit
-from policy.errors import PolicyError
+from policy.compare import compare
+from policy.compare.dead_rules import Effort, shadowing
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.source import Edit, Source
 from policy.files.opening import Memory
-from policy.finding import Finding, Severity
-from policy.lint import baseline_text, compare_with_baseline, lint, mend
-from policy.lint.comments import suppressions
-from policy.lint.positions import Positions
-from policy.lint.separate import Standings, separated
-from policy.lint.standing import standing_findings
-from policy.redundancy.rules import Effort, shadowing
-from policy.source import Source
-from policy.table import Table
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
+from policy.tables.table import Table
 
 PYTHON_AND_ENV = "root m\nagent m {{\n    allow Read, {allow}\n    deny  {deny}\n}}\n"
 
@@ -280,7 +278,7 @@ def test_projects_with_the_same_rules_are_compared_once(monkeypatch: pytest.Monk
         searched.append(arguments)
         return search(*arguments)
 
-    monkeypatch.setattr("policy.comparison.compare._differing", counted)
+    monkeypatch.setattr("policy.compare.compare._differing", counted)
     (text,) = team("Read(a/**), Read(a/[b-c])").values()
     alone = linted({"a.policy": text}).findings
     once = len(searched)
@@ -290,7 +288,7 @@ def test_projects_with_the_same_rules_are_compared_once(monkeypatch: pytest.Monk
 
 
 def test_rules_that_are_not_tried_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("policy.lint.standing.Effort", lambda: Effort(0))
+    monkeypatch.setattr("policy.analysis.lint.standing.Effort", lambda: Effort(0))
     found = linted(team("Read(a/**), Read(a/[b-c])")).findings
     (told,) = [each for each in found if each.code == "rules-not-compared"]
     assert told.message.startswith("whether 2 rules matter is not decided: the rules overlap")
@@ -692,7 +690,7 @@ def test_edits_that_widen_together_are_refused_though_each_would_pass_alone() ->
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path) -> None:
-    from policy.cli.writing import replace_files
+    from policy.cli.outputs import replace_files
 
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_bytes(b"1")
@@ -724,9 +722,8 @@ def test_results_of_a_folder_below_have_paths_that_a_forge_knows(run, project, t
 
 
 def test_an_annotation_cannot_be_broken_out_of() -> None:
-    from policy.render.github import github
-    from policy.render.results import Result
-    from policy.source import Place
+    from policy.cli.report.results import Result, github
+    from policy.core.source import Place
 
     place = Place("a,line=9:x\n::error::y", 1, 1)
     result = Result("c", Severity.WARNING, "100%\n::set-output name=a::b", "", place, (1, 2))
@@ -758,7 +755,7 @@ def test_a_rule_for_commands_is_compared_once_with_the_files_that_these_open(mon
         compared.append(tool)
         return compare.compare_until(wanted, tool, *rest)
 
-    monkeypatch.setattr("policy.redundancy.trial.compare_until", counted)
+    monkeypatch.setattr("policy.compare.dead_rules.compare_until", counted)
     content = json.dumps({"permissions": {"allow": ["Bash(xargs -n 1 *)", "Bash(xargs *)"]}})
     (project,) = load_tree(Memory({".claude/settings.json": content})).projects
     table = project.enforced.start("main").table

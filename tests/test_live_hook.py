@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.hook.settings import command, entry
+from policy.adapters.hook.settings import command, entry
 from tests.live import sandbox
 from tests.live.scenario import CWD, HOME, Scenario
 from tests.live.theirs import _Script, _session

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policy.errors import PolicyError
+from policy.analysis.formatting import minimal
+from policy.core.errors import PolicyError
 from policy.files.opening import Memory
-from policy.formatting.minimal import minimal
 from tests.effort import examples
 from tests.reference import Said, Scope, decide
 from tests.strategies import matchers, table
@@ -56,7 +56,7 @@ _rules = st.lists(st.tuples(st.sampled_from(["allow", "ask", "deny"]), _matchers
 
 
 def _effects(rules: list[tuple[str, str]]) -> list[str]:
-    from policy.effect import Effect
+    from policy.core.effect import Effect
 
     scope = Scope(tuple(Said(Effect(effect), matcher) for effect, matcher in rules))
     return [str(decide(scope, tool, call)) for tool, call in CALLS]
@@ -280,8 +280,8 @@ def test_a_rule_with_examples_is_not_taken_from_above_them() -> None:
 
 
 def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:
-    import policy.formatting.proof as module
-    from policy.changes.diff import Diff
+    import policy.analysis.formatting as module
+    from policy.analysis.diff import Diff
 
     monkeypatch.setattr(module, "diff_workspaces", lambda *_, **__: Diff((), (), ("too many",)))
     with pytest.raises(PolicyError, match="the comparison is not exact"):

@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.changes.diff import diff_workspaces
+from policy.analysis.diff import diff_workspaces
+from policy.analysis.formatting import canonical
+from policy.analysis.reach.audit import Audit, ProjectAudit, audit
 from policy.cli import main
-from policy.documents.text import decode
-from policy.files.disk import Folder
-from policy.files.tree import Memory
-from policy.finding import Severity
-from policy.formatting.canonical import canonical
+from policy.core.finding import Severity
+from policy.files.text import decode
+from policy.files.trees import Folder, Memory
 from policy.hosts import FRONT_ENDS
-from policy.reach.audit import Audit, ProjectAudit, audit
-from policy.workspace import Workspace, load_tree
+from policy.hosts.workspace import Workspace, load_tree
 from tests.conftest import FIXTURES
 
 MIXED = FIXTURES / "mixed"

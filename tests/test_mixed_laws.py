@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.chain import Chain, Reading, SpawnDenied
-from policy.changes.diff import Change, diff_workspaces, paired
-from policy.decision import Because, Decision
-from policy.effect import Effect
-from policy.files.tree import Memory
-from policy.project import Project
-from policy.table import NOTHING, UNRESTRICTED, Table
-from policy.workspace import Workspace, load_tree
+from policy.analysis.diff import Change, diff_workspaces, paired
+from policy.core.decision import Because, Decision
+from policy.core.effect import Effect
+from policy.files.trees import Memory
+from policy.hosts.project import Project
+from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.chain import Chain, Reading, SpawnDenied
+from policy.tables.table import NOTHING, UNRESTRICTED, Table
 from tests.effort import examples
 from tests.mixed_files import AGENTS, CALLS, trees
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.chain import READINGS, Chain
-from policy.effect import Effect
+from policy.analysis.formatting import minimal
+from policy.analysis.lint import lint, mend
+from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.formatting.minimal import minimal
 from policy.hosts import claude
-from policy.hosts.claude.data.agents import MODES
-from policy.lint import lint, mend
-from policy.workspace import load_tree
+from policy.hosts.claude.data.tools import MODES
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import READINGS, Chain
 from tests.universes.model import calls_of
 
 PATH = ".claude/settings.json"
@@ -69,7 +69,7 @@ def decided(text: str) -> list[tuple[str, str, list[Effect]]]:
     """Return what every call gets in every mode, each with a session of its own."""
     found = []
     for mode in MODES:
-        front_end = claude.FrontEnd(claude.Options(mode=mode))
+        front_end = claude.ClaudeFrontEnd(claude.ClaudeOptions(mode=mode))
         (project,) = load_tree(Memory({PATH: text}), front_ends=[front_end]).projects
         for name in READINGS:
             chain = Chain.start("main", project.reading(name))
@@ -137,7 +137,7 @@ def test_a_guard_is_no_rule_that_covers_another() -> None:
     # In this version the guard holds in every mode, so no call depends on the rule.
     said = {"ask": ["Edit(.claude/settings.json)"], "allow": ["Edit(.claude/**)"]}
     tree = Memory({PATH: written(said)})
-    older = [claude.FrontEnd(claude.Options(version="2.1.100"))]
+    older = [claude.ClaudeFrontEnd(claude.ClaudeOptions(version="2.1.100"))]
     findings = lint(tree, load_tree(tree, front_ends=older)).findings
     assert not [f for f in findings if f.code in DEAD and f.edits]
 

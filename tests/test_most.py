@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.effect import Effect
-from policy.reach import most as module
-from policy.reach.most import AtMost, at_most
-from policy.table import Table
+from policy.analysis.reach import privileges as module
+from policy.analysis.reach.privileges import AtMost, at_most
+from policy.core.effect import Effect
+from policy.tables.table import Table
 from tests.effort import examples
 from tests.strategies import table
 

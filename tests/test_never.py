@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.chain import Chain, SpawnDenied
-from policy.claims import Verdict
-from policy.effect import Effect
+from policy.analysis.reach.never import ChainShape, check
+from policy.core.effect import Effect
 from policy.files.opening import Memory
+from policy.hosts.claims import ClaimVerdict
 from policy.hosts.notation import SEMANTICS, load
-from policy.reach.never import Shape, check
+from policy.tables.chain import Chain, SpawnDenied
 from tests.effort import examples
 
 TEAM = """\
@@ -36,7 +36,7 @@ agent explore {
 """
 
 
-def verdict(shape: str, matchers: str, text: str = TEAM) -> Verdict:
+def verdict(shape: str, matchers: str, text: str = TEAM) -> ClaimVerdict:
     (project,) = load(Memory({"a.policy": f"{text}\nnever {shape}: {matchers}\n"}))
     assert not [f for f in project.findings if f.severity.value == "error"], project.findings
     (found,) = check(project, SEMANTICS.dialect)
@@ -187,7 +187,7 @@ def test_claims_agree_with_all_walks(text, shape, matcher):
 
 @given(_SHAPES, st.lists(st.sampled_from(AGENTS), min_size=1, max_size=5))
 def test_a_shape_is_the_expression_it_looks_like(shape, names):
-    automaton = Shape(tuple(shape))
+    automaton = ChainShape(tuple(shape))
     places = automaton.start()
     for name in names:
         places = automaton.after(places, name)

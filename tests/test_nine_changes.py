@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from policy.changes.changed_files import changed_files
-from policy.changes.diff import Change, Diff, diff_workspaces
-from policy.files.disk import Folder
-from policy.workspace import load_tree
+from policy.analysis.diff import Change, Diff, changed_files, diff_workspaces
+from policy.files.trees import Folder
+from policy.hosts.workspace import load_tree
 
 FOLDER = Path(__file__).parent.parent / "fixtures/nine-changes"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.files.opening import Memory
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
 
 
 def found(*statements: str) -> list[tuple[str, str]]:

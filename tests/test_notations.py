@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from policy.patterns.folding import folded, with_others
 from policy.patterns.notations import Unusable, commands, hosts, paths, single
-from policy.patterns.pattern import Kind, Pattern
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import folded, with_others
 
 
 def _matches(patterns: tuple[Pattern, ...], text: str) -> bool:
@@ -166,7 +166,7 @@ def test_globs_with_their_deliberate_differences(
 
 
 def test_letters_taken_for_a_plain_one_are_those_of_which_it_is_the_small_one() -> None:
-    names = {each: Pattern.of(Kind.PATH, with_others(each)) for each in string.ascii_letters}
+    names = {each: Pattern.of(PatternKind.PATH, with_others(each)) for each in string.ascii_letters}
     for letter in map(chr, range(sys.maxunicode + 1)):
         smaller = {letter.lower(), letter.upper().lower()}
         for name in smaller.intersection(string.ascii_letters):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from policy.core.memory import OnDemand
 from policy.files.opening import Memory
 from policy.hosts.claude import load
-from policy.on_demand import OnDemand
 
 
 def test_builds_what_is_asked_for_once_and_nothing_else() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.effect import Effect
+from policy.compare.dead_rules import placed
+from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.notation import SEMANTICS
-from policy.hosts.zeph.autonomy import PermissionPolicy
+from policy.hosts.workspace import load_tree
+from policy.hosts.zeph.session import SessionPermissions
 from policy.patterns.pattern import Pattern
-from policy.redundancy.order import placed
-from policy.ruleset import Entry, RuleSet
-from policy.table import Table
-from policy.workspace import load_tree
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
 
 GLOBS = ["a", "b", "ab", "a*", "*b", "*a*", "*"]
 
@@ -68,7 +68,7 @@ def test_every_witness_is_decided_so_in_either_order(rules) -> None:
 
 def test_the_rules_of_a_session_of_zeph_are_told_with_a_call() -> None:
     rules = {"bash": (("git push --dry-run", Effect.ALLOW), ("git push*", Effect.DENY))}
-    (found,) = PermissionPolicy(rules=rules).findings()
+    (found,) = SessionPermissions(rules=rules).findings()
     assert found.code == "order-matters"
     assert "`git push --dry-run` would get deny instead of allow" in found.message
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from policy.comparison.edited import Side
-from policy.comparison.pair import Difference, Pair
-from policy.comparison.view import View
-from policy.decision import Decision, Reason
-from policy.effect import Effect
+from policy.compare.pair import Difference, TextPair
+from policy.compare.sides import ListSide
+from policy.compare.view import View
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.source import Place
 from policy.patterns.domains import ANY_TEXT
-from policy.patterns.pattern import Kind, Pattern
-from policy.rows.entry import RowEntry
-from policy.source import Place
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.tables.entry import RowEntry
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
@@ -20,7 +20,7 @@ def _view(*lines: tuple[str, Effect]) -> View:
         RowEntry(Pattern.text(text), "", effect, Reason.RULE, text, Place("a.policy", number, 1))
         for number, (text, effect) in enumerate(lines, 1)
     )
-    return View(Kind.TEXT, tuple(entries), ASK)
+    return View(PatternKind.TEXT, tuple(entries), ASK)
 
 
 def _asked(text: str) -> Difference:
@@ -32,8 +32,8 @@ def _asked(text: str) -> Difference:
 
 def test_a_text_that_changes_in_the_other_direction_settles_nothing_of_its_lines() -> None:
     lines = (("ab*", ASK), ("ac*", ASK))
-    sides = (Side((_view(*lines),)), Side((_view(("a*", ALLOW), *lines),)))
-    pair = Pair(*sides, domain=ANY_TEXT, ask=_asked)
+    sides = (ListSide((_view(*lines),)), ListSide((_view(("a*", ALLOW), *lines),)))
+    pair = TextPair(*sides, domain=ANY_TEXT, ask=_asked)
     shown = {(each.call["argument"], each.widened) for each in pair.differences()}
     assert shown == {("ab", False), ("ac", True)}
     assert pair.why  # of other texts nobody said so

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.chain import Chain, Reading
-from policy.changes.diff import diff_workspaces
-from policy.effect import Effect
-from policy.files.tree import Memory
-from policy.reach import pairs as module
-from policy.reach.pairs import MANY_CHAINS, Pairs, Side
-from policy.workspace import Workspace, load_tree
+from policy.analysis.diff import diff_workspaces
+from policy.analysis.reach import pairs as module
+from policy.analysis.reach.pairs import MANY_CHAINS, Pairs, ReadingSide
+from policy.core.effect import Effect
+from policy.files.trees import Memory
+from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.chain import Chain, Reading
 from tests.effort import examples
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks
 
@@ -27,7 +27,7 @@ def effects(chain: Chain | None) -> list[Effect]:
 def check_pairs(*readings: Reading) -> None:
     """Compare pairs with every chain: what one side grants beyond the other some pair shows."""
     starts = NAMES[:1]
-    pairs = Pairs(*(Side(reading, starts) for reading in readings))
+    pairs = Pairs(*(ReadingSide(reading, starts) for reading in readings))
     assert pairs.is_whole
     chains = [{each.names: each for each in walks(r, starts, LONGEST)} for r in readings]
     shown = set()

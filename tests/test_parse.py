@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from policy import limits
-from policy.effect import Effect
-from policy.errors import PolicyError, PolicyErrors
+from policy.core import limits
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.limits import FILE_BYTES, PATTERN_CHARACTERS
+from policy.core.source import Source
 from policy.language import parse
 from policy.language.parse import parse_matcher, parse_notation
 from policy.language.syntax import (
@@ -30,8 +32,6 @@ from policy.language.syntax import (
     Text,
     Trust,
 )
-from policy.limits import FILE_BYTES, PATTERN_CHARACTERS
-from policy.source import Source
 from tests.conftest import cases
 from tests.effort import is_linear
 from tests.underline import assert_underlines

@@ -17,14 +17,21 @@ from functools import partial
 import attrs
 import pytest
 
-from policy import limits
+from policy.core import limits
 from policy.patterns import automaton as automata
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
 from policy.patterns.ends import Ends, Indexed
-from policy.patterns.letters import excluded_characters, named, tokens_of
-from policy.patterns.pattern import Kind, Meet, Pattern, freeze
-from policy.patterns.search import Found, fresh_character, search
+from policy.patterns.pattern import (
+    Meet,
+    Pattern,
+    PatternKind,
+    excluded_characters,
+    freeze,
+    named,
+    tokens_of,
+)
+from policy.patterns.search import SearchResult, fresh_character, search
 from policy.patterns.tokens import Gap, OneOf, Token
 from tests import brute_force
 from tests.brute_force import Raw, Universe, parts
@@ -55,7 +62,7 @@ class Family:
         return list(drawn)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> PatternKind:
         return self.universe.kind
 
     def pattern(self, raw: Raw) -> Pattern:
@@ -117,15 +124,15 @@ def canonical_path(text: str) -> bool:
     )
 
 
-POSSIBLE: dict[Kind, Callable[[str], bool]] = {
-    Kind.TEXT: lambda _: True,
-    Kind.PATH: canonical_path,
-    Kind.HOST: lambda text: "" not in text.split("."),
+POSSIBLE: dict[PatternKind, Callable[[str], bool]] = {
+    PatternKind.TEXT: lambda _: True,
+    PatternKind.PATH: canonical_path,
+    PatternKind.HOST: lambda text: "" not in text.split("."),
 }
 
 
 def path(*tokens: Token) -> Pattern:
-    return Pattern.of(Kind.PATH, tokens)
+    return Pattern.of(PatternKind.PATH, tokens)
 
 
 # What a pattern matches.
@@ -164,8 +171,12 @@ def test_a_pattern_of_a_few_tokens_matches_texts_no_call_can_hold_just_the_same(
         (path("/", OneOf(frozenset())), [], ["/", "/a", ""]),
         (path("/", OneOf(frozenset(), negated=True)), ["/a"], ["/", "//", "/ab"]),
         (path("/", OneOf(frozenset("/a"))), ["/a"], ["//"]),
-        (Pattern.of(Kind.HOST, [ANY, ".a.b"]), ["x.a.b", "x.y.a.b"], ["a.b", "xa.b", "x.a.b."]),
-        (Pattern.of(Kind.HOST, ["x", PART, ".a"]), ["x.a", "xyz.a"], ["x.y.a", "y.a"]),
+        (
+            Pattern.of(PatternKind.HOST, [ANY, ".a.b"]),
+            ["x.a.b", "x.y.a.b"],
+            ["a.b", "xa.b", "x.a.b."],
+        ),
+        (Pattern.of(PatternKind.HOST, ["x", PART, ".a"]), ["x.a", "xyz.a"], ["x.y.a", "y.a"]),
         (Pattern.text("a*b"), ["ab", "a\nb", "a\U0001f600b", "aab/b"], ["a", "b", "abc", "ba"]),
         (Pattern.text(""), [""], ["a", " "]),
         (Pattern.text("**"), ["", "a", "\n\n"], []),
@@ -295,8 +306,8 @@ def test_a_meet_matches_what_all_its_patterns_match(family: Family) -> None:
         (Meet.of(path("/", ONE, ONE)), "/xx"),
         (Meet.of(path("/a", DEEP, "/", PART)), "/a/x"),
         (Meet.of(path(DEEP)), ""),
-        (Meet.of(Pattern.of(Kind.HOST, [ANY])), "x"),
-        (Meet.of(Pattern.of(Kind.HOST, [ANY, ".a.b"])), "x.a.b"),
+        (Meet.of(Pattern.of(PatternKind.HOST, [ANY])), "x"),
+        (Meet.of(Pattern.of(PatternKind.HOST, [ANY, ".a.b"])), "x.a.b"),
         # A word of no letters would leave `/.`, which no call can hold.
         (path("/", PART, OneOf(frozenset("x"), negated=True)) & path("/.", PART), "/.a"),
         (path("/a") & path("/b"), None),
@@ -311,7 +322,7 @@ def test_the_witness_is_short_and_made_of_readable_words(
 
 
 def test_patterns_of_different_kinds_are_never_mixed() -> None:
-    text, host = Pattern.exactly("a"), Pattern.exactly("a", Kind.HOST)
+    text, host = Pattern.exactly("a"), Pattern.exactly("a", PatternKind.HOST)
     assert text != host
     for claim in (
         lambda: text & host,
@@ -393,8 +404,11 @@ def test_the_form_of_a_canonical_pattern_is_itself() -> None:
             path("/", PART, "/", PART, DEEP, "/b"),
         ),
         (Pattern.text("a***b"), Pattern.text("a*b")),
-        (Pattern.of(Kind.HOST, [ANY, PART, ".b"]), Pattern.of(Kind.HOST, [ANY, ".b"])),
-        (Pattern.of(Kind.TEXT, [ANY, ONE]), Pattern.of(Kind.TEXT, [ONE, ANY])),
+        (
+            Pattern.of(PatternKind.HOST, [ANY, PART, ".b"]),
+            Pattern.of(PatternKind.HOST, [ANY, ".b"]),
+        ),
+        (Pattern.of(PatternKind.TEXT, [ANY, ONE]), Pattern.of(PatternKind.TEXT, [ONE, ANY])),
     ],
     ids=str,
 )
@@ -734,7 +748,7 @@ def test_a_witness_among_commands_may_need_quotes_that_no_pattern_names() -> Non
     dice = random.Random(1)
     for _ in range(60 * SCALE):
         raw = tuple(dice.choice(("a", ";", " ", "'", ANY, ANY)) for _ in range(dice.randint(1, 4)))
-        found = Pattern.of(Kind.TEXT, raw) & Pattern.text("*")
+        found = Pattern.of(PatternKind.TEXT, raw) & Pattern.text("*")
         shortest = next(
             (t for t in texts if COMMANDS.holds(t) and brute_force.matches(raw, t)), None
         )
@@ -775,7 +789,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Count the states built and the nodes they hold."""
     counted = {"states": 0, "nodes": 0, "largest": 0, "alive": 0, "most alive": 0}
 
-    class Counted(automata.State):
+    class Counted(automata.AutomatonState):
         __slots__ = ()
 
         def __init__(
@@ -791,13 +805,13 @@ def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         def __del__(self) -> None:
             counted["alive"] -= 1
 
-    monkeypatch.setattr(automata, "State", Counted)
+    monkeypatch.setattr(automata, "AutomatonState", Counted)
     return counted
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", PatternKind)
 def test_a_pattern_of_many_stars_costs_a_few_nodes_a_character(
-    kind: Kind, work: dict[str, int]
+    kind: PatternKind, work: dict[str, int]
 ) -> None:
     stars = 2_000
     for gap in (ANY, PART):
@@ -939,13 +953,13 @@ def test_the_examples_of_the_module_hold() -> None:
 
 
 def test_a_search_leaves_what_an_earlier_pattern_matches_whatever_follows() -> None:
-    def searched(pattern: str, wanted: int, **more: object) -> Found:
+    def searched(pattern: str, wanted: int, **more: object) -> SearchResult:
         watched = Automaton([Pattern.text(each).tokens for each in ("a*", "*bc*z", "ab*")])
         guide = Pattern.text(pattern).automaton
         return search([guide], [watched], lambda found: found == (wanted,), fresh="q", **more)
 
-    assert searched("a*", NO_MATCH, budget=1) == Found(None, exact=False)
-    assert searched("a*", NO_MATCH, budget=1, least=(NO_MATCH,)) == Found(None)
+    assert searched("a*", NO_MATCH, budget=1) == SearchResult(None, exact=False)
+    assert searched("a*", NO_MATCH, budget=1, least=(NO_MATCH,)) == SearchResult(None)
     for pattern in ("*", "a*", "*c*", "b*z"):
         for wanted in (0, 1, 2, NO_MATCH):
             assert searched(pattern, wanted) == searched(pattern, wanted, least=(wanted,))

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import attrs
 import pytest
 
-from policy.chain import Chain
+from policy.commands import read as commands
+from policy.commands.knowledge import Shell
+from policy.commands.scripts import together
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL, _shell_below
-from policy.shell import commands
-from policy.shell.pieces import together
-from policy.shells import Shell
+from policy.tables.chain import Chain
 from tests.live import vocabulary as words
 from tests.live.wide import wide_command
 from tests.strategies import DIALECT
@@ -146,7 +146,7 @@ def test_a_rule_for_one_part_counts_in_every_command() -> None:
 def test_a_row_keeps_nothing_long() -> None:
     settings = {"permissions": {"allow": ["Bash(cat *)"]}}
     files = Memory({".claude/settings.json": json.dumps(settings)})
-    (project,) = load(files, Options(cwd="/app", home="/home/a"))
+    (project,) = load(files, ClaudeOptions(cwd="/app", home="/home/a"))
     table = Chain.start("main", project.enforced).table
     long = "x" * 3_000
     for text in ("cat a && cat b", f"cat a <<< {long}", f"if cat {long}; then ls; fi | cat"):

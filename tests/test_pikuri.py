@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
-from policy import catalogue
-from policy.changes.diff import diff_workspaces
+from policy.analysis import catalogue
+from policy.analysis.diff import diff_workspaces
+from policy.analysis.formatting import canonical
 from policy.cli import main
-from policy.effect import Effect
+from policy.cli.report.text import PageLayout, finding_report
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.formatting.canonical import canonical
 from policy.hosts import pikuri
 from policy.hosts.pikuri import (
     AllowAll,
@@ -28,7 +30,7 @@ from policy.hosts.pikuri import (
     PersonaSet,
     PikuriError,
     PikuriErrors,
-    Profile,
+    PikuriProfile,
     Tool,
     TrifectaLegs,
     available_agents,
@@ -40,23 +42,21 @@ from policy.hosts.pikuri import (
     walk,
 )
 from policy.hosts.pikuri.audit import CODES, tree_of, trifecta
-from policy.hosts.pikuri.errors import Kind
-from policy.hosts.pikuri.parameters import Parameter, problems
-from policy.hosts.pikuri.personas import EXCLUDED
-from policy.hosts.pikuri.trifecta import (
+from policy.hosts.pikuri.host import (
+    EXCLUDED,
     NONE,
+    SPAWN_NAMES,
+    AgentNode,
     Contribution,
     Destination,
-    Node,
     Payload,
+    PikuriErrorKind,
+    ToolParameter,
+    TrifectaVerdict,
     Untrusted,
-    Verdict,
+    problems,
 )
-from policy.hosts.pikuri.versions import SPAWN_NAMES
-from policy.render.excerpt import finding_report
-from policy.render.layout import Page
-from policy.source import Source
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
 from tests.conftest import FIXTURES
 from tests.underline import assert_underlines
 
@@ -104,19 +104,19 @@ def test_p6_names_are_exact_and_none_is_no_tool() -> None:
 
 
 def test_p22_p23_p29_bundled_personas_by_version() -> None:
-    old, new = bundled(Profile.of("0.0.7")), bundled()
+    old, new = bundled(PikuriProfile.of("0.0.7")), bundled()
 
     assert old["FILE_MINER"].tool_names == ("read", "grep", "glob")
     assert new["FILE_MINER"].tool_names == ("file_list", "read", "grep", "glob")
     assert new["RESEARCHER"].tool_names == ("web_search", "web_scrape", "fetch")
     assert (new["FILE_MINER"].max_steps, new["RESEARCHER"].max_steps) == (30, 20)
     assert new["FILE_MINER"].system_prompt == "persona-file-miner"
-    assert bundled(Profile.of("0.0.3")) == {}
+    assert bundled(PikuriProfile.of("0.0.3")) == {}
 
 
 def test_p24_p25_bundled_personas_exclude_what_they_are_for() -> None:
     for version in ("0.0.4", "0.0.7", "0.1.0"):
-        for name, persona in bundled(Profile.of(version)).items():
+        for name, persona in bundled(PikuriProfile.of(version)).items():
             assert excludes(persona, EXCLUDED[name])
 
 
@@ -133,7 +133,7 @@ def test_p9_p10_p11_one_bad_persona_stops_the_host_and_every_mistake_is_told() -
     with pytest.raises(ValueError, match="names `x`") as caught:
         configure(host(READ, bad))
 
-    assert [error.kind for error in caught.value.errors] == [Kind.UNKNOWN_TOOL] * 2
+    assert [error.kind for error in caught.value.errors] == [PikuriErrorKind.UNKNOWN_TOOL] * 2
     assert "`read`" in caught.value.errors[0].help
 
 
@@ -173,7 +173,7 @@ def test_p15_p18_who_may_be_started_is_told_and_has_a_name_on_each_host() -> Non
 def test_p37_a_name_is_there_once_in_a_host() -> None:
     with pytest.raises(PikuriErrors) as caught:
         PersonaSet((Persona("m"), Persona("m")))
-    assert caught.value.kind is Kind.DUPLICATE_PERSONA
+    assert caught.value.kind is PikuriErrorKind.DUPLICATE_PERSONA
     with pytest.raises(PikuriErrors):
         configure(host(PersonaSet((Persona("m"),)), PersonaSet((Persona("m"),))))
 
@@ -183,10 +183,10 @@ def test_p16_p32_a_child_starts_nobody() -> None:
 
     with pytest.raises(PikuriError) as caught:
         done.available(("m", "n"), "read")
-    assert caught.value.kind is Kind.NO_AGENT_TOOL
+    assert caught.value.kind is PikuriErrorKind.NO_AGENT_TOOL
     with pytest.raises(PikuriError) as caught:
         done.available(("plumber",), "read")
-    assert caught.value.kind is Kind.UNKNOWN_PERSONA
+    assert caught.value.kind is PikuriErrorKind.UNKNOWN_PERSONA
 
 
 def test_p35_p36_a_child_is_bound_by_both_pools_and_not_by_its_parent() -> None:
@@ -295,15 +295,15 @@ register:
         read_host(Source("h", text))
 
     assert [error.place.line for error in caught.value.errors] == [1, 2, 3, 5, 7, 9, 9, 11]
-    assert {error.kind for error in caught.value.errors} == {Kind.HOST_FILE}
+    assert {error.kind for error in caught.value.errors} == {PikuriErrorKind.HOST_FILE}
 
 
 def test_p17_the_name_of_the_tool_that_starts_agents_is_reserved() -> None:
     with pytest.raises(PikuriErrors, match="starts agents") as caught:
         configure(host(Tool("agent")))
-    assert caught.value.kind is Kind.RESERVED_TOOL
+    assert caught.value.kind is PikuriErrorKind.RESERVED_TOOL
     with pytest.raises(PikuriErrors):
-        configure(host(Tool("sub_agent"), profile=Profile.of("0.0.3")))
+        configure(host(Tool("sub_agent"), profile=PikuriProfile.of("0.0.3")))
 
 
 def test_a_persona_cannot_take_the_place_of_its_host_in_a_chain() -> None:
@@ -316,7 +316,7 @@ def test_p41_p50_no_persona_may_name_a_tool_of_a_server() -> None:
 
     with pytest.raises(PikuriErrors) as caught:
         configure(found)
-    assert caught.value.kind is Kind.UNKNOWN_TOOL
+    assert caught.value.kind is PikuriErrorKind.UNKNOWN_TOOL
 
 
 def test_a_tool_of_both_pools_is_one_tool() -> None:
@@ -413,7 +413,7 @@ def test_p45_p46_p47_who_confirms_and_what() -> None:
 
 
 def test_p43_every_problem_of_a_call_is_told() -> None:
-    parameters = (Parameter("name"), Parameter("mode", required=False, values=("a", "b")))
+    parameters = (ToolParameter("name"), ToolParameter("mode", required=False, values=("a", "b")))
 
     assert problems(parameters, {"mode": "c", "x": 1}) == (
         "`name` is missing",
@@ -421,14 +421,14 @@ def test_p43_every_problem_of_a_call_is_told() -> None:
         "`x` is not a parameter",
     )
     with pytest.raises(PikuriError):
-        Parameter("mode", values=())
+        ToolParameter("mode", values=())
 
 
 def test_p48_hidden_characters_of_a_tool_are_spelled_out() -> None:
     text = 'register:\n  - personas: [{name: m, tool_names: ["re\\u202ead"]}]\n'
     (finding,) = load_tree(Memory({"pikuri.host.yaml": text}), front_ends=(pikuri,)).findings
 
-    report = "".join(finding_report(finding, Page()))
+    report = "".join(finding_report(finding, PageLayout()))
     assert "\u202e" not in report
     assert "re\\u202ead" in report
 
@@ -507,14 +507,17 @@ FILES = TrifectaLegs(private=True)
 
 
 def test_p26_p30_p53_where_three_legs_meet_is_told_with_the_path() -> None:
-    apart = Node(
-        "host", (Contribution("read", FILES),), (Node("web", (Contribution("fetch", WEB),)),)
+    apart = AgentNode(
+        "host", (Contribution("read", FILES),), (AgentNode("web", (Contribution("fetch", WEB),)),)
     )
-    together = Node("host", (Contribution("read", FILES), Contribution("fetch", WEB)))
-    below = Node("host", (), (Node("both", (Contribution("all", FILES | WEB),)),))
+    together = AgentNode("host", (Contribution("read", FILES), Contribution("fetch", WEB)))
+    below = AgentNode("host", (), (AgentNode("both", (Contribution("all", FILES | WEB),)),))
 
-    assert walk(together).verdict is Verdict.LOUD
-    assert (walk(apart).verdict, walk(apart).tree_verdict) == (Verdict.SILENT, Verdict.SOFT)
+    assert walk(together).verdict is TrifectaVerdict.LOUD
+    assert (walk(apart).verdict, walk(apart).tree_verdict) == (
+        TrifectaVerdict.SILENT,
+        TrifectaVerdict.SOFT,
+    )
     assert walk(below).worst_path == ("host", "both")
     assert "host>both: loud" in walk(below).render()
 
@@ -536,7 +539,7 @@ def test_p50_p54_what_a_server_brings_is_assumed_and_nothing_is_refused() -> Non
     found = host(READ, Tool("issues", server="s"))
     report = trifecta(found, configure(found))
 
-    assert report.verdict is Verdict.LOUD
+    assert report.verdict is TrifectaVerdict.LOUD
     table = pikuri.reading.declared_reading(found, configure(found)).tables["host"]
     assert table.decide("issues", {}).effect is Effect.ALLOW
 

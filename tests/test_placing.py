@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 import policy
 from policy.__main__ import main
 from policy.adapters import Guard
-from policy.anchors import folders_here
-from policy.chain import Chain
-from policy.codec import compiled_to_json
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.placing import Rooted, Rootless
-from policy.workspace import Workspace, load_tree
+from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.chain import Chain
+from policy.tables.codec import compiled_to_json
+from policy.tables.placement import Rooted, Rootless, folders_here
 
 ALLOW, DENY, ASK = Effect.ALLOW, Effect.DENY, Effect.ASK
 NOTATION = {

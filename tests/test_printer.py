@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from policy.effect import Effect
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.language.parse import parse_matcher, parse_notation
 from policy.language.printer import print_document, print_matcher, print_name
 from policy.language.syntax import (
@@ -27,7 +28,6 @@ from policy.language.syntax import (
     Trust,
     specifier,
 )
-from policy.source import Source
 
 SPAN = Source("", "").span(0, 0)
 

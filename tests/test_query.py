@@ -9,22 +9,21 @@ import random
 import attrs
 import pytest
 
-from policy.dialect import Argument, ArgumentKind, Dialect
-from policy.effect import Effect
-from policy.errors import PolicyError
-from policy.files.tree import Memory
+from policy.analysis.reach.query import exceeds, query, read_maximum
+from policy.cli.report.query import QueryReport, query_json, query_markdown, query_text
+from policy.cli.report.text import PageLayout
+from policy.compare.dead_rules import minimise, shadowing
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import Place, Source
+from policy.files.trees import Memory
+from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Policy
 from policy.patterns.pattern import Pattern
-from policy.reach.asked import read_maximum
-from policy.reach.query import exceeds, query
-from policy.redundancy.rules import minimise, shadowing
-from policy.render.layout import Page
-from policy.render.query_text import Asked, query_json, query_markdown, query_text
-from policy.ruleset import Entry, RuleSet
-from policy.source import Place, Source
-from policy.table import Ceiling, Table
-from policy.workspace import Workspace, load_tree
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Ceiling, Table
 from tests.reference import Said, Scope
 from tests.strategies import table
 from tests.test_laws import FAMILIES, _pair, _usable
@@ -85,7 +84,7 @@ def test_beyond_the_bound_of_positions_only_what_no_chain_can_do_is_certain(
     asked = parse_matcher(matcher)
     certain = query(_workspace(DIAMOND), asked, readings=["attenuated"])
     assert certain.exact
-    monkeypatch.setattr("policy.reach.worklist._PER_AGENT", 1)
+    monkeypatch.setattr("policy.analysis.reach.worklist._PER_AGENT", 1)
     found = query(_workspace(DIAMOND), asked, readings=["attenuated"])
     assert ("end" in {answer.agent for answer in found.answers}) is can
     assert found.exact is exact
@@ -94,7 +93,7 @@ def test_beyond_the_bound_of_positions_only_what_no_chain_can_do_is_certain(
 def test_a_maximum_that_no_chain_can_exceed_is_proven_beyond_the_bound_of_positions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("policy.reach.worklist._PER_AGENT", 1)
+    monkeypatch.setattr("policy.analysis.reach.worklist._PER_AGENT", 1)
     for text, proven in (("allow Bash, Task", True), ("allow Task, Bash(b *)", False)):
         maximum = read_maximum(Source("max.policy", f"agent most {{\n    {text}\n}}\n"))
         why = exceeds(_workspace(DIAMOND), maximum, readings=["attenuated"])[1]
@@ -251,8 +250,8 @@ def test_who_cannot_is_told_with_the_rule_that_denies_the_call_or_the_start() ->
 def test_where_nobody_can_it_is_said_why() -> None:
     text = TEAM.replace("    ask   Edit\n", "    deny  Edit\n", 1)
     workspace = load_tree(Memory({"team.policy": text}))
-    asked = Asked("Edit", ".", query(workspace, parse_matcher("Edit")))
-    for said in (query_text(asked, Page(100)), query_markdown(asked)):
+    asked = QueryReport("Edit", ".", query(workspace, parse_matcher("Edit")))
+    for said in (query_text(asked, PageLayout(100)), query_markdown(asked)):
         assert "team.policy:6:11" in said
         assert "main" in said
     assert all(each["message"] for each in query_json(asked)["without"])

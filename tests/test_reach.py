@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 
-from policy.chain import Chain, Reading
-from policy.effect import Effect
-from policy.project import Project
-from policy.reach import worklist as module
-from policy.reach.worklist import Reach, reach
+from policy.analysis.reach import worklist as module
+from policy.analysis.reach.worklist import Reach, reach
+from policy.core.effect import Effect
+from policy.hosts.project import Project
+from policy.tables.chain import Chain, Reading
 from tests.effort import examples
 from tests.strategies import table
 from tests.walks import CALLS, NAMES, SHIFTING, TEAMS, Shifting, team, walks

@@ -10,8 +10,8 @@ import pytest
 
 import policy
 from policy.cli import main
+from policy.core.source import Source
 from policy.language.parse import parse_notation
-from policy.source import Source
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -48,7 +48,7 @@ def test_the_readme_has_commands_with_their_output() -> None:
 
 
 def test_the_page_of_the_shell_names_each_of_its_modules() -> None:
-    folder = ROOT / "policy" / "shell"
+    folder = ROOT / "policy" / "commands"
     page = (folder / "README.md").read_text("utf-8")
     named = set(re.findall(r"`([a-z_]+\.py)`", page))
     assert named == {path.name for path in folder.glob("*.py")} - {"__init__.py"}

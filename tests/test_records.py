@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from policy.decision import Because, Decision, Reason
-from policy.effect import Effect
-from policy.errors import PolicyError
-from policy.records.reading import Problem, log_files, read_log
-from policy.records.record import Record, line
-from policy.records.recorder import Recorder, redacted
+from policy.analysis.records.logs import LogProblem, log_files, read_log
+from policy.analysis.records.record import Record, Recorder, line, redacted
+from policy.core.decision import Because, Decision, Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
 
 DENIED = Decision(
     Effect.DENY,
@@ -26,7 +25,7 @@ DENIED = Decision(
 KEY = "ghp_" + "a1" * 20
 
 
-def records(file: Path) -> list[Record | Problem]:
+def records(file: Path) -> list[Record | LogProblem]:
     return list(read_log(file, file.name))
 
 
@@ -88,7 +87,7 @@ def test_a_line_that_a_full_disk_cut_off_spoils_no_other(tmp_path):
     recorder.write(("main",), "T", {"n": 3}, DENIED)
     recorder.write(("main",), "T", {"n": 4}, DENIED)
     one, cut_off, *others = records(file)
-    assert isinstance(cut_off, Problem)
+    assert isinstance(cut_off, LogProblem)
     assert [read.call for read in (one, *others)] == [{"n": 1}, {"n": 3}, {"n": 4}]
 
 
@@ -169,7 +168,7 @@ def test_a_line_that_is_no_call_is_a_problem_with_its_place(tmp_path, text, mess
     file = tmp_path / "calls.jsonl"
     file.write_text('{"tool": "T"}\n' + text + '\n{"tool": "U"}\n')
     before, problem, after = records(file)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, LogProblem)
     assert problem.source == "calls.jsonl:2"
     assert problem.message.startswith(message)
     assert (before.tool, after.tool) == ("T", "U")
@@ -178,7 +177,7 @@ def test_a_line_that_is_no_call_is_a_problem_with_its_place(tmp_path, text, mess
 def test_bytes_that_are_no_text_are_a_problem(tmp_path):
     file = tmp_path / "calls.jsonl"
     file.write_bytes(b'{"tool": "\xff"}\n')
-    assert isinstance(records(file)[0], Problem)
+    assert isinstance(records(file)[0], LogProblem)
 
 
 def test_attributes_that_are_texts_are_read(tmp_path):
@@ -264,14 +263,14 @@ def test_a_transcript_tells_who_called_and_what_it_got(tmp_path):
 def test_calls_of_nobody_knows_whom_are_a_problem(tmp_path, parent):
     session(tmp_path, parent=parent)
     (problem,) = records(tmp_path / "session" / "subagents" / "agent-two.jsonl")
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, LogProblem)
 
 
 def test_a_line_that_is_written_in_part_is_a_problem_beside_the_rest(tmp_path):
     file = session(tmp_path)
     file.write_text(file.read_text() + '{"type": "assist')
     found = records(file)
-    assert [type(each) for each in found] == [Record, Problem]
+    assert [type(each) for each in found] == [Record, LogProblem]
     assert found[1].source == "session.jsonl:4"
 
 
@@ -290,14 +289,14 @@ def test_counting_first_tells_the_same(tmp_path, monkeypatch):
     ]
     file.write_text("".join(json.dumps(each) + "\n" for each in said))
     one_by_one = records(file)
-    monkeypatch.setattr("policy.records.reading._LARGE", 0)
+    monkeypatch.setattr("policy.analysis.records.logs._LARGE", 0)
     counted = records(file)
     assert sum(getattr(each, "times", 1) for each in counted) == len(one_by_one) == 6
     assert {key(each) for each in counted} == {key(each) for each in one_by_one}
 
 
-def key(each: Record | Problem) -> object:
-    if isinstance(each, Problem):
+def key(each: Record | LogProblem) -> object:
+    if isinstance(each, LogProblem):
         return each.message
     return each.chain, each.tool, json.dumps(each.call), each.effect
 
@@ -305,7 +304,7 @@ def key(each: Record | Problem) -> object:
 def test_a_line_that_is_no_json_is_told_with_its_place_however_large_the_log(tmp_path, monkeypatch):
     file = tmp_path / "calls.jsonl"
     file.write_text('{"tool": "T"}\nx\n{"tool": "U"}\n')
-    monkeypatch.setattr("policy.records.reading._LARGE", 0)
+    monkeypatch.setattr("policy.analysis.records.logs._LARGE", 0)
     assert [each.source for each in records(file)] == [f"calls.jsonl:{n}" for n in (1, 2, 3)]
 
 
@@ -328,7 +327,7 @@ def test_what_is_no_parquet_is_refused(tmp_path):
 
 
 def test_without_duckdb_parquet_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr("policy.records.grouped.is_installed", lambda: False)
+    monkeypatch.setattr("policy.analysis.records.logs.is_installed", lambda: False)
     file = tmp_path / "calls.parquet"
     file.write_text("x")
     with pytest.raises(PolicyError) as caught:

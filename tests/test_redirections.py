@@ -7,11 +7,11 @@ from itertools import combinations
 
 import pytest
 
-from policy.comparison.effects import weaker
-from policy.effect import Effect
-from policy.files.tree import Memory
-from policy.table import Table
-from policy.workspace import load_tree
+from policy.compare.witness import weaker
+from policy.core.effect import Effect
+from policy.files.trees import Memory
+from policy.hosts.workspace import load_tree
+from policy.tables.table import Table
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 

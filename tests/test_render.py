@@ -10,19 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
+from policy.analysis.reach.audit import Audit, audit
+from policy.cli.report.as_json import dumps
+from policy.cli.report.audit import audit_json, audit_markdown, audit_text
+from policy.cli.report.text import Ink, PageLayout, call_text, clipped, code, count, excerpt, width
+from policy.core.decision import rule_span
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.reach.audit import Audit, audit
-from policy.render.as_json import dumps
-from policy.render.audit_json import audit_json
-from policy.render.audit_markdown import audit_markdown
-from policy.render.audit_text import audit_text
-from policy.render.excerpt import excerpt
-from policy.render.layout import Ink, Page, clipped, width
-from policy.render.markdown import code
-from policy.render.words import call_text, count
-from policy.source import Source
-from policy.workspace import Workspace, load_tree
-from policy.written import rule_span
+from policy.hosts.workspace import Workspace, load_tree
 from tests.conftest import FIXTURES
 
 PIECES = st.lists(st.text("ab/ ä終\u0301", min_size=1, max_size=30), min_size=1, max_size=8)
@@ -67,7 +62,7 @@ agent helper {
 
 
 def test_readings_stand_side_by_side(text) -> None:
-    assert audit_text(audit(readings(DECLARED, ENFORCED)), Page(80)) == text
+    assert audit_text(audit(readings(DECLARED, ENFORCED)), PageLayout(80)) == text
 
 
 def test_readings_stand_side_by_side_in_markdown(text) -> None:
@@ -97,13 +92,13 @@ def many(agents: int) -> Audit:
 
 
 def test_four_hundred_agents_fit_on_a_page(text) -> None:
-    shown = audit_text(many(400), Page(80))
+    shown = audit_text(many(400), PageLayout(80))
     assert shown == text
     assert len(shown.splitlines()) < 60
 
 
 def test_all_of_them_can_be_asked_for() -> None:
-    shown = audit_text(many(400), Page(80), everything=True)
+    shown = audit_text(many(400), PageLayout(80), everything=True)
     assert all(f"worker-{number}" in shown for number in range(400))
 
 
@@ -138,7 +133,7 @@ def test_no_line_of_an_audit_is_wider_than_the_page(columns) -> None:
     for name in ("claude", "hostile", "team"):
         found = audit(policy.load(FIXTURES / "command" / name))
         for colour in (False, True):
-            shown = audit_text(found, Page(columns, colour), everything=True)
+            shown = audit_text(found, PageLayout(columns, colour), everything=True)
             assert max(map(width, shown.splitlines())) <= columns
 
 
@@ -148,7 +143,7 @@ def test_no_line_of_an_audit_is_wider_than_the_page(columns) -> None:
 @given(PIECES, st.integers(20, 60), st.sampled_from(["", "  allow  ", "終わり: "]))
 def test_no_line_is_wider_than_its_page(pieces, columns, head) -> None:
     for separator in (", ", " "):
-        lines = Page(columns).flow(
+        lines = PageLayout(columns).flow(
             [Ink(piece, "bold") for piece in pieces], head, separator=separator
         )
         assert all(width(line) <= columns for line in lines), lines
@@ -156,15 +151,15 @@ def test_no_line_is_wider_than_its_page(pieces, columns, head) -> None:
 
 @given(PIECES, st.integers(30, 60))
 def test_nothing_of_what_is_told_is_lost(pieces, columns) -> None:
-    lines = Page(columns).flow(pieces, "head ", separator=", ")
+    lines = PageLayout(columns).flow(pieces, "head ", separator=", ")
     told, shown = "".join(pieces), "".join(lines).removeprefix("head ")
     strip = str.maketrans("", "", " ,")
     assert shown.translate(strip) == told.translate(strip)
 
 
 def test_colour_takes_up_no_room() -> None:
-    plain = Page(30).flow(["a" * 9, "b" * 9, "c" * 9], "x ")
-    painted = Page(30, colour=True).flow([Ink(c * 9, "allow") for c in "abc"], "x ")
+    plain = PageLayout(30).flow(["a" * 9, "b" * 9, "c" * 9], "x ")
+    painted = PageLayout(30, colour=True).flow([Ink(c * 9, "allow") for c in "abc"], "x ")
     assert [width(line) for line in painted] == [width(line) for line in plain]
 
 
@@ -178,7 +173,7 @@ def test_an_excerpt_fits_and_hides_nothing(line, data) -> None:
     source = Source("a", line)
     start = data.draw(st.integers(0, len(line) - 1))
     end = data.draw(st.integers(start, len(line)))
-    lines = excerpt(source.span(start, end), Page(60))
+    lines = excerpt(source.span(start, end), PageLayout(60))
     assert all(width(shown) <= 60 for shown in lines)
     assert not {"\x1b", "\u202e"} & set("".join(lines))
     assert lines[2].rstrip().endswith("^")
@@ -224,9 +219,9 @@ def test_what_is_counted_is_counted_in_words() -> None:
 
 
 def test_a_rule_is_found_in_quotes_and_without() -> None:
-    from policy.decision import Because
-    from policy.effect import Effect
-    from policy.source import Place
+    from policy.core.decision import Because
+    from policy.core.effect import Effect
+    from policy.core.source import Place
 
     source = Source("a", '{"deny": ["Bash(git push *)", x]}\n')
     because = Because("Bash(git push *)", Effect.DENY, "main", Place("a", 1, 11))

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy.analysis.records.logs import LogProblem, read_log
+from policy.analysis.records.record import Record
+from policy.analysis.records.replay import RecordDecider, replay
 from policy.cli import main
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
 from policy.files.opening import Memory
-from policy.records.decider import Decider
-from policy.records.reading import Problem, read_log
-from policy.records.record import Record
-from policy.records.replay import replay
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
 
 OLD = """\
 agent main {
@@ -34,8 +33,8 @@ NEW = OLD.replace("Bash(git *)", "Bash(git log *), Bash(git push *)").replace(
 )
 
 
-def decider(text: str) -> Decider:
-    return Decider(load_tree(Memory({"team.policy": text})), "attenuated", "/home/alice")
+def decider(text: str) -> RecordDecider:
+    return RecordDecider(load_tree(Memory({"team.policy": text})), "attenuated", "/home/alice")
 
 
 def call(command: str, *chain: str, effect: Effect | None = None, times: int = 1) -> Record:
@@ -83,8 +82,8 @@ def test_what_a_log_does_not_say_is_no_change():
 
 def test_what_cannot_be_decided_is_counted_with_its_first_place():
     log = [
-        Problem("a:1", "this is not JSON"),
-        Problem("a:2", "this is not JSON"),
+        LogProblem("a:1", "this is not JSON"),
+        LogProblem("a:2", "this is not JSON"),
         Record(("main",), "Bash", {"command": "*"}, redacted=("command",), source="a:3", times=4),
         Record((), "Bash", {"command": "ls"}, source="a:4"),
         Record(("nobody",), "Bash", {"command": "ls"}, source="a:5"),

@@ -8,15 +8,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from policy.changes.diff import Diff, diff_workspaces
-from policy.changes.review import Review, review
-from policy.changes.spawn_changes import Spawn, spawn_changes
+from policy.analysis.diff import Diff, diff_workspaces
+from policy.analysis.review import Review, Spawn, review, spawn_changes
 from policy.cli import main
+from policy.cli.report.diff import LIMIT, DiffReport, diff_markdown, spawn_mermaid
 from policy.files.opening import Memory
-from policy.render.changes import Report
-from policy.render.diff_markdown import LIMIT, diff_markdown
-from policy.render.mermaid import spawn_mermaid
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
 from tests.conftest import FIXTURES
 
 NINE = FIXTURES / "nine-changes"
@@ -224,7 +221,7 @@ def test_a_comment_is_never_longer_than_a_forge_takes(length, total) -> None:
     sides[0]["t.policy"] += "".join(f"agent {name} {{\n}}\n" for name in names)
     old, new = (load_tree(Memory(files)) for files in sides)
     diff = diff_workspaces(old, new)
-    report = Report("a", "b", diff, {}, {}, review(old, new, diff), spawn_changes(old, new))
+    report = DiffReport("a", "b", diff, {}, {}, review(old, new, diff), spawn_changes(old, new))
     text = diff_markdown(report)
     assert len(text.encode()) <= LIMIT < 65_536
     assert text.count("<details") == text.count("</details>")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from policy.adapters import Guard
-from policy.chain import Chain, SpawnDenied
-from policy.effect import Effect
-from policy.files.tree import Memory
+from policy.analysis.reach.never import check
+from policy.analysis.reach.query import query
+from policy.analysis.reach.worklist import reach
+from policy.compare.dead_rules import shadowing
+from policy.core.effect import Effect
+from policy.files.trees import Memory
 from policy.hosts.notation import SEMANTICS
+from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher
-from policy.reach.never import check
-from policy.reach.query import query
-from policy.reach.worklist import reach
-from policy.redundancy.rules import shadowing
-from policy.workspace import load_tree
+from policy.tables.chain import Chain, SpawnDenied
 
 HAIKU = {"model": "haiku"}
 

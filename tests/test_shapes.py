@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from policy.chain import Chain
-from policy.effect import Effect
+from policy.commands import bash, shapes
+from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
+from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.dialect import _SHELL as SHELL
-from policy.shell import bash, shapes
+from policy.tables.chain import Chain
 
 
 def _vouched_for(text: str) -> bool:
@@ -104,7 +104,7 @@ def test_a_host_looks_through_what_its_data_lists_alone() -> None:
 def test_what_another_shell_reads_otherwise_is_asked_for(text: str) -> None:
     rules = {"permissions": {"allow": ["Bash(make *)"]}}
     files = Memory({".claude/settings.json": json.dumps(rules)})
-    (project,) = load(files, Options(cwd="/app", home="/home/a"))
+    (project,) = load(files, ClaudeOptions(cwd="/app", home="/home/a"))
     chain = Chain.start("main", project.enforced)
 
     assert chain.decide("Bash", {"command": text}).effect is Effect.ASK
@@ -115,7 +115,7 @@ def test_what_another_shell_reads_otherwise_is_asked_for(text: str) -> None:
 def test_what_has_no_command_in_it_is_not_allowed_for_that(text: str, mode: str) -> None:
     rules = {"permissions": {"allow": ["Bash(make *)"], "defaultMode": mode}}
     files = Memory({".claude/settings.json": json.dumps(rules)})
-    (project,) = load(files, Options(cwd="/app", home="/home/a", mode=mode))
+    (project,) = load(files, ClaudeOptions(cwd="/app", home="/home/a", mode=mode))
     chain = Chain.start("main", project.enforced)
 
     assert chain.decide("Bash", {"command": text}).effect is not Effect.ALLOW
@@ -137,7 +137,7 @@ def test_a_variable_that_the_text_may_set_is_not_one_that_every_shell_has(text: 
     rules = {"permissions": {"allow": ["Bash(foo *)", "Bash(export *)", "Bash(unset *)"]}}
     rules["permissions"]["allow"].append("Bash(declare *)")
     files = Memory({".claude/settings.json": json.dumps(rules)})
-    (project,) = load(files, Options(cwd="/app", home="/home/a"))
+    (project,) = load(files, ClaudeOptions(cwd="/app", home="/home/a"))
     chain = Chain.start("main", project.enforced)
 
     assert chain.decide("Bash", {"command": text}).effect is Effect.ASK
@@ -147,7 +147,7 @@ def test_a_variable_that_the_text_may_set_is_not_one_that_every_shell_has(text: 
 
 def _effect(text: str, mode: str = "default", **lists: list[str]) -> Effect:
     files = Memory({".claude/settings.json": json.dumps({"permissions": lists})})
-    (project,) = load(files, Options(cwd="/app", home="/home/a", mode=mode))
+    (project,) = load(files, ClaudeOptions(cwd="/app", home="/home/a", mode=mode))
     return Chain.start("main", project.enforced).decide("Bash", {"command": text}).effect
 
 

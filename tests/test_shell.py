@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from policy import limits
-from policy.effect import Effect
+from policy.commands.knowledge import Shell
+from policy.commands.read import Command, Redirection, read_command
+from policy.core import limits
+from policy.core.effect import Effect
 from policy.hosts.claude.dialect import _SHELL as HOST
-from policy.shell.commands import Command, Redirection, read_command
-from policy.shells import Shell
 from tests.effort import is_linear
 from tests.strategies import DIALECT, table
 

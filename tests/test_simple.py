@@ -8,18 +8,17 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.comparison.edited import Side
-from policy.comparison.effects import CHANGES, weaker
-from policy.comparison.sides import Sides
-from policy.comparison.simple import Simple
-from policy.comparison.view import View
-from policy.comparison.words import ACTED_ON
-from policy.effect import Effect
-from policy.hosts.notation_semantics import SEMANTICS
-from policy.shell.commands import read_command
-from policy.shell.leading import Place
-from policy.shell.words import Word
-from policy.table import Table
+from policy.commands.read import read_command
+from policy.commands.words import Word
+from policy.commands.wrappers import WordPlace
+from policy.compare.sides import ListSide, Sides
+from policy.compare.simple import SimpleSearch
+from policy.compare.view import View
+from policy.compare.witness import CHANGES, weaker
+from policy.compare.words import ACTED_ON
+from policy.core.effect import Effect
+from policy.hosts.notation.semantics import SEMANTICS
+from policy.tables.table import Table
 from tests.effort import examples
 from tests.strategies import table
 from tests.test_disguise import COMMANDS, RULES
@@ -37,7 +36,7 @@ _WORDS = (
 @given(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=6))
 @examples(200)
 def test_word_by_word_rules_know_a_command_as_it_is_read(words: list[str]) -> None:
-    place, granted, known, feared = Place(), 0, set[str](), set[str]()
+    place, granted, known, feared = WordPlace(), 0, set[str](), set[str]()
     for number, text in enumerate(words):
         word = Word(text, text)
         if place.begins(word):
@@ -54,7 +53,7 @@ def test_word_by_word_rules_know_a_command_as_it_is_read(words: list[str]) -> No
 
 def _sides(before: Table, after: Table) -> Sides:
     rows = ([row for row, _ in each.lookup("Bash").rows] for each in (before, after))
-    one, other = (Side(tuple(View.of(row, {}) for row in each)) for each in rows)
+    one, other = (ListSide(tuple(View.of(row, {}) for row in each)) for each in rows)
     return Sides(one, other)
 
 
@@ -66,7 +65,7 @@ def test_a_command_that_is_decided_in_some_way_is_found_or_there_is_none() -> No
         lists = [f"{e} Bash({dice.choice(rules)})" for e in ("allow", "ask", "deny") * 2]
         before, after = table(*lists[1:]), table(*lists[:-1])
         for change in sorted(CHANGES, key=str):
-            simple = Simple(_sides(before, after), SHELL, Effect.ASK, 20_000)
+            simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, 20_000)
             found = simple.search({change})
             if found.text is not None:
                 call = {"command": found.text}
@@ -107,5 +106,5 @@ def test_no_command_of_plain_words_shows_a_change_that_a_comparison_does_not_tel
         if not comparison.exact:
             continue
         told = weaker(each.effects for each in comparison.differences)
-        simple = Simple(_sides(before, after), SHELL, Effect.ASK, 200_000)
+        simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, 200_000)
         assert simple.search(CHANGES - told).text is None, lists

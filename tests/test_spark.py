@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from policy.codec import compiled_to_json
-from policy.errors import PolicyError
+from policy.adapters.spark import COLUMNS, SCHEMA, deciding
+from policy.core.errors import PolicyError
 from policy.files.opening import Memory
-from policy.spark import COLUMNS, SCHEMA, deciding
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
+from policy.tables.codec import compiled_to_json
 
 pa = pytest.importorskip("pyarrow", reason="pip install 'agent-policy[spark]'")
 

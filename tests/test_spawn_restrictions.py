@@ -8,16 +8,16 @@ from __future__ import annotations
 import pytest
 
 import policy
-from policy.chain import Chain, SpawnDenied
-from policy.compile import compile_policy
-from policy.effect import Effect
-from policy.files.tree import Memory
+from policy.core.effect import Effect
+from policy.core.source import Source
+from policy.files.trees import Memory
 from policy.hosts.notation import SEMANTICS
+from policy.hosts.project import Attenuated
+from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Policy, Rule
-from policy.project import Attenuated
-from policy.source import Source
-from policy.workspace import load_tree
+from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.compile import compile_policy
 
 SPAN = Source("<api>", "").whole()
 

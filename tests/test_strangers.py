@@ -9,17 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policy.changes.diff import diff_workspaces
-from policy.comparison.strangers import left_behind
-from policy.decision import Reason
-from policy.dialect import Argument, ArgumentKind, Dialect
-from policy.effect import Effect
+from policy.analysis.diff import diff_workspaces
+from policy.compare.strangers import left_behind
+from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.files.opening import Memory
+from policy.hosts.workspace import load_tree
 from policy.patterns import notations
-from policy.patterns.folding import folded
-from policy.ruleset import Entry, RuleSet
-from policy.table import Table
-from policy.workspace import load_tree
+from policy.patterns.tokens import folded
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
 from tests.effort import examples
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.chain import Chain
+from policy.analysis.records.record import Record
+from policy.analysis.records.replay import RecordDecider
+from policy.analysis.suggest import Proposal, propose, usage_of
 from policy.cli import main
-from policy.decision import Decision
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.core.decision import Decision
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
 from policy.files.opening import Memory
-from policy.records.decider import Decider
-from policy.records.record import Record
-from policy.suggest import Proposal, propose, usage_of
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import Chain
 from tests.effort import examples
 
 TEAM = """\
@@ -37,8 +37,8 @@ agent explore {
 """
 
 
-def decider(text: str = TEAM, **files: str) -> Decider:
-    return Decider(load_tree(Memory(files or {"team.policy": text})), "attenuated")
+def decider(text: str = TEAM, **files: str) -> RecordDecider:
+    return RecordDecider(load_tree(Memory(files or {"team.policy": text})), "attenuated")
 
 
 def bash(command: str, *chain: str) -> Record:
@@ -49,7 +49,9 @@ def file(tool: str, path: str, *chain: str, cwd: str = "") -> Record:
     return Record(chain or ("main",), tool, {"file_path": path}, cwd=cwd)
 
 
-def proposed(records: list[Record], current: Decider | None = None, least: int = 3) -> Proposal:
+def proposed(
+    records: list[Record], current: RecordDecider | None = None, least: int = 3
+) -> Proposal:
     current = current or decider()
     return propose(usage_of(records, current), current, least=least)
 
@@ -176,7 +178,7 @@ def test_settings_of_a_host_are_not_exceeded():
     text = found.text
     assert "Bash(git log *)" in text
     assert "ask       Bash(git push x)" in text
-    printed = Decider(load_tree(Memory({"a.policy": text})), "attenuated")
+    printed = RecordDecider(load_tree(Memory({"a.policy": text})), "attenuated")
     for path in ("src/.env", "src/secret/a", "src/secret", ".env"):
         assert printed.decide(file("Edit", path)).effect is Effect.DENY
 
@@ -221,7 +223,7 @@ def test_a_proposal_covers_what_was_used_and_exceeds_nothing(text, used):
     found = propose(usage, current)
     assert not found.why
     assert not found.uncovered
-    printed = Decider(load_tree(Memory({"a.policy": found.text})), "attenuated")
+    printed = RecordDecider(load_tree(Memory({"a.policy": found.text})), "attenuated")
     for names in usage.chains:
         before, after = current.chain(names), printed.chain(names)
         assert isinstance(before, Chain)

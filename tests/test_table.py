@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy import limits
-from policy.decision import Reason
-from policy.effect import Effect
-from policy.ruleset import RuleSet
-from policy.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, Part, Table
+from policy.core import limits
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.tables.ruleset import RuleSet
+from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, Part, Table
 from tests.reference import Said, Scope
 from tests.strategies import compiled, rule_set, scopes, table
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from policy import limits
-from policy.errors import PolicyError
-from policy.files import tree as files
-from policy.files.opening import File, Folder, Memory, Problem, Tree, open_tree
-from policy.files.revision import GitRevision
-from policy.source import Span
+from policy.core import limits
+from policy.core.errors import PolicyError
+from policy.core.source import Span
+from policy.files import trees as files
+from policy.files.opening import Folder, Memory, Problem, SingleFile, Tree, open_tree
+from policy.files.revisions import GitRevision
 from tests.conftest import FIXTURES
 
 
@@ -183,7 +183,7 @@ def test_a_pipe_is_reported_and_never_waited_for(tmp_path: Path) -> None:
 
     assert tree.paths() == ()
     assert tree.problems() == (Problem("pipe.md", "neither a file nor a folder"),)
-    assert refused(File(tmp_path / "pipe.md"), "pipe.md") == "not a file"
+    assert refused(SingleFile(tmp_path / "pipe.md"), "pipe.md") == "not a file"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are text on this system")
@@ -373,7 +373,7 @@ def test_a_path_beats_a_revision(repository: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(repository)
 
     assert open_tree("main") == Folder(Path("main"))
-    assert open_tree("a.md") == File(Path("a.md"))
+    assert open_tree("a.md") == SingleFile(Path("a.md"))
     assert isinstance(open_tree("HEAD"), GitRevision)
     assert isinstance(open_tree("main^{commit}"), GitRevision)
     with pytest.raises(PolicyError, match="neither a file nor a folder nor a revision"):
@@ -384,7 +384,7 @@ def test_a_path_beats_a_revision(repository: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_file_is_alone_in_its_folder(tmp_path: Path) -> None:
     write(tmp_path, {"a.md": "a", "b.md": "b"})
-    tree = File(tmp_path / "a.md")
+    tree = SingleFile(tmp_path / "a.md")
 
     assert contents(tree) == {"a.md": "a"}
     assert refused(tree, "b.md").startswith("there is no such file in")

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.comparison import opening
-from policy.comparison.forms import is_unchecked
-from policy.comparison.reads import read_alike
-from policy.comparison.unasked import Unasked, runs_none
-from policy.comparison.vouched import runs_no_more
+from policy.commands.knowledge import Program
+from policy.commands.read import Command, read_command
+from policy.compare import opening
+from policy.compare.forms import is_unchecked
+from policy.compare.reads import read_alike
+from policy.compare.unasked import Unasked, runs_none
+from policy.compare.view import runs_no_more
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL
 from policy.patterns.automaton import NO_MATCH
-from policy.patterns.expression_text import expression
+from policy.patterns.expressions import expression
 from policy.patterns.pattern import Meet, Pattern
-from policy.programs import Program
-from policy.shell.commands import Command, read_command
 from tests.effort import examples
 
 

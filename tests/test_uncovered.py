@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.hosts.claude import Options
+from policy.commands import bash
+from policy.hosts.claude import ClaudeOptions
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.session import session
-from policy.shell import bash
 from tests.test_claude_opened import told
 
 pytest.importorskip("tree_sitter_bash")
 
-SHELL = dialect(session(Options(cwd="/srv/app", home="/home/alice"), [], {}, {}), "default").shell
+SHELL = dialect(
+    session(ClaudeOptions(cwd="/srv/app", home="/home/alice"), [], {}, {}), "default"
+).shell
 
 _WORDS = st.lists(
     st.one_of(

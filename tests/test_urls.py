@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.urls import read_url
+from policy.core.urls import read_url
 
 
 @pytest.mark.parametrize(

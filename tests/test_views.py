@@ -8,19 +8,17 @@ import attrs
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policy.comparison.alignment import counterparts
-from policy.comparison.edited import Side
-from policy.comparison.sides import Sides
-from policy.comparison.together import Runs, search_together
-from policy.comparison.view import View
-from policy.decision import Reason
-from policy.effect import Effect
+from policy.compare.pair import Runs, search_together
+from policy.compare.sides import ListSide, Sides, counterparts
+from policy.compare.view import View
+from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import PATHS
-from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Either, Gap
-from policy.rows.entry import RowEntry
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Alternatives, Gap
+from policy.tables.entry import RowEntry
 
 _SEGMENTS = ("a", "b", "ab", "a*", "*", "**")
 _PATHS = [
@@ -72,7 +70,7 @@ def test_a_line_that_covers_a_star_pattern_matches_all_of_it(patterns, pattern) 
 def test_what_a_list_denies_by_its_form_it_grants_in_no_text(lines, shared, pattern, default):
     said = [*((each, Effect.ALLOW) for each in shared), *lines]
     entries = tuple(RowEntry(p, "", effect, Reason.RULE, str(p), None) for p, effect in said)
-    view = View(Kind.TEXT, entries, default, shared=len(shared))
+    view = View(PatternKind.TEXT, entries, default, shared=len(shared))
     if view.denies(pattern):
         for text in filter(pattern.matches, _TEXTS):
             first = view.automaton.first(text)
@@ -88,7 +86,7 @@ def test_what_no_line_grants_is_denied_by_the_form_of_a_list() -> None:
 
 @given(st.lists(_globs, min_size=1, max_size=5), st.sampled_from(["/a", "/a/b", "/b"]))
 def test_the_first_line_for_all_of_a_folder_covers_what_is_below_it(patterns, folder) -> None:
-    below = Pattern.of(Kind.PATH, [f"{folder}/b", Gap.DEEP])
+    below = Pattern.of(PatternKind.PATH, [f"{folder}/b", Gap.DEEP])
     wide = [
         pattern
         for pattern in patterns
@@ -102,7 +100,7 @@ def test_the_first_line_for_all_of_a_folder_covers_what_is_below_it(patterns, fo
 def _any_of(anchor: str, names: list[str]) -> Pattern:
     """Return the pattern of what has one of *names* at any depth below *anchor*."""
     ways = ([f"/{name}", Gap.DEEP] for name in names)
-    return Pattern.of(Kind.PATH, [anchor, Gap.DEEP, Either(*ways)])
+    return Pattern.of(PatternKind.PATH, [anchor, Gap.DEEP, Alternatives(*ways)])
 
 
 _choices = st.builds(
@@ -195,7 +193,7 @@ def test_paths_that_lists_decide_differently_are_found_by_the_lines_that_tell(
 ) -> None:
     lines = lists[0][0]  # most are those of the first list, so that few tell
     views = [_list(lines), *(_list([*own[:2], *lines[left:]]) for _, own, left in lists)]
-    sides = Sides(Side(tuple(views[:1])), Side((*views[1:], *views[:shares])))
+    sides = Sides(ListSide(tuple(views[:1])), ListSide((*views[1:], *views[:shares])))
 
     def differs(path: str) -> bool:
         firsts = {n: each.automaton.first(path) for n, each in enumerate(sides.views)}

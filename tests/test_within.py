@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from policy.files.tree import Memory
-from policy.reach.within import apart
-from policy.reach.worklist import reach
-from policy.workspace import load_tree
+from policy.analysis.reach.audit import apart
+from policy.analysis.reach.worklist import reach
+from policy.files.trees import Memory
+from policy.hosts.workspace import load_tree
 from tests.effort import examples
 from tests.walks import CALLS, SHIFTING, TEAMS, Shifting, team
 

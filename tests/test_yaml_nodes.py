@@ -10,16 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from policy import limits
-from policy.documents import yaml_nodes
-from policy.documents.frontmatter import misplaced_front_matter, split_front_matter
-from policy.documents.node import Mapping, Node, Scalar, Sequence, describe, plain, walk
-from policy.documents.remark import Trap
-from policy.documents.text import decode
-from policy.documents.traps import find_traps
-from policy.documents.yaml_nodes import read_yaml
-from policy.errors import PolicyError, PolicyErrors, show
-from policy.source import Source
+from policy.core import limits
+from policy.core.errors import PolicyError, PolicyErrors, show
+from policy.core.source import Source
+from policy.files import yaml_nodes
+from policy.files.frontmatter import misplaced_front_matter, split_front_matter
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe, plain, walk
+from policy.files.text import DocumentTrap, decode
+from policy.files.yaml_nodes import read_yaml
+from policy.files.yaml_traps import find_traps
 from tests.conftest import cases
 from tests.effort import is_linear
 from tests.underline import assert_underlines
@@ -31,9 +30,9 @@ def read(text: str) -> Node:
     return read_yaml(Source("agent.md", text))
 
 
-def value(text: str) -> Scalar:
+def value(text: str) -> ScalarNode:
     node = read(text)
-    assert isinstance(node, Scalar)
+    assert isinstance(node, ScalarNode)
     return node
 
 
@@ -48,7 +47,7 @@ def report(path: Path) -> str:
         node = read_yaml(source, front.header.start, front.header.end)
     except PolicyError as error:
         return str(error)
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
     lines = [f"{entry.name}: {plain(entry.value)!r}\n" for entry in node.entries]
     tools = node.get("tools")
     remarks = find_traps(tools) if tools else ()
@@ -112,9 +111,9 @@ def test_words_are_resolved_as_by_yaml_1_2(text: str, expected: object) -> None:
 
 def test_the_raw_text_of_a_scalar_is_kept() -> None:
     node = read('version: 1.10\nname: "a\\tb"\nswitch: yes')
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
 
-    raw = [entry.value.raw for entry in node.entries if isinstance(entry.value, Scalar)]
+    raw = [entry.value.raw for entry in node.entries if isinstance(entry.value, ScalarNode)]
     assert raw == ["1.10", '"a\\tb"', "yes"]
 
 
@@ -247,20 +246,20 @@ def test_refusing_a_hostile_text_is_linear(start: str, unit: str, end: str) -> N
 @pytest.mark.parametrize(
     ("text", "trap", "underlined"),
     [
-        ("[Read, Task(a, b), Grep]", Trap.SPLIT, "Task(a, b)"),
-        ("[Task(a, b, c)]", Trap.SPLIT, "Task(a, b, c)"),
-        ("- Bash(echo #)\n- Read", Trap.COMMENT, "#)"),
-        ("Read, Bash(echo #), Write", Trap.COMMENT, "#), Write"),
-        ("- WebFetch(domain: a.com)", Trap.MAPPING, "WebFetch(domain: a.com)"),
-        ("[WebFetch(domain: a.com)]", Trap.MAPPING, "WebFetch(domain: a.com)"),
-        ("on", Trap.WORD, "on"),
-        ("[Yes]", Trap.WORD, "Yes"),
-        ("- Bash(echo", Trap.UNBALANCED, "Bash(echo"),
-        ("- Bash(echo))", Trap.UNBALANCED, "Bash(echo))"),
+        ("[Read, Task(a, b), Grep]", DocumentTrap.SPLIT, "Task(a, b)"),
+        ("[Task(a, b, c)]", DocumentTrap.SPLIT, "Task(a, b, c)"),
+        ("- Bash(echo #)\n- Read", DocumentTrap.COMMENT, "#)"),
+        ("Read, Bash(echo #), Write", DocumentTrap.COMMENT, "#), Write"),
+        ("- WebFetch(domain: a.com)", DocumentTrap.MAPPING, "WebFetch(domain: a.com)"),
+        ("[WebFetch(domain: a.com)]", DocumentTrap.MAPPING, "WebFetch(domain: a.com)"),
+        ("on", DocumentTrap.WORD, "on"),
+        ("[Yes]", DocumentTrap.WORD, "Yes"),
+        ("- Bash(echo", DocumentTrap.UNBALANCED, "Bash(echo"),
+        ("- Bash(echo))", DocumentTrap.UNBALANCED, "Bash(echo))"),
     ],
 )
 def test_a_rule_that_is_not_read_as_meant_is_remarked_on(
-    text: str, trap: Trap, underlined: str
+    text: str, trap: DocumentTrap, underlined: str
 ) -> None:
     (remark,) = find_traps(read(text))
 
@@ -324,5 +323,5 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
         return
     for part in walk(node):
         assert 0 <= part.span.start <= part.span.end <= len(text)
-        if isinstance(part, Sequence | Mapping):
+        if isinstance(part, SequenceNode | MappingNode):
             find_traps(part)

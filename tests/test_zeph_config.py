@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import policy
-from policy.changes.diff import diff_workspaces
-from policy.files.tree import Memory
+from policy.analysis.diff import diff_workspaces
+from policy.files.trees import Memory
 from policy.hosts import zeph
-from policy.workspace import Workspace, load_tree
+from policy.hosts.workspace import Workspace, load_tree
 
 AGENT = "---\nname: {0}\ndescription: b\n{1}---\n"
 CONFIG = "config/default.toml"

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.chain import Chain
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.hosts import zeph
-from policy.hosts.zeph.enforcer import PolicyEnforcer
-from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.options import Options, Session
-from policy.hosts.zeph.trust import TrustLevel
-from policy.table import Table
+from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.session import PolicyEnforcer, ZephOptions, ZephSession
+from policy.hosts.zeph.spawning import TrustLevel
+from policy.tables.chain import Chain
+from policy.tables.table import Table
 
 TRUSTED, VERIFIED, QUARANTINED = TrustLevel.TRUSTED, TrustLevel.VERIFIED, TrustLevel.QUARANTINED
 
@@ -71,13 +70,13 @@ def test_a_table_grants_nothing_that_it_cannot_hold() -> None:
 
 
 def test_every_agent_meets_the_rules_with_the_trust_it_was_left() -> None:
-    session = Session(
+    session = ZephSession(
         rules=rules({"effect": "allow", "tool": "read", "trust_level": "verified"}), env=("CI",)
     )
     for trust, effect in ((VERIFIED, Effect.ALLOW), (QUARANTINED, Effect.DENY)):
         context = zeph.SpawnContext(max_trust_level=trust)
         definitions = {"a": zeph.SubAgentDef("a", "b")}
-        project = zeph.project(definitions, Options(session=session, context=context))
+        project = zeph.project(definitions, ZephOptions(session=session, context=context))
         for reading in (project.attenuated, project.enforced):
             chain = Chain.start(zeph.MAIN, reading).spawn("a")
             assert chain.decide("read", {}).effect is effect
@@ -124,7 +123,7 @@ def test_a_mistake_in_a_policy_file_has_its_place(tmp_path: Path) -> None:
     with pytest.raises(ZephError) as caught:
         PolicyEnforcer.load("policy.toml", tmp_path)
     error = caught.value
-    assert error.kind is Kind.FILE_PARSE
+    assert error.kind is ZephErrorKind.FILE_PARSE
     places = [(str(one.place), one.message[:13]) for one in error.errors]
     assert places == [("policy.toml:2:10", "unknown varia"), ("policy.toml:5:3", "missing field")]
     assert error.errors[0].upstream.startswith("failed to parse policy file policy.toml: ")

@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 import policy
-from policy import catalogue
+from policy.analysis import catalogue
+from policy.analysis.reach.audit import audit
 from policy.hosts import zeph
 from policy.hosts.zeph import HOST
-from policy.reach.audit import audit
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FOLDERS = sorted(FIXTURES.glob("zeph-*"))

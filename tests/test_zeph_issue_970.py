@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 import policy
-from policy.chain import Chain, SpawnDenied
-from policy.effect import Effect
-from policy.files.tree import Memory
+from policy.core.effect import Effect
+from policy.files.trees import Memory
 from policy.hosts import zeph
-from policy.hosts.zeph.definition import Both, Profile
-from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.options import Options
-from policy.hosts.zeph.parsing import parse
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
+from policy.hosts.zeph.definition import Both, ZephProfile, parse
+from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.session import ZephOptions
+from policy.tables.chain import Chain, SpawnDenied
 
-ASKED = zeph.FrontEnd(Options(Profile.ISSUE_970))
+ASKED = zeph.ZephFrontEnd(ZephOptions(ZephProfile.ISSUE_970))
 
 
 def _text(name: str, keys: str = "") -> str:
@@ -116,26 +115,29 @@ def test_a_list_of_starts_and_entries_for_the_task_are_met() -> None:
 
 def test_the_manager_refuses_with_an_error_of_its_own() -> None:
     project = zeph.project(
-        {"a": parse(_text("a", "allowed_spawns: []\n"), Profile.ISSUE_970), "b": parse(_text("b"))},
-        Options(Profile.ISSUE_970),
+        {
+            "a": parse(_text("a", "allowed_spawns: []\n"), ZephProfile.ISSUE_970),
+            "b": parse(_text("b")),
+        },
+        ZephOptions(ZephProfile.ISSUE_970),
     )
     reading = project.enforced
-    assert isinstance(reading, zeph.Enforced)
+    assert isinstance(reading, zeph.ZephEnforced)
     with pytest.raises(ZephError) as caught:
         reading.manager.check_spawn("b", parent=reading.definitions["a"])
-    assert caught.value.kind is Kind.SPAWN_DENIED
+    assert caught.value.kind is ZephErrorKind.SPAWN_DENIED
     assert "agent 'b'" in caught.value.message
 
 
 def test_zeph_as_shipped_refuses_what_the_issue_asks_for() -> None:
     with pytest.raises(ZephError) as caught:
         parse(_text("a", "allowed_spawns: [explore]\n"))
-    assert caught.value.kind is Kind.PARSE
+    assert caught.value.kind is ZephErrorKind.PARSE
     assert "unknown field `allowed_spawns`" in caught.value.message
     with pytest.raises(ZephError) as caught:
         parse(_text("a", "tools: {allow: [x], deny: [y]}\n"))
-    assert caught.value.kind is Kind.INVALID
-    definition = parse(_text("a", "tools: {allow: [x], deny: [y]}\n"), Profile.ISSUE_970)
+    assert caught.value.kind is ZephErrorKind.INVALID
+    definition = parse(_text("a", "tools: {allow: [x], deny: [y]}\n"), ZephProfile.ISSUE_970)
     assert definition.tools == Both(("x",), ("y",))
 
 
@@ -146,8 +148,10 @@ def test_what_an_empty_list_means_is_said() -> None:
 
 @READINGS
 def test_nothing_that_is_inherited_is_lost_to_an_empty_list(reading: str) -> None:
-    options = Options(Profile.ISSUE_970, context=zeph.SpawnContext(inherited_tool_allowlist=[]))
-    definition = parse(_text("a", "tools: {allow: []}\n"), Profile.ISSUE_970)
+    options = ZephOptions(
+        ZephProfile.ISSUE_970, context=zeph.SpawnContext(inherited_tool_allowlist=[])
+    )
+    definition = parse(_text("a", "tools: {allow: []}\n"), ZephProfile.ISSUE_970)
     project = zeph.project({"a": definition}, options)
     chain = Chain.start("main", project.reading(reading)).spawn("a")
     assert _allowed(chain, "read", "bash") == []

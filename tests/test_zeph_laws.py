@@ -6,10 +6,8 @@ import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.chain import Chain, SpawnDenied
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.hosts import zeph
-from policy.hosts.zeph.context import AgentsConfig, Forward, SpawnContext
 from policy.hosts.zeph.definition import (
     AllowList,
     DenyList,
@@ -19,8 +17,9 @@ from policy.hosts.zeph.definition import (
     Permissions,
     SubAgentDef,
 )
-from policy.hosts.zeph.options import Options
-from policy.hosts.zeph.trust import TrustLevel
+from policy.hosts.zeph.session import ZephOptions
+from policy.hosts.zeph.spawning import AgentsConfig, Forward, SpawnContext, TrustLevel
+from policy.tables.chain import Chain, SpawnDenied
 
 TOOLS = ("read", "write", "bash", "fetch", "mcp__a__b")
 CALLS = [
@@ -69,7 +68,7 @@ def _effects(chain: Chain) -> list[object]:
 @settings(deadline=None)
 @given(agents(ODD), CONTEXTS, CHAINS)
 def test_a_child_never_gains(definitions: dict, context: SpawnContext, names: list[str]) -> None:
-    project = zeph.project(definitions, Options(context=context))
+    project = zeph.project(definitions, ZephOptions(context=context))
     chain = Chain.start(zeph.MAIN, project.attenuated)
     for name in names:
         try:
@@ -93,7 +92,7 @@ def test_plain_lists_that_are_handed_on_are_enforced_as_declared_but_for_known_g
         )
         for name, d in definitions.items()
     }  # fmt: skip
-    options = Options(
+    options = ZephOptions(
         context=context, forward=Forward.EFFECTIVE, config=AgentsConfig(max_spawn_depth=9)
     )
     project = zeph.project(definitions, options)
@@ -110,7 +109,7 @@ def test_one_agent_with_plain_lists_is_enforced_as_declared(
 ) -> None:
     context = SpawnContext(inherited_tool_allowlist=inherited)
     for name, definition in definitions.items():
-        project = zeph.project({name: definition}, Options(context=context))
+        project = zeph.project({name: definition}, ZephOptions(context=context))
         real, declared = (
             Chain.start(zeph.MAIN, reading).spawn(name)
             for reading in (project.enforced, project.attenuated)
@@ -203,7 +202,7 @@ HANDED = st.builds(
 def test_the_enforced_table_of_an_agent_is_what_the_executor_does(
     definition: SubAgentDef, config: AgentsConfig, context: SpawnContext
 ) -> None:
-    options = Options(config=config, context=context)
+    options = ZephOptions(config=config, context=context)
     chain = Chain.start(zeph.MAIN, zeph.project({"a": definition}, options).enforced).spawn("a")
     for tool in ("bash", "read", "write", "edit", "fetch", "shell", "set_working_directory"):
         goes_on = chain.decide(tool, {}).effect is Effect.ALLOW

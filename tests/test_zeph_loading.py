@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from policy.files.tree import Memory
+from policy.files.trees import Memory
 from policy.hosts import zeph
-from policy.hosts.zeph.errors import Kind, ZephError
+from policy.hosts.workspace import load_tree
+from policy.hosts.zeph.definition import DEFINITION_BYTES, parse
 from policy.hosts.zeph.loading import (
     MOST_FILES,
     load,
@@ -20,8 +21,7 @@ from policy.hosts.zeph.loading import (
     scope_label,
     with_scope,
 )
-from policy.hosts.zeph.parsing import DEFINITION_BYTES, parse
-from policy.workspace import load_tree
+from policy.hosts.zeph.names import ZephError, ZephErrorKind
 
 
 def _text(name: str = "a", keys: str = "") -> str:
@@ -31,7 +31,7 @@ def _text(name: str = "a", keys: str = "") -> str:
 HOOKS = "hooks:\n  PreToolUse:\n  - matcher: bash\n    hooks:\n    - {type: command, command: x}\n"
 
 
-def _refused(kind: Kind, message: str, call: object) -> None:
+def _refused(kind: ZephErrorKind, message: str, call: object) -> None:
     with pytest.raises(ZephError) as caught:
         call()
     assert caught.value.kind is kind
@@ -49,7 +49,7 @@ def test_one_file_is_named_without_its_folder(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_a_parse_error(tmp_path: Path) -> None:
-    _refused(Kind.PARSE, "cannot resolve path", lambda: load(tmp_path / "none.md"))
+    _refused(ZephErrorKind.PARSE, "cannot resolve path", lambda: load(tmp_path / "none.md"))
 
 
 def test_a_file_may_have_256_kib_and_no_more(tmp_path: Path) -> None:
@@ -59,12 +59,14 @@ def test_a_file_may_have_256_kib_and_no_more(tmp_path: Path) -> None:
     assert load(file).name == "a"
 
     file.write_text(file.read_text() + "x")
-    _refused(Kind.PARSE, "definition file exceeds maximum size of 256 KiB", lambda: load(file))
+    _refused(
+        ZephErrorKind.PARSE, "definition file exceeds maximum size of 256 KiB", lambda: load(file)
+    )
 
 
 def test_bytes_that_are_no_text_are_a_parse_error(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"---\nname: a\xff\n---\n")
-    _refused(Kind.PARSE, "`0xff` is not UTF-8", lambda: load(tmp_path / "a.md"))
+    _refused(ZephErrorKind.PARSE, "`0xff` is not UTF-8", lambda: load(tmp_path / "a.md"))
 
 
 def test_a_link_must_not_lead_out_of_its_folder(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_a_link_must_not_lead_out_of_its_folder(tmp_path: Path) -> None:
     (inside / "link.md").symlink_to(outside / "real.md")
     (inside / "twin.md").symlink_to(inside / "real.md")
     message = "escapes allowed directory boundary"
-    _refused(Kind.PARSE, message, lambda: load(inside / "link.md", inside))
+    _refused(ZephErrorKind.PARSE, message, lambda: load(inside / "link.md", inside))
     assert load(inside / "twin.md", inside).name == "in"
 
     assert [d.name for d in load_all([inside]).definitions] == ["in"]
@@ -94,7 +96,7 @@ def test_a_linked_folder_is_its_own_bound_unless_asked_for(tmp_path: Path) -> No
     assert [d.source for d in loaded.definitions] == ["project/x.md"]
     strict = load_all_with_sources([".zeph/agents"], folder=work, strict=True)
     assert strict.definitions == ()
-    assert [error.kind for error in strict.errors] == [Kind.PARSE]
+    assert [error.kind for error in strict.errors] == [ZephErrorKind.PARSE]
 
 
 def test_the_first_path_and_the_first_name_count(tmp_path: Path) -> None:
@@ -127,10 +129,14 @@ def test_a_broken_file_is_left_out_unless_somebody_named_it(tmp_path: Path) -> N
     assert [f.code for f in loaded.findings] == ["unreadable-definition", "exposed-definition"]
     message = "tools.allow and tools.deny are mutually exclusive"
     by_folder = lambda: load_all_with_sources(["high"], ["high"], folder=tmp_path)  # noqa: E731
-    _refused(Kind.INVALID, message, by_folder)
+    _refused(ZephErrorKind.INVALID, message, by_folder)
     file = ["high/bot.md"]
-    _refused(Kind.INVALID, message, lambda: load_all_with_sources(file, file, folder=tmp_path))
-    assert [error.kind for error in load_all(file, folder=tmp_path).errors] == [Kind.INVALID]
+    _refused(
+        ZephErrorKind.INVALID, message, lambda: load_all_with_sources(file, file, folder=tmp_path)
+    )
+    assert [error.kind for error in load_all(file, folder=tmp_path).errors] == [
+        ZephErrorKind.INVALID
+    ]
 
 
 def test_a_folder_below_one_of_the_command_line_is_labelled_so_and_bound_all_the_same(
@@ -231,7 +237,7 @@ def test_paths_are_searched_in_their_order_and_each_once(tmp_path: Path) -> None
     assert paths == (Path("c"), home / ".config/zeph/agents", Path("e"))
     assert resolve_paths((), "", folder=tmp_path) == (Path(".zeph/agents"),)
     message = "--agents path does not exist: none"
-    _refused(Kind.PATHS, message, lambda: resolve_paths(["none"], folder=tmp_path))
+    _refused(ZephErrorKind.PATHS, message, lambda: resolve_paths(["none"], folder=tmp_path))
 
 
 @pytest.mark.parametrize("mode", ["default", "plan"])
@@ -247,7 +253,9 @@ def test_the_gate_for_users_refuses_the_whole_load_and_the_usual_way_has_none(
     assert len(load_all_with_sources([project, user]).definitions) == 1
     if mode == "plan":
         message = "sub-agent 'a': non-default permission_mode is not allowed for user-level"
-        _refused(Kind.INVALID, message, lambda: load_definitions([project, user], home=tmp_path))
+        _refused(
+            ZephErrorKind.INVALID, message, lambda: load_definitions([project, user], home=tmp_path)
+        )
 
 
 def test_no_report_has_the_path_of_a_machine(tmp_path: Path) -> None:

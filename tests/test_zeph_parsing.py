@@ -12,9 +12,9 @@ from policy.hosts.zeph.definition import (
     PermissionMode,
     Permissions,
     SkillFilter,
+    parse,
 )
-from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.parsing import parse
+from policy.hosts.zeph.names import ZephError, ZephErrorKind
 from tests.underline import assert_underlines
 
 HEAD = "name: a\ndescription: b\n"
@@ -117,7 +117,7 @@ def test_what_cannot_be_read_is_a_parse_error_with_its_place(
 ) -> None:
     error = _refused(text)
 
-    assert error.kind is Kind.PARSE
+    assert error.kind is ZephErrorKind.PARSE
     assert message in error.message
     assert error.upstream.startswith("parse error in <unknown>: ")
     if underlined:
@@ -141,7 +141,7 @@ def test_what_may_not_be_is_invalid_with_its_place(
 ) -> None:
     error = _refused(f"---\n{keys}---\n")
 
-    assert error.kind is Kind.INVALID
+    assert error.kind is ZephErrorKind.INVALID
     assert message in error.message
     assert error.upstream == f"invalid definition: {error.message}"
     assert_underlines(error, underlined)
@@ -166,7 +166,7 @@ def test_every_mistake_of_types_is_told_at_once() -> None:
     error = _refused("---\ndescription: [b]\nmax_turns: 5\ntools: x\n---\n")
 
     assert len(error.errors) == 4
-    assert error.kind is Kind.PARSE
+    assert error.kind is ZephErrorKind.PARSE
 
 
 def test_what_closes_the_header_is_the_first_line_that_starts_so() -> None:

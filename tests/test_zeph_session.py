@@ -6,38 +6,42 @@ from pathlib import Path
 
 import pytest
 
-from policy.chain import Chain
-from policy.effect import Effect
-from policy.finding import Finding
+from policy.core.effect import Effect
+from policy.core.finding import Finding
 from policy.hosts import zeph
-from policy.hosts.zeph import scopes
-from policy.hosts.zeph.autonomy import Autonomy, PermissionPolicy
-from policy.hosts.zeph.context import SpawnContext
-from policy.hosts.zeph.definition import HookDef, HookMatcher, SkillFilter
-from policy.hosts.zeph.dialects import RAW
-from policy.hosts.zeph.enforcer import PolicyEnforcer, PolicyRule
-from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.fences import blocked_fence
-from policy.hosts.zeph.globs import Unusable, glob
-from policy.hosts.zeph.grants import GrantState, PermissionGrants, check_secret
-from policy.hosts.zeph.hooks import fires, matches
-from policy.hosts.zeph.names import normalize
-from policy.hosts.zeph.network import network_rules
-from policy.hosts.zeph.options import Options, Session, build_spawn_context
-from policy.hosts.zeph.parsing import parse
-from policy.hosts.zeph.scopes import ToolScope
-from policy.hosts.zeph.skills import filter_skills, sees
-from policy.hosts.zeph.trust import TrustLevel
-from policy.table import Table
+from policy.hosts.zeph import session as scopes
+from policy.hosts.zeph.definition import HookDef, HookMatcher, SkillFilter, parse
+from policy.hosts.zeph.findings import blocked_fence, fires, matches
+from policy.hosts.zeph.names import ZephError, ZephErrorKind, normalize
+from policy.hosts.zeph.session import (
+    RAW,
+    Autonomy,
+    GrantState,
+    PermissionGrants,
+    PolicyEnforcer,
+    PolicyRule,
+    SessionPermissions,
+    ToolScope,
+    Unusable,
+    ZephOptions,
+    ZephSession,
+    build_spawn_context,
+    check_secret,
+    glob,
+)
+from policy.hosts.zeph.spawning import SpawnContext, TrustLevel, filter_skills, sees
+from policy.hosts.zeph.tables import network_rules
+from policy.tables.chain import Chain
+from policy.tables.table import Table
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
 
-def _policy(*rules: tuple[str, Effect], tool: str = "bash") -> PermissionPolicy:
-    return PermissionPolicy(rules={tool: rules})
+def _policy(*rules: tuple[str, Effect], tool: str = "bash") -> SessionPermissions:
+    return SessionPermissions(rules={tool: rules})
 
 
-def _refused(kind: Kind, call: object) -> None:
+def _refused(kind: ZephErrorKind, call: object) -> None:
     with pytest.raises(ZephError) as caught:
         call()
     assert caught.value.kind is kind
@@ -70,16 +74,16 @@ def test_a_name_ends_before_its_parenthesis_and_case_does_not_count(name: str, t
         (_policy(("*", DENY)), "BASH", "x", ASK),
         (_policy(("[", DENY), ("a**b", DENY), ("?", ALLOW)), "bash", "x", ALLOW),
         (_policy(), "bash", "x", ASK),
-        (PermissionPolicy(Autonomy.READ_ONLY), "read", "x", ALLOW),
-        (PermissionPolicy(Autonomy.READ_ONLY), "bash", "x", DENY),
-        (PermissionPolicy(Autonomy.FULL, {"bash": [("*", DENY)]}), "bash", "x", ALLOW),
-        (PermissionPolicy.from_legacy(["rm"], ["git"]), "bash", "rm x", DENY),
-        (PermissionPolicy.from_legacy(["rm"], ["git"]), "bash", "git x", ASK),
-        (PermissionPolicy.from_legacy(["rm"], ["git"]), "bash", "ls", ALLOW),
+        (SessionPermissions(Autonomy.READ_ONLY), "read", "x", ALLOW),
+        (SessionPermissions(Autonomy.READ_ONLY), "bash", "x", DENY),
+        (SessionPermissions(Autonomy.FULL, {"bash": [("*", DENY)]}), "bash", "x", ALLOW),
+        (SessionPermissions.from_legacy(["rm"], ["git"]), "bash", "rm x", DENY),
+        (SessionPermissions.from_legacy(["rm"], ["git"]), "bash", "git x", ASK),
+        (SessionPermissions.from_legacy(["rm"], ["git"]), "bash", "ls", ALLOW),
     ],
 )
 def test_the_first_rule_decides_and_the_rest_is_asked_for(
-    policy: PermissionPolicy, tool: str, text: str, effect: Effect
+    policy: SessionPermissions, tool: str, text: str, effect: Effect
 ) -> None:
     assert policy.check(tool, text).effect is effect
 
@@ -102,7 +106,7 @@ def test_rules_take_a_tool_away_where_they_deny_all_of_it(
 ) -> None:
     policy = _policy(*rules, tool="Bash(x)")
     assert policy.effective_tool_allowlist(["bash", "read"]) == left
-    context = build_spawn_context(Session(policy), ["bash", "read"], [TrustLevel.VERIFIED])
+    context = build_spawn_context(ZephSession(policy), ["bash", "read"], [TrustLevel.VERIFIED])
     assert context.inherited_tool_allowlist == (None if left is None else frozenset(left))
     assert context.max_trust_level is TrustLevel.VERIFIED
 
@@ -140,7 +144,7 @@ def test_what_is_no_glob(text: str) -> None:
 
 def _session(reading: str = "enforced", **fields: object) -> Chain:
     return Chain.start(
-        zeph.MAIN, zeph.project({}, Options(session=Session(**fields))).reading(reading)
+        zeph.MAIN, zeph.project({}, ZephOptions(session=ZephSession(**fields))).reading(reading)
     )
 
 
@@ -267,17 +271,17 @@ def test_a_denial_that_exempts_the_least_trusted_is_reported() -> None:
 def test_the_limits_of_policy_rules(tmp_path: Path) -> None:
     rule = PolicyRule(DENY)
     assert len(PolicyEnforcer.of([rule] * 256).rules) == 256
-    _refused(Kind.TOO_MANY_RULES, lambda: PolicyEnforcer.of([rule] * 257))
+    _refused(ZephErrorKind.TOO_MANY_RULES, lambda: PolicyEnforcer.of([rule] * 257))
     for text, kind in (
-        ("x" * 1025, Kind.REGEX_TOO_LONG),
-        ("(", Kind.INVALID_REGEX),
-        ("(a*)*", Kind.INVALID_REGEX),
+        ("x" * 1025, ZephErrorKind.REGEX_TOO_LONG),
+        ("(", ZephErrorKind.INVALID_REGEX),
+        ("(a*)*", ZephErrorKind.INVALID_REGEX),
     ):
         _refused(kind, lambda text=text: PolicyEnforcer.of([PolicyRule(DENY, args_match=text)]))
-    _refused(Kind.INVALID_GLOB, lambda: PolicyEnforcer.of([PolicyRule(DENY, "[")]))
-    _refused(Kind.FILE_PARSE, lambda: _enforcer({"effect": "deny"}))
-    _refused(Kind.FILE_PARSE, lambda: _enforcer({"effect": "ask", "tool": "x"}))
-    _refused(Kind.FILE_PARSE, lambda: _enforcer({"tool": "x"}))
+    _refused(ZephErrorKind.INVALID_GLOB, lambda: PolicyEnforcer.of([PolicyRule(DENY, "[")]))
+    _refused(ZephErrorKind.FILE_PARSE, lambda: _enforcer({"effect": "deny"}))
+    _refused(ZephErrorKind.FILE_PARSE, lambda: _enforcer({"effect": "ask", "tool": "x"}))
+    _refused(ZephErrorKind.FILE_PARSE, lambda: _enforcer({"tool": "x"}))
 
     work = tmp_path / "work"
     work.mkdir()
@@ -287,8 +291,8 @@ def test_the_limits_of_policy_rules(tmp_path: Path) -> None:
     (work / "big.toml").write_text("#" * (256 * 1024 + 1))
     (work / "good.toml").write_text("[[rules]]\neffect = 'allow'\ntool = 'read'\n")
     for name, kind in (
-        ("link.toml", Kind.FILE_ESCAPES_ROOT), ("../out.toml", Kind.FILE_ESCAPES_ROOT),
-        ("bad.toml", Kind.FILE_PARSE), ("big.toml", Kind.FILE_TOO_LARGE), ("none.toml", Kind.FILE_LOAD),
+        ("link.toml", ZephErrorKind.FILE_ESCAPES_ROOT), ("../out.toml", ZephErrorKind.FILE_ESCAPES_ROOT),
+        ("bad.toml", ZephErrorKind.FILE_PARSE), ("big.toml", ZephErrorKind.FILE_TOO_LARGE), ("none.toml", ZephErrorKind.FILE_LOAD),
     ):  # fmt: skip
         _refused(kind, lambda name=name: PolicyEnforcer.load(name, work))
     assert (
@@ -309,11 +313,11 @@ def test_a_scope_is_expanded_once_and_looked_up() -> None:
     assert [f.code for f in scope.findings] == ["dead-scope-pattern"]
     assert (scope & ToolScope.of(["builtin:read"], REGISTRY)).tools == {"builtin:read"}
     for patterns, kind in (
-        (["["], Kind.INVALID_PATTERN), (["builtin:x"], Kind.DEAD_PATTERN),
-        (["*"], Kind.ACCIDENTALLY_FULL),
+        (["["], ZephErrorKind.INVALID_PATTERN), (["builtin:x"], ZephErrorKind.DEAD_PATTERN),
+        (["*"], ZephErrorKind.ACCIDENTALLY_FULL),
     ):  # fmt: skip
         _refused(kind, lambda patterns=patterns: ToolScope.of(patterns, REGISTRY))
-    _refused(Kind.UNQUALIFIED_ID, lambda: ToolScope.of(["read"], ["read"]))
+    _refused(ZephErrorKind.UNQUALIFIED_ID, lambda: ToolScope.of(["read"], ["read"]))
     for reading in ("enforced", "attenuated"):
         chain = _session(reading, scope=scope)
         assert [chain.decide(t, {}).effect for t in ("read", "mcp:gh/create", "bash")] == [
@@ -332,11 +336,13 @@ def test_patterns_of_a_scope_are_taken_one_by_one() -> None:
     strict, permissive = scopes.Strictness.STRICT, scopes.Strictness.PERMISSIVE
     assert ToolScope.of(["builtin:x"], REGISTRY, strictness=permissive).findings
     for patterns, kind in (
-        (["builtin:bash"], Kind.ACCIDENTALLY_FULL), (["skill:{a"], Kind.INVALID_PATTERN),
-        (["builtin:{a,b}" * 9], Kind.INVALID_PATTERN),
+        (["builtin:bash"], ZephErrorKind.ACCIDENTALLY_FULL), (["skill:{a"], ZephErrorKind.INVALID_PATTERN),
+        (["builtin:{a,b}" * 9], ZephErrorKind.INVALID_PATTERN),
     ):  # fmt: skip
         _refused(kind, lambda patterns=patterns: ToolScope.of(patterns, REGISTRY[:1]))
-    _refused(Kind.DEAD_PATTERN, lambda: ToolScope.of(["mcp:x/*"], REGISTRY, strictness=strict))
+    _refused(
+        ZephErrorKind.DEAD_PATTERN, lambda: ToolScope.of(["mcp:x/*"], REGISTRY, strictness=strict)
+    )
 
 
 def test_rules_under_a_name_that_no_tool_has_are_reported() -> None:
@@ -353,7 +359,7 @@ def test_a_gate_looks_at_one_argument_and_not_at_a_path() -> None:
 
 
 def _findings(context: SpawnContext | None = None, **fields: object) -> tuple[Finding, ...]:
-    options = Options(session=Session(**fields), context=context or SpawnContext())
+    options = ZephOptions(session=ZephSession(**fields), context=context or SpawnContext())
     return zeph.project({}, options).findings
 
 
@@ -403,10 +409,10 @@ def test_a_grant_never_widens_what_the_definition_and_the_session_say(
     state: GrantState, reading: str, lists: str, autonomy: Autonomy | None
 ) -> None:
     definition = parse(f"---\nname: a\ndescription: b\n{lists}---\n")
-    policy = PermissionPolicy(autonomy) if autonomy else None
+    policy = SessionPermissions(autonomy) if autonomy else None
 
     def decide(grants: PermissionGrants, tool: str) -> Effect:
-        options = Options(session=Session(policy, grants=grants))
+        options = ZephOptions(session=ZephSession(policy, grants=grants))
         chosen = zeph.project({"a": definition}, options).reading(reading)
         return Chain.start(zeph.MAIN, chosen).spawn("a").decide(tool, {"command": "x"}).effect
 
@@ -431,7 +437,7 @@ def test_a_secret_must_be_listed_and_approved() -> None:
         (["a"], ["a"], True),
     ):
         _refused(
-            Kind.INVALID,
+            ZephErrorKind.INVALID,
             lambda a=listed, b=approved, c=background: check_secret("a", a, b, background=c),
         )
 
@@ -452,7 +458,7 @@ def test_skills_are_what_every_filter_of_a_chain_leaves() -> None:
     assert not sees(SkillFilter(("a*b*",)), "axbx")
     assert sees(SkillFilter(("a*b*",)), "axb*")
     assert not sees(SkillFilter(("aba*aba",)), "ababa")
-    _refused(Kind.INVALID, lambda: sees(SkillFilter(exclude=("a**",)), "x"))
+    _refused(ZephErrorKind.INVALID, lambda: sees(SkillFilter(exclude=("a**",)), "x"))
 
 
 @pytest.mark.parametrize(

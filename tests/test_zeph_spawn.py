@@ -5,17 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from policy.chain import Chain, SpawnDenied
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.hosts import zeph
-from policy.hosts.zeph.context import (
-    AgentsConfig,
-    DelegationMode,
-    Forward,
-    Origin,
-    SpawnContext,
-    Usage,
-)
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -24,17 +15,29 @@ from policy.hosts.zeph.definition import (
     MemoryScope,
     PermissionMode,
     Permissions,
-    Profile,
     SkillFilter,
     SubAgentDef,
     ToolPolicy,
+    ZephProfile,
 )
-from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.names import intersect_allowlists
-from policy.hosts.zeph.options import Options, Session
-from policy.hosts.zeph.readings import Enforced, SpawnRefused
-from policy.hosts.zeph.spawn import SubAgentManager, find_transcript, propagate
-from policy.hosts.zeph.trust import TrustLevel, effective_trust, fold
+from policy.hosts.zeph.names import ZephError, ZephErrorKind, intersect_allowlists
+from policy.hosts.zeph.session import ZephOptions, ZephSession
+from policy.hosts.zeph.spawning import (
+    AgentsConfig,
+    DelegationMode,
+    Forward,
+    SpawnContext,
+    SpawnOrigin,
+    SpawnUsage,
+    SubAgentManager,
+    TrustLevel,
+    effective_trust,
+    find_transcript,
+    fold,
+    propagate,
+)
+from policy.hosts.zeph.tables import SpawnRefused, ZephEnforced
+from policy.tables.chain import Chain, SpawnDenied
 
 
 def _agent(name: str = "a", tools: ToolPolicy = InheritAll(), **fields: object) -> SubAgentDef:
@@ -46,7 +49,7 @@ def _named(*definitions: SubAgentDef) -> dict[str, SubAgentDef]:
 
 
 def _chain(
-    *definitions: SubAgentDef, options: Options = Options(), reading: str = "enforced"
+    *definitions: SubAgentDef, options: ZephOptions = ZephOptions(), reading: str = "enforced"
 ) -> Chain:
     project = zeph.project(_named(*definitions), options)
     chain = Chain.start(zeph.MAIN, project.reading(reading))
@@ -66,16 +69,19 @@ BAD = _agent(
 
 # What is wrong, one after the other as it is asked for, and what Zeph says.
 CHECKS = [
-    (Kind.DELEGATION_DENIED, "delegation denied: mode=Disabled origin=Autonomous agent='a'"),
-    (Kind.SESSION_SPAWN_LIMIT, "session spawn limit reached (spawned: 1, max: 1) — raise"),
-    (Kind.MAX_DEPTH_EXCEEDED, "max spawn depth exceeded (depth: 3, max: 3)"),
-    (Kind.NOT_FOUND, "agent not found: a"),
     (
-        Kind.INVALID,
+        ZephErrorKind.DELEGATION_DENIED,
+        "delegation denied: mode=Disabled origin=Autonomous agent='a'",
+    ),
+    (ZephErrorKind.SESSION_SPAWN_LIMIT, "session spawn limit reached (spawned: 1, max: 1) — raise"),
+    (ZephErrorKind.MAX_DEPTH_EXCEEDED, "max spawn depth exceeded (depth: 3, max: 3)"),
+    (ZephErrorKind.NOT_FOUND, "agent not found: a"),
+    (
+        ZephErrorKind.INVALID,
         "invalid definition: sub-agent 'a' requests bypass_permissions mode but it is not",
     ),
-    (Kind.CONCURRENCY_LIMIT, "concurrency limit reached (active: 5, max: 5)"),
-    (Kind.INVALID, "glob pattern '**' uses '**' which is not supported"),
+    (ZephErrorKind.CONCURRENCY_LIMIT, "concurrency limit reached (active: 5, max: 5)"),
+    (ZephErrorKind.INVALID, "glob pattern '**' uses '**' which is not supported"),
 ]
 
 
@@ -83,7 +89,7 @@ CHECKS = [
 def test_checks_are_made_in_the_order_of_zeph_and_in_its_words(mended: int) -> None:
     config = AgentsConfig(enabled=mended > 0, max_spawns_per_session=1)
     config = attrs.evolve(config, allow_bypass_permissions=mended > 4)
-    usage = Usage(0 if mended > 1 else 1, active=3, reserved=2 if mended <= 5 else 0)
+    usage = SpawnUsage(0 if mended > 1 else 1, active=3, reserved=2 if mended <= 5 else 0)
     context = SpawnContext(spawn_depth=0 if mended > 2 else 3)
     definitions = _named(BAD if mended < 7 else _agent()) if mended > 3 else {}
     manager = SubAgentManager(definitions, config, usage)
@@ -98,18 +104,18 @@ def test_checks_are_made_in_the_order_of_zeph_and_in_its_words(mended: int) -> N
 
 
 @pytest.mark.parametrize("mode", DelegationMode)
-@pytest.mark.parametrize("origin", Origin)
-def test_who_may_delegate(mode: DelegationMode, origin: Origin) -> None:
+@pytest.mark.parametrize("origin", SpawnOrigin)
+def test_who_may_delegate(mode: DelegationMode, origin: SpawnOrigin) -> None:
     manager = SubAgentManager(_named(_agent()), AgentsConfig(delegation_mode=mode))
     allowed = mode is DelegationMode.PROACTIVE or (
-        mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is Origin.EXPLICIT
+        mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is SpawnOrigin.EXPLICIT
     )
     if allowed:
         manager.check_spawn("a", SpawnContext(origin=origin))
     else:
         with pytest.raises(ZephError):
             manager.check_spawn("a", SpawnContext(origin=origin))
-    assert SpawnContext().origin is Origin.AUTONOMOUS
+    assert SpawnContext().origin is SpawnOrigin.AUTONOMOUS
 
 
 @pytest.mark.parametrize(
@@ -120,13 +126,15 @@ def test_depth_is_compared_with_its_limit(depth: int, most: int, allowed: bool) 
     try:
         manager.check_spawn("a", SpawnContext(spawn_depth=depth))
     except ZephError as error:
-        assert (error.kind, allowed) == (Kind.MAX_DEPTH_EXCEEDED, False)
+        assert (error.kind, allowed) == (ZephErrorKind.MAX_DEPTH_EXCEEDED, False)
     else:
         assert allowed
 
 
 def test_a_budget_of_none_is_no_limit() -> None:
-    manager = SubAgentManager(_named(_agent()), AgentsConfig(max_spawns_per_session=0), Usage(1000))
+    manager = SubAgentManager(
+        _named(_agent()), AgentsConfig(max_spawns_per_session=0), SpawnUsage(1000)
+    )
     manager.check_spawn("a")
 
 
@@ -134,28 +142,34 @@ def test_to_go_on_is_not_to_start() -> None:
     definition = _agent(tools=AllowList(("bash",)), memory=MemoryScope.USER,
                         permissions=Permissions(worktree=True))  # fmt: skip
     config = AgentsConfig(max_spawn_depth=0, max_concurrent=4, worktree_manager=True)
-    manager = SubAgentManager(_named(definition), config, Usage(active=3, reserved=1))
+    manager = SubAgentManager(_named(definition), config, SpawnUsage(active=3, reserved=1))
     effective = manager.check_resume("a")
 
     assert (effective.memory, effective.added, effective.disallowed) == (None, (), ())
     narrowed = manager.check_resume("a", SpawnContext(inherited_tool_allowlist=["read"]))
     assert narrowed.tools == AllowList()
-    link = Enforced(_named(definition), Options(config=config)).resume("a")
+    link = ZephEnforced(_named(definition), ZephOptions(config=config)).resume("a")
     assert link.table.decide("write", {}).effect is Effect.DENY
     asked = attrs.evolve(config, delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY)
     SubAgentManager(_named(definition), asked).check_resume("a")
     full = attrs.evolve(config, max_concurrent=3)
     with pytest.raises(ZephError) as caught:
-        SubAgentManager(_named(definition), full, Usage(active=3)).check_resume("a")
-    assert caught.value.kind is Kind.CONCURRENCY_LIMIT
+        SubAgentManager(_named(definition), full, SpawnUsage(active=3)).check_resume("a")
+    assert caught.value.kind is ZephErrorKind.CONCURRENCY_LIMIT
 
 
 def test_a_transcript_is_found_by_the_start_of_its_id() -> None:
     assert find_transcript("ab", ["abc", "b"]) == "abc"
     for prefix, ids, running, kind, text in (
-        ("x", ["abc"], [], Kind.NOT_FOUND, "agent not found: x"),
-        ("a", ["ab", "ac"], [], Kind.AMBIGUOUS_ID, "ambiguous id prefix 'a': matches 2 agents"),
-        ("a", ["ab"], ["ab"], Kind.STILL_RUNNING, "ab"),
+        ("x", ["abc"], [], ZephErrorKind.NOT_FOUND, "agent not found: x"),
+        (
+            "a",
+            ["ab", "ac"],
+            [],
+            ZephErrorKind.AMBIGUOUS_ID,
+            "ambiguous id prefix 'a': matches 2 agents",
+        ),
+        ("a", ["ab"], ["ab"], ZephErrorKind.STILL_RUNNING, "ab"),
     ):
         with pytest.raises(ZephError) as caught:
             find_transcript(prefix, ids, running)
@@ -188,7 +202,7 @@ def test_a_list_is_narrowed_by_what_is_inherited(
 
 def test_none_and_no_tool_are_told_apart() -> None:
     assert _allows(_chain(_agent()), "read")
-    nothing = Options(context=SpawnContext(inherited_tool_allowlist=[]))
+    nothing = ZephOptions(context=SpawnContext(inherited_tool_allowlist=[]))
     for reading in ("enforced", "attenuated"):
         assert not _allows(_chain(_agent(), options=nothing, reading=reading), "read")
     assert intersect_allowlists(None, None) is None
@@ -205,17 +219,17 @@ INHERITED = SpawnContext(inherited_tool_allowlist=["read", "grep", "bash"])
 @pytest.mark.parametrize(
     ("forward", "profile", "left"),
     [
-        (Forward.NOTHING, Profile.ZEPH, {"read", "grep", "bash", "write"}),
-        (None, Profile.ZEPH, {"read", "grep", "bash", "write"}),
-        (Forward.RECEIVED, Profile.ZEPH, {"read", "grep", "bash"}),
-        (Forward.EFFECTIVE, Profile.ZEPH, {"read"}),
-        (None, Profile.SPEC, {"read"}),
+        (Forward.NOTHING, ZephProfile.ZEPH, {"read", "grep", "bash", "write"}),
+        (None, ZephProfile.ZEPH, {"read", "grep", "bash", "write"}),
+        (Forward.RECEIVED, ZephProfile.ZEPH, {"read", "grep", "bash"}),
+        (Forward.EFFECTIVE, ZephProfile.ZEPH, {"read"}),
+        (None, ZephProfile.SPEC, {"read"}),
     ],
 )
 def test_what_is_handed_on_is_up_to_whoever_starts_an_agent(
-    forward: Forward | None, profile: Profile, left: set[str]
+    forward: Forward | None, profile: ZephProfile, left: set[str]
 ) -> None:
-    options = Options(profile, context=INHERITED, forward=forward)
+    options = ZephOptions(profile, context=INHERITED, forward=forward)
     chain = _chain(PARENT, CHILD, options=options)
     assert {t for t in ("read", "grep", "bash", "write") if _allows(chain, t)} == left
     declared = _chain(PARENT, CHILD, options=options, reading="attenuated")
@@ -223,7 +237,7 @@ def test_what_is_handed_on_is_up_to_whoever_starts_an_agent(
 
 
 def test_what_a_star_denies_is_not_handed_on_where_it_is_every_tool() -> None:
-    options = Options(Profile.ISSUE_970, forward=Forward.EFFECTIVE)
+    options = ZephOptions(ZephProfile.ISSUE_970, forward=Forward.EFFECTIVE)
     parent = _agent("parent", Both(("read",), ("*",)))
     assert not _allows(_chain(parent, options=options), "read")
     assert not _allows(_chain(parent, CHILD, options=options), "read")
@@ -239,8 +253,8 @@ def test_the_engine_counts_the_depth_where_it_is_handed_on() -> None:
     agents = [_agent(name) for name in "abcd"]
     assert len(_chain(*agents).links) == 5
     for options, reading in (
-        (Options(forward=Forward.EFFECTIVE), "enforced"),
-        (Options(), "attenuated"),
+        (ZephOptions(forward=Forward.EFFECTIVE), "enforced"),
+        (ZephOptions(), "attenuated"),
     ):
         with pytest.raises(SpawnDenied) as caught:
             _chain(*agents, options=options, reading=reading)
@@ -255,14 +269,14 @@ def test_a_refusal_has_the_error_of_zeph() -> None:
 
 
 def test_a_chain_starts_at_the_session() -> None:
-    options = Options(context=INHERITED)
+    options = ZephOptions(context=INHERITED)
     project = zeph.project(_named(PARENT, CHILD), options)
     for reading in (project.enforced, project.attenuated):
         assert not _allows(Chain.start("child", reading), "write")
         with pytest.raises(SpawnDenied):
             Chain.start(zeph.MAIN, reading).spawn(zeph.MAIN)
     assert project.starts == (zeph.MAIN,)
-    named = zeph.project(_named(_agent(zeph.MAIN, AllowList())), Options())
+    named = zeph.project(_named(_agent(zeph.MAIN, AllowList())), ZephOptions())
     assert _allows(Chain.start(zeph.MAIN, named.enforced), "read")
     assert not _allows(Chain.start(zeph.MAIN, named.enforced).spawn(zeph.MAIN), "read")
 
@@ -274,7 +288,7 @@ def test_trust_is_capped_and_never_raised() -> None:
             assert effective_trust(own, cap) is min(own, cap)
     assert fold([]) is TrustLevel.TRUSTED
     assert fold([TrustLevel.VERIFIED, TrustLevel.QUARANTINED]) is TrustLevel.QUARANTINED
-    cap = Options(context=SpawnContext(max_trust_level=TrustLevel.QUARANTINED))
+    cap = ZephOptions(context=SpawnContext(max_trust_level=TrustLevel.QUARANTINED))
     for reading in ("enforced", "attenuated"):
         assert not _allows(_chain(_agent(), options=cap, reading=reading), "bash")
         assert _allows(_chain(_agent(), options=cap, reading=reading), "read")
@@ -283,7 +297,7 @@ def test_trust_is_capped_and_never_raised() -> None:
 
 
 def test_the_network_stays_denied_where_that_is_handed_on() -> None:
-    denied = Options(context=SpawnContext(network_denied=True), forward=Forward.EFFECTIVE)
+    denied = ZephOptions(context=SpawnContext(network_denied=True), forward=Forward.EFFECTIVE)
     for reading in ("enforced", "attenuated"):
         assert not _allows(
             _chain(_agent("a"), _agent("b"), options=denied, reading=reading), "fetch"
@@ -324,11 +338,11 @@ def test_what_is_handed_down_is_shown_to_whoever_audits() -> None:
     names = ("mcp__github__create_isue", "create_issue", *tools)
     agent = _agent(tools=DenyList(names))
 
-    def shown(options: Options) -> list[tuple[str, str]]:
+    def shown(options: ZephOptions) -> list[tuple[str, str]]:
         found = zeph.project({"a": agent}, options).findings
         return [(f.code, f.help or f.message) for f in found if f.code != "not-handed-down"]
 
-    assert shown(Options(context=context)) == [
+    assert shown(ZephOptions(context=context)) == [
         ("unknown-server-tool", "did you mean `mcp__github__create_issue`?"),
         ("unknown-tool", "did you mean `mcp__github__create_issue`?"),
         ("server-offers-tools",
@@ -337,11 +351,11 @@ def test_what_is_handed_down_is_shown_to_whoever_audits() -> None:
         ("told-to-obey", "agents are told to obey `planner (router)`"),
         ("isolation-weakened", "`quote` is not in force for the agents"),
     ]  # fmt: skip
-    kept = shown(Options(Profile.SPEC, context=context))
+    kept = shown(ZephOptions(ZephProfile.SPEC, context=context))
     assert "isolation-weakened" not in dict(kept)
     # What they are called has no effect on what they may do.
     for reading in ("enforced", "attenuated"):
-        chain = _chain(agent, options=Options(context=context), reading=reading)
+        chain = _chain(agent, options=ZephOptions(context=context), reading=reading)
         bare = _chain(agent, reading=reading)
         assert all(_allows(chain, t) == _allows(bare, t) for t in (*names, "mcp__a__b", "bash"))
 
@@ -358,12 +372,12 @@ def test_the_configuration_is_merged_before_anything_is_inherited() -> None:
         default_permission_mode=PermissionMode.PLAN,
     )  # fmt: skip
     for reading in ("enforced", "attenuated"):
-        options = Options(config=attrs.evolve(config, default_permission_mode=None))
+        options = ZephOptions(config=attrs.evolve(config, default_permission_mode=None))
         chain = _chain(_agent(tools=AllowList(("web", "bash"))), options=options, reading=reading)
         assert [_allows(chain, tool) for tool in ("web", "bash", "read")] == [False, True, True]
         because = chain.decide("web", {}).because
         assert any("web" in one.rule.lower() for one in because)
-        plan = _chain(_agent(), options=Options(config=config), reading=reading)
+        plan = _chain(_agent(), options=ZephOptions(config=config), reading=reading)
         assert not _allows(plan, "read")
 
 
@@ -389,7 +403,7 @@ def test_a_memory_adds_to_a_list_what_it_needs(
 
 def test_a_memory_adds_beyond_what_was_inherited_in_zeph_alone() -> None:
     definition = _agent(tools=DenyList(("write",)), memory=MemoryScope.USER)
-    options = Options(context=SpawnContext(inherited_tool_allowlist=["shell"]))
+    options = ZephOptions(context=SpawnContext(inherited_tool_allowlist=["shell"]))
     assert _allows(_chain(definition, options=options), "write")
     assert not _allows(_chain(definition, options=options, reading="attenuated"), "write")
 
@@ -402,13 +416,13 @@ def test_a_worktree_keeps_the_folder_where_there_is_one() -> None:
         (False, "x", False),
     ):
         config = AgentsConfig(worktree_manager=manager, bg_isolation=isolation)
-        chain = _chain(definition, options=Options(config=config))
+        chain = _chain(definition, options=ZephOptions(config=config))
         assert _allows(chain, "set_working_directory") is not denied
 
 
 def test_bypass_lifts_no_list() -> None:
     definition = attrs.evolve(BAD, tools=AllowList(("read",)), skills=SkillFilter())
-    options = Options(config=AgentsConfig(allow_bypass_permissions=True))
+    options = ZephOptions(config=AgentsConfig(allow_bypass_permissions=True))
     assert not _allows(_chain(definition, options=options), "write")
     project = zeph.project(_named(definition), options)
     assert "bypass-without-effect" in [f.code for f in project.findings]
@@ -416,7 +430,7 @@ def test_bypass_lifts_no_list() -> None:
 
 def test_peers_are_granted_beside_every_list() -> None:
     definition = _agent(tools=AllowList(()), disallowed_tools=("list_peers",))
-    with_peers = _chain(definition, options=Options(session=Session(peers=True)))
+    with_peers = _chain(definition, options=ZephOptions(session=ZephSession(peers=True)))
     assert _allows(with_peers, "send_peer_message")
     assert not _allows(_chain(definition), "send_peer_message")
 
@@ -424,20 +438,20 @@ def test_peers_are_granted_beside_every_list() -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        (Kind.PARSE, "parse error in a.md: m"), (Kind.INVALID, "invalid definition: m"),
-        (Kind.NOT_FOUND, "agent not found: m"), (Kind.IO, "I/O error at a.md: m"),
-        (Kind.SPAWN, "spawn failed: m"), (Kind.CANCELLED, "cancelled"),
-        (Kind.INVALID_COMMAND, "invalid command: m"), (Kind.TRANSCRIPT, "transcript error: m"),
-        (Kind.INTEGRITY, "m"), (Kind.MEMORY, "memory error for agent m"),
-        (Kind.LLM, "LLM call failed: m"), (Kind.CHANNEL, "channel send failed: m"),
-        (Kind.TASK_PANIC, "task panicked: m"), (Kind.WORKTREE_SETUP, "worktree setup failed: m"),
-        (Kind.DURABLE, "durable error: m"), (Kind.FILE_TOO_LARGE, "m: a.md"),
-        (Kind.FILE_LOAD, "failed to load policy file a.md: m"),
+        (ZephErrorKind.PARSE, "parse error in a.md: m"), (ZephErrorKind.INVALID, "invalid definition: m"),
+        (ZephErrorKind.NOT_FOUND, "agent not found: m"), (ZephErrorKind.IO, "I/O error at a.md: m"),
+        (ZephErrorKind.SPAWN, "spawn failed: m"), (ZephErrorKind.CANCELLED, "cancelled"),
+        (ZephErrorKind.INVALID_COMMAND, "invalid command: m"), (ZephErrorKind.TRANSCRIPT, "transcript error: m"),
+        (ZephErrorKind.INTEGRITY, "m"), (ZephErrorKind.MEMORY, "memory error for agent m"),
+        (ZephErrorKind.LLM, "LLM call failed: m"), (ZephErrorKind.CHANNEL, "channel send failed: m"),
+        (ZephErrorKind.TASK_PANIC, "task panicked: m"), (ZephErrorKind.WORKTREE_SETUP, "worktree setup failed: m"),
+        (ZephErrorKind.DURABLE, "durable error: m"), (ZephErrorKind.FILE_TOO_LARGE, "m: a.md"),
+        (ZephErrorKind.FILE_LOAD, "failed to load policy file a.md: m"),
     ],
 )  # fmt: skip
-def test_an_error_is_printed_in_the_words_of_zeph(kind: Kind, text: str) -> None:
+def test_an_error_is_printed_in_the_words_of_zeph(kind: ZephErrorKind, text: str) -> None:
     assert ZephError(kind, "m", file="a.md").upstream == text
 
 
 def test_an_error_of_a_text_without_a_file_has_the_name_that_zeph_gives_it() -> None:
-    assert ZephError(Kind.PARSE, "m").upstream == "parse error in <unknown>: m"
+    assert ZephError(ZephErrorKind.PARSE, "m").upstream == "parse error in <unknown>: m"

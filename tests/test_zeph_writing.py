@@ -20,14 +20,14 @@ from policy.hosts.zeph.definition import (
     MemoryScope,
     PermissionMode,
     Permissions,
-    Profile,
     SkillFilter,
     SubAgentDef,
+    ZephProfile,
     default_template,
+    parse,
 )
-from policy.hosts.zeph.errors import Kind, ZephError
 from policy.hosts.zeph.loading import load
-from policy.hosts.zeph.parsing import parse
+from policy.hosts.zeph.names import ZephError, ZephErrorKind
 from policy.hosts.zeph.writing import (
     as_derived,
     as_zeph_saves,
@@ -101,7 +101,7 @@ def test_what_is_written_reads_back_as_the_same_definition(definition: SubAgentD
 @given(definitions(st.builds(Both, NAMES, NAMES)), st.none() | NAMES)
 def test_so_does_a_definition_of_issue_970(definition: SubAgentDef, spawns: tuple | None) -> None:
     definition = attrs.evolve(definition, allowed_spawns=spawns)
-    assert parse(serialize_to_markdown(definition), Profile.ISSUE_970) == definition
+    assert parse(serialize_to_markdown(definition), ZephProfile.ISSUE_970) == definition
 
 
 def test_zeph_itself_drops_two_permissions() -> None:
@@ -115,7 +115,7 @@ def test_what_the_derived_writer_has_is_no_file_but_can_be_read() -> None:
     definition = SubAgentDef("a", "b", tools=AllowList(("x",)), disallowed_tools=("y",))
     with pytest.raises(ZephError) as caught:
         parse(as_derived(definition))
-    assert caught.value.kind is Kind.PARSE
+    assert caught.value.kind is ZephErrorKind.PARSE
 
     values = {
         "name": "a",
@@ -142,7 +142,7 @@ def test_a_name_that_is_no_file_is_refused_before_anything_is_written(
 ) -> None:
     with pytest.raises(ZephError) as caught:
         save_atomic(SubAgentDef(name, "b"), tmp_path / "new")
-    assert caught.value.kind is Kind.INVALID
+    assert caught.value.kind is ZephErrorKind.INVALID
     assert list(tmp_path.iterdir()) == []
 
 
@@ -154,7 +154,7 @@ def test_what_cannot_be_written_or_removed_is_an_io_error(tmp_path: Path) -> Non
     ):
         with pytest.raises(ZephError) as caught:
             call()
-        assert caught.value.kind is Kind.IO
+        assert caught.value.kind is ZephErrorKind.IO
         assert caught.value.upstream.startswith(f"I/O error at {tmp_path}")
     path = save_atomic(default_template("a", "b"), tmp_path)
     delete_file(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from policy.effect import Effect
+from policy.core.effect import Effect
 
 __all__ = ["COMMANDS", "Effects", "is_told"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policy.errors import PolicyError
+from policy.core.errors import PolicyError
 
 
 def assert_underlines(error: PolicyError, text: str) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 import attrs
 from hypothesis import strategies as st
 
-from policy.chain import Chain, Link, Reading, SpawnDenied
-from policy.files.tree import Memory
-from policy.project import Project
-from policy.table import Table
-from policy.workspace import load_tree
+from policy.files.trees import Memory
+from policy.hosts.project import Project
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import Chain, Link, Reading, SpawnDenied
+from policy.tables.table import Table
 from tests.strategies import table
 
 __all__ = ["CALLS", "NAMES", "SHIFTING", "TEAMS", "Shifting", "team", "walks"]

@@ -13,13 +13,14 @@ from functools import cache
 from pathlib import Path
 
 import policy
-from policy.documents.remark import Trap
+from policy.files.text import DocumentTrap
 
 ROOT = Path(policy.__file__).parent
 
 # Codes that are no literals: the expression that is given, and what it can be.
 COMPUTED = {
-    "str(remark.trap.value)": {trap.value for trap in Trap} - {Trap.LATE_FENCE.value},
+    "str(remark.trap.value)": {trap.value for trap in DocumentTrap}
+    - {DocumentTrap.LATE_FENCE.value},
 }
 
 

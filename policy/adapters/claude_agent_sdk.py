@@ -21,11 +21,10 @@ from threading import Lock
 from typing import Any
 
 from policy.adapters.extras import extra
-from policy.adapters.guard import Guard
+from policy.adapters.guard import Guard, Verdict, unapproved
 from policy.adapters.messages import FAILED
-from policy.adapters.verdict import Verdict, unapproved
-from policy.chain import Chain, SpawnDenied
-from policy.effect import Effect
+from policy.core.effect import Effect
+from policy.tables.chain import Chain, SpawnDenied
 
 with extra("claude-agent-sdk", "claude_agent_sdk"):
     from claude_agent_sdk.types import HookMatcher, PermissionResultDeny

@@ -24,12 +24,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from policy.adapters.approvals import Seals
 from policy.adapters.extras import extra
-from policy.adapters.guard import Guard
-from policy.adapters.verdict import Verdict, unapproved
-from policy.chain import Chain
-from policy.effect import Effect
+from policy.adapters.guard import Guard, Seals, Verdict, unapproved
+from policy.core.effect import Effect
+from policy.tables.chain import Chain
 
 with extra("fastmcp", "fastmcp"):
     from fastmcp.exceptions import AuthorizationError, ToolError

@@ -22,11 +22,10 @@ from collections.abc import Callable
 from typing import Any
 
 from policy.adapters.extras import extra
-from policy.adapters.guard import Guard
+from policy.adapters.guard import Guard, Verdict, unapproved
 from policy.adapters.messages import FAILED
-from policy.adapters.verdict import Verdict, unapproved
-from policy.chain import NOTHING_SAID, Chain, SpawnDenied
-from policy.effect import Effect
+from policy.core.effect import Effect
+from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
 
 with extra("google-adk", "google.adk"):
     from google.adk.agents import LlmAgent

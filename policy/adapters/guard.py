@@ -1,34 +1,278 @@
-"""The checker that every runtime is given: wrap a call, or filter a list.
-
-A guard is made from the chain of the agent that a program starts with. Agents
-that this one starts have guards of their own, by name (`Guard.agent`), whose
-chain follows from who is running when they call: while a tool runs, the
-context (`contextvars`) holds the chain of the agent that called it. Tasks and threads
-that copy the context carry it along, so calls of several agents at once do
-not mix, and no agent can choose another chain than the one it was started in. Where no
-context leads to an agent, its calls are denied.
-
-Whatever goes wrong here denies. What goes wrong elsewhere, say in the program
-that asks a person, is raised, and the call does not run.
-"""
+"""The checker that every runtime gets: wrap a call, or filter a list."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 import os
+import secrets
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final, TypeVar
 
-from policy.adapters.messages import FAILED
-from policy.adapters.program import Program, Running
-from policy.adapters.remaining import always_granted
-from policy.adapters.verdict import CallDenied, Verdict, unapproved
-from policy.anchors import folders_here
-from policy.chain import NOTHING_SAID, Chain, SpawnDenied
-from policy.effect import Effect
-from policy.records.recorder import Recorder
+import attrs
 
-__all__ = ["Guard"]
+from policy.adapters.messages import (
+    FAILED,
+    always_granted,
+    may_call,
+    may_start,
+    question,
+    refusal,
+    remainder,
+    spawn_denial,
+)
+from policy.analysis.records.record import Record, Recorder
+from policy.core.decision import Decision
+from policy.core.effect import Effect
+from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
+from policy.tables.placement import ProjectFolders, Rootless, folders_here, ways
+from policy.tables.table import Table
+
+__all__ = ["CallDenied", "Guard", "GuardedProgram", "Running", "Seals", "Verdict", "unapproved"]
+
+
+@attrs.frozen
+class Verdict:
+    """What a call gets before it runs.
+
+    Attributes:
+        effect: the answer.
+        message: what the model is told (DENY) or a person is asked (ASK).
+        decision: with its reasons; None where the checker itself failed.
+        chain: in which the call would run; None where there is none.
+        started: the narrower chain of the agent that the call starts, if it does.
+
+    """
+
+    effect: Effect
+    message: str = ""
+    decision: Decision | None = attrs.field(default=None, repr=False)
+    chain: Chain | None = None
+    started: Chain | None = None
+
+
+class CallDenied(Exception):
+    """A call that does not run. Its text is what the model is told."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.message)
+        self.verdict = verdict
+
+
+def unapproved(verdict: Verdict) -> Verdict:
+    """Return the denial of a call that was asked for and that nobody approved."""
+    said = "This call needs the approval of a person, and was not approved."
+    return attrs.evolve(verdict, effect=Effect.DENY, message=said)
+
+
+# Approvals that come back through a program that keeps no state: bound to one call.
+#
+# A seal is made for a question about a call, travels to whoever asks the person,
+# and comes back with the call. It is of no use for any other call, and of none
+# for another process.
+
+
+class Seals:
+    """Makes and knows the seals of one process."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+
+    def seal(self, tool: str, arguments: Mapping[str, object]) -> str:
+        """Return the seal of a call. Raises TypeError or ValueError for what is no JSON."""
+        call = json.dumps([tool, arguments], sort_keys=True, allow_nan=False)
+        return "policy:" + hmac.new(self._key, call.encode(), hashlib.sha256).hexdigest()
+
+    def knows(self, seal: object, tool: str, arguments: Mapping[str, object]) -> bool:
+        """Return whether *seal* was made for this call, by this process."""
+        return isinstance(seal, str) and hmac.compare_digest(
+            seal.encode("utf-8", "replace"), self.seal(tool, arguments).encode()
+        )
+
+
+# What the guards of one program share: names, folders, and which call is running.
+
+
+# Tables, and answers of whether a tool can be called at all, that are kept.
+_REMEMBERED = 4096
+
+
+@attrs.frozen
+class Running:
+    """The call that is running: of which agent, and of which agent it starts one."""
+
+    chain: Chain
+    started: Chain | None
+
+
+@attrs.frozen(eq=False)
+class GuardedProgram:
+    """What the guards of one program share."""
+
+    chain: Chain
+    names: Mapping[str, str]
+    prefix: str
+    starts: Mapping[str, str]
+    folders: ProjectFolders | None
+    recorder: Recorder | None = None
+    # One for each program that is guarded: chains of two policies are not compared.
+    running: ContextVar[Running | None] = attrs.field(
+        factory=lambda: ContextVar("policy_running", default=None)
+    )
+    offered: dict[tuple[str, str, str], bool] = attrs.field(factory=dict)
+    remaining: dict[tuple[str, str, str], str] = attrs.field(factory=dict)
+    tables: dict[tuple[str, str], Table] = attrs.field(factory=dict)
+    rootless: Rootless = attrs.field(factory=Rootless)
+
+    def table(self, chain: Chain) -> Table:
+        """Return what a chain may do on this machine."""
+        if self.folders is None:
+            return chain.table
+        # Chains whose tables are equal have other links to name.
+        key = (str(chain), chain.table.hash)
+        table = self.tables.get(key)
+        if table is None:
+            if len(self.tables) >= _REMEMBERED:
+                self.tables.clear()
+            table = self.tables[key] = self.folders.table(chain.table)
+        return table
+
+    def verdict(
+        self, chain: Chain, tool: str, arguments: Mapping[str, object], *, recorded: bool
+    ) -> Verdict:
+        """Return what a call of a tool of the runtime gets."""
+        agent = self.starts.get(tool)
+        if agent is not None:
+            return self.start(chain, agent, tool, arguments, recorded=recorded)
+        named, call = self.named(tool), dict(arguments)
+        decision = self.decide(chain, named, call)
+        if recorded:
+            self._record(chain.names, named, call, decision)
+        if decision.effect is Effect.ALLOW:
+            return Verdict(Effect.ALLOW, "", decision, chain)
+        clauses = self.table(chain).account(named, call)
+        if decision.effect is Effect.ASK:
+            asked = question(tool, arguments, decision, clauses)
+            return Verdict(Effect.ASK, asked, decision, chain)
+        said = refusal(tool, decision, clauses) + self.remains(chain, named)
+        return Verdict(Effect.DENY, said, decision, chain)
+
+    def start(
+        self,
+        chain: Chain,
+        agent: str,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        recorded: bool,
+    ) -> Verdict:
+        """Return what the call of *tool* gets that starts an agent."""
+        decision = chain.spawning(agent, arguments)
+        try:
+            started, said = chain.spawn(agent, arguments), ""
+        except SpawnDenied as denied:
+            started, said = None, spawn_denial(denied)
+            if decision.effect is not Effect.DENY:
+                # Of a depth, or of no such agent, no rule speaks.
+                decision = attrs.evolve(denied.decision, table=decision.table)
+        if recorded:
+            self._record(chain.names, *chain.start_call(agent, arguments), decision)
+        if started is not None and decision.effect is Effect.ASK:
+            said = question(tool, arguments, decision)
+        return Verdict(decision.effect, said, decision, chain, started)
+
+    def stray(
+        self,
+        agent: str,
+        denied: SpawnDenied,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        recorded: bool,
+    ) -> Verdict:
+        """Return what the call of an *agent* gets that no chain leads to."""
+        decision = denied.decision
+        if recorded:
+            self._record((), self.named(tool), dict(arguments), decision, agent)
+        return Verdict(Effect.DENY, spawn_denial(denied), decision)
+
+    def _record(
+        self,
+        chain: tuple[str, ...],
+        tool: str,
+        call: Mapping[str, object],
+        decision: Decision,
+        agent: str = "",
+    ) -> None:
+        if self.recorder is not None:
+            cwd = self.folders.cwd if self.folders is not None else ""
+            record = Record.of(chain, tool, call, decision)
+            self.recorder.append(attrs.evolve(record, agent=agent, cwd=cwd))
+
+    def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
+        """Return what a call of a tool of the policy gets, wherever links lead from its paths."""
+        if self.folders is None:
+            return self.rootless.decide_read(chain.table, tool, call)
+        placed = self.table(chain)
+        found = ways(chain.table, placed, tool, call, self.folders)
+        return min(
+            (table.decide_read(tool, meant) for table, meant in found), key=lambda one: one.effect
+        )
+
+    def remains(self, chain: Chain, tool: str) -> str:
+        """Return what a model is told of what remains where a call of *tool* is denied."""
+        # To find it out takes a comparison, and models try again.
+        key = (str(chain), chain.table.hash, tool)
+        found = self.remaining.get(key)
+        if found is None:
+            found = remainder(self.table(chain), tool, self.runtime_name)
+            if len(self.remaining) >= _REMEMBERED:
+                self.remaining.clear()
+            self.remaining[key] = found
+        return found
+
+    def runtime_name(self, tool: str) -> str:
+        """Return what the runtime calls a tool of the policy."""
+        named = next((name for name, other in self.names.items() if other == tool), None)
+        return named or tool.removeprefix(self.prefix)
+
+    def named(self, tool: str) -> str:
+        """Return what the policy calls a tool of the runtime."""
+        return self.names.get(tool) or self.prefix + tool
+
+    def is_offered(self, chain: Chain, tool: str) -> bool:
+        """Return whether some call of a tool of the runtime can be allowed, or asked for."""
+        known = self.offered
+        key = (str(chain), chain.table.hash, tool)
+        found = known.get(key)
+        if found is None:
+            agent = self.starts.get(tool)
+            if agent is not None:
+                found = may_start(chain, agent)
+            else:
+                found = may_call(self.table(chain), self.named(tool))
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            known[key] = found
+        return found
+
+
+# The checker that every runtime is given: wrap a call, or filter a list.
+#
+# A guard is made from the chain of the agent that a program starts with. Agents
+# that this one starts have guards of their own, by name (`Guard.agent`), whose
+# chain follows from who is running when they call: while a tool runs, the
+# context (`contextvars`) holds the chain of the agent that called it. Tasks and threads
+# that copy the context carry it along, so calls of several agents at once do
+# not mix, and no agent can choose another chain than the one it was started in. Where no
+# context leads to an agent, its calls are denied.
+#
+# Whatever goes wrong here denies. What goes wrong elsewhere, say in the program
+# that asks a person, is raised, and the call does not run.
+
 
 _T = TypeVar("_T")
 
@@ -69,7 +313,7 @@ class Guard:
         recorder: Recorder | None = None,
     ) -> None:
         folders = None if project is None else folders_here(project, home)
-        self._program = Program(
+        self._program = GuardedProgram(
             chain, dict(names or {}), prefix, dict(starts or {}), folders, recorder
         )
         self._agent = chain.names[-1]

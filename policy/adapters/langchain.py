@@ -18,9 +18,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from policy.adapters.extras import extra
-from policy.adapters.guard import Guard
-from policy.adapters.verdict import Verdict, unapproved
-from policy.effect import Effect
+from policy.adapters.guard import Guard, Verdict, unapproved
+from policy.core.effect import Effect
 
 with extra("langchain", "langchain"):
     from langchain.agents.middleware import AgentMiddleware

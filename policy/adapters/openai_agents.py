@@ -20,9 +20,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from policy.adapters.extras import extra
-from policy.adapters.guard import Guard
-from policy.adapters.verdict import CallDenied, Verdict, unapproved
-from policy.effect import Effect
+from policy.adapters.guard import CallDenied, Guard, Verdict, unapproved
+from policy.core.effect import Effect
 
 with extra("openai-agents", "agents"):
     from agents import Agent, FunctionTool, Handoff, handoff

@@ -18,7 +18,7 @@ from typing import Any
 
 from policy.adapters.extras import extra
 from policy.adapters.guard import Guard
-from policy.effect import Effect
+from policy.core.effect import Effect
 
 with extra("pydantic-ai", "pydantic_ai"):
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering

@@ -2,7 +2,7 @@
 
 Exit status: 0 is yes, 1 is no, 2 is a mistake of whoever asked, an input that
 was asked about and cannot be read, or an error of this program. Each verb is a
-module of its own, loaded when it runs, and one of its options (`policy.cli.options`).
+module of its own, loaded when it runs, and its options are in `policy.cli.options`.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _hook(given: list[str]) -> int:
     # It has an exit status of its own, and is started for every call.
-    status: int = import_module("policy.hook.started").main(given)
+    status: int = import_module("policy.adapters.hook.started").main(given)
     return status
 
 
@@ -103,7 +103,7 @@ def _run(given: list[str]) -> int:
     if verb not in _VERBS:
         return _unknown(verb)
     # What help has no need of.
-    from policy.collecting import never_at_the_end, seldom_collecting  # noqa: PLC0415
+    from policy.core.memory import never_at_the_end, seldom_collecting  # noqa: PLC0415
 
     never_at_the_end()
     with seldom_collecting:
@@ -117,8 +117,8 @@ def _help() -> str:
 
 
 def _unknown(verb: str) -> int:
+    from policy.core.source import visible  # noqa: PLC0415
     from policy.language.mistakes import closest  # noqa: PLC0415  # what is needed only here
-    from policy.source import visible  # noqa: PLC0415
 
     meant = closest(verb, list(_VERBS))
     print(f"policy: error: there is no verb `{visible(verb)}`", file=sys.stderr)

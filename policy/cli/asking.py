@@ -1,22 +1,151 @@
-"""From a call and a chain to an answer that explains itself."""
+"""From a call and a chain on the command line to an answer that explains itself."""
 
 from __future__ import annotations
 
-from policy.chain import READINGS, Chain, Place, SpawnDenied
-from policy.cli.calls import Asked
-from policy.cli.given import Given
-from policy.decision import Decision, Reason
-from policy.dialect import Dialect
-from policy.effect import Effect
-from policy.errors import PolicyError
-from policy.finding import Finding
-from policy.language.mistakes import closest
-from policy.projects import Offered, told_apart
-from policy.render.check_text import Answer
-from policy.render.words import quoted
-from policy.table import Table
+import json
+from collections.abc import Iterable, Iterator
 
-__all__ = ["Asking", "dialect_of"]
+import attrs
+
+from policy.cli.given import DecidingPolicy
+from policy.cli.report.check import CheckAnswer
+from policy.cli.report.text import quoted
+from policy.core import limits
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding
+from policy.core.source import Source
+from policy.language.mistakes import closest
+from policy.tables.chain import READINGS, Chain, Place, SpawnDenied
+from policy.tables.dialect import Dialect
+from policy.tables.projects import Offered, told_apart
+from policy.tables.table import Table
+
+__all__ = [
+    "Asking",
+    "CallRequest",
+    "chain_of",
+    "dialect_of",
+    "from_lines",
+    "from_options",
+    "from_word",
+]
+
+
+@attrs.frozen
+class CallRequest:
+    """A call somebody asks about.
+
+    Attributes:
+        tool: its name.
+        call: its arguments.
+        chain: who calls, or () for the chain that all calls have.
+        text: the call in our notation, in place of the two.
+        problem: why there is no such call, or "".
+
+    """
+
+    tool: str = ""
+    call: dict[str, object] = attrs.field(factory=dict)
+    chain: tuple[str, ...] = ()
+    text: str = ""
+    problem: str = ""
+
+
+def chain_of(text: str) -> tuple[str, ...]:
+    """Return the chain written as ``main>explore``.
+
+    Raises:
+        PolicyError: a link has no name.
+
+    """
+    names = tuple(name.strip() for name in text.split(">"))
+    if not all(names):
+        msg = f"expected agents between `>`, found `{text}`"
+        raise PolicyError(msg, help="a chain is written `main>explore>worker`")
+    return names
+
+
+def from_word(word: str) -> CallRequest:
+    """Return the call that one argument of the command is."""
+    return CallRequest(text=word)
+
+
+def from_options(tool: str, text: str | None) -> CallRequest:
+    """Return the call of ``--tool`` and ``--input``.
+
+    Raises:
+        PolicyError: *text* is not a JSON object.
+
+    """
+    return CallRequest(tool, {} if text is None else _object(text, Source("--input", text)))
+
+
+def from_lines(lines: Iterable[str], name: str) -> Iterator[CallRequest]:
+    """Yield the call of each line that is not blank; one that is no call has a problem."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield _asked(line.strip(), Source(name, line.strip()))
+        except PolicyError as error:
+            yield CallRequest(problem=f"line {number:,} of {name}: {error.message}")
+
+
+def _asked(line: str, source: Source) -> CallRequest:
+    value = _object(line, source)
+    tool, call, chain = value.get("tool"), value.get("input", {}), value.get("chain", [])
+    if not isinstance(tool, str) or not tool:
+        msg = "expected the name of a tool as `tool`"
+        raise PolicyError(msg, source.whole())
+    if not isinstance(call, dict):
+        msg = "expected an object as `input`"
+        raise PolicyError(msg, source.whole())
+    if isinstance(chain, str):
+        chain = chain_of(chain)
+    if not isinstance(chain, (list, tuple)) or not all(isinstance(name, str) for name in chain):
+        msg = "expected names of agents as `chain`"
+        raise PolicyError(msg, source.whole())
+    return CallRequest(tool, call, tuple(chain))
+
+
+def _object(text: str, source: Source) -> dict[str, object]:
+    if len(text) > limits.CALL_CHARACTERS:
+        msg = "the call is longer than any call that is looked at"
+        raise PolicyError(msg)
+    try:
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        span = source.span(min(error.pos, len(text)), min(error.pos + 1, len(text)))
+        msg = f"this is not JSON: {error.msg.lower()}"
+        raise PolicyError(msg, span) from None
+    except (ValueError, RecursionError) as error:
+        msg = f"this is not JSON: {str(error)[:100]}"
+        raise PolicyError(msg, source.whole()) from None
+    if not isinstance(value, dict):
+        help_ = 'write `{"command": "git push"}`'
+        msg = "expected a JSON object"
+        raise PolicyError(msg, source.whole(), help=help_)
+    return value
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        # Which of the two the tool would take, nobody can know.
+        msg = "a key is there twice"
+        raise ValueError(msg)
+    return value
+
+
+def _no_number(text: str) -> float:
+    msg = f"{text} is no number"
+    raise ValueError(msg)
+
+
+# From a call and a chain to an answer that explains itself.
+
 
 _Walk = tuple[Chain, SpawnDenied | None]
 
@@ -34,14 +163,14 @@ def dialect_of(table: Table) -> Dialect:
 class Asking:
     """Answers calls of one policy, in one reading."""
 
-    def __init__(self, policy: Given, chain: tuple[str, ...], reading: str) -> None:
+    def __init__(self, policy: DecidingPolicy, chain: tuple[str, ...], reading: str) -> None:
         self.policy = policy
         self.chain = chain
         self.reading = reading
         self._projects: dict[str, Offered] = {}
         self._walks: dict[tuple[str, tuple[str, ...]], _Walk] = {}
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: CallRequest) -> CheckAnswer:
         """Return what a call gets. A call that cannot be read, of a stream, is denied.
 
         Raises:
@@ -66,7 +195,7 @@ class Asking:
         """Return what tells a project that was asked about from others; "" where none is alike."""
         return told_apart(self._projects[title], self.policy.projects.projects)
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, asked: CallRequest) -> CheckAnswer:
         names = asked.chain or self.chain or self._only_start()
         project, first = self.policy.projects.find(names[0])
         self._projects[project.title] = project
@@ -75,14 +204,14 @@ class Asking:
         tool, call = asked.tool, asked.call
         if asked.text:
             # What is written as a matcher is read as one, which takes a parser.
-            from policy.claims import call_of  # noqa: PLC0415
+            from policy.hosts.claims import call_of  # noqa: PLC0415
             from policy.language.parse import parse_matcher  # noqa: PLC0415
 
             tool, call = call_of(parse_matcher(asked.text), dialect_of(chain.table))
         decision = _decision(chain, denied, tool, call)
         instead = self._otherwise(project, names, tool, call)
         differs = instead is not None and instead.effect is not decision.effect
-        return Answer(
+        return CheckAnswer(
             chain=names,
             tool=tool,
             call=call,
@@ -110,10 +239,10 @@ class Asking:
             return None
         return _decision(chain, denied, tool, call)
 
-    def _refused(self, asked: Asked, problem: str) -> Answer:
+    def _refused(self, asked: CallRequest, problem: str) -> CheckAnswer:
         decision = Decision(Effect.DENY, Reason.MALFORMED)
         chain = asked.chain or self.chain
-        return Answer(
+        return CheckAnswer(
             chain, asked.tool, asked.call, decision, self.reading, "", "", problem=problem
         )
 

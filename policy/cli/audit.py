@@ -7,20 +7,18 @@ from typing import Final
 
 import attrs
 
+from policy.analysis.lint import lint
+from policy.analysis.reach.audit import Audit, ProjectAudit, audit
 from policy.cli.console import Console
 from policy.cli.hosts import Hosts
-from policy.cli.inputs import Input, load
+from policy.cli.inputs import InputTree, load
+from policy.cli.report.as_json import dumps
+from policy.cli.report.audit import audit_json, audit_markdown, audit_text
 from policy.cli.running import internal_error
-from policy.comparison.compare import Known
-from policy.files.unread import is_unreadable
-from policy.finding import Finding, Severity
-from policy.lint import lint
-from policy.reach.audit import Audit, ProjectAudit, audit
-from policy.render.as_json import dumps
-from policy.render.audit_json import audit_json
-from policy.render.audit_markdown import audit_markdown
-from policy.render.audit_text import audit_text
-from policy.workspace import Workspace
+from policy.compare.compare import Known
+from policy.core.finding import Finding, Severity
+from policy.files.opening import is_unreadable
+from policy.hosts.workspace import Workspace
 
 __all__ = ["run"]
 
@@ -44,7 +42,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.write(dumps(audit_json(audited)) + "\n")
         case "html":
             # The page is the one form that needs it.
-            from policy.render.html import audit_html  # noqa: PLC0415
+            from policy.cli.report.html import audit_html  # noqa: PLC0415
 
             console.write(audit_html(audited))
         case "markdown":
@@ -54,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return 2 if any(map(is_unreadable, audited.findings)) else 0
 
 
-def _with_lint(audited: Audit, found: Input, form: str, console: Console) -> Audit:
+def _with_lint(audited: Audit, found: InputTree, form: str, console: Console) -> Audit:
     """Return *audited* with what shows in tables alone, and without what is suppressed.
 
     Of that, errors are told one by one like what the front ends met; a page, and what

@@ -9,18 +9,16 @@ from pathlib import Path
 
 import attrs
 
-from policy.cli.asking import Asking
-from policy.cli.calls import Asked, chain_of, from_lines, from_options, from_word
+from policy.analysis.records.record import Record, Recorder
+from policy.cli.asking import Asking, CallRequest, chain_of, from_lines, from_options, from_word
 from policy.cli.console import Console
-from policy.cli.given import Given, compiled_at, given, given_by
+from policy.cli.given import DecidingPolicy, compiled_at, given, given_by
 from policy.cli.hosts import Hosts
-from policy.effect import Effect
-from policy.errors import PolicyError
-from policy.files.unread import is_unreadable
-from policy.records.record import Record
-from policy.records.recorder import Recorder
-from policy.render.as_json import dumps
-from policy.render.check_text import Answer, answer_json, answer_markdown, answer_text
+from policy.cli.report.as_json import dumps
+from policy.cli.report.check import CheckAnswer, answer_json, answer_markdown, answer_text
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.files.opening import is_unreadable
 
 __all__ = ["run"]
 
@@ -42,19 +40,21 @@ def run(options: argparse.Namespace, console: Console) -> int:
     unreadable = [finding for finding in asking.findings() if is_unreadable(finding)]
     if not unreadable:
         return status
-    from policy.render.findings_text import findings_report  # noqa: PLC0415  # seldom needed
+    from policy.cli.report.findings import findings_report  # noqa: PLC0415  # seldom needed
 
     console.complain(findings_report(unreadable, console.errors))
     return 2
 
 
-def _status(answer: Answer) -> int:
+def _status(answer: CheckAnswer) -> int:
     if answer.problem:
         return 2
     return 0 if answer.decision.effect is Effect.ALLOW else 1
 
 
-def _path_and_words(options: argparse.Namespace, console: Console) -> tuple[Given, list[str]]:
+def _path_and_words(
+    options: argparse.Namespace, console: Console
+) -> tuple[DecidingPolicy, list[str]]:
     """Return what is asked about, and the words that are calls.
 
     A path beats a revision beats a call.
@@ -79,7 +79,7 @@ def _path_and_words(options: argparse.Namespace, console: Console) -> tuple[Give
 
 def _files(
     word: str, options: argparse.Namespace, console: Console, *, needed: bool
-) -> Given | None:
+) -> DecidingPolicy | None:
     """Return what the files at *word* come to; None where it is no path, and need not be one."""
     from policy.cli.inputs import read  # noqa: PLC0415  # a parser
     from policy.files.opening import open_tree  # noqa: PLC0415  # the same
@@ -103,7 +103,7 @@ def _calls(words: list[str], *, needed: bool) -> list[str]:
     return words
 
 
-def _asked(options: argparse.Namespace, words: list[str]) -> Iterator[Asked]:
+def _asked(options: argparse.Namespace, words: list[str]) -> Iterator[CallRequest]:
     if options.calls:
         yield from _stream(options.calls)
     elif options.tool:
@@ -112,7 +112,7 @@ def _asked(options: argparse.Namespace, words: list[str]) -> Iterator[Asked]:
         yield from map(from_word, words)
 
 
-def _stream(name: str) -> Iterator[Asked]:
+def _stream(name: str) -> Iterator[CallRequest]:
     if name == "-":
         yield from from_lines(_decoded(sys.stdin.buffer), "standard input")
         return
@@ -131,7 +131,9 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
         yield line.decode("utf-8", "surrogateescape")
 
 
-def _show(answer: Answer, form: str, found: Given, console: Console, *, first: bool) -> None:
+def _show(
+    answer: CheckAnswer, form: str, found: DecidingPolicy, console: Console, *, first: bool
+) -> None:
     if form == "json":
         console.line(dumps(answer_json(answer), indent=None))
         return

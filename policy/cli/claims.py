@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import argparse
 
+from policy.analysis.reach.never import check
 from policy.cli.asking import dialect_of
 from policy.cli.console import Console
 from policy.cli.hosts import Hosts
 from policy.cli.inputs import load
-from policy.dialect import Dialect
-from policy.errors import PolicyError
-from policy.files.unread import is_unreadable
-from policy.project import Project
-from policy.reach.never import check
-from policy.render.as_json import dumps
-from policy.render.claims_text import (
-    Tested,
-    claims_json,
-    claims_markdown,
-    claims_text,
-    tally,
-)
-from policy.render.findings_text import findings_report
-from policy.table import UNRESTRICTED
+from policy.cli.report.as_json import dumps
+from policy.cli.report.claims import Tested, claims_json, claims_markdown, claims_text, tally
+from policy.cli.report.findings import findings_report
+from policy.core.errors import PolicyError
+from policy.files.opening import is_unreadable
+from policy.hosts.project import Project
+from policy.tables.dialect import Dialect
+from policy.tables.table import UNRESTRICTED
 
 __all__ = ["run"]
 

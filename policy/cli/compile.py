@@ -10,9 +10,9 @@ from pathlib import Path
 from policy.cli.console import Console
 from policy.cli.hosts import Hosts
 from policy.cli.inputs import load, unreadable
-from policy.codec import compiled_from_json, compiled_to_json
-from policy.errors import PolicyError
-from policy.render.findings_text import findings_report
+from policy.cli.report.findings import findings_report
+from policy.core.errors import PolicyError
+from policy.tables.codec import compiled_from_json, compiled_to_json
 
 __all__ = ["run"]
 

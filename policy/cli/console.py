@@ -11,10 +11,9 @@ from typing import TextIO
 
 import attrs
 
-from policy.errors import PolicyError
-from policy.render.excerpt import error_report
-from policy.render.layout import Page, clipped
-from policy.source import visible
+from policy.cli.report.text import PageLayout, clipped, error_report
+from policy.core.errors import PolicyError
+from policy.core.source import visible
 
 __all__ = ["Console"]
 
@@ -25,14 +24,14 @@ _PAUSE = 0.1  # seconds between two lines of progress
 _PATIENCE = 0.5  # seconds before the first
 
 
-def _page(stream: TextIO, colour: str) -> Page:
+def _page(stream: TextIO, colour: str) -> PageLayout:
     tty = _is_terminal(stream)
     width = shutil.get_terminal_size((_WIDTH, 24)).columns if tty else _WIDTH
     if colour == "auto":
         wanted = tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     else:
         wanted = colour == "always"
-    return Page(max(width, 20), wanted)
+    return PageLayout(max(width, 20), wanted)
 
 
 def _is_terminal(stream: TextIO) -> bool:
@@ -52,8 +51,8 @@ class Console:
 
     """
 
-    page: Page
-    errors: Page
+    page: PageLayout
+    errors: PageLayout
     _shown: bool = False
     _next: float = attrs.field(factory=lambda: time.monotonic() + _PATIENCE)
 

@@ -6,27 +6,23 @@ import argparse
 import os
 from pathlib import Path
 
+from policy.analysis.conversion.converting import Conversion, convert
 from policy.cli.console import Console
-from policy.cli.options.convert import FORMATS
+from policy.cli.options import CONVERT_FORMATS
 from policy.cli.outputs import outputs_of, write_outputs
-from policy.conversion.converting import Conversion, convert
-from policy.errors import PolicyError
+from policy.cli.report.as_json import dumps
+from policy.cli.report.convert import conversions_json, conversions_markdown, conversions_text
+from policy.cli.report.text import PageLayout
+from policy.core.errors import PolicyError
+from policy.core.source import visible
 from policy.files.opening import open_tree
-from policy.render.as_json import dumps
-from policy.render.convert_report import (
-    conversions_json,
-    conversions_markdown,
-    conversions_text,
-)
-from policy.render.layout import Page
-from policy.source import visible
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Convert, and return the exit status."""
-    outputs = outputs_of(options.output, FORMATS)
+    outputs = outputs_of(options.output, CONVERT_FORMATS)
     found = convert(
         open_tree(options.path),
         options.to,
@@ -70,7 +66,7 @@ def _refused(found: tuple[Conversion, ...], options: argparse.Namespace) -> str:
 
 
 def _text(
-    form: str, found: tuple[Conversion, ...], refused: str, page: Page, *, everything: bool
+    form: str, found: tuple[Conversion, ...], refused: str, page: PageLayout, *, everything: bool
 ) -> str:
     match form:
         case "json":

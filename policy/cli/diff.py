@@ -10,37 +10,30 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from policy.chain import READINGS, Chain, SpawnDenied
-from policy.changes.changed_files import changed_files
-from policy.changes.diff import Change, Diff, diff_workspaces
-from policy.changes.new_findings import new_findings
-from policy.changes.review import review
-from policy.changes.spawn_changes import spawn_changes
+from policy.analysis.diff import Change, Diff, changed_files, diff_workspaces
+from policy.analysis.reach.privileges import privileges
+from policy.analysis.review import new_findings, review, spawn_changes
 from policy.cli.console import Console
 from policy.cli.hosts import Hosts
-from policy.cli.inputs import Input, load
-from policy.cli.options.diff import FORMATS
+from policy.cli.inputs import InputTree, load, sides
+from policy.cli.options import DIFF_FORMATS
 from policy.cli.outputs import outputs_of, write_outputs
-from policy.cli.revisions import sides
-from policy.comparison.compare import Known
-from policy.documents.text import decode
-from policy.files.disk import File
-from policy.files.tree import Tree
-from policy.files.unread import is_unreadable
-from policy.finding import Finding
-from policy.project import Project
-from policy.reach.privileges import privileges
-from policy.render.as_json import dumps
-from policy.render.changes import Report, Spans
-from policy.render.diff_json import diff_json
-from policy.render.diff_text import diff_text
-from policy.render.findings_text import findings_report
-from policy.render.layout import Page
-from policy.render.privileges import Summary, summarise
-from policy.workspace import Workspace
+from policy.cli.report.as_json import dumps
+from policy.cli.report.diff import DiffReport, Spans, diff_json, diff_text
+from policy.cli.report.findings import findings_report
+from policy.cli.report.privileges import Summary, summarise
+from policy.cli.report.text import PageLayout
+from policy.compare.compare import Known
+from policy.core.finding import Finding
+from policy.files.opening import is_unreadable
+from policy.files.text import decode
+from policy.files.trees import SingleFile, Tree
+from policy.hosts.project import Project
+from policy.hosts.workspace import Workspace
+from policy.tables.chain import READINGS, Chain, SpawnDenied
 
 if TYPE_CHECKING:
-    from policy.reach.query import Excess
+    from policy.analysis.reach.query import Excess
 
 __all__ = ["run"]
 
@@ -51,7 +44,7 @@ _DRAWN = frozenset({"json", "markdown"})
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
-    outputs = outputs_of(options.output, FORMATS)
+    outputs = outputs_of(options.output, DIFF_FORMATS)
     names = sides(options.old, options.new)
     old, new = (load(name, console.progress, Hosts.of(options)) for name in names)
     before, after = _paired(old, new)
@@ -66,7 +59,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         known=known,
     )
     excess, why = _excess(options.max, after, options.reading)
-    report = Report(
+    report = DiffReport(
         old.tree.label,
         new.tree.label,
         diff,
@@ -91,7 +84,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return status or int(bool(excess or why))
 
 
-def _spans(diff: Diff, excess: Iterable[Excess], old: Input, new: Input) -> tuple[Spans, Spans]:
+def _spans(
+    diff: Diff, excess: Iterable[Excess], old: InputTree, new: InputTree
+) -> tuple[Spans, Spans]:
     """Return where the rules stand, on both sides, that changes name."""
     before = [because for one in diff.changes for because in one.difference.before.because]
     after = [because for one in diff.changes for because in one.difference.after.because]
@@ -110,29 +105,29 @@ def _excess(
     """
     if name is None:
         return (), ()
-    from policy.reach.asked import read_maximum  # noqa: PLC0415  # the parser of our notation
-    from policy.reach.query import exceeds  # noqa: PLC0415  # the same
+    # Only `--max` needs the parser of our notation.
+    from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
 
     path = Path(name)
-    source = decode(name, File(path).read(path.name))
+    source = decode(name, SingleFile(path).read(path.name))
     maximum = read_maximum(source)
     return exceeds(workspace, maximum, readings=(reading,) if reading else READINGS)
 
 
-def _text(form: str, *, report: Report, tree: Tree, page: Page, everything: bool) -> str:
+def _text(form: str, *, report: DiffReport, tree: Tree, page: PageLayout, everything: bool) -> str:
     """Return *report* in a format."""
     match form:
         case "json":
             return dumps(diff_json(report)) + "\n"
         case "markdown":
-            from policy.render.diff_markdown import diff_markdown  # noqa: PLC0415  # one of many
+            from policy.cli.report.diff import diff_markdown  # noqa: PLC0415  # one of many
 
             return diff_markdown(report, everything=everything)
         case "text":
             return diff_text(report, page, everything=everything)
         case _:
+            from policy.cli.report.diff import diff_results, diff_rules  # noqa: PLC0415
             from policy.cli.results import machine_text  # noqa: PLC0415  # the same
-            from policy.render.diff_results import diff_results, diff_rules  # noqa: PLC0415
 
             results, exact = diff_results(report), report.diff.exact
             rules = diff_rules(results)
@@ -140,7 +135,7 @@ def _text(form: str, *, report: Report, tree: Tree, page: Page, everything: bool
 
 
 def _status(
-    diff: Diff, new: Input, fail_on: str, told: tuple[Finding, ...], console: Console
+    diff: Diff, new: InputTree, fail_on: str, told: tuple[Finding, ...], console: Console
 ) -> int:
     changed = {file.path for file in diff.files}
     unreadable = [
@@ -160,11 +155,11 @@ def _status(
     return int(failed[fail_on])
 
 
-def _paired(old: Input, new: Input) -> tuple[Workspace, Workspace]:
+def _paired(old: InputTree, new: InputTree) -> tuple[Workspace, Workspace]:
     """Return the workspaces; of two files, that of the second under the name of the first."""
     before, after = old.workspace, new.workspace
     trees = (old.tree, new.tree)
-    if not all(isinstance(tree, File) for tree in trees):
+    if not all(isinstance(tree, SingleFile) for tree in trees):
         return before, after
     if len(before.projects) != 1 or len(after.projects) != 1:
         return before, after

@@ -12,20 +12,18 @@ from pathlib import Path
 
 import attrs
 
+from policy.analysis.formatting import canonical
 from policy.cli.console import Console
-from policy.documents.text import decode
-from policy.errors import PolicyError
-from policy.files.disk import Folder
-from policy.files.opening import File, Memory, Overlay
-from policy.files.tree import Tree
-from policy.formatting.canonical import canonical
+from policy.cli.report.text import PageLayout, count
+from policy.core.errors import PolicyError
+from policy.core.source import Source, visible
+from policy.files.opening import Memory, Overlay, SingleFile
+from policy.files.text import decode
+from policy.files.trees import Folder, Tree
 from policy.hosts import notation
+from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
-from policy.render.layout import Page
-from policy.render.words import count
-from policy.source import Source, visible
-from policy.workspace import load_tree
 
 __all__ = ["run"]
 
@@ -109,7 +107,7 @@ def _file(found: _Found, options: argparse.Namespace, console: Console) -> bool 
     if not path.exists():
         msg = "there is no such file"
         raise PolicyError(msg, file=str(path))
-    source = decode(str(path), File(path).read(path.name))
+    source = decode(str(path), SingleFile(path).read(path.name))
     # A host looks at the names of folders, not at where a link leads.
     full = path.absolute().as_posix().lstrip("/")
     printed = canonical(full, source)
@@ -152,7 +150,7 @@ def _minimal(found: _Found, text: str, console: Console) -> str:
 
 def _without(tree: Tree, name: str, console: Console) -> str:
     """Return the text of a file without needless rules; say why others are kept."""
-    from policy.formatting.minimal import minimal  # noqa: PLC0415  # what is seldom asked for
+    from policy.analysis.formatting import minimal  # noqa: PLC0415  # what is seldom asked for
 
     found = minimal(tree, name)
     for kept in found.kept:
@@ -184,7 +182,7 @@ def _show_diff(source: Source, printed: str, console: Console) -> None:
         console.line(_painted(visible(line.replace("\t", "    ")), console.page))
 
 
-def _painted(line: str, page: Page) -> str:
+def _painted(line: str, page: PageLayout) -> str:
     if line.startswith(("+++", "---")):
         return page.paint(line, "bold")
     styles = {"+": "good", "-": "deny", "@": "dim"}

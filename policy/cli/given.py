@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from policy.cli.hosts import AS_OBSERVED, Hosts
-from policy.decision import Because
-from policy.errors import PolicyError
-from policy.finding import Finding
-from policy.projects import Projects
-from policy.source import Span
+from policy.core.decision import Because
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding
+from policy.core.source import Span
+from policy.tables.projects import Projects
 
 if TYPE_CHECKING:
-    from policy.cli.inputs import Input
+    from policy.cli.inputs import InputTree
 
-__all__ = ["Given", "compiled_at", "given", "given_by"]
+__all__ = ["DecidingPolicy", "compiled_at", "given", "given_by"]
 
 
 @attrs.frozen
-class Given:
+class DecidingPolicy:
     """A policy that decides.
 
     Attributes:
@@ -36,7 +36,7 @@ class Given:
     """
 
     projects: Projects[Any]
-    files: Input | None = None
+    files: InputTree | None = None
 
     def spans(self, because: Iterable[Because]) -> Mapping[Because, Span]:
         """Return where rules stand, of those whose text is here."""
@@ -60,7 +60,7 @@ def given(
     told: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
-) -> Given:
+) -> DecidingPolicy:
     """Return what *text* names: a compiled policy, a folder, a file or a revision.
 
     Args:
@@ -81,12 +81,14 @@ def given(
     return given_by(load(text, told, hosts, root))
 
 
-def given_by(files: Input) -> Given:
+def given_by(files: InputTree) -> DecidingPolicy:
     """Return what *files* come to."""
-    return Given(files.workspace, files)
+    return DecidingPolicy(files.workspace, files)
 
 
-def compiled_at(text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None) -> Given | None:
+def compiled_at(
+    text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None
+) -> DecidingPolicy | None:
     """Return the compiled policy in the file *text*; None where there is none.
 
     Raises:
@@ -98,9 +100,9 @@ def compiled_at(text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None) 
     if hosts != AS_OBSERVED:
         msg = "a compiled policy has the profiles that it was compiled with, and the folders"
         raise PolicyError(msg, file=text, help="give these options to `policy compile`")
-    from policy.codec import load_compiled  # noqa: PLC0415  # which files do without
+    from policy.tables.codec import load_compiled  # noqa: PLC0415  # which files do without
 
-    return Given(load_compiled(Path(text), root=root))
+    return DecidingPolicy(load_compiled(Path(text), root=root))
 
 
 # As every compiled policy begins, whatever its form and version are.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 if TYPE_CHECKING:
-    from policy.project import FrontEnd
+    from policy.hosts.project import FrontEnd
 
 __all__ = ["AS_OBSERVED", "Hosts", "add_hosts"]
 

@@ -1,4 +1,4 @@
-"""What the command is asked about: trees, chains and the text of places."""
+"""What a verb is asked about: trees and revisions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from pathlib import Path
 
 import attrs
 
-from policy import limits
 from policy.cli.hosts import AS_OBSERVED, Hosts
-from policy.decision import Because
-from policy.errors import PolicyError
-from policy.files.opening import open_tree
-from policy.files.tree import Problem, Tree
-from policy.files.unread import is_unreadable
-from policy.finding import Finding
+from policy.core import limits
+from policy.core.decision import Because, rule_span
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding
+from policy.core.source import Source, Span, visible
+from policy.files.opening import is_unreadable, open_tree
+from policy.files.trees import Problem, Tree
 from policy.hosts import FRONT_ENDS
-from policy.project import FrontEnd
-from policy.source import Source, Span
-from policy.workspace import Workspace, load_tree
-from policy.written import rule_span
+from policy.hosts.project import FrontEnd
+from policy.hosts.workspace import Workspace, load_tree
 
-__all__ = ["Input", "Watched", "load", "read", "unreadable"]
+__all__ = ["InputTree", "Watched", "load", "read", "sides", "unreadable"]
 
 
 @attrs.frozen
@@ -57,7 +55,7 @@ class Watched(Tree):
 
 
 @attrs.frozen(slots=False)
-class Input:
+class InputTree:
     """A tree, what was found in it, and who read it."""
 
     tree: Tree
@@ -90,7 +88,7 @@ def load(
     told: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
-) -> Input:
+) -> InputTree:
     """Return what *text* names: a folder, a file or a revision.
 
     Raises:
@@ -105,10 +103,10 @@ def read(
     told: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
-) -> Input:
+) -> InputTree:
     """Return what is found in *tree*. Raises PolicyError for *hosts* that are none."""
     readers = hosts.front_ends
-    return Input(tree, load_tree(Watched(tree, told), front_ends=readers, root=root), readers)
+    return InputTree(tree, load_tree(Watched(tree, told), front_ends=readers, root=root), readers)
 
 
 def unreadable(workspace: Workspace) -> tuple[Finding, ...]:
@@ -118,3 +116,52 @@ def unreadable(workspace: Workspace) -> tuple[Finding, ...]:
     thing: what the host makes of it is known.
     """
     return tuple(finding for finding in workspace.findings if is_unreadable(finding))
+
+
+# Which two things ``policy diff`` compares.
+
+
+def sides(old: str, new: str | None) -> tuple[str, str]:
+    """Return the names of both sides: paths or revisions.
+
+    Raises:
+        PolicyError: there is only one side, or no common ancestor.
+
+    """
+    if new is not None:
+        return old, new
+    if _exists(old):
+        msg = f"expected something to compare `{visible(old)}` with"
+        raise PolicyError(
+            msg,
+            help=f"write `policy diff {visible(old)} NEW`; a revision of that name is"
+            f" `refs/heads/{visible(old)}`",
+        )
+    if "..." in old:
+        first, _, second = old.partition("...")
+        return _ancestor(first or "HEAD", second or "HEAD"), second or "HEAD"
+    if ".." in old:
+        first, _, second = old.partition("..")
+        return first or "HEAD", second or "HEAD"
+    return old, "."
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a path, or with a NUL
+        return False
+
+
+def _ancestor(one: str, other: str) -> str:
+    for revision in (one, other):
+        if revision.startswith("-"):
+            msg = f"`{visible(revision)}` is not the name of a revision"
+            raise PolicyError(msg)
+    from policy.files import revisions as git  # noqa: PLC0415  # which starts processes
+
+    found = git.output(Path(), "merge-base", one, other, none=True)
+    if not found:
+        msg = f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"
+        raise PolicyError(msg)
+    return found.decode("ascii").strip()

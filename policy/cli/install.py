@@ -9,14 +9,14 @@ import os
 import sys
 from pathlib import Path
 
+from policy.adapters.hook.settings import command, entry, with_hook, without_hook
+from policy.adapters.hook.sources import Places
 from policy.cli.console import Console
-from policy.cli.writing import replace_files
-from policy.codec import load_compiled
-from policy.documents.text import BYTE_ORDER_MARK, decode
-from policy.errors import PolicyError
-from policy.hook.settings import command, entry, with_hook, without_hook
-from policy.hook.sources import Places
-from policy.source import Source, visible
+from policy.cli.outputs import replace_files
+from policy.core.errors import PolicyError
+from policy.core.source import Source, visible
+from policy.files.text import BYTE_ORDER_MARK, decode
+from policy.tables.codec import load_compiled
 
 __all__ = ["run"]
 
@@ -52,7 +52,7 @@ def _warned(options: argparse.Namespace, new: str, console: Console) -> int:
     """Tell what keeps the host from running the hook; return 1 where something does."""
     if options.undo:
         return 0
-    from policy.hook.silenced import silencing  # noqa: PLC0415  # parsers
+    from policy.adapters.hook.silenced import silencing  # noqa: PLC0415  # parsers
 
     holder = _scope(options)
     files = {scope: _file(scope) for scope in ("local", "project", "user")}

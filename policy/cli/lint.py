@@ -1,43 +1,120 @@
-"""``policy lint``: what is the matter with policies, and the mending of it."""
+"""``policy lint``: what is wrong with policies, and how to mend it."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+import difflib
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 import attrs
 
+from policy.analysis.lint import Mended, baseline_text, compare_with_baseline, lint, mend
 from policy.cli.console import Console
 from policy.cli.hosts import AS_OBSERVED, Hosts
-from policy.cli.inputs import Input, read
-from policy.cli.mending import mend_files, show_mending
-from policy.cli.options.lint import FORMATS
-from policy.cli.outputs import outputs_of, write_outputs
+from policy.cli.inputs import InputTree, Watched, read
+from policy.cli.options import LINT_FORMATS
+from policy.cli.outputs import outputs_of, replace_files, write_outputs
+from policy.cli.report.as_json import dumps
+from policy.cli.report.findings import LintReport, lint_json, lint_markdown, lint_results, lint_text
+from policy.cli.report.text import PageLayout, count, finding_report
 from policy.cli.results import machine_text
-from policy.documents.text import decode
-from policy.errors import PolicyError
-from policy.files.disk import File, Folder
-from policy.files.opening import open_tree
-from policy.files.tree import Tree
-from policy.files.unread import is_unreadable
-from policy.finding import Finding, Severity
-from policy.lint import baseline_text, compare_with_baseline, lint
-from policy.render.as_json import dumps
-from policy.render.excerpt import finding_report
-from policy.render.layout import Page
-from policy.render.lint_report import (
-    LintReport,
-    lint_json,
-    lint_markdown,
-    lint_results,
-    lint_text,
-)
-from policy.render.words import count
-from policy.source import Source, visible
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.source import Source, visible
+from policy.files.opening import is_unreadable, open_tree
+from policy.files.text import decode
+from policy.files.trees import Folder, SingleFile, Tree
+from policy.hosts.workspace import load_tree
 
-__all__ = ["run"]
+__all__ = ["mend_files", "run", "show_mending"]
+
+
+# Edits that overlap are made one after the other, each in a run of its own.
+_MOST_RUNS = 8
+
+
+def mend_files(
+    found: InputTree,
+    report: LintReport,
+    look: Callable[[Tree], tuple[InputTree, LintReport]],
+    console: Console,
+) -> tuple[InputTree, LintReport]:
+    """Make the edits of *report* in place, and return what is left.
+
+    Raises:
+        PolicyError: a file cannot be written.
+
+    """
+    made, files, last = 0, set[str](), Mended({}, (), ())
+    for _ in range(_MOST_RUNS):
+        last = _mended(found, report.findings)
+        if not last.contents:
+            break
+        replace_files({_path(found.tree, path): both for path, both in last.contents.items()})
+        made += len(last.made)
+        files |= last.contents.keys()
+        found, report = look(_fresh(found.tree))
+    _complain(last, console)
+    console.complain([f"{count(made, 'finding')} mended in {count(len(files), 'file')}"])
+    return found, report
+
+
+def show_mending(found: InputTree, findings: Iterable[Finding], console: Console) -> int:
+    """Show what `mend_files` would do; return 1 if that is anything."""
+    mended = _mended(found, findings)
+    for path, (old, new) in sorted(mended.contents.items()):
+        _show(path, decode(path, old).text, decode(path, new).text, console)
+    _complain(mended, console)
+    told = f"{count(len(mended.made), 'finding')} would be mended"
+    console.complain([f"{told} in {count(len(mended.contents), 'file')}"])
+    return int(bool(mended.contents))
+
+
+def _mended(found: InputTree, findings: Iterable[Finding]) -> Mended:
+    load = partial(load_tree, front_ends=found.front_ends)
+    return mend(found.tree, found.workspace, findings, load=load)
+
+
+def _complain(mended: Mended, console: Console) -> None:
+    for refused in mended.refused:
+        files = ", ".join(map(visible, refused.files))
+        console.complain(console.errors.prose(f"{files}: not mended: {refused.why}", indent=4))
+
+
+def _fresh(tree: Tree) -> Tree:
+    """Return the tree as it is now: what was read of it is forgotten."""
+    inner = tree.tree if isinstance(tree, Watched) else tree
+    return type(inner)(inner.path) if isinstance(inner, Folder | SingleFile) else inner
+
+
+def _path(tree: Tree, path: str) -> Path:
+    inner = tree.tree if isinstance(tree, Watched) else tree
+    if isinstance(inner, SingleFile):
+        return inner.path
+    if isinstance(inner, Folder):
+        return inner.path / path
+    raise TypeError(f"nothing is written to {inner!r}")
+
+
+def _show(path: str, before: str, after: str, console: Console) -> None:
+    name = visible(path)
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), name, f"{name} (mended)", lineterm=""
+    )
+    for line in lines:
+        console.line(_painted(visible(line.replace("\t", "    ")), console.page))
+
+
+def _painted(line: str, page: PageLayout) -> str:
+    if line.startswith(("+++", "---")):
+        return page.paint(line, "bold")
+    styles = {"+": "good", "-": "deny", "@": "dim"}
+    return page.paint(line, styles.get(line[:1], ""))
+
+
+# ``policy lint``: what is the matter with policies, and the mending of it.
 
 
 _SEVERITIES = {severity.value: severity for severity in Severity}
@@ -46,10 +123,10 @@ _ORDER = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the findings, mend some of them, and return the exit status."""
-    outputs = outputs_of(options.output, FORMATS)
+    outputs = outputs_of(options.output, LINT_FORMATS)
     tree = open_tree(options.path)
     changing = options.fix or options.diff
-    if changing and not isinstance(tree, Folder | File):
+    if changing and not isinstance(tree, Folder | SingleFile):
         raise PolicyError("a revision cannot be mended", file=tree.label)
     look = _Look(
         _codes(options.select),
@@ -88,7 +165,7 @@ class _Look:
     console: Console
     hosts: Hosts = AS_OBSERVED
 
-    def at(self, tree: Tree) -> tuple[Input, LintReport]:
+    def at(self, tree: Tree) -> tuple[InputTree, LintReport]:
         """Return what is in *tree*, and what there is to say of it."""
         found = read(tree, self.console.progress, self.hosts)
         linted = lint(found.tree, found.workspace, progress=self.console.progress)
@@ -125,7 +202,7 @@ def _baseline(name: str | None) -> Source | None:
     path = Path(name)
     if not path.is_file():
         raise PolicyError("there is no such file", file=name, help="--write-baseline writes one")
-    return decode(name, File(path).read(path.name))
+    return decode(name, SingleFile(path).read(path.name))
 
 
 def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console) -> int:
@@ -144,7 +221,7 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
 
 
 def _text(
-    form: str, *, report: LintReport, tree: Tree, options: argparse.Namespace, page: Page
+    form: str, *, report: LintReport, tree: Tree, options: argparse.Namespace, page: PageLayout
 ) -> str:
     """Return *report* in a format."""
     match form:

@@ -6,16 +6,15 @@ import argparse
 from pathlib import Path
 
 from policy.adapters.guard import Guard
-from policy.adapters.mcp_besides import Besides
-from policy.adapters.mcp_proxy import run_proxy
-from policy.chain import SpawnDenied
-from policy.cli.calls import chain_of
+from policy.adapters.mcp_proxy import Besides, run_proxy
+from policy.analysis.records.record import Recorder
+from policy.cli.asking import chain_of
 from policy.cli.console import Console
 from policy.cli.given import given
 from policy.cli.hosts import Hosts
-from policy.errors import PolicyError
-from policy.files.unread import is_unreadable
-from policy.records.recorder import Recorder
+from policy.core.errors import PolicyError
+from policy.files.opening import is_unreadable
+from policy.tables.chain import SpawnDenied
 
 __all__ = ["run"]
 
@@ -34,7 +33,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     project, _ = found.projects.find(names[0])
     unreadable = [finding for finding in found.findings([project]) if is_unreadable(finding)]
     if unreadable:
-        from policy.render.findings_text import findings_report  # noqa: PLC0415  # seldom needed
+        from policy.cli.report.findings import findings_report  # noqa: PLC0415  # seldom needed
 
         # Below it may be a rule that nobody could read.
         console.complain(findings_report(unreadable, console.errors))

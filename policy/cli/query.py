@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import argparse
 
-from policy.chain import READINGS
+from policy.analysis.reach.query import query
 from policy.cli.console import Console
 from policy.cli.inputs import load
-from policy.cli.options.query import FORMATS
+from policy.cli.options import QUERY_FORMATS
 from policy.cli.outputs import outputs_of, write_outputs
-from policy.files.unread import is_unreadable
+from policy.cli.report.as_json import dumps
+from policy.cli.report.query import QueryReport, query_json, query_markdown, query_text
+from policy.cli.report.text import PageLayout, finding_report
+from policy.files.opening import is_unreadable
 from policy.language.parse import parse_matcher
-from policy.reach.query import query
-from policy.render.as_json import dumps
-from policy.render.excerpt import finding_report
-from policy.render.layout import Page
-from policy.render.query_text import Asked, query_json, query_markdown, query_text
+from policy.tables.chain import READINGS
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print who can, and return the exit status."""
-    outputs = outputs_of(options.output, FORMATS)
+    outputs = outputs_of(options.output, QUERY_FORMATS)
     matcher = parse_matcher(options.matcher)
     workspace = load(options.path, console.progress).workspace
     readings = (options.reading,) if options.reading else READINGS
-    asked = Asked(
+    asked = QueryReport(
         options.matcher,
         workspace.label,
         query(workspace, matcher, readings=readings),
@@ -46,7 +45,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(not (asked.found.without if asked.without else asked.found.answers))
 
 
-def _text(form: str, asked: Asked, page: Page, *, everything: bool) -> str:
+def _text(form: str, asked: QueryReport, page: PageLayout, *, everything: bool) -> str:
     match form:
         case "json":
             return dumps(query_json(asked)) + "\n"

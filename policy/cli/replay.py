@@ -6,41 +6,39 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from policy.analysis.records.logs import LogProblem, log_files, read_log
+from policy.analysis.records.record import Record
+from policy.analysis.records.replay import RecordDecider, Replay, replay
 from policy.cli.console import Console
 from policy.cli.given import given
 from policy.cli.hosts import Hosts
-from policy.cli.options.replay import FORMATS
+from policy.cli.options import REPLAY_FORMATS
 from policy.cli.outputs import outputs_of, write_outputs
-from policy.files.unread import is_unreadable
-from policy.records.decider import Decider
-from policy.records.reading import Problem, log_files, read_log
-from policy.records.record import Record
-from policy.records.replay import Replay, replay
-from policy.render.as_json import dumps
-from policy.render.excerpt import finding_report
-from policy.render.layout import Page
-from policy.render.replay_text import Report, replay_json, replay_markdown, replay_text
+from policy.cli.report.as_json import dumps
+from policy.cli.report.replay import ReplayReport, replay_json, replay_markdown, replay_text
+from policy.cli.report.text import PageLayout, finding_report
+from policy.files.opening import is_unreadable
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Replay the logs, and return the exit status."""
-    outputs = outputs_of(options.output, FORMATS)
+    outputs = outputs_of(options.output, REPLAY_FORMATS)
     files = log_files(options.logs)
     sides = [
         given(path, console.progress, Hosts.of(options))
         for path in (options.policy, options.against)
         if path is not None
     ]
-    deciders = [Decider(each.projects, options.reading, options.home) for each in sides]
+    deciders = [RecordDecider(each.projects, options.reading, options.home) for each in sides]
     found = replay(
         records(files),
         *deciders,
         root=options.root,
         progress=lambda lines: console.progress(f"{lines:,} lines"),
     )
-    report = Report(found, len(files), *(each.projects.label for each in sides))
+    report = ReplayReport(found, len(files), *(each.projects.label for each in sides))
 
     def text(form: str) -> str:
         return _text(form, report, console.page, everything=options.all)
@@ -55,7 +53,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(_fails(found, options.fail_on))
 
 
-def records(files: dict[Path, str]) -> Iterator[Record | Problem]:
+def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
     """Yield what the logs hold, one after the other."""
     for file, name in files.items():
         yield from read_log(file, name)
@@ -72,7 +70,7 @@ def _fails(found: Replay, fail_on: str | None) -> bool:
             return False
 
 
-def _text(form: str, report: Report, page: Page, *, everything: bool) -> str:
+def _text(form: str, report: ReplayReport, page: PageLayout, *, everything: bool) -> str:
     match form:
         case "json":
             return dumps(replay_json(report)) + "\n"

@@ -8,13 +8,9 @@ from pathlib import Path
 
 import attrs
 
-from policy.files.disk import File, Folder
-from policy.files.tree import Tree
-from policy.render.as_json import dumps
-from policy.render.github import github
-from policy.render.junit import junit
-from policy.render.results import Result, Rule
-from policy.render.sarif import sarif
+from policy.cli.report.as_json import dumps
+from policy.cli.report.results import Result, ResultRule, github, junit, sarif
+from policy.files.trees import Folder, SingleFile, Tree
 
 __all__ = ["machine_text"]
 
@@ -25,7 +21,7 @@ def machine_text(
     tree: Tree,
     name: str,
     *,
-    rules: Iterable[Rule] | None = None,
+    rules: Iterable[ResultRule] | None = None,
     exact: bool = True,
 ) -> str:
     """Return *results* in the format *form*, one of `MACHINE`.
@@ -51,7 +47,7 @@ def machine_text(
 
 def _prefix(tree: Tree) -> str:
     """Return what stands before the paths of *tree* in the working folder, or ""."""
-    if not isinstance(tree, Folder | File):
+    if not isinstance(tree, Folder | SingleFile):
         return ""
     folder = tree.path if isinstance(tree, Folder) else tree.path.parent
     try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from policy import catalogue
+from policy.analysis import catalogue
 from policy.cli.console import Console
-from policy.errors import PolicyError
+from policy.cli.report.as_json import dumps
+from policy.cli.report.text import PageLayout
+from policy.core.errors import PolicyError
 from policy.language.mistakes import closest
-from policy.render.as_json import dumps
-from policy.render.layout import Page
 
 __all__ = ["run"]
 
@@ -49,7 +49,7 @@ def _index(form: str, console: Console) -> None:
                 console.write(f"{severity}  {page.code:<{wide}}  {page.title}\n")
 
 
-def _json(page: catalogue.Page) -> dict[str, object]:
+def _json(page: catalogue.CataloguePage) -> dict[str, object]:
     return {
         "code": page.code,
         "severity": page.severity.value,
@@ -58,7 +58,7 @@ def _json(page: catalogue.Page) -> dict[str, object]:
     }
 
 
-def _text(page: catalogue.Page, layout: Page) -> list[str]:
+def _text(page: catalogue.CataloguePage, layout: PageLayout) -> list[str]:
     """Return a page for a terminal: its Markdown, with prose filled to the width."""
     severity = layout.paint(page.severity.value, page.severity.value)
     lines = [f"{severity}[{page.code}]: {layout.paint(page.title, 'bold')}"]

@@ -7,35 +7,23 @@ import os
 import sys
 import traceback
 from importlib import import_module
-from typing import Any, Protocol
 
 from policy.cli.console import Console
-from policy.errors import PolicyError
-from policy.source import visible
+from policy.cli.options import VERBS, Verb
+from policy.core.errors import PolicyError
+from policy.core.source import visible
 
-__all__ = ["Options", "internal_error", "run"]
-
-
-class Options(Protocol):
-    """A module of `policy.cli.options`: what a verb is told.
-
-    One with ``TAKES_COMMAND`` is given what stands behind ``--`` as `command`.
-    """
-
-    FORMATS: tuple[str, ...]
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Give *parser* its description and the arguments of the verb."""
+__all__ = ["internal_error", "run"]
 
 
 def run(module: str, name: str, arguments: list[str]) -> int:
     """Run the verb called *name*, which *module* does, and return the exit status."""
-    told: Any = import_module(f"policy.cli.options.{module}")
+    verb = VERBS[module]
     command: list[str] = []
-    if getattr(told, "TAKES_COMMAND", False) and "--" in arguments:
+    if verb.takes_command and "--" in arguments:
         at = arguments.index("--")
         arguments, command = arguments[:at], arguments[at + 1 :]
-    options = _parser(told, name).parse_intermixed_args(arguments)
+    options = _parser(verb, name).parse_intermixed_args(arguments)
     options.command = command
     console = Console.of(options.color)
     try:
@@ -68,19 +56,19 @@ def internal_error(error: Exception, console: Console, what: str = "") -> None:
         traceback.print_exception(error, file=sys.stderr)
 
 
-def _parser(verb: Options, name: str) -> argparse.ArgumentParser:
+def _parser(verb: Verb, name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"policy {name}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     verb.configure(parser)
-    if verb.FORMATS:
+    if verb.formats:
         parser.add_argument(
             "--format",
-            choices=verb.FORMATS,
-            default=verb.FORMATS[0],
-            help=f"what to print (default: {verb.FORMATS[0]})",
+            choices=verb.formats,
+            default=verb.formats[0],
+            help=f"what to print (default: {verb.formats[0]})",
         )
     parser.add_argument(
         "--color",

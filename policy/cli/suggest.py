@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 
+from policy.analysis.records.logs import log_files
+from policy.analysis.records.replay import RecordDecider
+from policy.analysis.suggest import Proposal, Usage, propose, usage_of
 from policy.cli.console import Console
 from policy.cli.hosts import Hosts
 from policy.cli.inputs import load
 from policy.cli.replay import records
-from policy.records.decider import Decider
-from policy.records.reading import log_files
-from policy.render.as_json import Object, dumps
-from policy.render.words import call_text, chain_text, count
-from policy.source import visible
-from policy.suggest import Proposal, Usage, propose, usage_of
+from policy.cli.report.as_json import Object, dumps
+from policy.cli.report.text import call_text, chain_text, count
+from policy.core.source import visible
 
 __all__ = ["run"]
 
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     decider = None
     if options.policy is not None:
         workspace = load(options.policy, console.progress, Hosts.of(options)).workspace
-        decider = Decider(workspace, options.reading, options.home)
+        decider = RecordDecider(workspace, options.reading, options.home)
     usage = usage_of(records(files), decider, root=options.root)
     proposal = propose(usage, decider, least=max(options.least, 2))
     if options.format == "json":

@@ -1,19 +1,30 @@
-"""Where files come from: a folder, a file, a revision of a repository, a mapping."""
+"""Where files come from, and which of them no front end reads."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import attrs
 
-from policy import limits
-from policy.documents.text import cite
-from policy.errors import PolicyError
-from policy.files.disk import File, Folder
-from policy.files.tree import Memory, Problem, Tree
+from policy.core import limits
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding
+from policy.files.text import cite
+from policy.files.trees import Folder, Memory, Problem, SingleFile, Tree
 
-__all__ = ["File", "Folder", "Memory", "Overlay", "Problem", "Tree", "open_tree"]
+__all__ = [
+    "Folder",
+    "Memory",
+    "Overlay",
+    "Problem",
+    "SingleFile",
+    "Tree",
+    "is_unreadable",
+    "kind_of_unread",
+    "open_tree",
+]
 
 
 @attrs.frozen
@@ -56,10 +67,10 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
         if path is not None and path.is_dir():
             return Folder(path)
         if path is not None and path.exists():
-            return File(path)
+            return SingleFile(path)
     except OSError:  # too long for a path
         pass
-    from policy.files.revision import GitRevision  # noqa: PLC0415  # which starts processes
+    from policy.files.revisions import GitRevision  # noqa: PLC0415  # which starts processes
 
     try:
         return GitRevision(folder, text)
@@ -68,3 +79,71 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
             f"{cite(text)} is neither a file nor a folder nor a revision",
             help=f"{error.message}{'; ' if error.help else ''}{error.help}",
         ) from None
+
+
+# Files that may say what agents can do and that no front end reads yet.
+#
+# They are named in every audit and diff, so that silence about them is never
+# taken for an answer.
+
+
+# A path, and what such a file is.
+_KINDS = [
+    (re.compile(pattern), what)
+    for pattern, what in (
+        (r"(^|/)skills/.*/?SKILL\.md$", "skill"),
+        (r"(^|/)commands/.+\.md$", "command"),
+        (r"(^|/)agents/.+\.md$", "agent definition"),
+        (r"(^|/)\.claude[^/]*/.*settings[^/]*\.json$", "settings"),
+        (r"(^|/)settings(\.[\w-]+)?\.json$", "settings"),
+        (r"(^|/)settings/.+\.json$", "settings"),
+        (r"(^|/)(hooks/)?hooks\.json$", "hooks"),
+        (r"(^|/)\.mcp\.json$", "tool servers"),
+        (r"(^|/)plugin\.json$", "plugin manifest"),
+        (
+            r"(^|/)\.(zeph|gemini|codex|cursor|qwen|opencode|kiro)/.+\.(md|toml|json|ya?ml|rules)$",
+            "configuration of another runtime",
+        ),
+        (r"(^|/)opencode\.jsonc?$", "configuration of another runtime"),
+        (r"\.agent\.md$|\.chatmode\.md$", "agent definition"),
+    )
+]
+
+
+def kind_of_unread(path: str) -> str | None:
+    """Return what kind of file *path* looks like, or None for any other file."""
+    return next((what for pattern, what in _KINDS if pattern.search(path)), None)
+
+
+# Findings that say: this file, or folder, was not understood at all.
+_UNREADABLE = frozenset(
+    {
+        "bad-front-matter",
+        "internal-error",
+        "invalid-json",
+        "invalid-settings",
+        "unmet-expectation",
+        "unreadable-file",
+        "unreadable-policy",
+    }
+)
+
+
+# Folders and files of hosts; behind a link to one of these may be all that somebody denies.
+_WHERE_POLICIES_ARE = frozenset(
+    ".a3s .claude .zeph a3s.session.yaml agent.acl agents instructions.md pikuri.host.yaml".split()
+)
+
+
+def is_unreadable(finding: Finding) -> bool:
+    """Return whether *finding* says that something was not understood at all."""
+    if finding.code != "unreadable":
+        return finding.code in _UNREADABLE
+    # A link or a submodule matters only where a policy may be behind it.
+    path = finding.file
+    return (
+        finding.message.startswith("cannot be read")
+        or path.endswith(".policy")
+        or kind_of_unread(path) is not None
+        or not _WHERE_POLICIES_ARE.isdisjoint(path.split("/"))
+    )

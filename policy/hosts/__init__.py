@@ -7,10 +7,10 @@ from pathlib import Path
 
 import attrs
 
-from policy.errors import PolicyError
+from policy.core.errors import PolicyError
 from policy.files.opening import Folder
 from policy.hosts.on_demand import ON_DEMAND
-from policy.project import FrontEnd
+from policy.hosts.project import FrontEnd
 
 __all__ = ["FRONT_ENDS", "front_ends"]
 
@@ -37,7 +37,7 @@ def front_ends(
         return FRONT_ENDS
     from policy.hosts import claude  # noqa: PLC0415  # loaded where it is needed
 
-    options = claude.Options(
+    options = claude.ClaudeOptions(
         user_files=_folder(user, claude.OF_USERS),
         managed_files=_folder(managed, claude.OF_ADMINISTRATORS),
     )
@@ -50,9 +50,9 @@ def front_ends(
             options = attrs.evolve(options, version=version)
         except ValueError as error:
             raise PolicyError(str(error)) from None
-    if options == claude.Options():
+    if options == claude.ClaudeOptions():
         return FRONT_ENDS
-    chosen = claude.FrontEnd(options)
+    chosen = claude.ClaudeFrontEnd(options)
     return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
 
 

@@ -14,10 +14,10 @@ from typing import Final
 
 import attrs
 
-from policy.documents.node import Mapping as Object
-from policy.documents.node import Node, Sequence, plain
-from policy.finding import Finding, Severity
-from policy.source import Span
+from policy.core.finding import Finding, Severity
+from policy.core.source import Span
+from policy.files.nodes import MappingNode as Object
+from policy.files.nodes import Node, SequenceNode, plain
 
 __all__ = ["Keys", "Unapplied", "unapplied_keys"]
 
@@ -114,7 +114,7 @@ def _sections(node: Node, path: list[str], at: str) -> Iterator[tuple[Object, st
             yield node, at
         return
     name, rest = path[0], path[1:]
-    if name == "[]" and isinstance(node, Sequence):
+    if name == "[]" and isinstance(node, SequenceNode):
         for item in node.items:
             yield from _sections(item, rest, at)
     for entry in node.entries if isinstance(node, Object) else ():

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 import attrs
 
+from policy.core.source import Source
 from policy.files.opening import Tree
-from policy.portable import Writer
-from policy.project import FrontEnd, Project
-from policy.source import Source
+from policy.hosts.project import FrontEnd, Project, Writer
 
 __all__ = ["ON_DEMAND", "FrontEndOnDemand"]
 

@@ -1,21 +1,17 @@
-"""What to tell the author of a text that does not parse: the words that all sentences share.
-
-A parser knows where it stopped and what it would have taken. From these and
-the text, `policy.language.matcher_mistakes` and `policy.language.notation_mistakes` make the
-sentence: what was expected, what was found, and how to mend it.
-"""
+"""What is wrong with a text that does not parse, in words for its author."""
 
 from __future__ import annotations
 
 import difflib
 import itertools
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
 import attrs
 
-from policy.source import visible
+from policy.core.source import visible
 
 __all__ = [
     "AGENT_WORDS",
@@ -25,8 +21,11 @@ __all__ = [
     "Mistake",
     "character",
     "closest",
+    "in_matcher",
+    "in_notation",
     "quoted",
 ]
+
 
 # Words that begin a statement of a file, and of an agent.
 FILE_WORDS: Final = ("root", "agent", "test", "never")
@@ -88,3 +87,276 @@ def character(char: str) -> str:
 
 
 NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`"
+
+
+# What is wrong with a matcher that does not parse.
+
+
+def in_matcher(text: str, at: int) -> Mistake:
+    """Return what is wrong with a matcher that parses up to *at* only."""
+    head = text.partition("(")[0]
+    if not text.strip():
+        return Mistake(
+            0,
+            len(text),
+            "expected a tool, found nothing",
+            "write a tool: `Read`, or `Bash(git diff *)`",
+        )
+    if "(" in text[1 : at + 1]:
+        return _after_specifier(text, at, head)
+    if at == 0 and text[0].isspace():
+        end = len(text) - len(text.lstrip())
+        return Mistake(0, end, "expected a tool, found a blank", f"write {quoted(text.strip())}")
+    if text[0] == "(":
+        return Mistake(
+            0, 1, "expected a tool, found `(`", f"write the tool first: {quoted('Bash' + text)}"
+        )
+    if "/" in head:
+        return Mistake(
+            0,
+            len(head),
+            f"expected a tool, found the path {quoted(head)}",
+            f"a path goes into the parentheses of a tool: {quoted(f'Read({head})')}",
+        )
+    return _in_tool(text, at)
+
+
+def _after_specifier(text: str, at: int, head: str) -> Mistake:
+    opened = len(head)
+    if ")" not in text[opened:]:
+        return Mistake(
+            opened,
+            opened + 1,
+            "expected `)` for this `(`, found the end of the rule",
+            f"close it: {quoted(text.rstrip() + ')')}",
+        )
+    rest = text[at:]
+    if not rest.strip():
+        return Mistake(
+            at,
+            len(text),
+            "expected the end of the rule, found a blank",
+            f"write {quoted(text[:at])}",
+        )
+    start = at + len(rest) - len(rest.lstrip())
+    return Mistake(
+        start,
+        len(text.rstrip()),
+        f"expected the end of the rule after `)`, found {quoted(text[start:].rstrip())}",
+        "the specifier ends at the last `)`: move the text into it, or remove it",
+    )
+
+
+def _in_tool(text: str, at: int) -> Mistake:
+    char, tool, rest = text[at], text[:at], text[at:].strip()
+    if char.isspace():
+        if not rest:
+            return Mistake(
+                at,
+                len(text),
+                "expected the end of the rule, found a blank",
+                f"write {quoted(tool)}",
+            )
+        if rest.startswith("("):
+            gap = len(text[at:]) - len(text[at:].lstrip())
+            return Mistake(
+                at,
+                at + gap,
+                f"expected `(` right after {quoted(tool)}, found a blank",
+                f"write {quoted(tool + rest)}",
+            )
+        start = text.index(rest, at)
+        return Mistake(
+            start,
+            start + len(rest),
+            f"expected `(` or the end of the rule after {quoted(tool)}, found {quoted(rest)}",
+            f"what the tool may be called with goes into parentheses: {quoted(f'{tool}({rest})')}",
+        )
+    found = character(char)
+    if char == ")":
+        return Mistake(
+            at,
+            at + 1,
+            "expected `(` or the end of the rule, found `)`",
+            "write `Tool(specifier)`, or the tool alone",
+        )
+    if char == ",":
+        return Mistake(
+            at,
+            at + 1,
+            "expected one matcher, found a list of them",
+            "write each matcher as an entry of its own",
+        )
+    if char in "\"'`":
+        return Mistake(at, at + 1, f"expected a tool, found {found}", "remove the quotes")
+    return Mistake(at, at + 1, f"expected a tool, found {found}", NAME_CHARACTERS)
+
+
+# What is wrong with a file of our own notation that does not parse.
+
+
+# What the parser would have taken, and what a person calls it. The first row
+# whose terminals are all among them is the one that counts.
+_EXPECTED: Final = (
+    ({"AGENT"}, "`root`, `agent`, `test` or `never`"),
+    ({"EFFECT", "INHERIT"}, "a statement or `}`"),
+    ({"EFFECT", "RBRACE"}, "`allow`, `ask`, `deny` or `}`"),
+    ({"EFFECT"}, "`allow`, `ask` or `deny`"),
+    ({"TOOL"}, "a tool"),
+    ({"NAME", "STARS"}, "an agent, `*` or `**`"),
+    ({"NAME", "STRING"}, "a name"),
+    ({"MORETHAN", "LBRACE"}, "`>` or `{`"),
+    ({"MORETHAN", "COLON"}, "`>` or `:`"),
+    ({"LBRACE"}, "`{`"),
+    ({"RPAR"}, "`)`"),
+    ({"_CLOSE"}, "`)`"),
+    ({"COMMA"}, "`,` or the end of the line"),
+    ({"RBRACE"}, "the end of the line or `}`"),
+)
+
+_WORD = re.compile(r"[\w.:*@/-]+")
+_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+
+
+def in_notation(
+    text: str, at: int, accepted: frozenset[str], opened: tuple[int, str] | None
+) -> Mistake:
+    """Return what is wrong at *at*.
+
+    *accepted* are the terminals the grammar takes there; *opened* is the
+    unclosed `{` before it, with the statement it belongs to.
+    """
+    expected = next(
+        (name for needed, name in _EXPECTED if needed <= accepted), "the end of the line"
+    )
+    if accepted == {"NAME"}:
+        names_bound = text[:at].rstrip().endswith(("limit", ","))
+        expected = "`depth` or `turns`" if names_bound else "a number"
+    if at >= len(text):
+        return _at_the_end(text, expected, accepted, opened)
+    start, end, found = _found(text, at)
+    return Mistake(
+        start, end, f"expected {expected}, found {found}", _mend(text, start, end, accepted, opened)
+    )
+
+
+def _at_the_end(
+    text: str, expected: str, accepted: frozenset[str], opened: tuple[int, str] | None
+) -> Mistake:
+    if opened and "RBRACE" in accepted:
+        brace, owner = opened
+        return Mistake(
+            brace,
+            brace + 1,
+            "expected `}` for this `{`, found the end of the file",
+            f"close {quoted(owner)} with `}}` on a line of its own",
+        )
+    end = len(text.rstrip())
+    return Mistake(
+        end,
+        end,
+        f"expected {expected}, found the end of the file",
+        _COMMA_LAST if text[:end].endswith(",") else "",
+    )
+
+
+_COMMA_LAST: Final = "the `,` at the end of the line before continues the statement: remove it"
+
+
+def _found(text: str, at: int) -> tuple[int, int, str]:
+    """Return the range to underline at *at* and what a person calls it."""
+    if text[at] in "\r\n":
+        at = len(text[:at].rstrip(" \t\r"))
+        return at, at, "the end of the line"
+    token = _STRING.match(text, at) or _WORD.match(text, at)
+    if token is None:
+        return at, at + 1, character(text[at])
+    return token.start(), token.end(), quoted(token[0])
+
+
+def _mend(
+    text: str, at: int, end: int, accepted: frozenset[str], opened: tuple[int, str] | None
+) -> str:
+    word, before = text[at:end], text[:at].rstrip(" \t")
+    if accepted & {"EFFECT", "AGENT"}:
+        return _mend_statement(word, accepted, opened)
+    if "TOOL" in accepted:
+        return _mend_matcher(text, at, word, before)
+    if accepted & {"RPAR", "_CLOSE"}:
+        return r"close it on the same line; write `\(` for a parenthesis without a partner"
+    if "COLON" in accepted and ":" in before.split()[-1]:
+        return "write a blank after the `:`"
+    if "LBRACE" in accepted:
+        return _mend_header(text, at, word, before)
+    if accepted == {"NAME"}:
+        return "write it like `limit depth 2, turns 20`"
+    if "COMMA" in accepted:
+        return _mend_list(text, at, word, accepted)
+    if "STRING" in accepted and text[at] not in "\r\n":
+        return _IN_QUOTES
+    return ""
+
+
+_IN_QUOTES: Final = 'a name of other characters is written in quotes: `"a name"`'
+
+
+def _mend_statement(word: str, accepted: frozenset[str], opened: tuple[int, str] | None) -> str:
+    if "AGENT" in accepted:
+        if word == "}":
+            return "there is no `{` for it: remove it"
+        if word in AGENT_WORDS:
+            braces = "`agent name { }`"
+            return f"{quoted(word)} is said of an agent: write it between the braces of {braces}"
+        return closest(word, FILE_WORDS)
+    if word in FILE_WORDS and opened:
+        return f"close {quoted(opened[1])} with `}}` first: these do not nest"
+    if "RBRACE" not in accepted:
+        near = closest(word, ("allow", "ask", "deny"))
+        return near or "say what the calls must get: `expect deny Bash(git push)`"
+    if "INHERIT" in accepted:
+        statements = f"the statements of an agent are {_listed(AGENT_WORDS)}"
+        return closest(word, AGENT_WORDS) or statements
+    return closest(word, ("allow", "ask", "deny")) or "a test says what its calls must get"
+
+
+def _mend_list(text: str, at: int, word: str, accepted: frozenset[str]) -> str:
+    if "_OPEN" in accepted and text[at] == "/":
+        return "a tool's name holds no `/`: a path goes into its parentheses"
+    if text[at] == ")":
+        return r"it closes nothing: remove it, or write `\(` for a parenthesis without a partner"
+    if _WORD.fullmatch(word) and word.isascii():
+        return "separate entries with `,` and statements with a line break"
+    return _foreign(word)
+
+
+def _mend_header(text: str, at: int, word: str, before: str) -> str:
+    head = before.rpartition("\n")[2].strip()
+    if text[at] in "\r\n":
+        return f"its statements stand between braces: {quoted(head + ' {')}"
+    if _WORD.fullmatch(word):
+        return 'a name with blanks is written in quotes: `"a name"`'
+    return _IN_QUOTES
+
+
+def _mend_matcher(text: str, at: int, word: str, before: str) -> str:
+    if word in WORDS:
+        if before.rstrip().endswith(","):
+            return f'remove the `,` before {quoted(word)}, or write `"{word}"` if it is a tool'
+        return f'write `"{word}"` if it is a tool'
+    if text[at] == "(":
+        return "write the tool first: `Bash(git diff *)`"
+    if text[at] in "/~" or "/" in word:
+        return "a path goes into the parentheses of a tool: `Read(src/**)`"
+    if before.rstrip().endswith(","):
+        return _COMMA_LAST
+    return _foreign(word) or "write a tool: `Read`, or `Bash(git diff *)`"
+
+
+def _foreign(word: str) -> str:
+    """Return which character of *word* no tool has, or ""."""
+    char = next((char for char in word if not char.isascii()), "")
+    return f"{character(char)} is not for tools: {NAME_CHARACTERS}" if char else ""
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words[:-1]) + f" and `{words[-1]}`"

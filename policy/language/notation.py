@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import Source, Span, visible
 from policy.language.mistakes import closest
-from policy.language.spelling import is_tool, unescaped
 from policy.language.syntax import (
     Agent,
     Comment,
@@ -29,9 +29,10 @@ from policy.language.syntax import (
     Root,
     Test,
     Trust,
+    is_tool,
     specifier,
+    unescaped,
 )
-from policy.source import Source, Span, visible
 
 __all__ = ["BOUNDS", "MOST_MISTAKES", "Building"]
 

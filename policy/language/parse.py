@@ -20,15 +20,13 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
 
-from policy.errors import PolicyError, PolicyErrors
+from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
+from policy.core.source import Source, Span
 from policy.language.grammars import parser
-from policy.language.matcher_mistakes import in_matcher
-from policy.language.mistakes import FILE_WORDS, Mistake, closest
+from policy.language.mistakes import FILE_WORDS, Mistake, closest, in_matcher, in_notation
 from policy.language.notation import MOST_MISTAKES, Building
-from policy.language.notation_mistakes import in_notation
 from policy.language.syntax import Document, Matcher, Specifier, specifier
-from policy.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
-from policy.source import Source, Span
 
 __all__ = ["parse_matcher", "parse_notation"]
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.effect import Effect
-from policy.patterns.folding import folded
-from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Either, Gap, OneOf, Run, Token
+from policy.core.effect import Effect
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
 
 __all__ = ["host", "path", "stars"]
 
@@ -47,7 +46,7 @@ def path(pattern: Pattern, cwd: str, home: str, effect: Effect) -> tuple[str, st
     """
     tokens = list(pattern.tokens)
     anchor = "root"
-    if pattern.kind is not Kind.PATH:
+    if pattern.kind is not PatternKind.PATH:
         anchor, tokens = "cwd", ["/", *tokens]
     elif tokens and isinstance(tokens[0], str):
         for name, folder in (("cwd", cwd), ("home", home)):
@@ -58,7 +57,7 @@ def path(pattern: Pattern, cwd: str, home: str, effect: Effect) -> tuple[str, st
     covers_below = bool(tokens) and tokens[-1] is Gap.DEEP
     if covers_below:
         tokens.pop()
-    if not covers_below and pattern.kind is Kind.PATH and effect is Effect.ALLOW:
+    if not covers_below and pattern.kind is PatternKind.PATH and effect is Effect.ALLOW:
         return None  # every glob covers what is below what it names
     pieces = [_glob(token, effect) for token in tokens]
     known = [piece for piece in pieces if piece is not None]
@@ -80,7 +79,7 @@ def _glob(token: Token, effect: Effect) -> str | None:
         return None if effect is Effect.ALLOW else "**"
     if isinstance(token, Run):
         return "*" if "/" in token.excluded else "**"
-    if isinstance(token, Either):
+    if isinstance(token, Alternatives):
         return None  # who can say several globs is given each by itself
     if token.characters <= _SLASHES:
         return "?" if token.negated else "/"

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 from policy.language.mistakes import WORDS
-from policy.language.spelling import is_bare_name
 from policy.language.syntax import (
     Agent,
     Comment,
@@ -28,6 +27,7 @@ from policy.language.syntax import (
     Statement,
     Test,
     Trust,
+    is_bare_name,
 )
 
 __all__ = ["print_document", "print_matcher", "print_name"]

@@ -1,13 +1,4 @@
-"""The tree: what policies say, as written, before any host gives it a meaning.
-
-Two families. A *matcher* is what every host shares: ``Bash(git diff *)``. A
-`Policy` is what one agent or one settings scope says; every front end ends
-there, and `policy.compile` starts there. The statements of our own notation
-(`Document` and below) keep everything a printer needs to write them again.
-
-Every node is immutable and compares by what it says; the span is last and
-takes no part in equality.
-"""
+"""The tree: what policies say, as written, before any host gives it a meaning."""
 
 from __future__ import annotations
 
@@ -16,15 +7,15 @@ import re
 
 import attrs
 
-from policy.effect import Effect
-from policy.source import Span
+from policy.core.effect import Effect
+from policy.core.source import Span
 
 __all__ = [
     "Agent",
     "Agents",
     "Comment",
     "Comments",
-    "Declared",
+    "DeclaredTools",
     "Delegate",
     "Document",
     "Expect",
@@ -43,7 +34,10 @@ __all__ = [
     "Test",
     "Text",
     "Trust",
+    "is_bare_name",
+    "is_tool",
     "specifier",
+    "unescaped",
 ]
 
 
@@ -141,7 +135,7 @@ class Presence(enum.Enum):
 
 
 @attrs.frozen
-class Declared:
+class DeclaredTools:
     """A list of tools as a file declares it, e.g. the ``tools`` of an agent."""
 
     presence: Presence
@@ -170,8 +164,8 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     delegate: tuple[Rule, ...] | None = None
     inherit: bool = False
-    tools: Declared = Declared(Presence.ABSENT)
-    disallowed: Declared = Declared(Presence.ABSENT)
+    tools: DeclaredTools = DeclaredTools(Presence.ABSENT)
+    disallowed: DeclaredTools = DeclaredTools(Presence.ABSENT)
     trust: str | None = None
     depth: int | None = None
     turns: int | None = None
@@ -295,3 +289,29 @@ class Document:
 
     body: tuple[Agent | Root | Test | Never | Comment, ...]
     span: Span = _span()
+
+
+# How tools and names are spelled in our notation.
+
+
+_TOOL = re.compile(r"[A-Za-z0-9_.:*-]+")
+_NAME = re.compile(r"[\w.@/-]+(?::[\w.@/-]+)*")
+
+
+def is_tool(text: str) -> bool:
+    """Return whether *text* can be the tool of a matcher."""
+    return _TOOL.fullmatch(text) is not None
+
+
+def is_bare_name(text: str) -> bool:
+    """Return whether *text* is a name that needs no quotes."""
+    return _NAME.fullmatch(text) is not None
+
+
+def unescaped(text: str, escapes: str) -> str:
+    r"""Return *text* without the backslashes of *escapes*, ``\\`` and ``\n``."""
+    if "\\" not in text:
+        return text
+    return re.sub(
+        rf"\\([{re.escape(escapes)}n\\])", lambda found: "\n" if found[1] == "n" else found[1], text
+    )

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from policy.patterns.automaton import NO_MATCH
-from policy.patterns.state import State
+from policy.patterns.automaton import NO_MATCH, AutomatonState
 from policy.patterns.tokens import BLANKS
 
 __all__ = [
@@ -30,7 +29,7 @@ __all__ = [
 DEAD: Final = "dead"
 
 
-class _DomainState(State):
+class _DomainState(AutomatonState):
     """A state of a domain: it matches or not, and names what unlocks more."""
 
     __slots__ = ("_unlocks", "ways")
@@ -43,7 +42,7 @@ class _DomainState(State):
         self.final = not alive
         self.ways: Mapping[str, _DomainState] = {}
 
-    def after(self, character: str) -> State:
+    def after(self, character: str) -> AutomatonState:
         """Return the state behind one more character; the table is all the memory."""
         following = self.ways.get(character)
         return self.ways[""] if following is None else following
@@ -84,7 +83,7 @@ class Domain:
         self.closed = closed
         self.narrow = False
         self.separator = separator
-        self.start: State = states[next(iter(table))]
+        self.start: AutomatonState = states[next(iter(table))]
 
     def holds(self, text: str) -> bool:
         """Return whether *text* is in the domain."""

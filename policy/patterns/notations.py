@@ -7,11 +7,10 @@ at, and which hosts use which, is the hosts' business.
 
 from __future__ import annotations
 
-from policy import limits
-from policy.patterns.folding import folded, in_any_case
-from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap, OneOf, Run, Token
-from policy.urls import sixth_address
+from policy.core import limits
+from policy.core.urls import sixth_address
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Gap, OneOf, Run, Token, folded, in_any_case
 
 __all__ = ["Unusable", "commands", "hosts", "is_glob", "names", "paths", "single", "slashed"]
 
@@ -66,13 +65,13 @@ def hosts(text: str) -> tuple[Pattern, ...]:
         msg = "a host name has no empty label"
         raise Unusable(msg)
     if name == "*":
-        return (Pattern.of(Kind.HOST, [Gap.ANY]),)
+        return (Pattern.of(PatternKind.HOST, [Gap.ANY]),)
     tokens: list[Token] = []
     if name.startswith("*."):
         tokens, name = [Gap.ANY, "."], name[2:]
     for index, literal in enumerate(name.split("*")):
         tokens += [Gap.PART, literal] if index else [literal]
-    return (Pattern.of(Kind.HOST, tokens),)
+    return (Pattern.of(PatternKind.HOST, tokens),)
 
 
 def paths(
@@ -123,7 +122,7 @@ def paths(
     tokens += ["/", Gap.PART, Gap.DEEP] if below_only else [Gap.DEEP]
     if any_case:
         tokens[1:] = in_any_case(tokens[1:])
-    return (Pattern.of(Kind.PATH, tokens),)
+    return (Pattern.of(PatternKind.PATH, tokens),)
 
 
 def _segment(text: str) -> list[Token]:
@@ -193,7 +192,7 @@ def slashed(text: str) -> Pattern:
     """
     _bounded(text)
     if text.endswith(":*"):
-        return Pattern.of(Kind.TEXT, [text[:-2], Gap.ANY])
+        return Pattern.of(PatternKind.TEXT, [text[:-2], Gap.ANY])
     tokens: list[Token] = []
     position = 0
     while position < len(text):
@@ -213,7 +212,7 @@ def slashed(text: str) -> Pattern:
             raise Unusable(msg)
         else:
             tokens.append(character)
-    return Pattern.of(Kind.TEXT, tokens)
+    return Pattern.of(PatternKind.TEXT, tokens)
 
 
 def is_glob(tool: str) -> bool:

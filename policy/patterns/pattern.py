@@ -14,43 +14,141 @@ character could hold anything there.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+from json.encoder import encode_basestring_ascii
 from threading import Lock
 from typing import Final
 from weakref import WeakValueDictionary
 
 import attrs
 
-from policy import limits
-from policy.patterns.as_json import as_json
+from policy.core import limits
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, HOSTS, PATHS, Domain
 from policy.patterns.ends import Indexed
-from policy.patterns.letters import (
-    excluded_characters,
-    has_empty_set,
-    is_stars,
-    named,
-    readable,
-    tokens_of,
-)
-from policy.patterns.search import Found, fresh_character, search
+from policy.patterns.search import SearchResult, fresh_character, search
 from policy.patterns.tokens import (
-    Either,
+    Alternatives,
     Gap,
     OneOf,
     Run,
     Token,
     canonical,
+    pieces,
     plainness,
     spelled_out,
 )
 
-__all__ = ["Kind", "Meet", "Pattern", "freeze"]
+__all__ = [
+    "Meet",
+    "Pattern",
+    "PatternKind",
+    "as_json",
+    "excluded_characters",
+    "freeze",
+    "has_empty_set",
+    "is_stars",
+    "named",
+    "readable",
+    "tokens_of",
+]
 
 
-class Kind(enum.Enum):
+def tokens_of(patterns: Iterable[Pattern]) -> frozenset[Token]:
+    """Return all that *patterns* are made of, each piece once: of thousands most share theirs."""
+    return frozenset[Token]().union(*(pattern.tokens for pattern in patterns))
+
+
+def named(tokens: Collection[Token]) -> set[str]:
+    """Return every character that some of *tokens* names."""
+    texts = [token for token in tokens if isinstance(token, str)]
+    leaves = {*pieces(token for token in tokens if not isinstance(token, str))}
+    texts += [token for token in leaves if isinstance(token, str)]
+    letters = set("".join(texts))
+    return letters.union(*(t.characters for t in leaves if isinstance(t, (OneOf, Run))))
+
+
+def excluded_characters(tokens: Iterable[Token]) -> frozenset[str]:
+    """Return the characters that *tokens* exclude, as ``[!a-z]`` does.
+
+    Any other character that a pattern names is worse for it than none at all.
+    """
+    return frozenset[str]().union(
+        *(
+            token.characters
+            for token in pieces(token for token in tokens if not isinstance(token, str))
+            if isinstance(token, Run) or (isinstance(token, OneOf) and token.negated)
+        )
+    )
+
+
+def is_stars(tokens: Collection[Token]) -> bool:
+    """Whether one match decides inclusion: literals and ANY gaps alone."""
+    return all(isinstance(token, str) or token is Gap.ANY for token in tokens)
+
+
+def has_empty_set(tokens: Iterable[Token]) -> bool:
+    """Whether some character of a text would have to be one of none, as `[/]` is in a path."""
+    return any(
+        isinstance(token, OneOf) and not token.negated and not token.characters
+        for token in pieces(tokens)
+    )
+
+
+# What may stand for "any text" in a witness, the most natural first.
+_WORDS = ("x", "", "a", "file", "x1", "zz", "/x", "--x")
+_FRESH = "\ue000-\ue3ff"
+_ANY_FRESH = re.compile(f"[{_FRESH}]")
+# One that only makes another word longer: `*token*` is about `token` rather than `xtokenx`.
+_GLUED = re.compile(rf"(?<=[^\W_])[{_FRESH}]+(?!\w)|(?<!\w)[{_FRESH}]+(?=[^\W_])")
+
+
+def readable(text: str) -> Iterable[str]:
+    """Yield *text* with words for its fresh characters, the best first."""
+    yield _ANY_FRESH.sub(_WORDS[0], _GLUED.sub("", text))
+    for word in _WORDS:
+        yield _ANY_FRESH.sub(word, text)
+
+
+# A pattern as JSON text: what content hashes cover of it.
+
+
+def as_json(kind: str, tokens: Iterable[Token]) -> str:
+    """Return the text of a list: the kind of a pattern, and its tokens."""
+    texts = [encode_basestring_ascii(t) if isinstance(t, str) else _token(t) for t in tokens]
+    return f"[{','.join([encode_basestring_ascii(kind), *texts])}]"
+
+
+def _token(token: Token) -> str:
+    if isinstance(token, str):
+        return encode_basestring_ascii(token)
+    if isinstance(token, Gap):
+        return f'["{token.value}"]'
+    if isinstance(token, Run):
+        return f'["but",{encode_basestring_ascii("".join(sorted(token.excluded)))}]'
+    if isinstance(token, Alternatives):
+        each = (f"[{','.join(map(_token, one))}]" for one in token.alternatives)
+        return f'["either",{",".join(each)}]'
+    what = "not" if token.negated else "one of"
+    return f'["{what}",{encode_basestring_ascii("".join(sorted(token.characters)))}]'
+
+
+# A pattern as a value: what it matches, contains and shares with others.
+#
+#     >>> Pattern.text("git *") >= Pattern.text("git push *")
+#     True
+#     >>> (Pattern.text("git *") & Pattern.text("* --force")).witness()
+#     'git --force'
+#
+# Inclusion of star patterns is one match: put a fresh character, one that no
+# pattern names, for every ``*`` of the smaller; the larger contains it just when
+# it matches that text. A text in which a star of the larger consumed the fresh
+# character could hold anything there.
+
+
+class PatternKind(enum.Enum):
     """What texts a pattern speaks of, and what separates their parts."""
 
     TEXT = "text"
@@ -70,8 +168,8 @@ class Kind(enum.Enum):
         return _DOMAINS[self]
 
 
-_SEPARATORS = {Kind.TEXT: "", Kind.PATH: "/", Kind.HOST: "."}
-_DOMAINS = {Kind.TEXT: ANY_TEXT, Kind.PATH: PATHS, Kind.HOST: HOSTS}
+_SEPARATORS = {PatternKind.TEXT: "", PatternKind.PATH: "/", PatternKind.HOST: "."}
+_DOMAINS = {PatternKind.TEXT: ANY_TEXT, PatternKind.PATH: PATHS, PatternKind.HOST: HOSTS}
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -82,11 +180,11 @@ class Pattern:
     looking thousands of patterns up costs what looking up as many numbers does.
     """
 
-    kind: Kind
+    kind: PatternKind
     tokens: tuple[Token, ...]
 
     @classmethod
-    def of(cls, kind: Kind, tokens: Iterable[Token]) -> Pattern:
+    def of(cls, kind: PatternKind, tokens: Iterable[Token]) -> Pattern:
         """Return the canonical pattern of *tokens*."""
         form = kind, canonical(tokens, kind.separator)
         found = _PATTERNS.get(form)
@@ -107,10 +205,10 @@ class Pattern:
         tokens: list[Token] = [literals[0]]
         for literal in literals[1:]:
             tokens += [Gap.ANY, literal]
-        return cls.of(Kind.TEXT, tokens)
+        return cls.of(PatternKind.TEXT, tokens)
 
     @classmethod
-    def exactly(cls, text: str, kind: Kind = Kind.TEXT) -> Pattern:
+    def exactly(cls, text: str, kind: PatternKind = PatternKind.TEXT) -> Pattern:
         """Return the pattern that matches *text* alone."""
         return cls.of(kind, [text])
 
@@ -124,7 +222,7 @@ class Pattern:
     @cached_property
     def spelled_out(self) -> tuple[Pattern, ...]:
         """The patterns without alternatives that together match the same."""
-        if not any(isinstance(token, Either) for token in self.tokens):
+        if not any(isinstance(token, Alternatives) for token in self.tokens):
             return (self,)
         return tuple(Pattern.of(self.kind, each) for each in spelled_out(self.tokens))
 
@@ -167,7 +265,9 @@ class Pattern:
 
 
 # Kept as long as somebody has them.
-_PATTERNS: WeakValueDictionary[tuple[Kind, tuple[Token, ...]], Pattern] = WeakValueDictionary()
+_PATTERNS: WeakValueDictionary[tuple[PatternKind, tuple[Token, ...]], Pattern] = (
+    WeakValueDictionary()
+)
 _MAKING: Final = Lock()
 
 _GAPS = {Gap.ANY: "*", Gap.PART: "*", Gap.DEEP: "/**", Gap.ONE: "?"}
@@ -180,7 +280,7 @@ def _shown(token: Token) -> str:
         return _GAPS[token]
     if isinstance(token, Run):
         return "**" if token.excluded <= {"\n"} else "*"
-    if isinstance(token, Either):
+    if isinstance(token, Alternatives):
         return f"{{{','.join(''.join(map(_shown, each)) for each in token.alternatives)}}}"
     return f"[{'!' if token.negated else ''}{''.join(sorted(token.characters))}]"
 
@@ -199,7 +299,7 @@ def _frozen(tokens: Iterable[Token], fresh: str) -> str:
         else min(token.characters, key=plainness)
         if isinstance(token, OneOf) and not token.negated
         else _frozen(token.alternatives[0], fresh)
-        if isinstance(token, Either)
+        if isinstance(token, Alternatives)
         else fresh
         for token in tokens
     )
@@ -215,7 +315,7 @@ class Meet:
     """
 
     patterns: frozenset[Pattern]
-    kind: Kind
+    kind: PatternKind
 
     @classmethod
     def of(cls, *patterns: Pattern) -> Meet:
@@ -268,7 +368,7 @@ class Meet:
         *,
         domain: Domain | None = None,
         budget: int = limits.SEARCH_STATES,
-    ) -> Found:
+    ) -> SearchResult:
         """Return a shortest text of the meet that *wanted* accepts (see `search`)."""
         tokens = tokens_of((*self.patterns, *watched))
         guides = [pattern.automaton for pattern in _ordered(self.patterns)]
@@ -304,7 +404,7 @@ class Meet:
         return next((word for word in readable(text) if self.matches(word) and holds(word)), text)
 
     @staticmethod
-    def _decided(found: Found) -> str | None:
+    def _decided(found: SearchResult) -> str | None:
         if not found.exact:
             msg = "the patterns are too many or too long to compare within the budget"
             raise OverflowError(msg)

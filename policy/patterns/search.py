@@ -28,13 +28,12 @@ from itertools import chain
 
 import attrs
 
-from policy import limits
-from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.core import limits
+from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 from policy.patterns.domains import Domain
-from policy.patterns.state import State
 from policy.patterns.tokens import plainness
 
-__all__ = ["Found", "fresh_character", "search"]
+__all__ = ["SearchResult", "fresh_character", "search"]
 
 # Private-use characters: in no pattern anybody writes, or else the next one.
 _FRESH = [chr(code) for code in range(0xE000, 0xE400)]
@@ -43,7 +42,7 @@ _Key = tuple[int | frozenset[int], ...]
 
 
 @attrs.frozen
-class Found:
+class SearchResult:
     """What a search found.
 
     Attributes:
@@ -73,7 +72,7 @@ def search(
     budget: int = limits.SEARCH_STATES,
     least: Sequence[int] = (),
     hoped: Callable[[tuple[frozenset[int], ...]], bool] | None = None,
-) -> Found:
+) -> SearchResult:
     """Return a shortest text that all *guides* match and *wanted* accepts.
 
     Args:
@@ -104,7 +103,7 @@ def search(
         if all(state.first != NO_MATCH for state in states[:count]) and wanted(
             tuple(state.first for state in states[count:])
         ):
-            return Found(_text(came_from, here))
+            return SearchResult(_text(came_from, here))
         naming = states if hoped else states[:count]
         letters = everywhere.union(*(state.letters() for state in naming))
         for each in narrow:
@@ -120,10 +119,10 @@ def search(
             if hoped and not hoped(tuple([state.possible for state in following[count:]])):
                 continue
             if len(came_from) >= budget:
-                return Found(None, exact=False)
+                return SearchResult(None, exact=False)
             came_from[key] = (here, letter)
             queue.append((key, following))
-    return Found(None)
+    return SearchResult(None)
 
 
 @lru_cache(maxsize=4096)  # most states of a search name the same
@@ -132,8 +131,8 @@ def _ordered(letters: frozenset[str]) -> tuple[str, ...]:
 
 
 def _following(
-    states: tuple[State, ...], letter: str, count: int, least: Sequence[int]
-) -> tuple[State, ...] | None:
+    states: tuple[AutomatonState, ...], letter: str, count: int, least: Sequence[int]
+) -> tuple[AutomatonState, ...] | None:
     """Return the states behind one more letter; None where there is nothing to look for."""
     following = []
     for state in states[:count]:

@@ -1,8 +1,22 @@
-"""What patterns are made of: literal text, four kinds of gap, sets, runs and alternatives."""
+"""Paths without regard to case: one letter for each that counts as the same.
+
+As an expression of JavaScript reads them that ignores case, by which `.gitignore` globs are
+matched: a letter is what its capital is, where that is one letter too, and not a plain one
+of ASCII unless it is plain itself. So ``é`` is ``É``, and all three sigmas are one; but ``ß``
+is not ``ss``, nor the long ``s`` of old prints an ``s``, nor the sign for kelvin a ``k``. No
+text changes its length.
+
+    >>> folded("/A/STRAßE/É")
+    '/a/straße/é'
+
+Who guards a name asks for the other letters of its kind as well: `with_others`. Where texts
+keep their case, a pattern may take each letter in any: `in_any_case`.
+"""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,15 +24,18 @@ __all__ = [
     "BLANKS",
     "CONTROLS",
     "GAPS",
-    "Either",
+    "Alternatives",
     "Gap",
     "OneOf",
     "Run",
     "Token",
     "canonical",
+    "folded",
+    "in_any_case",
     "pieces",
     "plainness",
     "spelled_out",
+    "with_others",
 ]
 
 
@@ -99,7 +116,7 @@ class Run:
         return self.excluded
 
 
-class Either:
+class Alternatives:
     """One of several pieces of a pattern, ``{a,b*}``: as many names as there are in one.
 
     Which comes first changes nothing of what is matched; it is what people are shown.
@@ -112,7 +129,7 @@ class Either:
         self._hash = hash(self.alternatives)
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not Either:
+        if type(other) is not Alternatives:
             return NotImplemented
         return self.alternatives == other.alternatives
 
@@ -120,13 +137,13 @@ class Either:
         return self._hash
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Either, self.alternatives  # texts have other hashes in another process
+        return Alternatives, self.alternatives  # texts have other hashes in another process
 
     def __repr__(self) -> str:
         return f"Either{self.alternatives}"
 
 
-Token = str | Gap | OneOf | Run | Either
+Token = str | Gap | OneOf | Run | Alternatives
 
 # White space as ECMAScript has it: hosts that run on it drop it from both ends of texts.
 BLANKS = (
@@ -171,19 +188,19 @@ _IDEMPOTENT = frozenset({Gap.ANY, Gap.PART, Gap.DEEP})
 def _chosen(tokens: Iterable[Token], separator: str) -> Iterator[Token]:
     """Yield *tokens* with alternatives in their one form, and what is none by itself."""
     for token in tokens:
-        if not isinstance(token, Either):
+        if not isinstance(token, Alternatives):
             yield token
             continue
         forms = dict.fromkeys(canonical(each, separator) for each in token.alternatives)
         if len(forms) == 1:
             yield from next(iter(forms))
         else:
-            yield Either(*forms)
+            yield Alternatives(*forms)
 
 
 def spelled_out(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
-    """Yield *tokens* once for each choice of alternatives, with no `Either` left in them."""
-    at = next((n for n, token in enumerate(tokens) if isinstance(token, Either)), None)
+    """Yield *tokens* once for each choice of alternatives, with no `Alternatives` left in them."""
+    at = next((n for n, token in enumerate(tokens) if isinstance(token, Alternatives)), None)
     if at is None:
         yield tuple(tokens)
         return
@@ -193,9 +210,9 @@ def spelled_out(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
 
 
 def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
-    """Yield *tokens*, and in place of an `Either` those of every alternative."""
+    """Yield *tokens*, and in place of an `Alternatives` those of every alternative."""
     for token in tokens:
-        if isinstance(token, Either):
+        if isinstance(token, Alternatives):
             for each in token.alternatives:
                 yield from pieces(each)
         else:
@@ -239,3 +256,90 @@ def _is_open_part(tokens: list[Token], position: int, separator: str) -> bool:
         return False
     after = tokens[position + 2] if position + 2 < len(tokens) else separator
     return after is Gap.DEEP or (isinstance(after, str) and after.startswith(separator))
+
+
+# Paths without regard to case: one letter for each that counts as the same.
+#
+# As an expression of JavaScript reads them that ignores case, by which `.gitignore` globs are
+# matched: a letter is what its capital is, where that is one letter too, and not a plain one
+# of ASCII unless it is plain itself. So ``é`` is ``É``, and all three sigmas are one; but ``ß``
+# is not ``ss``, nor the long ``s`` of old prints an ``s``, nor the sign for kelvin a ``k``. No
+# text changes its length.
+#
+#     >>> folded("/A/STRAßE/É")
+#     '/a/straße/é'
+#
+# Who guards a name asks for the other letters of its kind as well: `with_others`. Where texts
+# keep their case, a pattern may take each letter in any: `in_any_case`.
+
+
+# The letters whose capital is one of ASCII, or whose small letter is, though they are not: an
+# `i` without its dot, the long `s` and the sign for kelvin.
+_OTHERS = {each[0]: OneOf(frozenset(each)) for each in ("i\u0131", "s\u017f", "k\u212a")}
+
+
+def folded(text: str) -> str:
+    """Return *text* with the one letter that stands for each that ignores its case."""
+    return text.lower() if text.isascii() else "".join(map(_folded, text))
+
+
+def with_others(text: str) -> Iterator[Token]:
+    """Yield *text*, folded, with a set for each letter that others are taken for too.
+
+    Who turns a name into capitals and back, or compares it by all of Unicode, takes them for
+    the letter; `folded` keeps them apart.
+    """
+    for letter in folded(text):
+        yield _OTHERS.get(letter, letter)
+
+
+def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterator[Token]:
+    """Yield *tokens* of a pattern that match what they match, whatever the case of letters is.
+
+    A path that begins with one of *folders* keeps the letters of that.
+    """
+    first, *rest = tokens or [""]
+    for folder in folders:
+        if isinstance(first, str) and f"{first}/".startswith(f"{folder}/"):
+            yield folder
+            first = first[len(folder) :]
+            break
+    for token in (first, *rest):
+        if isinstance(token, str):
+            yield from (_any_case(letter) for letter in token)
+        elif isinstance(token, OneOf):
+            alike = (_alike(letter) for letter in token.characters)
+            yield OneOf(frozenset().union(*alike), token.negated)
+        elif isinstance(token, Alternatives):
+            yield Alternatives(*(tuple(in_any_case(each)) for each in token.alternatives))
+        else:
+            yield token
+
+
+def _any_case(letter: str) -> Token:
+    alike = _alike(letter)
+    return OneOf(alike) if len(alike) > 1 else letter
+
+
+# The letters beyond ASCII that count as the same; a hook needs none, and imports no cache.
+_ALIKE: dict[str, list[str]] = {}
+
+
+def _alike(letter: str) -> frozenset[str]:
+    if letter.isascii():
+        return frozenset((letter.lower(), letter.upper()))
+    if not _ALIKE:
+        for other in map(chr, range(0x80, 0x10000)):
+            _ALIKE.setdefault(folded(other), []).append(other)
+    return frozenset(_ALIKE.get(folded(letter), [letter]))
+
+
+def _folded(letter: str) -> str:
+    if letter.isascii():
+        return letter.lower()
+    capital = letter.upper()
+    # Letters beyond the first plane are two units to JavaScript, neither of which has a case.
+    if len(capital) != 1 or capital.isascii() or capital > "\uffff":
+        return letter
+    small = capital.lower()
+    return small if len(small) == 1 and small.upper() == capital else capital

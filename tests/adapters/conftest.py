@@ -8,7 +8,7 @@ import pytest
 
 import policy
 from policy.adapters import Guard
-from policy.chain import Chain
+from policy.tables.chain import Chain
 
 TEAM = """
 root main

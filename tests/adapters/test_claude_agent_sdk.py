@@ -11,8 +11,8 @@ import pytest
 
 import policy
 from policy.adapters import Guard
-from policy.chain import Chain
-from policy.effect import Effect
+from policy.core.effect import Effect
+from policy.tables.chain import Chain
 from tests.adapters import Broken, runtime
 
 pytestmark = runtime("'.[claude-agent-sdk]'", "claude_agent_sdk")

@@ -11,7 +11,7 @@ import pytest
 
 import policy
 from policy.adapters import Guard
-from policy.chain import Chain
+from policy.tables.chain import Chain
 from tests.adapters import Broken, runtime
 
 pytestmark = runtime("'.[fastmcp]'", "fastmcp")

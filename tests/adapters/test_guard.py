@@ -15,10 +15,10 @@ import pytest
 
 import policy
 from policy.adapters import CallDenied, Guard, Verdict
-from policy.adapters.approvals import Seals
-from policy.chain import Chain
-from policy.effect import Effect
-from policy.records.recorder import Recorder
+from policy.adapters.guard import Seals
+from policy.analysis.records.record import Recorder
+from policy.core.effect import Effect
+from policy.tables.chain import Chain
 from tests.adapters import Broken
 from tests.adapters.conftest import STARTS
 

@@ -14,8 +14,7 @@ import pytest
 
 import policy
 from policy.adapters import Guard
-from policy.adapters.mcp_besides import Besides
-from policy.adapters.mcp_messages import Gate, Sent
+from policy.adapters.mcp_proxy import Besides, Gate, Sent
 from policy.cli import main
 from tests.adapters import Broken, runtime
 from tests.adapters.conftest import TEAM

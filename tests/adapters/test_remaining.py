@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policy.adapters import remaining
-from policy.adapters.remaining import may_call
+from policy.adapters import messages as remaining
+from policy.adapters.messages import may_call
 from tests.strategies import table
 
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
-from policy.compile import compile_policy
-from policy.decision import Decision
-from policy.effect import Effect
-from policy.files.tree import Memory
+from policy.core.decision import Decision
+from policy.core.effect import Effect
+from policy.core.source import Source
+from policy.files.trees import Memory
 from policy.hosts import notation
+from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_notation
 from policy.language.syntax import Document
-from policy.source import Source
-from policy.table import Table
-from policy.workspace import Workspace, load_tree
+from policy.tables.compile import compile_policy
+from policy.tables.table import Table
 from tests.benchmark.peers import Decider
 from tests.benchmark.workload import Call, Compound, Rule, Workload, policy_text
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import attrs
 
-from policy.changes.diff import Diff, diff_workspaces
-from policy.comparison.compare import Comparison
-from policy.decision import Decision
-from policy.files.tree import Memory
-from policy.project import Project
-from policy.reach.audit import audit
-from policy.reach.worklist import Reach, reach
-from policy.table import Table
-from policy.workspace import Workspace, load_tree
+from policy.analysis.diff import Diff, diff_workspaces
+from policy.analysis.reach.audit import audit
+from policy.analysis.reach.worklist import Reach, reach
+from policy.compare.compare import Comparison
+from policy.core.decision import Decision
+from policy.files.trees import Memory
+from policy.hosts.project import Project
+from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.table import Table
 from tests.benchmark import workload as workloads
 from tests.benchmark.clock import Cost, cost_of_each, seconds
 from tests.benchmark.deciders import (
@@ -414,7 +414,7 @@ def _agents(scale: Scale) -> Iterator[Figure]:
 
     Where each hands on all that it may not do itself, a chain narrows nothing and
     an agent has one position. Where each denies what it starts something of its
-    own, positions are beyond number, and joined beyond the bound of `policy.reach.worklist`.
+    own, positions are beyond number, and joined beyond the bound of `policy.analysis.reach.worklist`.
     """
     agents = scale.largest
     few = agents // 10

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from policy.hook import client, handover
+from policy.adapters.hook import client, handover
 from tests.benchmark.figures import Figure, Scale
 from tests.benchmark.workload import policy_text
 

@@ -6,24 +6,25 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from policy.effect import Effect
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts.a3s import (
+    A3sProfile,
     AgentDefinition,
     AgentRegistry,
     ConfirmationInheritance,
     ConfirmationPolicy,
     Facts,
+    GateScope,
     Guardrail,
     Mode,
     PermissionManager,
     PermissionPolicy,
-    Profile,
     Provider,
-    Scope,
+    ScriptSession,
     ScriptToolLimits,
     ScriptToolSpec,
-    Session,
     TimeoutAction,
     built_in_agents,
     check_program,
@@ -39,9 +40,7 @@ from policy.hosts.a3s import (
     skill_policy,
     verifier_preflight,
 )
-from policy.hosts.a3s.errors import A3sError
-from policy.hosts.a3s.names import SHIPPED, Lane
-from policy.source import Source
+from policy.hosts.a3s.versions import SHIPPED, A3sError, Lane
 from tests.conformance.suite import Case
 
 __all__ = ["decide"]
@@ -59,23 +58,23 @@ def decide(case: Case) -> tuple[str, str]:
     return str(case["expected"]), got
 
 
-def _profile(text: str | None) -> Profile:
+def _profile(text: str | None) -> A3sProfile:
     """Return the newest version of a range."""
     if not text or text == "any":
-        return Profile()
+        return A3sProfile()
     if found := re.fullmatch(r"a3s\s*(\d+)\.x", text):
-        return Profile((int(found[1]), 999, 0))
+        return A3sProfile((int(found[1]), 999, 0))
     if found := re.fullmatch(r"a3s\s*<\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?", text):
         major, minor, patch = (int(number or 0) for number in found.groups())
         if patch:
-            return Profile((major, minor, patch - 1))
-        return Profile((major, minor - 1, 999)) if minor else Profile((major - 1, 999, 0))
+            return A3sProfile((major, minor, patch - 1))
+        return A3sProfile((major, minor - 1, 999)) if minor else A3sProfile((major - 1, 999, 0))
     if found := re.fullmatch(r"a3s\s*(?:==?|@)?\s*(\d+(?:\.\d+){0,2})", text):
-        return Profile.of(found[1])
-    return Profile()
+        return A3sProfile.of(found[1])
+    return A3sProfile()
 
 
-def _policy(given: Given | None, profile: Profile) -> PermissionPolicy | None:
+def _policy(given: Given | None, profile: A3sProfile) -> PermissionPolicy | None:
     if given is None:
         return None
     return PermissionPolicy.of(
@@ -88,7 +87,7 @@ def _policy(given: Given | None, profile: Profile) -> PermissionPolicy | None:
     )
 
 
-def _certain(given: Given | None, profile: Profile) -> PermissionPolicy:
+def _certain(given: Given | None, profile: A3sProfile) -> PermissionPolicy:
     policy = _policy(given, profile)
     assert policy is not None
     return policy
@@ -112,11 +111,11 @@ def _effect(passes: bool) -> Effect:
     return Effect.ALLOW if passes else Effect.DENY
 
 
-def _of_policy(case: Case, profile: Profile) -> Effect:
+def _of_policy(case: Case, profile: A3sProfile) -> Effect:
     return _shown(_certain(case["definition"], profile), case["query"])
 
 
-def _of_manager(case: Case, profile: Profile) -> Effect:
+def _of_manager(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
     manager = PermissionManager(
         _certain(given["global"], profile), _policy(given.get("session"), profile)
@@ -124,33 +123,33 @@ def _of_manager(case: Case, profile: Profile) -> Effect:
     return manager.check(*_call(case["query"])).effect
 
 
-def _of_agent(agent: AgentDefinition, case: Case, profile: Profile) -> Effect:
+def _of_agent(agent: AgentDefinition, case: Case, profile: A3sProfile) -> Effect:
     query = case["query"]
     if query["stage"] == "gate":
         return _delegated(agent, case, profile)
     return _shown(agent.permissions, query)
 
 
-def _of_file(case: Case, profile: Profile) -> Effect:
+def _of_file(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
     name = f"agent.{given['format']}"
     agent = read_agent(Source(name, given["text"]), profile)
     return _of_agent(agent, case, profile)
 
 
-def _of_builtin(case: Case, profile: Profile) -> Effect:
+def _of_builtin(case: Case, profile: A3sProfile) -> Effect:
     registry = AgentRegistry(built_in_agents(profile))
     return _of_agent(registry.find(case["definition"]["name"]), case, profile)
 
 
-def _of_projected(case: Case, profile: Profile) -> Effect:
+def _of_projected(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
     name = given.get("name") or given.get("agent") or given.get("projected")
     AgentRegistry(built_in_agents(profile)).project(AgentDefinition(str(name), ""))
     return Effect.ALLOW
 
 
-def _child(given: Given, profile: Profile) -> AgentDefinition:
+def _child(given: Given, profile: A3sProfile) -> AgentDefinition:
     said = given.get("confirmation_inheritance")
     return AgentDefinition(
         given.get("name") or given.get("who", "child"),
@@ -161,13 +160,13 @@ def _child(given: Given, profile: Profile) -> AgentDefinition:
     )
 
 
-def _of_delegation(case: Case, profile: Profile) -> Effect:
+def _of_delegation(case: Case, profile: A3sProfile) -> Effect:
     if len(case["chain"]) < 2:
         return _of_projected(case, profile)
     return _delegated(_child(case["chain"][1], profile), case, profile)
 
 
-def _delegated(agent: AgentDefinition, case: Case, profile: Profile) -> Effect:
+def _delegated(agent: AgentDefinition, case: Case, profile: A3sProfile) -> Effect:
     parent, query = case["chain"][0], case["query"]
     if query["stage"] == "visibility":
         return _of_visibility(case, profile)
@@ -183,7 +182,7 @@ def _delegated(agent: AgentDefinition, case: Case, profile: Profile) -> Effect:
     ).effect
 
 
-def _of_visibility(case: Case, profile: Profile) -> Effect:
+def _of_visibility(case: Case, profile: A3sProfile) -> Effect:
     parent, child = case["chain"]
     hides = parent.get("hides")
     hidden = (hides,) if isinstance(hides, str) else tuple(hides or ())
@@ -197,7 +196,7 @@ def _of_visibility(case: Case, profile: Profile) -> Effect:
     )
 
 
-def _of_directory(case: Case, profile: Profile) -> Effect:
+def _of_directory(case: Case, profile: A3sProfile) -> Effect:
     query, files = case["query"], case["definition"].get("files") or {}
     directory = load_agent_dir(Memory(files))
     if query["stage"] == "load":
@@ -209,7 +208,7 @@ def _of_directory(case: Case, profile: Profile) -> Effect:
     return inner_call(spec, *_call(query), number=query.get("nth_call", 1), profile=profile)
 
 
-def _of_script(case: Case, profile: Profile) -> Effect:
+def _of_script(case: Case, profile: A3sProfile) -> Effect:
     given, query = case["definition"], case["query"]
     limits = given.get("limits") or {}
     listed = given.get("allowed_tools")
@@ -224,7 +223,7 @@ def _of_script(case: Case, profile: Profile) -> Effect:
     )
     session = None
     if "session_policy" in given:
-        session = Session(
+        session = ScriptSession(
             _policy(given["session_policy"], profile), _provider(given.get("confirmation"))
         )
     return inner_call(
@@ -232,7 +231,7 @@ def _of_script(case: Case, profile: Profile) -> Effect:
     )
 
 
-def _of_program(case: Case, profile: Profile) -> Effect:
+def _of_program(case: Case, profile: A3sProfile) -> Effect:
     given, query = case["definition"], case["query"]
     args = given.get("args") or {}
     if query["stage"] == "script_source":
@@ -251,7 +250,7 @@ def _with_source(args: Given) -> Given:
     return args if size is None else {**args, "source": "function run() {}".ljust(size)}
 
 
-def _of_gate(case: Case, profile: Profile) -> Effect:
+def _of_gate(case: Case, profile: A3sProfile) -> Effect:
     given, query = case["definition"], case["query"]
     said, hook = given.get("permission"), given.get("permission_request_hook")
     active = given.get("active_skill_allowed_tools")
@@ -263,11 +262,13 @@ def _of_gate(case: Case, profile: Profile) -> Effect:
         budget_denied=given.get("budget") == "deny",
         host_direct=query.get("origin") == "host_direct",
     )
-    scope = Scope("session", Effect(said) if said else None, _provider(given.get("confirmation")))
+    scope = GateScope(
+        "session", Effect(said) if said else None, _provider(given.get("confirmation"))
+    )
     return evaluate(query["tool"], [scope], facts, profile).effect
 
 
-def _of_skill(case: Case, profile: Profile) -> Effect:
+def _of_skill(case: Case, profile: A3sProfile) -> Effect:
     policy = skill_policy(case["definition"].get("allowed_tools"), profile)
     said = [policy.check(*_call(case["query"])).effect]
     for link in case["chain"]:
@@ -276,16 +277,18 @@ def _of_skill(case: Case, profile: Profile) -> Effect:
     return min(said)
 
 
-def _of_mcp(case: Case, profile: Profile) -> Effect:
+def _of_mcp(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
     needs = mcp_needs_confirmation(given.get("annotations"), given.get("meta"))
     said = given.get("session_permission")
-    scope = Scope("session", Effect(said) if said else None, _provider(given.get("confirmation")))
+    scope = GateScope(
+        "session", Effect(said) if said else None, _provider(given.get("confirmation"))
+    )
     facts = Facts(needs_confirmation=needs)
     return evaluate(case["query"]["tool"], [scope], facts, profile).effect
 
 
-def _of_guardrail(case: Case, profile: Profile) -> Effect:
+def _of_guardrail(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
     guardrail = Guardrail(
         Mode.of(given.get("mode", "default")),
@@ -296,7 +299,7 @@ def _of_guardrail(case: Case, profile: Profile) -> Effect:
     return guardrail.check(*_call(case["query"]))
 
 
-def _of_confirmation(case: Case, profile: Profile) -> Effect:
+def _of_confirmation(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
     actions = {"reject": TimeoutAction.REJECT, "autoapprove": TimeoutAction.AUTO_APPROVE}
     action = str(given.get("timeout_action", "reject")).replace("_", "").lower()
@@ -313,7 +316,7 @@ def _of_confirmation(case: Case, profile: Profile) -> Effect:
     )
 
 
-def _of_verifier(case: Case, profile: Profile) -> Effect:
+def _of_verifier(case: Case, profile: A3sProfile) -> Effect:
     query = case["query"]
     return verifier_preflight(
         *_call(query),
@@ -322,7 +325,7 @@ def _of_verifier(case: Case, profile: Profile) -> Effect:
     )
 
 
-_KINDS: dict[str, Callable[[Case, Profile], Effect]] = {
+_KINDS: dict[str, Callable[[Case, A3sProfile], Effect]] = {
     "policy": _of_policy,
     "manager": _of_manager,
     "agent_file": _of_file,

@@ -7,17 +7,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from policy.chain import Chain, SpawnDenied
-from policy.decision import Decision, Reason
-from policy.effect import Effect
+from policy.analysis.lint import lint
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.hosts.claude.data.agents import BUILT_IN
+from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.claude.data.tools import BUILT_IN
 from policy.hosts.claude.options import VERSION
-from policy.lint import lint
-from policy.project import Project
-from policy.source import Source
-from policy.workspace import Workspace
+from policy.hosts.project import Project
+from policy.hosts.workspace import Workspace
+from policy.tables.chain import Chain, SpawnDenied
 from tests.conformance.suite import Case
 
 __all__ = ["decide"]
@@ -104,7 +104,7 @@ def _tree(case: Case) -> Memory:
 
 def _project(case: Case, tree: Memory) -> Project:
     settings, env = _settings(case), case.get("env") or {}
-    options = Options(
+    options = ClaudeOptions(
         version=env.get("version", VERSION),
         mode=case.get("mode"),
         cwd=case.get("cwd") or "/srv/app",

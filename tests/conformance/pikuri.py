@@ -6,20 +6,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from policy.chain import Chain, SpawnDenied
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.hosts.pikuri import (
+    AgentNode,
     AllowAll,
     Confirmer,
     Contribution,
     Filesystem,
     Host,
-    Node,
     Persona,
     PersonaSet,
     PikuriError,
     PikuriErrors,
-    Profile,
+    PikuriProfile,
     SubAgent,
     Tool,
     TrifectaLegs,
@@ -27,8 +26,9 @@ from policy.hosts.pikuri import (
     confirmation,
     walk,
 )
-from policy.hosts.pikuri.reading import Enforced, declared_reading
-from policy.hosts.pikuri.trifecta import Destination, Payload, Untrusted
+from policy.hosts.pikuri.host import Destination, Payload, Untrusted
+from policy.hosts.pikuri.reading import PikuriEnforced, declared_reading
+from policy.tables.chain import Chain, SpawnDenied
 from tests.conformance.suite import Case
 
 __all__ = ["decide"]
@@ -53,9 +53,9 @@ def decide(case: Case) -> tuple[str, str]:
     return str(case["expected"]), str(got)
 
 
-def _profile(text: str | None) -> Profile:
+def _profile(text: str | None) -> PikuriProfile:
     found = re.fullmatch(r"pikuri\s*(?:<=|==?|@)?\s*(\d+\.\d+(?:\.\d+)?)(?:-[\d.]+)?", text or "")
-    return Profile.of(found[1]) if found else Profile()
+    return PikuriProfile.of(found[1]) if found else PikuriProfile()
 
 
 def _tools(names: Iterable[str], **kinds: Any) -> list[Tool]:
@@ -98,7 +98,7 @@ def _of_host(case: Case) -> Effect:
     # The tables must say the same, whoever asks them.
     declared = declared_reading(host, done)
     said = []
-    for reading in (declared, Enforced(declared, done)):
+    for reading in (declared, PikuriEnforced(declared, done)):
         try:
             link = Chain.start("host", reading)
             for agent in chain[1:]:
@@ -157,8 +157,8 @@ def _legs(given: Given) -> TrifectaLegs:
     )
 
 
-def _node(name: str, given: Given) -> Node:
-    return Node(
+def _node(name: str, given: Given) -> AgentNode:
+    return AgentNode(
         name,
         tuple(Contribution(tool["name"], _legs(tool)) for tool in given.get("tools") or ()),
         tuple(

@@ -8,37 +8,40 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from policy.chain import Chain, SpawnDenied
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.hosts import zeph
-from policy.hosts.zeph import autonomy, enforcer, fences, grants, hooks, loading, scopes, trust
-from policy.hosts.zeph.context import (
-    AgentsConfig,
-    DelegationMode,
-    Forward,
-    Origin,
-    SpawnContext,
-    Usage,
-)
+from policy.hosts.zeph import findings as fences
+from policy.hosts.zeph import findings as hooks
+from policy.hosts.zeph import loading
+from policy.hosts.zeph import session as autonomy
+from policy.hosts.zeph import session as enforcer
+from policy.hosts.zeph import session as grants
+from policy.hosts.zeph import session as scopes
+from policy.hosts.zeph import spawning as trust
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
     DenyList,
     MemoryScope,
     PermissionMode,
-    Profile,
     SubAgentDef,
+    ZephProfile,
     default_template,
+    parse,
 )
-from policy.hosts.zeph.dialects import RAW
-from policy.hosts.zeph.errors import ZephError
-from policy.hosts.zeph.names import intersect_allowlists, normalize
-from policy.hosts.zeph.network import network_rules
-from policy.hosts.zeph.options import Options, Session
-from policy.hosts.zeph.parsing import parse
-from policy.hosts.zeph.readings import Enforced, SpawnRefused
-from policy.hosts.zeph.skills import sees
-from policy.hosts.zeph.spawn import SubAgentManager
+from policy.hosts.zeph.names import ZephError, intersect_allowlists, normalize
+from policy.hosts.zeph.session import RAW, ZephOptions, ZephSession
+from policy.hosts.zeph.spawning import (
+    AgentsConfig,
+    DelegationMode,
+    Forward,
+    SpawnContext,
+    SpawnOrigin,
+    SpawnUsage,
+    SubAgentManager,
+    sees,
+)
+from policy.hosts.zeph.tables import SpawnRefused, ZephEnforced, network_rules
 from policy.hosts.zeph.writing import (
     as_derived,
     as_zeph_saves,
@@ -46,7 +49,8 @@ from policy.hosts.zeph.writing import (
     save_atomic,
     serialize_to_markdown,
 )
-from policy.table import Table
+from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.table import Table
 from tests.conformance.suite import Case
 
 __all__ = ["decide"]
@@ -95,9 +99,9 @@ def _context(case: Case) -> Mapping[str, Any]:
     return case.get("context") or {}
 
 
-def _profile(case: Case) -> Profile:
-    return {"issue-970": Profile.ISSUE_970, "zeph-spec": Profile.SPEC}.get(
-        case["profile"], Profile.ZEPH
+def _profile(case: Case) -> ZephProfile:
+    return {"issue-970": ZephProfile.ISSUE_970, "zeph-spec": ZephProfile.SPEC}.get(
+        case["profile"], ZephProfile.ZEPH
     )
 
 
@@ -339,7 +343,7 @@ def _resolve(case: Case) -> Answer:
 # --- agents ---------------------------------------------------------------------------
 
 
-def _options(case: Case) -> Options:
+def _options(case: Case) -> ZephOptions:
     context = _context(case)
     given, root = context.get("config") or {}, context.get("root_context") or {}
     config = AgentsConfig(
@@ -354,7 +358,7 @@ def _options(case: Case) -> Options:
         bg_isolation=context.get("bg_isolation") or "worktree",
         max_concurrent=context.get("max_concurrent", given.get("max_concurrent", 5)),
     )
-    return Options(
+    return ZephOptions(
         _profile(case),
         config,
         SpawnContext(
@@ -362,9 +366,9 @@ def _options(case: Case) -> Options:
             inherited_tool_allowlist=root.get("inherited_tool_allowlist"),
             network_denied=bool(root.get("network_denied", context.get("network_denied"))),
             spawn_depth=context.get("spawn_depth", root.get("spawn_depth", 0)),
-            origin=Origin(context.get("origin") or root.get("origin") or "autonomous"),
+            origin=SpawnOrigin(context.get("origin") or root.get("origin") or "autonomous"),
         ),
-        Usage(context.get("spawned", 0), context.get("active", 0), context.get("reserved", 0)),
+        SpawnUsage(context.get("spawned", 0), context.get("active", 0), context.get("reserved", 0)),
         _FORWARD[root.get("forward")],
     )
 
@@ -402,7 +406,7 @@ def _spawn(case: Case) -> Answer:
     name, options = case["query"]["name"], _options(case)
     definitions = _definitions(case)
     chain = case.get("chain") or []
-    if chain or options.profile is Profile.ISSUE_970 or _speaks_of_spawns(definitions):
+    if chain or options.profile is ZephProfile.ISSUE_970 or _speaks_of_spawns(definitions):
         definitions.setdefault(name, default_template(name, "started"))
         project = zeph.project(definitions, options)
         reading = project.attenuated if _is_ideal(case) else project.enforced
@@ -472,7 +476,7 @@ def _resumed(case: Case) -> Effect:
     options, definitions = _options(case), _definitions(case)
     name = next(iter(definitions))
     given = options.context if "root_context" in _context(case) else None
-    link = Enforced(definitions, options).resume(name, given)
+    link = ZephEnforced(definitions, options).resume(name, given)
     return link.table.decide(normalize(case["query"]["name"]), {}).effect
 
 
@@ -480,16 +484,16 @@ def _word(effect: Effect) -> Answer:
     return {Effect.ASK: "error:ConfirmationRequired"}.get(effect, effect.value), None
 
 
-def _policy(case: Case) -> autonomy.PermissionPolicy | None:
+def _policy(case: Case) -> autonomy.SessionPermissions | None:
     context = _context(case)
     rules = context.get("rules")
     if "blocked" in context or "confirm" in context:
-        return autonomy.PermissionPolicy.from_legacy(
+        return autonomy.SessionPermissions.from_legacy(
             context.get("blocked") or (), context.get("confirm") or ()
         )
     if "autonomy" not in context and not isinstance(rules, Mapping):
         return None
-    return autonomy.PermissionPolicy(
+    return autonomy.SessionPermissions(
         autonomy.Autonomy(context.get("autonomy", "supervised")),
         {
             tool: [(text, Effect(effect)) for text, effect in listed]
@@ -515,12 +519,12 @@ def _by_autonomy(case: Case) -> Effect:
 
 def _by_trust(case: Case) -> Effect:
     context, query = _context(case), case["query"]
-    session = Session(
+    session = ZephSession(
         policy=None if query.get("confirmed") else _policy(case),
         trust=trust.TrustLevel(context["effective_trust"]),
         servers=tuple(context.get("mcp_tool_ids") or ()),
     )
-    project = zeph.project({}, Options(session=session))
+    project = zeph.project({}, ZephOptions(session=session))
     return Chain.start(zeph.MAIN, project.enforced).decide(query["name"], _input(case)).effect
 
 

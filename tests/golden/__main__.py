@@ -21,7 +21,7 @@ from typing import Any
 
 from policy.cli import main as command
 from policy.files.opening import Memory
-from policy.workspace import load_tree
+from policy.hosts.workspace import load_tree
 from tests.golden.inputs import CORPUS, changes, commands, digest_of, policies
 
 BASELINE = Path(__file__).parent / "baseline.json.gz"

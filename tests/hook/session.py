@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from policy.errors import PolicyError
-from policy.hook import client
-from policy.hook.decider import Decider, blocked, options_of
+from policy.adapters.hook import client
+from policy.adapters.hook.decider import HookDecider, blocked, options_of
+from policy.core.errors import PolicyError
 
 __all__ = ["CLIENT", "POLICY", "WIDER", "Session", "end_residents", "said"]
 
@@ -53,7 +53,7 @@ class Session:
         self.runtime = Path(tempfile.mkdtemp(prefix="hook-"))
         self.transcript = folder / "session.jsonl"
         self.notes = folder / "session" / "subagents"
-        self.decider = Decider()
+        self.decider = HookDecider()
         self.environment = {
             "HOME": str(self.home),
             "XDG_RUNTIME_DIR": str(self.runtime),

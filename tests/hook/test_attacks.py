@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.codec import compiled_to_json
-from policy.errors import PolicyError
-from policy.hook import client, handover
-from policy.hook.cache import Cache
-from policy.hook.decider import Decider
+from policy.adapters.hook import client, handover
+from policy.adapters.hook.cache import Cache
+from policy.adapters.hook.decider import HookDecider
+from policy.core.errors import PolicyError
+from policy.tables.codec import compiled_to_json
 from tests.hook.session import POLICY, WIDER, Session, end_residents, said
 
 FORCED = "git push --force x"
@@ -63,7 +63,7 @@ def test_what_was_changed_is_seen_whatever_its_size_and_time_say(session) -> Non
         file.write_text(text)
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert session.anew(FORCED, "--resident") == effect
-        session.decider = Decider()
+        session.decider = HookDecider()
         assert session.bash(FORCED) == effect
 
 
@@ -76,7 +76,7 @@ def test_times_that_lie_in_the_past_or_the_future_change_nothing(alone, stamp) -
     file.write_text(POLICY)
     for path in (file, *cache_folder(alone).iterdir()):
         os.utime(path, (stamp, stamp))
-    alone.decider = Decider()
+    alone.decider = HookDecider()
     assert alone.bash(FORCED) == "deny"
 
 
@@ -317,7 +317,7 @@ def test_a_resident_process_whose_package_was_changed_does_not_answer(session, t
     shutil.copytree(package, library / "policy", ignore=shutil.ignore_patterns("__pycache__"))
     if not (library / "policy" / "grammar").exists():
         shutil.copytree(package.parent / "grammar", library / "grammar")
-    copied = library / "policy" / "hook" / "client.py"
+    copied = library / "policy" / "adapters" / "hook" / "client.py"
     data = json.dumps(session.event("Bash", {"command": FORCED})).encode()
 
     def told() -> str:

@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.codec import compiled_to_json
-from policy.errors import PolicyError
-from policy.hook import handover, sources, started
-from policy.hook.cache import Cache
-from policy.hook.decider import Decider
-from policy.hook.sources import Places, read_sources
-from policy.records.decider import Decider as Replayer
-from policy.records.reading import read_log
-from policy.records.replay import replay
+from policy.adapters.hook import handover, sources, started
+from policy.adapters.hook.cache import Cache
+from policy.adapters.hook.decider import HookDecider
+from policy.adapters.hook.sources import Places, read_sources
+from policy.analysis.records.logs import read_log
+from policy.analysis.records.replay import RecordDecider as Replayer
+from policy.analysis.records.replay import replay
+from policy.core.errors import PolicyError
+from policy.tables.codec import compiled_to_json
 from tests.hook.session import CLIENT, POLICY, WIDER, Session, said
 
 # --- what it answers -------------------------------------------------------------
@@ -400,7 +400,7 @@ def test_what_is_kept_is_not_taken_once_it_was_touched(alone) -> None:
         elsewhere,
     ):
         narrow.unlink(missing_ok=True)
-        alone.decider = Decider()
+        alone.decider = HookDecider()
         if isinstance(spoiled, Path):
             narrow.symlink_to(spoiled)
         else:
@@ -756,7 +756,7 @@ def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(se
     ]
     more = {name.decode() for name in modules[0] - modules[1]}
     assert more & {"re", "json", "argparse", "typing", "policy.cli"} == set()
-    assert {"policy.hook.started", "_socket"} <= more
+    assert {"policy.adapters.hook.started", "_socket"} <= more
 
 
 def listening(session: Session, reply):

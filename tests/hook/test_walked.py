@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.codec import compiled_to_json
-from policy.hook import handover, started, walked
-from policy.hook.decider import Decider, options_of
-from policy.rows.walk import Walk
+from policy.adapters.hook import handover, started, walked
+from policy.adapters.hook.decider import HookDecider, options_of
+from policy.tables.codec import compiled_to_json
+from policy.tables.walk import Walk
 from tests.hook.session import CLIENT, POLICY, WIDER, Session, said
 
 OURS = """\
@@ -157,7 +157,7 @@ def test_one_call_of_a_tool_leaves_what_decides_the_next(project, tool, first, c
         at_length(project, data)
     for path in calls:
         data = data_of(project, tool, {"file_path": path})
-        assert soon(project, data) == Decider().answer(options_of([]), known(project), data)
+        assert soon(project, data) == HookDecider().answer(options_of([]), known(project), data)
 
 
 def test_a_compiled_policy_leaves_walks_for_commands_too(project) -> None:
@@ -217,7 +217,7 @@ def test_what_was_left_does_not_outlive_what_it_came_from(project, name) -> None
         assert soon(project, data) is not None
     CHANGES[name](project)
     for data in every:
-        answer = Decider().answer(options_of([]), known(project), data)
+        answer = HookDecider().answer(options_of([]), known(project), data)
         assert soon(project, data) in (None, answer)
         at_length(project, data)
         assert soon(project, data) in (None, answer)
@@ -360,7 +360,7 @@ def test_a_process_that_finds_what_was_left_imports_next_to_nothing(project) -> 
     first, slow = modules()
     second, quick = modules()
     assert first == second
-    assert {"attr", "re", "json", "policy.table"} <= slow
+    assert {"attr", "re", "json", "policy.tables.table"} <= slow
     heavy = {"attr", "attrs", "re", "json", "enum", "typing", "collections", "functools", "site"}
     heavy |= {"argparse", "pathlib", "hashlib", "contextlib", "tempfile", "lark", "yaml", "cattrs"}
     assert not heavy & quick
@@ -420,7 +420,7 @@ def test_an_edit_is_in_force_at_the_next_process(project) -> None:
 
 def test_one_that_is_killed_while_it_leaves_something_spoils_nothing(project) -> None:
     data = data_of(project, "Edit", {"file_path": "src/secret/a"})
-    answer = Decider().answer(options_of([]), known(project), data)
+    answer = HookDecider().answer(options_of([]), known(project), data)
     environment = {**project.environment, "PYTHONPATH": ROOT}
     for moment in ("before", "while", "behind"):
         shutil.rmtree(project.home / ".cache" / "agent-policy" / "calls", ignore_errors=True)
@@ -439,7 +439,7 @@ def test_one_that_is_killed_while_it_leaves_something_spoils_nothing(project) ->
 ROOT = str(Path(policy.__file__).parents[1])
 KILLED = """
 import os, signal, sys
-from policy.hook import cache, started
+from policy.adapters.hook import cache, started
 
 def end(): os.kill(os.getpid(), signal.SIGKILL)
 
@@ -521,7 +521,10 @@ def test_many_that_start_at_once_agree_and_leave_what_answers(project) -> None:
 def test_a_cache_that_cannot_be_written_any_more_answers_all_the_same(project) -> None:
     data = data_of(project, "Edit", {"file_path": "src/secret/a"})
     other = data_of(project, "Read", {"file_path": ".env"})
-    answers = [at_length(project, data), Decider().answer(options_of([]), known(project), other)]
+    answers = [
+        at_length(project, data),
+        HookDecider().answer(options_of([]), known(project), other),
+    ]
     folders = [Path(entries(project)[0]).parent, project.home / ".config" / "agent-policy"]
     for folder in folders:
         folder.chmod(0o500)
@@ -533,9 +536,9 @@ def test_a_cache_that_cannot_be_written_any_more_answers_all_the_same(project) -
 def test_no_code_of_the_project_or_the_environment_is_imported(project, tmp_path) -> None:
     traps = tmp_path / "traps"
     for folder in (project.project, traps):
-        (folder / "policy" / "hook").mkdir(parents=True)
+        (folder / "policy" / "adapters" / "hook").mkdir(parents=True)
         for name in (
-            "policy/__init__", "policy/hook/__init__", "policy/hook/started", "sitecustomize",
+            "policy/__init__", "policy/adapters/__init__", "policy/adapters/hook/__init__", "policy/adapters/hook/started", "sitecustomize",
             "usercustomize", "os", "marshal", "stat", "_json", "json", "re", "attr",
         ):  # fmt: skip
             (folder / f"{name}.py").write_text("raise SystemExit(0)\n")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.chain import Chain, SpawnDenied
-from policy.changes.diff import Change, Diff, diff_workspaces
-from policy.effect import Effect
-from policy.hosts.notation_semantics import SEMANTICS
+from policy.analysis.diff import Change, Diff, diff_workspaces
+from policy.analysis.reach.audit import AgentAudit, AuditPosition, audit
+from policy.analysis.reach.never import check
+from policy.analysis.reach.privileges import AtMost
+from policy.analysis.reach.query import dialect_of, exceeds, query, read_maximum
+from policy.core.effect import Effect
+from policy.core.source import Source
+from policy.hosts.notation.semantics import SEMANTICS
+from policy.hosts.project import Project
 from policy.language.parse import parse_matcher
-from policy.project import Project
-from policy.reach.asked import dialect_of, read_maximum
-from policy.reach.audit import AgentAudit, Position, audit
-from policy.reach.most import AtMost
-from policy.reach.never import check
-from policy.reach.query import exceeds, query
-from policy.source import Source
+from policy.tables.chain import Chain, SpawnDenied
 from tests.law import decider
 from tests.law.decider import DENY, EFFECTS, Call, Policies
 from tests.law.drawing import CALLS, Case
@@ -230,7 +229,7 @@ def _agent_failures(world: World, agent: AgentAudit) -> Iterator[str]:
     yield from _most_failures(world, agent, chains)
 
 
-def _position_failures(world: World, position: Position) -> Iterator[str]:
+def _position_failures(world: World, position: AuditPosition) -> Iterator[str]:
     """Tools of which every call is told to get one effect."""
     told = {each.tool: each.effect for each in position.privileges}
     for _, call, effect in world.decided(position.chain):

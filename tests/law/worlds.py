@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.effect import Effect
-from policy.files.tree import Memory
-from policy.workspace import load_tree
+from policy.core.effect import Effect
+from policy.files.trees import Memory
+from policy.hosts.workspace import load_tree
 from tests.law import decider
 from tests.law.decider import DENY, EFFECTS, Call, Part, Policies
 from tests.law.drawing import CALLS, COMMANDS, OPAQUE

@@ -7,19 +7,19 @@ from typing import Any
 
 import attrs
 
-from policy.chain import Chain, SpawnDenied
-from policy.decision import Decision, Reason
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import Options, load
-from policy.hosts.claude.conditions import Condition, of_conditions
+from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import takes
+from policy.hosts.claude.lint import Condition, of_conditions
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.session import session
-from policy.project import Project
-from policy.source import Source
+from policy.hosts.project import Project
+from policy.tables.chain import Chain, SpawnDenied
 from tests.live.scenario import CWD, FLAG_FOLDER, HOME, Call, Scenario
 from tests.live.theirs import whole
 
@@ -68,7 +68,7 @@ class Ours:
 
 _FLAG = f"{FLAG_FOLDER}/settings.json"
 _ANCHORS = Anchors(CWD, HOME, CWD)
-_READING = of_conditions(dialect(session(Options(cwd=CWD, home=HOME), [], {}, {}), "default"))
+_READING = of_conditions(dialect(session(ClaudeOptions(cwd=CWD, home=HOME), [], {}, {}), "default"))
 
 
 def _holds(text: str, tool: str, given: dict[str, Any]) -> bool:
@@ -92,7 +92,7 @@ def _load(scenario: Scenario, skill: str = "") -> Project:
         scope: Source(f"<{scope}>", json.dumps(settings))
         for scope, settings in scenario.scopes().items()
     }
-    options = Options(
+    options = ClaudeOptions(
         mode=scenario.mode,
         cwd=CWD,
         home=HOME,

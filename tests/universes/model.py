@@ -18,10 +18,10 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.chain import Chain, Reading, SpawnDenied
-from policy.files.tree import Memory
-from policy.project import Project
-from policy.workspace import Workspace, load_tree
+from policy.files.trees import Memory
+from policy.hosts.project import Project
+from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.chain import Chain, Reading, SpawnDenied
 from tests.effort import examples
 
 __all__ = [

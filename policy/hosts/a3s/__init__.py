@@ -2,49 +2,61 @@
 
 from __future__ import annotations
 
-from policy.hosts.a3s.agent_dir import AgentDir, load_agent_dir, register
-from policy.hosts.a3s.agent_files import read_agent
-from policy.hosts.a3s.confirmation import ConfirmationPolicy, Provider, TimeoutAction
 from policy.hosts.a3s.definitions import (
     AgentDefinition,
     AgentRegistry,
     ConfirmationInheritance,
     built_in_agents,
 )
-from policy.hosts.a3s.delegation import child_visible, delegate
-from policy.hosts.a3s.errors import A3sError
-from policy.hosts.a3s.gate import Facts, Scope, evaluate, evaluate_call
+from policy.hosts.a3s.files import AgentDir, load_agent_dir, read_agent, register
+from policy.hosts.a3s.gate import (
+    ConfirmationPolicy,
+    Facts,
+    GateScope,
+    Provider,
+    TimeoutAction,
+    child_visible,
+    delegate,
+    evaluate,
+    evaluate_call,
+    skill_policy,
+)
 from policy.hosts.a3s.guardrail import Guardrail, Mode
-from policy.hosts.a3s.loading import HOST, Options, canonical, load
+from policy.hosts.a3s.loading import HOST, A3sOptions, canonical, load
 from policy.hosts.a3s.neighbours import check_task, mcp_needs_confirmation, verifier_preflight
-from policy.hosts.a3s.permissions import PermissionManager, PermissionPolicy
-from policy.hosts.a3s.program import check_program, program_tools
-from policy.hosts.a3s.scripts import ScriptToolLimits, ScriptToolSpec, Session, inner_call
-from policy.hosts.a3s.skills import skill_policy
-from policy.hosts.a3s.versions import Profile
+from policy.hosts.a3s.rules import PermissionManager, PermissionPolicy
+from policy.hosts.a3s.scripts import (
+    ScriptSession,
+    ScriptToolLimits,
+    ScriptToolSpec,
+    check_program,
+    inner_call,
+    program_tools,
+)
+from policy.hosts.a3s.versions import A3sError, A3sProfile
 from policy.hosts.a3s.writer import WRITER
 
 __all__ = [
     "HOST",
     "WRITER",
     "A3sError",
+    "A3sOptions",
+    "A3sProfile",
     "AgentDefinition",
     "AgentDir",
     "AgentRegistry",
     "ConfirmationInheritance",
     "ConfirmationPolicy",
     "Facts",
+    "GateScope",
     "Guardrail",
     "Mode",
-    "Options",
     "PermissionManager",
     "PermissionPolicy",
-    "Profile",
     "Provider",
-    "Scope",
+    "ScriptSession",
     "ScriptToolLimits",
     "ScriptToolSpec",
-    "Session",
     "TimeoutAction",
     "built_in_agents",
     "canonical",

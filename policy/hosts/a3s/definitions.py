@@ -1,4 +1,4 @@
-"""`AgentDefinition`: what one agent is, wherever it comes from, and who confirms for it."""
+"""`AgentDefinition`: what one agent is, and the agents that A3S ships."""
 
 from __future__ import annotations
 
@@ -8,22 +8,160 @@ from typing import Final
 
 import attrs
 
-from policy.effect import Effect
-from policy.hosts.a3s.agents_data import AGENT_ALIASES, SHIPPED_AGENTS, policy_of
-from policy.hosts.a3s.errors import A3sError, Kind
-from policy.hosts.a3s.permissions import PermissionPolicy
-from policy.hosts.a3s.versions import NEWEST, Profile
+from policy.core.effect import Effect
+from policy.core.source import Span
+from policy.hosts.a3s.rules import PermissionPolicy
+from policy.hosts.a3s.versions import NEWEST, A3sError, A3sErrorKind, A3sProfile
 from policy.language.syntax import Presence
-from policy.ruleset import RuleSet
-from policy.source import Span
+from policy.tables.ruleset import RuleSet
 
 __all__ = [
+    "AGENT_ALIASES",
+    "KINDS",
+    "SHIPPED_AGENTS",
     "AgentDefinition",
     "AgentRegistry",
     "ConfirmationInheritance",
-    "Listed",
+    "Preset",
+    "Shipped",
+    "ToolNames",
     "built_in_agents",
+    "kind_of",
+    "policy_of",
 ]
+
+
+_READING: Final = ("read", "search", "ls")
+_WEB: Final = ("web_fetch", "web_search")
+_CHANGING: Final = ("write", "edit", "download")
+_STARTING: Final = ("task", "parallel_task")
+# Each is a prefix without a boundary, so that `lsof` and `find . -delete` pass too.
+_LOOKING: Final = tuple(f"Bash({name}:*)" for name in "ls cat head tail find wc".split())
+
+# Name of a table -> what it allows, what it denies, and its default.
+_TABLES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], Effect]]] = {
+    "explore": (
+        (*_READING, *_WEB, "update_plan", *_LOOKING),
+        (*_CHANGING, *_STARTING, "Bash(rm:*)", "Bash(mv:*)", "Bash(cp:*)"),
+        Effect.DENY,
+    ),
+    "plan": ((*_READING, "update_plan"), (*_CHANGING, "bash", *_STARTING), Effect.DENY),
+    "verification": (
+        (*_READING, "bash", *_WEB, "update_plan"),
+        (*_CHANGING, *_STARTING),
+        Effect.DENY,
+    ),
+    "general": (
+        (
+            *("read", "write", "edit", "search", "ls", "bash", *_WEB, "download", "git"),
+            *("patch", "batch", "generate_object"),
+        ),
+        _STARTING,
+        Effect.ASK,
+    ),
+    "": ((), (), Effect.ASK),
+}
+
+
+def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
+    """Return the policy of the table of that name, as a version has it."""
+    allow, deny, default = _TABLES[table]
+    if not profile.one_search:
+        allow = tuple(name for tool in allow for name in _before_search(tool))
+    if not profile.has_plan_tool:
+        allow = tuple(tool for tool in allow if tool != "update_plan")
+    return PermissionPolicy.of(allow=allow, deny=deny, default=default, profile=profile)
+
+
+def _before_search(tool: str) -> tuple[str, ...]:
+    return ("grep", "glob") if tool == "search" else (tool,)
+
+
+@attrs.frozen
+class Shipped:
+    """An agent of the host itself.
+
+    Attributes:
+        table: the name of its table.
+        description: one line.
+        hidden: whether it is left out of lists.
+        tool_free: whether it has no tool.
+        confirmation: who confirms what it asks for, or "".
+
+    """
+
+    table: str
+    description: str
+    hidden: bool = False
+    tool_free: bool = False
+    confirmation: str = ""
+
+
+SHIPPED_AGENTS: Final = {
+    "explore": Shipped("explore", "looks things up"),
+    "plan": Shipped("plan", "makes plans"),
+    "verification": Shipped("verification", "checks what was done"),
+    "review": Shipped("verification", "reviews changes"),
+    "general": Shipped("general", "does any task"),
+    "deep-research": Shipped(
+        "", "researches at length", hidden=True, confirmation="inherit_parent"
+    ),
+    "loop-planner": Shipped("", "plans a loop", hidden=True, tool_free=True),
+    "loop-checker": Shipped("", "checks a loop", hidden=True, tool_free=True),
+}
+
+# Other names of agents; case counts.
+AGENT_ALIASES: Final = {
+    "general-purpose": "general",
+    "general_purpose": "general",
+    "generalpurpose": "general",
+    "verify": "verification",
+    "verifier": "verification",
+    "code-review": "review",
+    "code_reviewer": "review",
+    "reviewer": "review",
+    "deepresearch": "deep-research",
+    "deep_research": "deep-research",
+}
+
+
+@attrs.frozen
+class Preset:
+    """A kind of worker: the table it has, and the steps it may take."""
+
+    table: str
+    max_steps: int
+
+
+KINDS: Final = {
+    "read_only": Preset("explore", 20),
+    "planner": Preset("plan", 30),
+    "implementer": Preset("general", 50),
+    "verifier": Preset("verification", 30),
+    "reviewer": Preset("verification", 25),
+    "custom": Preset("", 30),
+}
+
+_KIND_ALIASES: Final = {
+    "readonly": "read_only",
+    "read-only": "read_only",
+    "explore": "read_only",
+    "plan": "planner",
+    "implementation": "implementer",
+    "general": "implementer",
+    "verification": "verifier",
+    "verify": "verifier",
+    "review": "reviewer",
+    "code-review": "reviewer",
+}
+
+
+def kind_of(name: str) -> Preset | None:
+    """Return the kind of worker of that name, or None."""
+    return KINDS.get(_KIND_ALIASES.get(name, name))
+
+
+# `AgentDefinition`: what one agent is, wherever it comes from, and who confirms for it.
 
 
 class ConfirmationInheritance(enum.Enum):
@@ -37,7 +175,7 @@ class ConfirmationInheritance(enum.Enum):
 
 
 @attrs.frozen
-class Listed:
+class ToolNames:
     """A list of tools of an agent file, as written.
 
     Attributes:
@@ -99,8 +237,8 @@ class AgentDefinition:
     confirmation_said: bool = attrs.field(default=False, eq=False, repr=False)
     kind_span: Span | None = attrs.field(default=None, eq=False, repr=False)
     block: PermissionPolicy | None = attrs.field(default=None, eq=False, repr=False)
-    tools: Listed = attrs.field(default=Listed(), eq=False, repr=False)
-    disallowed: Listed = attrs.field(default=Listed(), eq=False, repr=False)
+    tools: ToolNames = attrs.field(default=ToolNames(), eq=False, repr=False)
+    disallowed: ToolNames = attrs.field(default=ToolNames(), eq=False, repr=False)
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
     unknown: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
     second: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
@@ -143,7 +281,7 @@ class AgentDefinition:
 _NOTHING_LISTED: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
 
 
-def built_in_agents(profile: Profile = NEWEST) -> dict[str, AgentDefinition]:
+def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
     """Return the agents that the host ships, by name."""
     return {
         name: AgentDefinition(
@@ -177,7 +315,7 @@ class AgentRegistry:
         found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
         if found is None:
             raise A3sError(
-                Kind.UNKNOWN_AGENT,
+                A3sErrorKind.UNKNOWN_AGENT,
                 f"Unknown agent type: '{name}'",
                 help="known are " + ", ".join(f"`{known}`" for known in sorted(self.agents)),
             )
@@ -192,7 +330,7 @@ class AgentRegistry:
         """
         if agent.name in AGENT_ALIASES and AGENT_ALIASES[agent.name] in self.agents:
             raise A3sError(
-                Kind.ALIAS_CONFLICT,
+                A3sErrorKind.ALIAS_CONFLICT,
                 f"projected agent name '{agent.name}' conflicts with the compatibility registry",
                 agent.span,
                 help=f"`{agent.name}` is another name of `{AGENT_ALIASES[agent.name]}`",

@@ -1,24 +1,202 @@
-"""The gate: everything one call passes, in the host's order, and what stopped it.
-
-The permissions are one stage of it. Nothing behind them lifts a denial, and
-nothing before them grants.
-"""
+"""The gate: everything one call passes, in the host's order, and who confirms."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import attrs
 
-from policy.effect import Effect
-from policy.hosts.a3s.confirmation import Provider, settled
-from policy.hosts.a3s.permissions import PermissionPolicy
-from policy.hosts.a3s.skills import skill_restricts
-from policy.hosts.a3s.versions import NEWEST, Profile
+from policy.core.effect import Effect
+from policy.hosts.a3s.definitions import AgentDefinition, ConfirmationInheritance
+from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule
+from policy.hosts.a3s.versions import NEWEST, SPAWNING, A3sProfile, Lane, lane_of
 
-__all__ = ["Facts", "GateReason", "Passage", "Scope", "compose", "evaluate", "evaluate_call"]
+__all__ = [
+    "ConfirmationPolicy",
+    "Facts",
+    "GateReason",
+    "GateScope",
+    "Passage",
+    "Provider",
+    "TimeoutAction",
+    "all_settled",
+    "bound_of",
+    "child_visible",
+    "compose",
+    "delegate",
+    "evaluate",
+    "evaluate_call",
+    "own_provider",
+    "settled",
+    "skill_policy",
+    "skill_restricts",
+]
+
+
+def _grants(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the tools that the text of ``allowed-tools`` names, each with its pattern.
+
+    It is split at commas if it has any; else it is one rule if its only blanks
+    stand between parentheses; else it is split at blanks.
+    """
+    if "," in text:
+        parts = text.split(",")
+    else:
+        tool, _, rest = text.strip().partition("(")
+        alone = rest.endswith(")") and "(" not in rest and not any(map(str.isspace, tool))
+        parts = [text] if alone else text.split()
+    return tuple(_grant(part.strip()) for part in parts if part.strip())
+
+
+def _grant(text: str) -> tuple[str, str]:
+    opened, closed = text.find("("), text.rfind(")")
+    if 0 <= opened < closed:
+        return text[:opened].strip(), text[opened + 1 : closed].strip()
+    return text, "*"
+
+
+def skill_policy(
+    allowed: str | Iterable[str] | None, profile: A3sProfile = NEWEST
+) -> PermissionPolicy:
+    """Return the policy of a skill that runs: what it lists, and nothing else.
+
+    Args:
+        allowed: ``allowed-tools``, a text or a list; None where it is absent,
+            which is no tool. A list is one text with commas between its items.
+        profile: the version.
+
+    """
+    text = allowed if isinstance(allowed, str) else ", ".join(allowed or ())
+    rules = (PermissionRule.of(f"{tool}({pattern})", profile) for tool, pattern in _grants(text))
+    return PermissionPolicy(allow=tuple(rules), default_decision=Effect.DENY, profile=profile)
+
+
+def skill_restricts(tool: str, active: Iterable[str]) -> bool:
+    """Return whether the skills in effect keep a session from calling *tool*.
+
+    Args:
+        tool: the name.
+        active: ``allowed-tools`` of each that declares it. A tool is let through by
+            one that names it, in any case, for every argument; a pattern over names or
+            over arguments counts for nothing, and a list of nothing restricts nothing.
+
+    """
+    lists = [_grants(text) for text in active]
+    through = (tool.lower(), "*")
+    return bool(lists) and not any(
+        not grants or any((name.lower(), pattern) == through for name, pattern in grants)
+        for grants in lists
+    )
+
+
+# Who confirms what is asked for, and what comes of it.
+
+
+class Provider(enum.Enum):
+    """Who answers for a scope."""
+
+    NONE = "none"  # nobody was wired in
+    UNAVAILABLE = "unavailable"  # somebody, but not here
+    DISABLED = "disabled"  # nobody is asked, so it happens
+    AUTO = "auto"  # everything is approved
+    MANAGER = "manager"  # a person
+
+    __hash__ = object.__hash__
+
+
+_SETTLED: Final = {
+    Provider.NONE: Effect.DENY,
+    Provider.UNAVAILABLE: Effect.DENY,
+    Provider.DISABLED: Effect.ALLOW,
+    Provider.AUTO: Effect.ALLOW,
+    Provider.MANAGER: Effect.ASK,
+}
+
+
+def settled(provider: Provider) -> Effect:
+    """Return what an ask comes to: an ask is left only where a person is asked."""
+    return _SETTLED[provider]
+
+
+class TimeoutAction(enum.Enum):
+    """What a timeout did before version 9."""
+
+    REJECT = "reject"
+    AUTO_APPROVE = "auto_approve"
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class ConfirmationPolicy:
+    """How a scope asks. As the host has it by default it does not ask at all.
+
+    Attributes:
+        enabled: whether anybody is asked; if not, what is asked for happens.
+        default_timeout_ms: how long an answer may take.
+        timeout_action: what happens then, before version 9.
+        yolo_lanes: lanes that are not asked for, before version 9.
+
+    """
+
+    enabled: bool = False
+    default_timeout_ms: int = 30_000
+    timeout_action: TimeoutAction = TimeoutAction.REJECT
+    yolo_lanes: frozenset[Lane] = frozenset()
+
+    @property
+    def provider(self) -> Provider:
+        """Who answers where this is the policy of a manager."""
+        return Provider.MANAGER if self.enabled else Provider.DISABLED
+
+    def is_yolo(self, tool: str, profile: A3sProfile = NEWEST) -> bool:
+        """Return whether *tool* is in a lane that is not asked for."""
+        return profile.timers_settle and lane_of(tool) in self.yolo_lanes
+
+    def requires_confirmation(self, tool: str, profile: A3sProfile = NEWEST) -> bool:
+        """Return whether a person is asked about a call of *tool*."""
+        return self.enabled and not self.is_yolo(tool, profile)
+
+    def request(
+        self,
+        tool: str,
+        profile: A3sProfile = NEWEST,
+        *,
+        timed_out: bool = False,
+        duplicate_id: bool = False,
+    ) -> Effect:
+        """Return what a request for confirmation comes to without any answer."""
+        if not self.requires_confirmation(tool, profile):
+            return Effect.ALLOW
+        if duplicate_id and not profile.timers_settle:
+            return Effect.DENY  # two live requests with one id reject each other
+        if timed_out and profile.timers_settle:
+            approves = self.timeout_action is TimeoutAction.AUTO_APPROVE
+            return Effect.ALLOW if approves else Effect.DENY
+        return Effect.ASK
+
+    def __and__(self, other: ConfirmationPolicy) -> ConfirmationPolicy:
+        """Return the policy of two scopes at once: the stricter in every respect."""
+        rejects = TimeoutAction.REJECT in (self.timeout_action, other.timeout_action)
+        return ConfirmationPolicy(
+            self.enabled or other.enabled,
+            min(self.default_timeout_ms, other.default_timeout_ms),
+            TimeoutAction.REJECT if rejects else TimeoutAction.AUTO_APPROVE,
+            self.yolo_lanes & other.yolo_lanes,
+        )
+
+
+def all_settled(providers: Iterable[Provider]) -> Effect:
+    """Return what an ask of several scopes comes to: each must confirm."""
+    return min(map(settled, providers), default=Effect.ALLOW)
+
+
+# The gate: everything one call passes, in the host's order, and what stopped it.
+#
+# The permissions are one stage of it. Nothing behind them lifts a denial, and
+# nothing before them grants.
 
 
 class GateReason(enum.Enum):
@@ -62,7 +240,7 @@ class Passage:
 
 
 @attrs.frozen
-class Scope:
+class GateScope:
     """One scope that a call passes: a session, or an agent it started.
 
     Attributes:
@@ -101,7 +279,7 @@ class Facts:
 
 
 def evaluate(
-    tool: str, scopes: Iterable[Scope], facts: Facts = Facts(), profile: Profile = NEWEST
+    tool: str, scopes: Iterable[GateScope], facts: Facts = Facts(), profile: A3sProfile = NEWEST
 ) -> Passage:
     """Return what a call of *tool* gets that passes *scopes*, the outermost first."""
     if facts.host_direct:
@@ -117,7 +295,7 @@ def evaluate(
     return passage
 
 
-def _permitted(scopes: list[Scope], facts: Facts, profile: Profile) -> Passage:
+def _permitted(scopes: list[GateScope], facts: Facts, profile: A3sProfile) -> Passage:
     effects = [Effect.ASK if scope.effect is None else scope.effect for scope in scopes]
     if Effect.DENY in effects:
         return Passage(Effect.DENY, GateReason.DENIED)
@@ -138,7 +316,7 @@ def _permitted(scopes: list[Scope], facts: Facts, profile: Profile) -> Passage:
             return passage
 
 
-def _confirmed(asking: list[Scope]) -> Passage:
+def _confirmed(asking: list[GateScope]) -> Passage:
     for scope in asking:
         if scope.provider is Provider.NONE:
             return Passage(Effect.DENY, GateReason.NO_MANAGER)
@@ -165,4 +343,114 @@ def evaluate_call(
     """Return what a call gets in a session with this policy."""
     effect = None if policy is None else policy.check(tool, args).effect
     profile = NEWEST if policy is None else policy.profile
-    return evaluate(tool, [Scope("session", effect, provider)], facts, profile)
+    return evaluate(tool, [GateScope("session", effect, provider)], facts, profile)
+
+
+# What an agent gets that was started by another: the stricter of two, and who confirms.
+#
+# The host does not take every definition for permissions: one that only asks, or
+# only has a default, is dropped, and the agent has the permissions of its parent.
+
+
+def own_provider(agent: AgentDefinition, parent: Provider) -> Provider:
+    """Return who confirms what the agent itself asks for."""
+    if agent.tool_free:
+        return Provider.NONE
+    match agent.confirms:
+        case ConfirmationInheritance.AUTO_APPROVE:
+            return Provider.AUTO
+        case ConfirmationInheritance.DENY_ON_ASK:
+            return Provider.NONE
+        case ConfirmationInheritance.INHERIT_PARENT:
+            return parent
+
+
+def bound_of(
+    parent: PermissionPolicy | None, agent: AgentDefinition
+) -> tuple[PermissionPolicy | None, PermissionPolicy | None]:
+    """Return whose permissions bound the agent: of its parent, and its own."""
+    profile = agent.permissions.profile
+    own = agent.permissions if agent.has_permissions else None
+    if not profile.children_are_checked or (own is not None and not profile.parent_bounds):
+        return None, own
+    return parent, own
+
+
+def delegate(  # a parent, who confirms for it, an agent and a call
+    parent: PermissionPolicy | None,
+    confirmation: Provider,
+    agent: AgentDefinition,
+    tool: str,
+    args: Mapping[str, Any],
+    *,
+    needs_confirmation: bool = False,
+    only_permissions: bool = False,
+) -> Passage:
+    """Return what a call gets of an agent that *parent* started.
+
+    Args:
+        parent: the permissions of the session that starts it, or None.
+        confirmation: who confirms for that session.
+        agent: what was started.
+        tool: what it calls; it never has the tools that start agents.
+        args: and with what.
+        needs_confirmation: whether the tool itself wants to be confirmed.
+        only_permissions: whether to leave out who confirms.
+
+    """
+    if agent.tool_free:
+        return Passage(Effect.DENY, GateReason.NO_MANAGER)
+    if tool.lower() in SPAWNING:
+        return Passage(Effect.DENY, GateReason.DENIED)
+    above, own = bound_of(parent, agent)
+    scopes = []
+    for name, policy, provider in (
+        ("parent", above, confirmation),
+        (agent.name, own, own_provider(agent, confirmation)),
+    ):
+        if policy is not None:
+            scopes.append(GateScope(name, policy.check(tool, args).effect, provider))
+    if not scopes:
+        scopes.append(GateScope(agent.name, None, own_provider(agent, confirmation)))
+    if only_permissions:
+        effect = compose(scope.effect for scope in scopes)
+        return Passage(effect, GateReason.DENIED if effect is Effect.DENY else GateReason.ALLOWED)
+    facts = Facts(needs_confirmation=needs_confirmation)
+    if needs_confirmation and scopes[0].name != "parent":
+        scopes.insert(0, GateScope("parent", Effect.ALLOW, confirmation))
+    return evaluate(tool, scopes, facts, agent.permissions.profile)
+
+
+def child_visible(
+    tool: str,
+    parent: PermissionPolicy | None,
+    agent: AgentDefinition,
+    *,
+    hidden: tuple[str, ...] = (),
+) -> bool:
+    """Return whether the model of an agent that was started is shown *tool*.
+
+    Args:
+        tool: the name.
+        parent: the permissions of the session that started it, or None.
+        agent: what was started.
+        hidden: what the host program hides from the parent without denying it:
+            an agent that names such a tool is shown it all the same.
+
+    """
+    if tool.lower() in SPAWNING or agent.tool_free:
+        return False
+    profile = agent.permissions.profile
+    if not profile.hides_tools:
+        return True
+    if agent.has_permissions and not agent.permissions.visible(tool):
+        return False
+    if parent is not None and not parent.visible(tool):
+        return False
+    if agent.has_permissions and agent.permissions.declares(tool):
+        return True
+    return not any(_names(text, tool, profile) for text in hidden)
+
+
+def _names(text: str, tool: str, profile: A3sProfile) -> bool:
+    return PermissionRule.of(text, profile).names(tool)

@@ -1,7 +1,7 @@
 """Every project of A3S below a tree, with all that is the matter with its files.
 
 A folder with ``.a3s/`` is a project, and so is an agent directory. Both may
-have an ``a3s.session.yaml`` (`policy.hosts.a3s.session_file`).
+have an ``a3s.session.yaml`` (`policy.hosts.a3s.files`).
 """
 
 from __future__ import annotations
@@ -12,34 +12,40 @@ from typing import Final
 
 import attrs
 
-from policy import limits
-from policy.documents.layout import layout_markdown_file, layout_yaml_file
-from policy.effect import Effect
-from policy.errors import PolicyError
+from policy.core import limits
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding
+from policy.core.source import Source
+from policy.files.layout import layout_markdown_file, layout_yaml_file
 from policy.files.opening import Tree
-from policy.finding import Finding
-from policy.hosts.a3s.agent_dir import AgentDir, load_agent_dir, register
-from policy.hosts.a3s.agent_files import header_of, read_agent
-from policy.hosts.a3s.agent_lint import (
+from policy.hosts.a3s.definitions import AgentDefinition, built_in_agents
+from policy.hosts.a3s.files import (
+    SESSION_FILE,
+    AgentDir,
+    SessionSettings,
+    header_of,
+    load_agent_dir,
+    read_agent,
+    read_session,
+    register,
+)
+from policy.hosts.a3s.lint import (
     agent_findings,
+    directory_findings,
+    finding,
     header_findings,
     override_findings,
+    session_findings,
     unasked_findings,
 )
-from policy.hosts.a3s.codes import finding
-from policy.hosts.a3s.definitions import AgentDefinition, built_in_agents
-from policy.hosts.a3s.names import SHIPPED
-from policy.hosts.a3s.permissions import PermissionPolicy
-from policy.hosts.a3s.program import SOURCE_BYTES, check_source
-from policy.hosts.a3s.reading import MAIN, Enforced, World, declared_reading
-from policy.hosts.a3s.scripts import ScriptToolSpec
-from policy.hosts.a3s.session_file import SESSION_FILE, SessionSettings, read_session
-from policy.hosts.a3s.session_lint import directory_findings, session_findings
-from policy.hosts.a3s.versions import NEWEST, Profile
-from policy.project import AgentEntry, Project, ReadFile
-from policy.source import Source
+from policy.hosts.a3s.reading import MAIN, A3sEnforced, World, declared_reading
+from policy.hosts.a3s.rules import PermissionPolicy
+from policy.hosts.a3s.scripts import SOURCE_BYTES, ScriptToolSpec, check_source
+from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile
+from policy.hosts.project import AgentEntry, Project, ReadFile
 
-__all__ = ["HOST", "Options", "canonical", "load"]
+__all__ = ["HOST", "A3sOptions", "canonical", "load"]
 
 HOST: Final = "a3s"
 _FOLDER: Final = ".a3s/"
@@ -56,7 +62,7 @@ _HEADERS: Final = {
 
 
 @attrs.frozen
-class Options:
+class A3sOptions:
     """How sessions are made, where no file says so.
 
     Attributes:
@@ -65,13 +71,13 @@ class Options:
 
     """
 
-    profile: Profile = NEWEST
+    profile: A3sProfile = NEWEST
     session: Source | None = None
 
 
-def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
+def load(tree: Tree, options: A3sOptions | None = None) -> tuple[Project, ...]:
     """Return every project of A3S below *tree*, in the order of their folders."""
-    options = options or Options()
+    options = options or A3sOptions()
     return tuple(_Loader(tree, root, options).run() for root in _roots(tree))
 
 
@@ -131,7 +137,7 @@ class _Loader:
 
     tree: Tree
     root: str
-    options: Options
+    options: A3sOptions
     files: list[ReadFile] = attrs.field(factory=list)
     findings: list[Finding] = attrs.field(factory=list)
     written: bool = False  # whether a session is, and can be read
@@ -162,7 +168,7 @@ class _Loader:
             agents=entries,
             starts=(MAIN,),
             attenuated=reading,
-            enforced=Enforced(world),
+            enforced=A3sEnforced(world),
             files=tuple(self.files),
             findings=tuple(sorted(dict.fromkeys(self.findings), key=lambda found: found.place)),
         )
@@ -190,7 +196,7 @@ class _Loader:
         self.written = True
         return session
 
-    def _agents(self, profile: Profile) -> dict[str, AgentDefinition]:
+    def _agents(self, profile: A3sProfile) -> dict[str, AgentDefinition]:
         agents = built_in_agents(profile)
         unread: list[tuple[Source, PolicyError]] = []
         for path in self._agent_paths():
@@ -249,7 +255,7 @@ class _Loader:
         span = source.span(*named.span(1))
         self.findings.append(finding("a3s-exposed-definition", msg, span))
 
-    def _directory(self, profile: Profile) -> AgentDir | None:
+    def _directory(self, profile: A3sProfile) -> AgentDir | None:
         if self.root not in _directories(self.tree):
             return None
         try:

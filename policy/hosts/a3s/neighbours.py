@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from policy.effect import Effect
-from policy.hosts.a3s.errors import A3sError, Kind
-from policy.hosts.a3s.versions import NEWEST, Profile
+from policy.core.effect import Effect
+from policy.hosts.a3s.versions import NEWEST, A3sError, A3sErrorKind, A3sProfile
 
 __all__ = ["INHERITED", "check_task", "mcp_needs_confirmation", "verifier_preflight"]
 
@@ -100,7 +99,7 @@ _CALL_FIELDS: Final = frozenset(
 _MOST_TASKS: Final = 32
 
 
-def check_task(args: Mapping[str, Any], profile: Profile = NEWEST) -> tuple[str, ...]:
+def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[str, ...]:
     """Return the agents that a call of `task` starts; before 6.8 it was one.
 
     Raises:
@@ -113,17 +112,17 @@ def check_task(args: Mapping[str, Any], profile: Profile = NEWEST) -> tuple[str,
     tasks = args.get("tasks")
     if not isinstance(tasks, (list, tuple)) or not 1 <= len(tasks) <= _MOST_TASKS:
         msg = f"expected 1 to {_MOST_TASKS} entries in `tasks`"
-        raise A3sError(Kind.TASK_ARGUMENTS, msg)
+        raise A3sError(A3sErrorKind.TASK_ARGUMENTS, msg)
     return tuple(map(_task, tasks))
 
 
 def _task(given: object) -> str:
     if not isinstance(given, Mapping):
-        raise A3sError(Kind.TASK_ARGUMENTS, "expected a mapping in `tasks`")
+        raise A3sError(A3sErrorKind.TASK_ARGUMENTS, "expected a mapping in `tasks`")
     _no_others(given, _TASK_FIELDS)
     for field in _TASK_NEEDS:
         if not isinstance(given.get(field), str):
-            raise A3sError(Kind.TASK_ARGUMENTS, f"missing field `{field}`")
+            raise A3sError(A3sErrorKind.TASK_ARGUMENTS, f"missing field `{field}`")
     return str(given["agent"])
 
 
@@ -131,7 +130,7 @@ def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
     unknown = sorted(set(given) - known)
     if unknown:
         raise A3sError(
-            Kind.TASK_ARGUMENTS,
+            A3sErrorKind.TASK_ARGUMENTS,
             f"unknown field `{unknown[0]}`",
             help="known are " + ", ".join(f"`{field}`" for field in sorted(known)),
         )

@@ -12,23 +12,21 @@ from typing import Final
 
 import attrs
 
-from policy import limits
-from policy.chain import Link, SpawnDenied
-from policy.decision import Reason
-from policy.effect import Effect
-from policy.hosts.a3s.agents_data import AGENT_ALIASES
-from policy.hosts.a3s.confirmation import Provider, settled
-from policy.hosts.a3s.definitions import AgentDefinition
-from policy.hosts.a3s.delegation import own_provider
-from policy.hosts.a3s.names import MODES, SPAWNING, dialect
+from policy.core import limits
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.hosts.a3s.definitions import AGENT_ALIASES, AgentDefinition
+from policy.hosts.a3s.files import SessionSettings
+from policy.hosts.a3s.gate import Provider, own_provider, settled
 from policy.hosts.a3s.scripts import ScriptToolSpec
-from policy.hosts.a3s.session_file import SessionSettings
+from policy.hosts.a3s.versions import MODES, SPAWNING, dialect
+from policy.hosts.project import Attenuated
 from policy.patterns.notations import slashed
-from policy.project import Attenuated
-from policy.ruleset import Entry, RuleSet
-from policy.table import Bounds, Ceiling, Part, Table
+from policy.tables.chain import Link, SpawnDenied
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["MAIN", "SCRIPT", "Declared", "Enforced", "World", "declared_reading"]
+__all__ = ["MAIN", "SCRIPT", "A3sDeclared", "A3sEnforced", "World", "declared_reading"]
 
 MAIN: Final = "main"
 SCRIPT: Final = "script:"
@@ -109,7 +107,7 @@ def no_spawning(world: World) -> RuleSet:
 
 
 @attrs.frozen(slots=False)
-class Declared(Attenuated):
+class A3sDeclared(Attenuated):
     """The attenuated reading, whose agents are started by the host's own call."""
 
     world: World = attrs.field(kw_only=True, eq=False)
@@ -125,9 +123,9 @@ class Declared(Attenuated):
         return self.world.spawn_call(agent)
 
 
-def declared_reading(world: World) -> Declared:
+def declared_reading(world: World) -> A3sDeclared:
     """Return the reading in which every link is bound by all that the files say."""
-    return Declared(declared_tables(world), world=world)
+    return A3sDeclared(declared_tables(world), world=world)
 
 
 def declared_tables(world: World) -> dict[str, Table]:
@@ -148,7 +146,7 @@ def declared_tables(world: World) -> dict[str, Table]:
 
 
 @attrs.frozen(slots=False)
-class Enforced:
+class A3sEnforced:
     """What the host really does, confirmations that nobody is asked for included."""
 
     world: World

@@ -1,28 +1,44 @@
-"""`PermissionRule`: the language of rules, which no text is a mistake in.
-
-A rule is a tool, or a tool and a pattern in parentheses. What is malformed
-becomes the name of a tool that there is none of, so it does nothing; a rule
-that was to deny is then a hole. `problem` says so, and a strict reader refuses.
-"""
+"""`PermissionRule` and `PermissionPolicy`: rules, lists of them, and what they come to."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Final
 
 import attrs
 
-from policy import limits
-from policy.effect import Effect
-from policy.hosts.a3s.errors import A3sError, Kind
-from policy.hosts.a3s.names import MODES, Lane
-from policy.hosts.a3s.versions import NEWEST, Profile
+from policy.core import limits
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.source import Span
+from policy.hosts.a3s.versions import (
+    MODES,
+    NEWEST,
+    QUERIES,
+    A3sError,
+    A3sErrorKind,
+    A3sProfile,
+    Lane,
+    dialect,
+)
+from policy.language.syntax import Rule
 from policy.patterns.notations import Unusable, names, slashed
 from policy.patterns.pattern import Pattern
-from policy.ruleset import Entry
-from policy.source import Span
+from policy.tables.compile import Rank, Semantics
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
 
-__all__ = ["PermissionRule", "lane_rule", "names_tool"]
+__all__ = [
+    "MatchingRules",
+    "PermissionManager",
+    "PermissionPolicy",
+    "PermissionRule",
+    "lane_rule",
+    "names_tool",
+    "semantics",
+]
 
 
 @attrs.frozen
@@ -43,7 +59,9 @@ class PermissionRule:
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
     @classmethod
-    def of(cls, text: str, profile: Profile = NEWEST, span: Span | None = None) -> PermissionRule:
+    def of(
+        cls, text: str, profile: A3sProfile = NEWEST, span: Span | None = None
+    ) -> PermissionRule:
         """Return what *text* says; nothing is trimmed, and nothing is refused."""
         tool, opened, rest = text.partition("(")
         pattern: str | None = None
@@ -99,10 +117,10 @@ class PermissionRule:
         """
         if self.is_too_long:
             msg = f"a rule has at most {_LONGEST:,} characters"
-            raise A3sError(Kind.RULE, msg, self.span)
+            raise A3sError(A3sErrorKind.RULE, msg, self.span)
         if self.problem:
             msg = f"`{self.text}` matches no call: {self.problem}"
-            raise A3sError(Kind.RULE, msg, self.span, help=_MEND)
+            raise A3sError(A3sErrorKind.RULE, msg, self.span, help=_MEND)
         return self
 
     def names(self, tool: str) -> bool:
@@ -171,3 +189,228 @@ def lane_rule(text: str) -> Lane | None:
     if kind != "lane":
         return None
     return next((lane for lane in Lane if lane.value == name), None)
+
+
+# `PermissionPolicy`: three lists of rules and a default, and what they come to.
+#
+# The lists are asked in the order deny, allow, ask: an ask cannot narrow an
+# allow. A policy that is not enabled allows everything, denied or not.
+
+
+def semantics(profile: A3sProfile = NEWEST) -> Semantics:
+    """Return how the host decides: deny, then allow, then ask."""
+
+    def read(rule: Rule) -> tuple[Entry, ...]:
+        text = str(rule.matcher)
+        return PermissionRule.of(text, profile, rule.matcher.span).entries(rule.effect)
+
+    return Semantics(
+        profile=str(profile),
+        dialect=dialect(profile),
+        precedence=(Rank(Effect.DENY), Rank(Effect.ALLOW), Rank(Effect.ASK)),
+        default=Effect.ASK,
+        read=read,
+    )
+
+
+@attrs.frozen
+class MatchingRules:
+    """Every rule that matches a call, whether it decides or not."""
+
+    deny: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+
+
+@attrs.frozen(slots=False)
+class PermissionPolicy:
+    """What one scope says.
+
+    Attributes:
+        deny: asked first.
+        allow: asked next; since 9.0 it may hold lanes.
+        ask: asked last.
+        default_decision: of what no rule matches.
+        enabled: whether any of this counts; if not, everything is allowed.
+        profile: the version that reads it.
+        enabled_span: where it is written whether it counts.
+
+    """
+
+    deny: tuple[PermissionRule, ...] = ()
+    allow: tuple[PermissionRule, ...] = ()
+    ask: tuple[PermissionRule, ...] = ()
+    default_decision: Effect = Effect.ASK
+    enabled: bool = True
+    profile: A3sProfile = NEWEST
+    enabled_span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+    @classmethod
+    def of(  # the lists, the default, and who reads them
+        cls,
+        *,
+        deny: Iterable[str] = (),
+        allow: Iterable[str] = (),
+        ask: Iterable[str] = (),
+        default: Effect = Effect.ASK,
+        enabled: bool = True,
+        profile: A3sProfile = NEWEST,
+    ) -> PermissionPolicy:
+        """Return the policy of rules given as text."""
+        denied, allowed, asked = (
+            tuple(PermissionRule.of(text, profile) for text in texts)
+            for texts in (deny, allow, ask)
+        )
+        return cls(denied, allowed, asked, default, enabled, profile)
+
+    @classmethod
+    def strict(cls, profile: A3sProfile = NEWEST) -> PermissionPolicy:
+        """Return the policy that the host calls strict: it asks for everything."""
+        return cls(profile=profile)
+
+    @classmethod
+    def permissive(cls) -> PermissionPolicy:
+        """Refuse: the host had such a policy once and has it no more.
+
+        Raises:
+            A3sError: always.
+
+        """
+        raise A3sError(
+            A3sErrorKind.PERMISSIVE,
+            "`permissive` was removed",
+            help="write `default_decision: allow`, with what is to be denied",
+        )
+
+    @property
+    def says_something(self) -> bool:
+        """Whether the host takes it for permissions at all: asks and defaults do not count."""
+        return bool(self.allow or self.deny)
+
+    def _is_lane(self, rule: PermissionRule) -> bool:
+        return self.profile.has_lanes and lane_rule(rule.text) is not None
+
+    @cached_property
+    def lanes(self) -> frozenset[Lane]:
+        """The lanes that are allowed."""
+        found = (lane_rule(rule.text) for rule in self.allow if self._is_lane(rule))
+        return frozenset(lane for lane in found if lane is not None)
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        """The ordered list of all of it."""
+        if not self.enabled:
+            return RuleSet((), Effect.ALLOW, dialect(self.profile))
+        return RuleSet(tuple(self.entries), self.default_decision, dialect(self.profile))
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The lines in the order they are asked, without the default."""
+        deny = [entry for rule in self.deny for entry in rule.entries(Effect.DENY)]
+        allow: list[Entry] = []
+        execute: Entry | None = None
+        for rule in self.allow:
+            if not self._is_lane(rule):
+                allow += rule.entries(Effect.ALLOW)
+                continue
+            place = rule.span.place if rule.span else None
+            lane = lane_rule(rule.text)
+            if lane is Lane.QUERY:
+                allow += [
+                    Entry(f"={tool}", Effect.ALLOW, rule=rule.text, place=place) for tool in QUERIES
+                ]
+            elif lane is Lane.EXECUTE:
+                execute = Entry("*", Effect.ALLOW, rule=rule.text, place=place)
+        ask = [entry for rule in self.ask for entry in rule.entries(Effect.ASK)]
+        if execute is None:
+            return [*deny, *allow, *ask]
+        # The lane is every tool but some: those are spoken of before it.
+        others = [line for tool in QUERIES for line in self._without_lane(tool, ask)]
+        return [*deny, *allow, *others, execute]
+
+    def _without_lane(self, tool: str, ask: Iterable[Entry]) -> Iterable[Entry]:
+        for entry in ask:
+            if names_tool(entry.tool, tool):
+                yield attrs.evolve(entry, tool=f"={tool}")
+        yield Entry(f"={tool}", self.default_decision, reason=Reason.DEFAULT, rule=_DEFAULT)
+
+    @cached_property
+    def table(self) -> Table:
+        """The table of this policy alone."""
+        return Table.of(self.rules)
+
+    def check(self, tool: str, args: Mapping[str, Any]) -> Decision:
+        """Return what a call gets."""
+        return self.table.decide(tool, args)
+
+    def is_allowed(self, tool: str, args: Mapping[str, Any]) -> bool:
+        """Return whether a call is allowed without being asked for."""
+        return self.check(tool, args).effect is Effect.ALLOW
+
+    def is_denied(self, tool: str, args: Mapping[str, Any]) -> bool:
+        """Return whether a call is denied."""
+        return self.check(tool, args).effect is Effect.DENY
+
+    def requires_confirmation(self, tool: str, args: Mapping[str, Any]) -> bool:
+        """Return whether a call is asked for."""
+        return self.check(tool, args).effect is Effect.ASK
+
+    def matching_rules(self, tool: str, args: Mapping[str, Any]) -> MatchingRules:
+        """Return every rule that matches a call, in the order written; no lanes."""
+
+        def matching(rules: Iterable[PermissionRule]) -> tuple[str, ...]:
+            return tuple(rule.text for rule in rules if self._matches(rule, tool, args))
+
+        return MatchingRules(matching(self.deny), matching(self.allow), matching(self.ask))
+
+    def _matches(self, rule: PermissionRule, tool: str, args: Mapping[str, Any]) -> bool:
+        alone = RuleSet(rule.entries(Effect.ALLOW), Effect.ASK, dialect(self.profile))
+        return alone.row(tool).outcome(args).effect is Effect.ALLOW
+
+    def declares(self, tool: str) -> bool:
+        """Return whether a rule that allows or asks is about *tool*; lanes are not."""
+        return any(rule.names(tool) for rule in (*self.allow, *self.ask))
+
+    def visible(self, tool: str) -> bool:
+        """Return whether the model is shown *tool*. It is no authority to call it."""
+        if not self.enabled or not self.profile.hides_tools:
+            return True
+        if any(rule.any_argument and rule.names(tool) for rule in self.deny):
+            return False
+        return self.default_decision is not Effect.DENY or self.declares(tool)
+
+    def at(self, profile: A3sProfile) -> PermissionPolicy:
+        """Return the policy as another version reads it."""
+        deny, allow, ask = (
+            tuple(PermissionRule.of(rule.text, profile, rule.span) for rule in rules)
+            for rules in (self.deny, self.allow, self.ask)
+        )
+        return PermissionPolicy(deny, allow, ask, self.default_decision, self.enabled, profile)
+
+
+_DEFAULT = "default_decision"
+
+
+@attrs.frozen(slots=False)
+class PermissionManager:
+    """A policy for all sessions, and one for this session, which replaces it but for denies.
+
+    Whether either is enabled does not count here.
+    """
+
+    everyone: PermissionPolicy
+    session: PermissionPolicy | None = None
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        """The ordered list of both."""
+        first, then = self.session or self.everyone, self.everyone
+        profile = first.profile
+        rules = dict.fromkeys((*first.deny, *then.deny))
+        denied = [entry for rule in rules for entry in rule.entries(Effect.DENY)]
+        rest = attrs.evolve(first, deny=()).entries
+        return RuleSet((*denied, *rest), first.default_decision, dialect(profile))
+
+    def check(self, tool: str, args: Mapping[str, Any]) -> Decision:
+        """Return what a call gets."""
+        return Table.of(self.rules).decide(tool, args)

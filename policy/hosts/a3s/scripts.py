@@ -1,39 +1,36 @@
-"""`ScriptToolSpec`: a script as a tool, the tools it may call, and its limits.
-
-The list of a script is exact names: no wildcard, no pattern over arguments. A
-list that is absent is a list of nothing, and a script never starts a script.
-"""
+"""`ScriptToolSpec`: a script as a tool, the tools it may call, and its limits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import attrs
 
-from policy.effect import Effect
-from policy.hosts.a3s.confirmation import Provider
-from policy.hosts.a3s.errors import A3sError, Kind
-from policy.hosts.a3s.gate import Facts, evaluate_call
-from policy.hosts.a3s.names import MODES
-from policy.hosts.a3s.permissions import PermissionPolicy
-from policy.hosts.a3s.versions import NEWEST, Profile
-from policy.source import Span
+from policy.core.effect import Effect
+from policy.core.source import Span
+from policy.hosts.a3s.gate import Facts, Provider, evaluate_call
+from policy.hosts.a3s.rules import PermissionPolicy
+from policy.hosts.a3s.versions import MODES, NEWEST, A3sError, A3sErrorKind, A3sProfile
 
 __all__ = [
     "LIMITS",
-    "Limit",
+    "SOURCE_BYTES",
+    "ScriptLimit",
+    "ScriptSession",
     "ScriptToolLimits",
     "ScriptToolSpec",
-    "Session",
     "admits",
+    "check_program",
+    "check_source",
     "excluded",
     "inner_call",
+    "program_tools",
 ]
 
 
 @attrs.frozen
-class Limit:
+class ScriptLimit:
     """A bound of a sandbox: its name in files, its largest value, its default."""
 
     key: str
@@ -42,9 +39,9 @@ class Limit:
 
 
 LIMITS: Final = (
-    Limit("timeoutMs", 600_000, 30_000),
-    Limit("maxToolCalls", 1_000, 20),
-    Limit("maxOutputBytes", 16 * 1024 * 1024, 64 * 1024),
+    ScriptLimit("timeoutMs", 600_000, 30_000),
+    ScriptLimit("maxToolCalls", 1_000, 20),
+    ScriptLimit("maxOutputBytes", 16 * 1024 * 1024, 64 * 1024),
 )
 
 # Where a script may start agents it has the longest time there is.
@@ -103,14 +100,14 @@ class ScriptToolSpec:
     unknown: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
     unknown_limits: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
 
-    def effective_tools(self, profile: Profile = NEWEST) -> tuple[str, ...] | None:
+    def effective_tools(self, profile: A3sProfile = NEWEST) -> tuple[str, ...] | None:
         """Return what remains of the list; None where it has none."""
         if self.allowed_tools is None:
             return None
         return tuple(name for name in self.allowed_tools if name not in excluded(profile))
 
 
-def excluded(profile: Profile = NEWEST) -> frozenset[str]:
+def excluded(profile: A3sProfile = NEWEST) -> frozenset[str]:
     """Return what no script may call, listed or not."""
     if profile.one_search:
         return frozenset({"program", "parallel_task", "dynamic_workflow"})
@@ -118,7 +115,10 @@ def excluded(profile: Profile = NEWEST) -> frozenset[str]:
 
 
 def admits(
-    allowed: tuple[str, ...] | None, tool: str, args: Mapping[str, Any], profile: Profile = NEWEST
+    allowed: tuple[str, ...] | None,
+    tool: str,
+    args: Mapping[str, Any],
+    profile: A3sProfile = NEWEST,
 ) -> bool:
     """Return whether the list of a script admits a call. It never grants by itself."""
     if tool in excluded(profile):
@@ -136,14 +136,14 @@ def admits(
 
 
 def _mode_listed(
-    allowed: tuple[str, ...], tool: str, args: Mapping[str, Any], profile: Profile
+    allowed: tuple[str, ...], tool: str, args: Mapping[str, Any], profile: A3sProfile
 ) -> bool:
     mode = args.get("mode")
     return profile.one_search and tool == "search" and mode in MODES and mode in allowed
 
 
 @attrs.frozen
-class Session:
+class ScriptSession:
     """What bounds the calls of a script beside its list.
 
     Attributes:
@@ -163,9 +163,9 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     tool: str,
     args: Mapping[str, Any],
     *,
-    session: Session | None = None,
+    session: ScriptSession | None = None,
     number: int = 1,
-    profile: Profile = NEWEST,
+    profile: A3sProfile = NEWEST,
 ) -> Effect:
     """Return what the call of a script gets.
 
@@ -184,10 +184,99 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     """
     limit = spec.limits.effective(spec.allowed_tools or ())[1]
     if number > limit:
-        raise A3sError(Kind.TOO_MANY_CALLS, f"PTC script exceeded maxToolCalls={limit}", spec.span)
+        raise A3sError(
+            A3sErrorKind.TOO_MANY_CALLS, f"PTC script exceeded maxToolCalls={limit}", spec.span
+        )
     if not admits(spec.allowed_tools, tool, args, profile):
         return Effect.DENY
     if session is None or not profile.governs_inner_calls:
         return Effect.ALLOW
     passage = evaluate_call(tool, args, session.policy, session.provider, session.facts)
     return passage.effect
+
+
+# The `program` tool: what it may be given to run. Nothing is ever run here.
+
+
+SOURCE_BYTES: Final = 192 * 1024
+
+# Refused wherever they stand, in strings too.
+_FORBIDDEN: Final = (
+    "import ",
+    "import(",
+    "eval(",
+    "Function(",
+    "Worker(",
+    "WebSocket",
+    "fetch(",
+)
+
+# As the host looks for it: `function runner` will do.
+_ENTRY: Final = "function run"
+
+
+def check_program(args: Mapping[str, Any]) -> None:
+    """Refuse arguments that the host would not run.
+
+    Raises:
+        A3sError: for the first reason there is.
+
+    """
+    kind = args.get("type", "script")
+    if kind != "script":
+        raise A3sError(
+            A3sErrorKind.PROGRAM_TYPE,
+            f"unsupported program type '{kind}'",
+            help="only `script` is run",
+        )
+    language = args.get("language", "javascript")
+    if language != "javascript":
+        raise A3sError(
+            A3sErrorKind.LANGUAGE,
+            f"unsupported language '{language}'",
+            help="only `javascript` is run",
+        )
+    source = args.get("source")
+    if isinstance(source, str):
+        check_source(source)
+
+
+def check_source(source: str) -> None:
+    """Refuse a source that the host would not run.
+
+    Raises:
+        A3sError: it is too long, has no function `run`, or holds what is refused.
+
+    """
+    size = len(source.encode("utf-8", "surrogatepass"))
+    if size > SOURCE_BYTES:
+        msg = f"the source has {size:,} bytes; at most {SOURCE_BYTES:,} are run"
+        raise A3sError(A3sErrorKind.SOURCE_SIZE, msg)
+    found = next((text for text in _FORBIDDEN if text in source), None)
+    if found is not None:
+        raise A3sError(
+            A3sErrorKind.SOURCE_FORBIDDEN,
+            f"the source holds `{found.strip()}`, which is refused",
+            help="it is refused in strings and comments too",
+        )
+    if _ENTRY not in source:
+        raise A3sError(
+            A3sErrorKind.NO_ENTRY_POINT,
+            "the source has no function `run`",
+            help="write `async function run(ctx, inputs) { … }`",
+        )
+
+
+def program_tools(
+    args: Mapping[str, Any], registered: Iterable[str], profile: A3sProfile = NEWEST
+) -> tuple[str, ...]:
+    """Return what a program may call.
+
+    Its list has the opposite default of that of a script tool: absent, or no
+    list, it is every tool that is registered.
+    """
+    listed = args.get("allowed_tools")
+    tools = tuple(registered)
+    if isinstance(listed, (list, tuple)):
+        tools = tuple(name for name in listed if isinstance(name, str))
+    return tuple(name for name in tools if name not in excluded(profile))

@@ -1,18 +1,36 @@
-"""Versions of A3S Code: the same file means something else in another one."""
+"""Versions of A3S Code, its tools, and what it refuses."""
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Iterable
 from typing import Final
 
 import attrs
 
-from policy.hosts.version import Version, version_of, version_text
+from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.source import Span
+from policy.hosts.names import Version, version_of, version_text
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
 
-__all__ = ["NEWEST", "Profile"]
+__all__ = [
+    "MODES",
+    "NEWEST",
+    "QUERIES",
+    "SHIPPED",
+    "SPAWNING",
+    "A3sError",
+    "A3sErrorKind",
+    "A3sErrors",
+    "A3sProfile",
+    "Lane",
+    "dialect",
+    "lane_of",
+]
 
 
 @attrs.frozen
-class Profile:
+class A3sProfile:
     """One version, and what differs in it.
 
     Attributes:
@@ -23,7 +41,7 @@ class Profile:
     version: Version = (9, 1, 2)
 
     @classmethod
-    def of(cls, text: str) -> Profile:
+    def of(cls, text: str) -> A3sProfile:
         """Return the profile of ``9.0``, ``a3s@6.8.1`` or the like.
 
         Raises:
@@ -80,4 +98,164 @@ class Profile:
         return not self.since(9)
 
 
-NEWEST: Final = Profile()
+NEWEST: Final = A3sProfile()
+
+
+# What A3S refuses, by kind and in its own words.
+
+
+class A3sErrorKind(enum.Enum):
+    """The kinds of errors. The values are a contract: add, never rename."""
+
+    # agent files
+    AGENT_PARSE = "agent_parse"
+    NAME_REQUIRED = "agent_name_required"
+    NO_FRONT_MATTER = "no_frontmatter"
+    UNKNOWN_AGENT = "unknown_agent"
+    ALIAS_CONFLICT = "alias_conflict"
+    # permissions
+    POLICY_PARSE = "policy_parse"
+    RULE = "malformed_rule"  # in strict reading only
+    PERMISSIVE = "permissive_removed"
+    # agent directories and script tools
+    NO_DIRECTORY = "agent_dir_not_found"
+    NO_INSTRUCTIONS = "missing_instructions"
+    ESCAPES = "escapes_directory"
+    BAD_FRONT_MATTER = "bad_frontmatter"
+    MCP_CONFIG = "mcp_config"
+    UNKNOWN_KIND = "unknown_kind"
+    DUPLICATE_TOOL = "duplicate_tool_name"
+    SCRIPT_PATH_ABSOLUTE = "script_path_absolute"
+    SCRIPT_PATH_ESCAPE = "script_path_escape"
+    SCRIPT_PATH_EXTENSION = "script_path_extension"
+    LIMIT = "limit_out_of_range"
+    SCHEDULE = "schedule_cron_required"
+    # the `program` tool
+    PROGRAM_TYPE = "unsupported_program_type"
+    LANGUAGE = "unsupported_language"
+    SOURCE_SIZE = "script_source_too_large"
+    SOURCE_FORBIDDEN = "script_source_forbidden"
+    NO_ENTRY_POINT = "script_no_entrypoint"
+    TOO_MANY_CALLS = "max_tool_calls_exceeded"
+    # starting agents
+    TASK_ARGUMENTS = "task_arguments"
+
+    __hash__ = object.__hash__
+
+
+class A3sError(PolicyError):
+    """A mistake as A3S reports it, and where it is.
+
+    Attributes:
+        kind: of the error.
+
+    """
+
+    def __init__(
+        self,
+        kind: A3sErrorKind,
+        message: str,
+        span: Span | None = None,
+        *,
+        help: str = "",
+        file: str = "",
+    ) -> None:
+        super().__init__(message, span, help=help, file=file)
+        self.kind = kind
+
+
+class A3sErrors(A3sError, PolicyErrors):
+    """Every independent mistake of one file; the kind is that of the first."""
+
+    def __init__(self, errors: Iterable[A3sError]) -> None:
+        PolicyErrors.__init__(self, errors)
+        self.kind = next(error.kind for error in self.errors if isinstance(error, A3sError))
+
+    __str__ = PolicyErrors.__str__
+
+
+# The tools of A3S: what a rule speaks of in a call of each, and their lanes.
+
+
+# The modes of `search`, each a tool of its own before there was one for all.
+MODES: Final = ("grep", "glob", "bm25")
+
+# The tools that start agents. An agent that was started has none of them.
+SPAWNING: Final = ("task", "parallel_task")
+
+# The tools of the host itself in any version, by which a rule for no tool is told.
+SHIPPED: Final = frozenset(
+    "bash read write edit download search grep glob ls list_files git patch batch program skill"
+    " task parallel_task web_fetch web_search update_plan generate_object dynamic_workflow"
+    " code_symbols code_navigation code_diagnostics runtime".split()
+)
+
+_TEXT: Final = ArgumentKind.LENIENT
+
+
+def _arguments(profile: A3sProfile) -> dict[str, Argument]:
+    path = Argument(_TEXT, ("file_path",), absent="")
+    arguments = {
+        "bash": Argument(_TEXT, ("command",), absent=""),
+        "read": Argument(ArgumentKind.FILES, ("file_path", "files"), absent=""),
+        "write": path,
+        "edit": path,
+        "download": path,
+        "ls": Argument(_TEXT, ("path",), absent=""),
+    }
+    if profile.one_search:
+        arguments["search"] = Argument(ArgumentKind.JOINED, ("mode", "query", "path"))
+    else:
+        arguments["glob"] = Argument(_TEXT, ("pattern",), absent="")
+        arguments["grep"] = Argument(ArgumentKind.JOINED, ("pattern", "path"))
+    return arguments
+
+
+def dialect(profile: A3sProfile) -> Dialect:
+    """Return how the host names tools and reads calls.
+
+    A rule that names one tool ignores the case of its letters. Of a tool that
+    is not listed here a rule sees all arguments, as JSON.
+    """
+    found = _DIALECTS.get(profile)
+    if found is None:
+        found = _DIALECTS[profile] = Dialect(
+            str(profile),
+            arguments=_arguments(profile),
+            other=Argument(ArgumentKind.JSON, ()),
+            fold_names=True,
+        )
+    return found
+
+
+_DIALECTS: Final[dict[A3sProfile, Dialect]] = {}
+
+
+class Lane(enum.Enum):
+    """Where the host queues a call. No tool is in the last two."""
+
+    QUERY = "query"
+    EXECUTE = "execute"
+    CONTROL = "control"
+    GENERATE = "generate"
+
+    __hash__ = object.__hash__
+
+
+# The tools of the first lane, in this case only; all others are in the second.
+QUERIES: Final = (
+    "read",
+    "ls",
+    "list_files",
+    "search",
+    "web_fetch",
+    "web_search",
+    "code_symbols",
+    "code_navigation",
+    "code_diagnostics",
+)
+
+
+def lane_of(tool: str) -> Lane:
+    """Return the lane of a call of *tool*."""
+    return Lane.QUERY if tool in QUERIES else Lane.EXECUTE

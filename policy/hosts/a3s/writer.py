@@ -12,10 +12,10 @@ from typing import Final
 
 import attrs
 
-from policy.effect import Effect
+from policy.core.effect import Effect
 from policy.hosts.a3s.reading import MAIN
-from policy.hosts.words import constants, least, one_line, quoted, renamed, spoken
-from policy.portable import Agent, Dropped, Portable, Said, Written
+from policy.hosts.names import constants, least, one_line, quoted, renamed, spoken
+from policy.hosts.project import Dropped, Portable, PortableAgent, ToolRules, WrittenFiles
 
 __all__ = ["WRITER"]
 
@@ -55,7 +55,7 @@ class _Writer:
         """Return whether there is a counterpart."""
         return tool in _THEIRS
 
-    def write(self, portable: Portable) -> Written:
+    def write(self, portable: Portable) -> WrittenFiles:
         """Return the session and the agents that it starts; those start nobody."""
         first = portable.first
         names = {**renamed(portable, [MAIN]), first.name: MAIN}
@@ -78,10 +78,10 @@ class _Writer:
             files[f".a3s/agents/{name}.yaml"] = "\n".join([*lines, _block(rules)])
         starts = (other for other in portable.starts if other != first.name)
         dropped = tuple(Dropped("starting a chain", name) for name in starts)
-        return Written(files, names, dropped=dropped)
+        return WrittenFiles(files, names, dropped=dropped)
 
 
-def _rules(agent: Agent) -> dict[Effect, list[str]]:
+def _rules(agent: PortableAgent) -> dict[Effect, list[str]]:
     rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
     for tool, theirs, said in constants(agent, _THEIRS):
         if tool == "Glob":
@@ -104,7 +104,7 @@ def _rules(agent: Agent) -> dict[Effect, list[str]]:
     return rules
 
 
-def _commands(tool: str, said: Said) -> Iterator[str]:
+def _commands(tool: str, said: ToolRules) -> Iterator[str]:
     """Yield rules for single commands; a rule for more would match what stands behind it."""
     for number, line in enumerate(said.lines):
         before = said.lines[:number]

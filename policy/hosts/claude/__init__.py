@@ -8,34 +8,44 @@ from typing import Final
 
 import attrs
 
-from policy.documents.layout import layout_json_file, layout_markdown_file
+from policy.core.finding import Finding, Severity
+from policy.core.memory import OnDemand
+from policy.core.source import Place, Source, Span
+from policy.files.layout import layout_json_file, layout_markdown_file
 from policy.files.opening import Tree
-from policy.finding import Finding, Severity
 from policy.hosts.claude.agents import Definition, read_agent
-from policy.hosts.claude.data.agents import BUILT_IN, FORK, MODES
 from policy.hosts.claude.data.guarded import MANAGED
+from policy.hosts.claude.data.tools import BUILT_IN, FORK, MODES
 from policy.hosts.claude.dialect import dialect
-from policy.hosts.claude.discovery import Found, Role, discover, kind_of
-from policy.hosts.claude.hook_lint import hook_findings, switch_findings
+from policy.hosts.claude.discovery import (
+    OF_ADMINISTRATORS,
+    OF_USERS,
+    FoundProject,
+    Role,
+    discover,
+    kind_of,
+    managed_roles,
+    user_roles,
+)
 from policy.hosts.claude.hooks import Hook
-from policy.hosts.claude.lint import agent_findings, passed_findings, settings_findings
-from policy.hosts.claude.options import VERSION, Options
-from policy.hosts.claude.permissions import UNKNOWN
+from policy.hosts.claude.lint import (
+    agent_findings,
+    hook_findings,
+    passed_findings,
+    settings_findings,
+    skill_findings,
+    switch_findings,
+)
+from policy.hosts.claude.options import VERSION, ClaudeOptions
 from policy.hosts.claude.pools import declared
-from policy.hosts.claude.reading import MAIN, Enforced, attenuated, main_definition
-from policy.hosts.claude.sandbox import sandbox_findings
-from policy.hosts.claude.scopes import OF_ADMINISTRATORS, OF_USERS, managed_roles, user_roles
-from policy.hosts.claude.session import ASIDES, TURN, Session, session
-from policy.hosts.claude.settings import Settings
-from policy.hosts.claude.settings_files import read_settings
-from policy.hosts.claude.skill_lint import skill_findings
+from policy.hosts.claude.reading import MAIN, ClaudeEnforced, attenuated, main_definition
+from policy.hosts.claude.session import ASIDES, TURN, ClaudeSession, session
+from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings, sandbox_findings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.claude.writer import WRITER
-from policy.language.syntax import Declared, Matcher, Presence
-from policy.on_demand import OnDemand
-from policy.project import AgentEntry, Project, ReadFile, WrittenRule
-from policy.source import Place, Source, Span
-from policy.table import Ceiling, Part, Table
+from policy.hosts.project import AgentEntry, Project, ReadFile, WrittenRule
+from policy.language.syntax import DeclaredTools, Matcher, Presence
+from policy.tables.table import Ceiling, Part, Table
 
 __all__ = [
     "HOST",
@@ -43,8 +53,8 @@ __all__ = [
     "OF_USERS",
     "VERSION",
     "WRITER",
-    "FrontEnd",
-    "Options",
+    "ClaudeFrontEnd",
+    "ClaudeOptions",
     "canonical",
     "load",
     "profile",
@@ -53,17 +63,17 @@ __all__ = [
 HOST: Final = "claude-code"
 
 
-def profile(options: Options) -> str:
+def profile(options: ClaudeOptions) -> str:
     """Return host and version."""
     return f"{HOST}@{options.version}"
 
 
-def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
+def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...]:
     """Return every project of Claude Code below *tree*, in the order of their folders."""
-    options = options or Options()
+    options = options or ClaudeOptions()
     found = discover(tree)
     if not found and _started_elsewhere(options):
-        found = (Found(""),)
+        found = (FoundProject(""),)
     return tuple(_project(each, options) for each in found)
 
 
@@ -86,10 +96,10 @@ def canonical(path: str, source: Source) -> str | None:
 
 
 @attrs.frozen
-class FrontEnd:
+class ClaudeFrontEnd:
     """Reads files by *options*, e.g. as another version does."""
 
-    options: Options
+    options: ClaudeOptions
     HOST = HOST
     WRITER = WRITER
 
@@ -102,13 +112,13 @@ class FrontEnd:
         return canonical(path, source)
 
 
-def _started_elsewhere(options: Options) -> bool:
+def _started_elsewhere(options: ClaudeOptions) -> bool:
     given = (options.user, options.managed, options.command_line, options.flag)
     beside = (options.user_files, options.managed_files)
     return any(each is not None for each in (*given, *beside)) or bool(options.cwd)
 
 
-def _project(found: Found, options: Options) -> Project:
+def _project(found: FoundProject, options: ClaudeOptions) -> Project:
     if found.is_home and not options.cwd:
         options = attrs.evolve(options, cwd=options.home or "/@home")
     read = _Files(options)
@@ -134,7 +144,7 @@ def _project(found: Found, options: Options) -> Project:
         starts=(MAIN,),
         asides=tuple(built.asides),
         attenuated=attenuated(built),
-        enforced=Enforced(built),
+        enforced=ClaudeEnforced(built),
         files=tuple(
             dict.fromkeys(ReadFile(role.path, role.kind, role.assumed) for role in read.roles)
         ),
@@ -156,7 +166,7 @@ def _project(found: Found, options: Options) -> Project:
 _UNGUARDED: Final = "unguarded"
 
 
-def _in_mode(project: Project, built: Session, mode: str) -> Project:
+def _in_mode(project: Project, built: ClaudeSession, mode: str) -> Project:
     """Return *project* as a session in *mode* has it, even if settings switch the mode off."""
     if mode == _UNGUARDED:
         session = attrs.evolve(built, guarded=False)
@@ -166,15 +176,15 @@ def _in_mode(project: Project, built: Session, mode: str) -> Project:
         project,
         agents=_agents(session),
         attenuated=attenuated(session),
-        enforced=Enforced(session),
+        enforced=ClaudeEnforced(session),
     )
 
 
-def _agents(built: Session) -> OnDemand[AgentEntry]:
+def _agents(built: ClaudeSession) -> OnDemand[AgentEntry]:
     return OnDemand(sorted({MAIN, *built.agents}), partial(_entry, built))
 
 
-def _elsewhere(found: Found, options: Options, built: Session) -> Iterator[str]:
+def _elsewhere(found: FoundProject, options: ClaudeOptions, built: ClaudeSession) -> Iterator[str]:
     """Yield what counts for a session beside these files, and was not read."""
     if built.granted:
         yield f"what an agent invokes of skills itself (below `{TURN}` it has what all allow)"
@@ -189,13 +199,13 @@ def _elsewhere(found: Found, options: Options, built: Session) -> Iterator[str]:
 _NOT_LOADED: Final = "the host loads nothing of the plugin: no agent, no skill and no hook"
 
 
-def _bare(found: Found, options: Options) -> Project:
+def _bare(found: FoundProject, options: ClaudeOptions) -> Project:
     """Return what a session does in a folder that holds none of these files."""
     above = [role for role in found.files if role.above]
-    return _project(Found(found.root, above, found.passed), options)
+    return _project(FoundProject(found.root, above, found.passed), options)
 
 
-def _entry(built: Session, name: str) -> AgentEntry:
+def _entry(built: ClaudeSession, name: str) -> AgentEntry:
     definition = built.agents.get(name) or main_definition(built)
     sets = declared(definition, built, dialect(built, built.mode))
     table = Table(Ceiling.of(Part(rules, (definition.name,)) for rules in sets))
@@ -206,7 +216,7 @@ def _entry(built: Session, name: str) -> AgentEntry:
 class _Files:
     """The files of one project, read."""
 
-    options: Options
+    options: ClaudeOptions
     settings: list[Settings] = attrs.field(factory=list)
     definitions: dict[str, Definition] = attrs.field(factory=dict)
     skills: dict[str, Skill] = attrs.field(factory=dict)
@@ -292,7 +302,7 @@ class _Files:
         names = [name.removesuffix(".md")] if name.endswith(".md") else [*self.definitions]
         for each in names:
             if not self._is_taken(each, role):
-                nothing = Declared(Presence.LISTED, span=Source(role.path, "").whole())
+                nothing = DeclaredTools(Presence.LISTED, span=Source(role.path, "").whole())
                 place = Place(role.path, 1, 1)
                 self.definitions[each] = Definition(each, nothing, place=place)
 
@@ -348,13 +358,13 @@ def _built_in(name: str, tools: tuple[str, ...] | None, removed: tuple[str, ...]
     return Definition(name, _list(name, tools), _list(name, removed or None))
 
 
-def _list(name: str, tools: tuple[str, ...] | None) -> Declared:
+def _list(name: str, tools: tuple[str, ...] | None) -> DeclaredTools:
     if tools is None:
-        return Declared(Presence.ABSENT)
+        return DeclaredTools(Presence.ABSENT)
     text = ", ".join(tools)
     source = Source(f"<{name}>", text)
     matchers, start = [], 0
     for tool in tools:
         matchers.append(Matcher(tool, span=Span(source, start, start + len(tool))))
         start += len(tool) + 2
-    return Declared(Presence.LISTED, tuple(matchers), span=source.whole())
+    return DeclaredTools(Presence.LISTED, tuple(matchers), span=source.whole())

@@ -1,35 +1,358 @@
-"""Agent definitions: Markdown with front matter, and what is wrong with them.
-
-What the host does not read it leaves out without a word (2.1.329, observed):
-a file without a name or a description, YAML that it cannot mend, and every key
-it does not know. The last leaves an agent all tools that a list of another
-spelling was to take away.
-"""
+"""Agent definitions: Markdown with front matter, and what is wrong with them."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import attrs
 
-from policy.documents.frontmatter import Kind, misplaced_front_matter, split_front_matter
-from policy.documents.node import Mapping, Node, Scalar, Sequence
-from policy.documents.text import cite
-from policy.documents.traps import find_traps
-from policy.errors import PolicyError
-from policy.finding import Finding, Severity
-from policy.hosts.claude.data.agents import FIELDS, MODES
-from policy.hosts.claude.data.tools import ALIASES
-from policy.hosts.claude.guarding_hooks import unloadable
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.source import Place, Source, Span
+from policy.files.frontmatter import HeaderLanguage, misplaced_front_matter, split_front_matter
+from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, ShapeMistake
+from policy.files.text import cite
+from policy.files.yaml_nodes import read_loosely, read_yaml
+from policy.files.yaml_traps import find_traps
+from policy.hosts.claude.data import settings as known_hooks
+from policy.hosts.claude.data.tools import ALIASES, FIELDS, MODES
 from policy.hosts.claude.hooks import Hook, read_hooks
-from policy.hosts.claude.salvage import READ_ANYWAY, read_header
-from policy.hosts.claude.tool_lists import read_list
-from policy.language.syntax import Agents, Declared, Presence
-from policy.source import Place, Source, Span
+from policy.language.parse import parse_matcher
+from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
 
-__all__ = ["Definition", "Definitions", "looks_like_agent", "read_agent"]
+__all__ = [
+    "READ_ANYWAY",
+    "Definition",
+    "Definitions",
+    "looks_like_agent",
+    "read_agent",
+    "read_header",
+    "read_list",
+    "unloadable",
+]
+
+
+READ_ANYWAY: Final = "the host reads it anyway, with quotes around what needs them"
+
+
+def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
+    """Return what the host reads of *header*, None for nothing, and what is wrong with it."""
+    error = None
+    try:
+        read_yaml(header.source, header.start, header.end)
+    except PolicyError as mistake:
+        error = mistake
+    return _salvaged(header), error
+
+
+def _salvaged(header: Span) -> Node | None:
+    try:
+        return read_loosely(header.source, header.start, header.end)
+    except PolicyError:
+        pass
+    written = _Quoted.of(header)
+    try:
+        node = read_loosely(Source(header.source.name, written.text), 0, len(written.text))
+    except PolicyError:
+        return None
+    return written.placed(node)
+
+
+_ENTRY: Final = re.compile(r"([A-Za-z_-]+:[ \t]+)([^\n\r\u2028\u2029]+)")
+_SPECIAL: Final = re.compile(r"[{}\[\]*&#!|>%@`]|: |^,")
+_IN_QUOTES: Final = re.compile(r"\".*\"|'.*'")
+
+
+# A list in brackets stays one, where it is a list.
+_LIST: Final = re.compile(r"\[[^\[\]]*\][ \t]*")
+
+
+def _needs_quotes(value: str) -> bool:
+    if not _SPECIAL.search(value) or _IN_QUOTES.fullmatch(value):
+        return False
+    return not (_LIST.fullmatch(value) and isinstance(_loosely(value), SequenceNode))
+
+
+def _loosely(text: str) -> Node | None:
+    try:
+        return read_loosely(Source("", text), 0, len(text))
+    except PolicyError:
+        return None
+
+
+@attrs.frozen
+class _Quoted:
+    """A header with quotes around some values.
+
+    Attributes:
+        text: the header so.
+        header: as it is written.
+        places: where each character of the text, and its end, is in the source.
+        begun: where in the text values stand that have quotes now.
+    """
+
+    text: str
+    header: Span
+    places: tuple[int, ...]
+    begun: frozenset[int]
+
+    @classmethod
+    def of(cls, header: Span) -> _Quoted:
+        text: list[str] = []
+        places: list[int] = []
+        begun: list[int] = []
+        at = header.start
+        for line in header.text.split("\n"):
+            found = _ENTRY.fullmatch(line)
+            value = found[2] if found else ""
+            if _needs_quotes(value):
+                start = at + len(line) - len(value)
+                text += line[: len(line) - len(value)]
+                places += range(at, start)
+                begun.append(len(places))
+                text.append('"')
+                places.append(start)
+                for offset, letter in enumerate(value):
+                    text += ("\\", letter) if letter in '\\"' else (letter,)
+                    places += [start + offset] * (1 + (letter in '\\"'))
+                text.append('"')
+                places.append(at + len(line))
+            else:
+                text += line
+                places += range(at, at + len(line))
+            text.append("\n")
+            places.append(at + len(line))
+            at += len(line) + 1
+        return cls("".join(text), header, (*places, header.end), frozenset(begun))
+
+    def placed(self, node: Node) -> Node:
+        """Return *node* with the places of the source."""
+        match node:
+            case ScalarNode():
+                return self._scalar(node)
+            case SequenceNode():
+                items = tuple(map(self.placed, node.items))
+                return SequenceNode(items, self._span(node.span))
+            case MappingNode():
+                entries = tuple(
+                    NodeEntry(self._scalar(entry.key), self.placed(entry.value))
+                    for entry in node.entries
+                )
+                return MappingNode(entries, self._span(node.span))
+
+    def _scalar(self, node: ScalarNode) -> ScalarNode:
+        quoted = node.quoted and node.span.start not in self.begun
+        return ScalarNode(node.value, self._span(node.span), quoted=quoted)
+
+    def _span(self, span: Span) -> Span:
+        return self.header.source.span(self.places[span.start], self.places[span.end])
+
+
+# Lists of tools in the front matter of agents, in every spelling the host takes.
+#
+# A string is cut at commas and spaces outside parentheses, and so is each entry of a
+# list. A tab or a line break cuts nothing, so that what it stands between is no tool; an
+# entry that is left empty is none, and so is one of a list that is no text (2.1.329, observed).
+
+
+def read_list(node: Node | None, key: str) -> tuple[DeclaredTools, tuple[Finding, ...]]:
+    """Return the list that the value of *key* is, and what is wrong with it."""
+    match node:
+        case None:
+            return DeclaredTools(Presence.ABSENT), ()
+        case ScalarNode(value=None):
+            return DeclaredTools(Presence.NULL, span=node.span), ()
+        case ScalarNode(value=str()):
+            items = [node]
+        case SequenceNode(items=()):
+            return DeclaredTools(Presence.EMPTY, span=node.span), ()
+        case SequenceNode() if any(map(_is_text, node.items)):
+            items = [
+                i for i in node.items if isinstance(i, ScalarNode) and isinstance(i.value, str)
+            ]
+            others = [_ill_typed(item, key) for item in node.items if not _is_text(item)]
+            return _listed(node, items, others)
+        case SequenceNode() | MappingNode() | ScalarNode():
+            return DeclaredTools(Presence.ILL_TYPED, span=node.span), (_ill_typed(node, key),)
+    return _listed(node, items, [])
+
+
+def _listed(
+    node: Node, items: list[ScalarNode], findings: list[Finding]
+) -> tuple[DeclaredTools, tuple[Finding, ...]]:
+    matchers: list[Matcher] = []
+    for item in items:
+        for start, end in _cut(str(item.value)):
+            text, span = str(item.value)[start:end], item.part(start, end)
+            try:
+                matchers.append(parse_matcher(text, span))
+            except PolicyError:
+                findings.append(_nonsense(text, span))
+    presence = (
+        Presence.LISTED if any(str(item.value).strip(", ") for item in items) else Presence.EMPTY
+    )
+    return DeclaredTools(presence, tuple(matchers), span=node.span), tuple(findings)
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and (node.value is None or isinstance(node.value, str))
+
+
+def _ill_typed(node: Node, key: str) -> Finding:
+    return Finding(
+        "wrong-type",
+        f"expected names of tools for `{key}`",
+        Severity.ERROR,
+        node.span,
+        help=f"write `{key}: Read, Grep` or a list",
+    )
+
+
+def _nonsense(text: str, span: Span) -> Finding:
+    return Finding(
+        "unknown-tool",
+        f"{cite(text)} is no tool, so the host leaves it out",
+        Severity.WARNING,
+        span,
+    )
+
+
+def _cut(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each entry of a string starts and ends."""
+    depth, start = 0, 0
+    for position, character in enumerate(text + ","):
+        depth = max(0, depth + (character == "(") - (character == ")"))
+        if position == len(text) or (depth == 0 and character in ", "):
+            entry = text[start:position]
+            left = len(entry) - len(entry.lstrip())
+            if entry.strip():
+                yield start + left, start + len(entry.rstrip())
+            start = position + 1
+
+
+# Hooks that guard calls, in the front matter of an agent, and cannot be loaded.
+#
+# Nothing of what such a hook sits in is applied: the host leaves the agent out rather than
+# run it without its guard (2.1.329, observed).
+
+
+# How far below a value the host looks for hooks in places that are none of theirs.
+_DEPTH: Final = 3
+_GROUPS: Final = "an object of events, each a list of matchers,"
+
+
+def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
+    """Yield why the host loads nothing of the agent with this front matter."""
+    given = front.get("hooks")
+    for entry in front.entries:
+        lost = entry.name in known_hooks.GUARDS and _says(entry.value)
+        if entry.name != "hooks" and (lost or _elsewhere(entry.name, entry.value)):
+            yield ShapeMistake("it below `hooks`", f"`{entry.name}`", entry.value)
+    if given is None or (isinstance(given, ScalarNode) and not given.value):
+        return
+    if not isinstance(given, MappingNode) or _is_matcher(given):
+        yield ShapeMistake(_GROUPS, "`hooks`", given)
+        return
+    for entry in given.entries:
+        if entry.name not in known_hooks.EVENTS and _holds(
+            entry.value, _DEPTH, matchers=not isinstance(entry.value, SequenceNode)
+        ):
+            yield ShapeMistake("an event", "what guards calls", entry.value)
+    yield from read_hooks(given)[1]
+
+
+def _elsewhere(name: str, node: Node) -> bool:
+    matchers = name not in known_hooks.EVENTS
+    return name not in known_hooks.UNSCANNED and _holds(
+        node, _DEPTH, matchers=matchers, but=known_hooks.UNSCANNED
+    )
+
+
+def _holds(
+    node: Node,
+    depth: int,
+    *,
+    matchers: bool,
+    but: Collection[str] = (),
+    listed: bool = False,
+) -> bool:
+    """Return whether hooks that guard calls are somewhere in *node*.
+
+    Args:
+        node: where.
+        depth: how many levels below it are looked at.
+        matchers: whether a group of hooks without its event counts.
+        but: the keys that are passed over.
+        listed: whether *node* is in the list ``hooks`` of a group.
+
+    """
+    if (matchers and _is_matcher(node)) or _is_guard(node):
+        return True
+    if not depth:
+        return False
+    if isinstance(node, SequenceNode):
+        return any(
+            _holds(item, depth - 1, matchers=matchers, but=but, listed=listed)
+            for item in node.items
+        )
+    if not isinstance(node, MappingNode) or (
+        listed and _is_text_of_guarding_hooks(node.get("type"))
+    ):
+        return False
+    return any(
+        _holds(
+            entry.value,
+            depth - 1,
+            matchers=matchers and entry.name not in known_hooks.EVENTS,
+            but=but,
+            listed=entry.name == "hooks" and isinstance(entry.value, SequenceNode),
+        )
+        for entry in node.entries
+        if entry.name not in but
+    )
+
+
+def _is_guard(node: Node) -> bool:
+    """Return whether *node* says events that guard calls, and hooks for them."""
+    return isinstance(node, MappingNode) and any(
+        entry.name in known_hooks.GUARDS and _says(entry.value) for entry in node.entries
+    )
+
+
+def _is_matcher(node: Node) -> bool:
+    """Return whether *node* is a group of hooks, as they are below an event."""
+    if not isinstance(node, MappingNode):
+        return False
+    keys = {entry.name for entry in node.entries}
+    if "matcher" not in keys and not keys.isdisjoint(known_hooks.EVENTS):
+        return False
+    hooks = node.get("hooks")
+    if isinstance(hooks, SequenceNode):
+        return bool(hooks.items)
+    return isinstance(hooks, MappingNode) and (
+        "matcher" in keys or _is_text_of_guarding_hooks(hooks.get("type"))
+    )
+
+
+def _says(node: Node) -> bool:
+    if isinstance(node, SequenceNode):
+        return bool(node.items)
+    return not isinstance(node, ScalarNode) or node.value is not None
+
+
+def _is_text_of_guarding_hooks(node: Node | None) -> bool:
+    return isinstance(node, ScalarNode) and isinstance(node.value, str)
+
+
+# Agent definitions: Markdown with front matter, and what is wrong with them.
+#
+# What the host does not read it leaves out without a word (2.1.329, observed):
+# a file without a name or a description, YAML that it cannot mend, and every key
+# it does not know. The last leaves an agent all tools that a list of another
+# spelling was to take away.
 
 
 @attrs.frozen
@@ -50,8 +373,8 @@ class Definition:
     """
 
     name: str
-    tools: Declared = Declared(Presence.ABSENT)
-    disallowed: Declared = Declared(Presence.ABSENT)
+    tools: DeclaredTools = DeclaredTools(Presence.ABSENT)
+    disallowed: DeclaredTools = DeclaredTools(Presence.ABSENT)
     mode: str | None = None
     memory: bool = False
     servers: tuple[str, ...] = ()
@@ -123,7 +446,7 @@ def read_agent(source: Source, *, plugin: bool = False, unnamed: str = "") -> De
         front = split_front_matter(source)
     except PolicyError as error:
         return Definitions(None, Finding.of(error, "bad-front-matter", consequence=_SKIPPED))
-    if front is None or front.kind is not Kind.YAML:
+    if front is None or front.kind is not HeaderLanguage.YAML:
         late = misplaced_front_matter(source)
         if late is None:
             return Definitions()
@@ -135,7 +458,7 @@ def read_agent(source: Source, *, plugin: bool = False, unnamed: str = "") -> De
         findings = Finding.of(mistake, "bad-front-matter", consequence=consequence)
     if node is None:
         return Definitions(None, findings)
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         return Definitions(
             None, (_error("bad-front-matter", "expected keys and values", front.opening, _SKIPPED),)
         )
@@ -148,7 +471,7 @@ def _error(code: str, message: str, span: Span, help: str = "") -> Finding:
 
 @attrs.define
 class _Reader:
-    node: Mapping
+    node: MappingNode
     opening: Span
     plugin: bool
     unnamed: str
@@ -157,16 +480,16 @@ class _Reader:
     def read(self) -> Definitions:
         name = self.node.get("name")
         if name is None and self.unnamed:
-            name = Scalar(self.unnamed, self.opening)
+            name = ScalarNode(self.unnamed, self.opening)
         if (
-            not isinstance(name, Scalar)
+            not isinstance(name, ScalarNode)
             or not isinstance(name.value, str)
             or not name.value.strip()
         ):
             span = name.span if name else self.opening
             return self._none("agent-missing-name", "the agent has no name", span)
         described = self.node.get("description")
-        if not isinstance(described, Scalar) or described.value in (None, ""):
+        if not isinstance(described, ScalarNode) or described.value in (None, ""):
             return self._none(
                 "agent-missing-description",
                 f"the agent {cite(name.value)} has no description",
@@ -196,7 +519,8 @@ class _Reader:
                 self._mode(),
                 servers=tuple(_servers(self._kept("mcpServers"))),
                 hooks=read_hooks(self._kept("hooks"))[0],
-                memory=isinstance(memory, Scalar) and memory.value in ("user", "project", "local"),
+                memory=isinstance(memory, ScalarNode)
+                and memory.value in ("user", "project", "local"),
                 plugin=self.plugin,
                 place=name.span.place,
                 span=name.span,
@@ -230,7 +554,7 @@ class _Reader:
                 value.span,
             )
             return None
-        mode = value.value if isinstance(value, Scalar) else None
+        mode = value.value if isinstance(value, ScalarNode) else None
         if mode == "manual":
             return "default"
         if not isinstance(mode, str) or mode not in MODES:
@@ -285,9 +609,9 @@ class _Reader:
 
 def _servers(node: Node | None) -> Iterator[str]:
     # `- name: {command: …}` brings one along; `- name` is one that is there already.
-    items = node.items if isinstance(node, Sequence) else (node,)
+    items = node.items if isinstance(node, SequenceNode) else (node,)
     for item in items:
-        if isinstance(item, Mapping):
+        if isinstance(item, MappingNode):
             yield from (entry.name for entry in item.entries)
 
 

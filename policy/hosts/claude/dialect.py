@@ -7,22 +7,36 @@ from typing import Final
 
 import attrs
 
-from policy.dialect import Dialect
-from policy.hosts.claude.built_in import is_judged
+from policy.commands.knowledge import (
+    Files,
+    FileTools,
+    Kinds,
+    Programs,
+    Shell,
+    Syntax,
+    Variables,
+    Wrappers,
+    Wrapping,
+)
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import OWN
-from policy.hosts.claude.data.inputs import INPUTS
 from policy.hosts.claude.data.powershell import ALIASES
-from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
-from policy.hosts.claude.data.unchecked import GUARDED, UNCHECKED, UNEXPANDED
+from policy.hosts.claude.data.programs import (
+    EDITING_PROGRAMS,
+    GUARDED,
+    READ_ONLY_PROGRAMS,
+    UNCHECKED,
+    UNEXPANDED,
+)
+from policy.hosts.claude.data.tools import INPUTS
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.data.wrappers import CARRYING, GRANTING, WRAPPING
+from policy.hosts.claude.defaults import is_judged
 from policy.hosts.claude.modes import EDITING_MODES
-from policy.hosts.claude.session import Session
-from policy.patterns.folding import folded
-from policy.programs import Files, Programs, Wrappers
-from policy.shells import FileTools, Kinds, Shell, Syntax, Variables, Wrapping
+from policy.hosts.claude.session import ClaudeSession
+from policy.patterns.tokens import folded
+from policy.tables.dialect import Dialect
 
 __all__ = ["denies_rest", "dialect"]
 
@@ -74,7 +88,7 @@ _SHELL: Final = Shell(
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
 
-def denies_rest(session: Session, mode: str) -> bool:
+def denies_rest(session: ClaudeSession, mode: str) -> bool:
     """Return whether what no rule speaks of is denied, as nobody is asked and no model judges."""
     return session.asks_nobody(mode) and not is_judged(session, mode)
 
@@ -135,7 +149,7 @@ def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
     return attrs.evolve(shell, awaited=waited)
 
 
-def dialect(session: Session, mode: str) -> Dialect:
+def dialect(session: ClaudeSession, mode: str) -> Dialect:
     """Return how calls are read in *mode*."""
     found = session.cache.get(("dialect", mode))
     if not isinstance(found, Dialect):
@@ -149,7 +163,7 @@ def _known(dialect: Dialect) -> Dialect:
     return dialect
 
 
-def _dialect(session: Session, mode: str) -> Dialect:
+def _dialect(session: ClaudeSession, mode: str) -> Dialect:
     return Dialect(
         f"claude-code@{session.options.version}",
         arguments=known.ENTERING if session.enters else known.ARGUMENTS,

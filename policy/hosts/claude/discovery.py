@@ -1,33 +1,206 @@
-"""Which files of a tree are Claude Code's, and to which project each belongs.
-
-Every folder with a ``.claude/`` is a project, every folder with a
-``.claude-plugin/plugin.json`` a plugin. A session in a folder also has the agents,
-skills and commands of every folder above it, the nearest of a name, and the local
-settings of the top; of other settings it has those of its own folder alone (2.1.329,
-observed). Repositories also keep such files where the host does not look, to be
-copied from there: those are read as well, as projects of their own, and the
-reason is said.
-"""
+"""Which files of a tree are Claude Code's, and to which project each belongs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import Final
 
 import attrs
 
-from policy import limits
-from policy.documents.json_nodes import read_json
-from policy.errors import PolicyError
+from policy.core import limits
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.files.json_nodes import read_json
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
 from policy.files.opening import Tree
+from policy.files.trees import Problem
 from policy.hosts.claude.agents import looks_like_agent
-from policy.hosts.claude.plugins import command_name, plugin_files
-from policy.hosts.claude.settings_files import looks_like_settings
+from policy.hosts.claude.settings import looks_like_settings
 from policy.hosts.claude.skills import looks_like_skill
-from policy.source import Source
 
-__all__ = ["Found", "Role", "discover", "kind_of"]
+__all__ = [
+    "OF_ADMINISTRATORS",
+    "OF_USERS",
+    "FoundProject",
+    "PluginFile",
+    "Role",
+    "command_name",
+    "discover",
+    "kind_of",
+    "managed_roles",
+    "plugin_files",
+    "user_roles",
+]
+
+
+_MANIFEST: Final = ".claude-plugin/plugin.json"
+
+
+def command_name(segments: list[str]) -> str:
+    """Return the name of the command whose file is at *segments*, e.g. ``web:deploy``."""
+    return ":".join(segments).removesuffix(".md")
+
+
+# A folder of skills, or the folder of one.
+_SKILL_DEPTH: Final = 3
+_KINDS: Final = ("agents", "commands", "skills")
+
+
+@attrs.frozen
+class PluginFile:
+    """What one file of a plugin is: the root of the plugin, the kind, and its name.
+
+    Of an agent the name is what stands before its own.
+    """
+
+    root: str
+    kind: str
+    name: str
+
+
+@attrs.frozen
+class _Manifest:
+    """What a manifest says: the name, and by kind the places it lists; None where it is quiet."""
+
+    name: str
+    listed: dict[str, tuple[str, ...] | None]
+    commands: dict[str, str]
+
+
+def plugin_files(
+    tree: Tree, paths: Collection[str]
+) -> tuple[dict[str, PluginFile], dict[str, PolicyError]]:
+    """Return each file of a plugin, and of those that the host does not load the root, and why."""
+    files: dict[str, PluginFile] = {}
+    refused: dict[str, PolicyError] = {}
+    for path in sorted(each for each in paths if each.endswith(_MANIFEST)):
+        root = path.removesuffix(_MANIFEST).rstrip("/")
+        if path != f"{root}/{_MANIFEST}".lstrip("/"):
+            continue
+        try:
+            manifest = _read(tree.source(path, limits.AGENT_BYTES))
+        except PolicyError as error:
+            refused[root] = error
+            continue
+        prefix = f"{root}/" if root else ""
+        below = sorted(p[len(prefix) :] for p in paths if p.startswith(prefix))
+        texts = [inner for inner in below if inner.endswith(".md")]
+        for inner, kind, name in _files(manifest, texts):
+            files[prefix + inner] = PluginFile(root, kind, name)
+    return files, refused
+
+
+def _files(manifest: _Manifest, texts: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the files of a plugin: what it lists of agents and commands is all it has of them."""
+    listed = manifest.listed
+    skills = (*(listed["skills"] or ()), "skills")
+    for kind, places in (("skill", skills), ("command", listed["commands"] or ())):
+        for place in places:
+            for inner, short in _named_below(kind, place, texts):
+                yield inner, kind, f"{manifest.name}:{short}"
+    for inner, short in manifest.commands.items():
+        if inner in texts:
+            yield inner, "command", f"{manifest.name}:{short}"
+    for inner in texts:
+        folder, *rest = inner.split("/")
+        if folder == "agents" and rest and listed["agents"] is None:
+            yield inner, "agent", ":".join((manifest.name, *rest[:-1]))
+        elif folder == "commands" and rest and listed["commands"] is None:
+            yield inner, "command", f"{manifest.name}:{command_name(rest)}"
+        elif inner in (listed["agents"] or ()):
+            yield inner, "agent", manifest.name
+
+
+def _named_below(kind: str, at: str, texts: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the skills or commands at a place that a manifest names, with their names."""
+    for path in texts:
+        inner = path.removeprefix(f"{at}/" if at else "")
+        if path == at:
+            inner = path.rpartition("/")[2] if kind == "command" else ""
+        elif at and inner == path:
+            continue
+        segments = inner.split("/")
+        if kind == "command" and segments[-1] == "SKILL.md" and len(segments) > 1:
+            yield path, ":".join(segments[:-1])
+        elif kind == "command":
+            yield path, command_name(segments)
+        elif segments[-1] == "SKILL.md" and len(segments) < _SKILL_DEPTH:
+            yield path, path.split("/")[-2] if "/" in path else path
+
+
+def _read(source: Source) -> _Manifest:
+    """Return what a manifest says.
+
+    Raises:
+        PolicyError: it is such that the host loads nothing of the plugin.
+
+    """
+    node = read_json(source)
+    if not isinstance(node, MappingNode):
+        msg = f"expected an object, found {describe(node)}"
+        raise PolicyError(msg, node.span)
+    name = node.get("name")
+    if not isinstance(name, ScalarNode) or not _NAME.fullmatch(str(name.value)):
+        msg = "expected a name without blanks and colons"
+        raise PolicyError(msg, name.span if name is not None else node.span)
+    version = node.get("version")
+    if version is not None and not (
+        isinstance(version, ScalarNode) and isinstance(version.value, str)
+    ):
+        msg = f"expected a string, found {describe(version)}"
+        raise PolicyError(msg, version.span)
+    listed = {kind: _places(node.get(kind), kind) for kind in _KINDS}
+    return _Manifest(str(name.value), listed, dict(_named_commands(node.get("commands"))))
+
+
+_NAME: Final = re.compile(r"[^\s:]+")
+
+
+def _places(node: Node | None, kind: str) -> tuple[str, ...] | None:
+    if node is None:
+        return None
+    if kind == "commands" and isinstance(node, MappingNode):
+        return ()
+    ending = ".md" if kind == "agents" else ""
+    items = node.items if isinstance(node, SequenceNode) else (node,)
+    return tuple(_place(item, ending) for item in items)
+
+
+def _place(node: Node, ending: str = "") -> str:
+    """Return a place below the plugin; what leads out of it begins with ``..``, as no file does."""
+    text = node.value if isinstance(node, ScalarNode) else None
+    if not isinstance(text, str) or not text.startswith("./") or not text.endswith(ending):
+        wanted = "the file of an agent, `./….md`" if ending else "a path that begins with `./`"
+        msg = f"expected {wanted}, found {node.span.text if text else describe(node)}"
+        raise PolicyError(msg, node.span)
+    segments: list[str] = []
+    for segment in text.split("/"):
+        if segment == ".." and segments and segments[-1] != "..":
+            segments.pop()
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return "/".join(segments)
+
+
+def _named_commands(node: Node | None) -> Iterator[tuple[str, str]]:
+    for entry in node.entries if isinstance(node, MappingNode) else ():
+        source = entry.value.get("source") if isinstance(entry.value, MappingNode) else None
+        if source is not None:
+            yield _place(source), entry.name
+
+
+# Which files of a tree are Claude Code's, and to which project each belongs.
+#
+# Every folder with a ``.claude/`` is a project, every folder with a
+# ``.claude-plugin/plugin.json`` a plugin. A session in a folder also has the agents,
+# skills and commands of every folder above it, the nearest of a name, and the local
+# settings of the top; of other settings it has those of its own folder alone (2.1.329,
+# observed). Repositories also keep such files where the host does not look, to be
+# copied from there: those are read as well, as projects of their own, and the
+# reason is said.
+
 
 FOLDER: Final = ".claude"
 # Folders of other hosts, whose agents have front matter of their own.
@@ -75,7 +248,7 @@ class Role:
 
 
 @attrs.define
-class Found:
+class FoundProject:
     """A project.
 
     Attributes:
@@ -93,7 +266,7 @@ class Found:
     is_home: bool = False
 
 
-def discover(tree: Tree) -> tuple[Found, ...]:
+def discover(tree: Tree) -> tuple[FoundProject, ...]:
     """Return every project of *tree*, by folder.
 
     Settings in the home folder of a user are in force below it as those of the user, and
@@ -101,7 +274,7 @@ def discover(tree: Tree) -> tuple[Found, ...]:
     """
     discovery = _Discovery(tree, set(tree.paths()))
     for root, role in discovery.run():
-        discovery.found.setdefault(root, Found(root)).files.append(role)
+        discovery.found.setdefault(root, FoundProject(root)).files.append(role)
     found = discovery.found
     discovery.part()
     for root, error in discovery.refused.items():
@@ -183,7 +356,7 @@ def _parent(path: str) -> str:
 class _Discovery:
     tree: Tree
     paths: set[str]
-    found: dict[str, Found] = attrs.field(factory=dict)
+    found: dict[str, FoundProject] = attrs.field(factory=dict)
     refused: dict[str, PolicyError] = attrs.field(factory=dict)
 
     def run(self) -> Iterator[tuple[str, Role]]:
@@ -241,7 +414,7 @@ class _Discovery:
             files = self.found[root].files
             self.found[root].files = [role for role in files if not _is_stray(role)]
             for role in filter(_is_stray, files):
-                self.found.setdefault(role.path, Found(role.path)).files.append(role)
+                self.found.setdefault(role.path, FoundProject(role.path)).files.append(role)
 
     def is_project(self, root: str) -> bool:
         """Return whether a session may be started in the folder *root* as it is."""
@@ -312,3 +485,85 @@ def _mentions_rules(text: str) -> bool:
     return '"permissions"' in text and any(
         f'"{name}"' in text for name in ("allow", "ask", "deny", "defaultMode")
     )
+
+
+# What users and administrators keep beside a project: settings, agents, skills and commands.
+#
+# Agents of an administrator come before those of a project, and those of a user behind
+# them; skills of all are there (2.1.329, observed).
+
+
+# The names in either folder that are looked at.
+OF_USERS: Final = frozenset({"agents", "commands", "settings.json", "skills"})
+OF_ADMINISTRATORS: Final = frozenset({".claude", "managed-settings.d", "managed-settings.json"})
+
+_HOME: Final = "~"
+_USER: Final = "~/.claude"
+_MANAGED: Final = "/etc/claude-code"
+_WHOLE: Final = f"{_MANAGED}/managed-settings.json"
+
+
+@attrs.frozen
+class _Placed(Tree):
+    """A tree as it is seen from outside: every path below one folder."""
+
+    tree: Tree
+    folder: str
+
+    @property
+    def label(self) -> str:
+        return self.tree.label
+
+    def paths(self) -> tuple[str, ...]:
+        return tuple(f"{self.folder}/{path}" for path in self.tree.paths())
+
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(
+            attrs.evolve(problem, path=f"{self.folder}/{problem.path}".removesuffix("/."))
+            for problem in self.tree.problems()
+        )
+
+    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
+        try:
+            return self.tree.read(path.removeprefix(f"{self.folder}/"), limit)
+        except PolicyError as error:
+            raise PolicyError(error.message, file=path, help=error.help) from None
+
+
+def user_roles(tree: Tree) -> list[Role]:
+    """Return what is read of the folder of a user, ``~/.claude``."""
+    roles = _roles(_Placed(tree, _USER), _HOME)
+    return [
+        attrs.evolve(role, scope="user") if role.kind == "settings" else role
+        for role in roles
+        if (role.kind, role.scope) != ("settings", "local")
+    ]
+
+
+def managed_roles(tree: Tree) -> list[Role]:
+    """Return what is read of the folder of an administrator, e.g. ``/etc/claude-code``."""
+    placed = _Placed(tree, _MANAGED)
+    roles = [role for role in _roles(placed, _MANAGED) if role.kind != "settings"]
+    refused = {problem.path for problem in placed.problems()}
+    # What a later part says counts before what an earlier one does, or the file itself.
+    for path in sorted(placed.named(), key=lambda path: (path != _WHOLE, path), reverse=True):
+        name = path.removeprefix(f"{_MANAGED}/")
+        folder, _, part = name.rpartition("/")
+        in_parts = folder == "managed-settings.d" and not part.startswith(".")
+        unread = path in refused and path in (_MANAGED, f"{_MANAGED}/managed-settings.d")
+        if path == _WHOLE or (in_parts and name.endswith(".json")) or unread:
+            try:
+                roles.append(Role(path, "settings", "managed", placed.source(path)))
+            except PolicyError as error:
+                roles.append(Role(path, "settings", "managed", error=error))
+    return roles
+
+
+def _roles(tree: Tree, root: str) -> list[Role]:
+    found = [each for each in discover(tree) if each.root == root]
+    return [
+        attrs.evolve(role, above=True, beside=True)
+        for each in found
+        for role in each.files
+        if not role.assumed and not role.above
+    ]

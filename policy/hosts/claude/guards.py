@@ -1,46 +1,121 @@
-"""What Claude Code 2.1.329 holds back in a mode, whatever rules allow."""
+"""What Claude Code 2.1.329 holds back or lends, whatever rules say."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
 import attrs
 
-from policy.decision import Reason
-from policy.effect import Effect
-from policy.hosts.claude.built_in import (
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.guarded import LEFT_OPEN, LINKED
+from policy.hosts.claude.data.powershell import SYSTEM_FOLDERS
+from policy.hosts.claude.data.settings import EDITS_INSIDE, FILE_READS_INSIDE, READS_INSIDE
+from policy.hosts.claude.data.tools import FILE_TOOLS
+from policy.hosts.claude.data.versions import Behaviour
+from policy.hosts.claude.defaults import (
     below,
     built_in,
     by_default,
-    is_judged,
-    led_out_names,
-)
-from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.guarded import LEFT_OPEN
-from policy.hosts.claude.data.links import LINKED
-from policy.hosts.claude.file_names import (
     disguised_files,
     files_of_settings,
     guarded_files,
     guarded_last,
+    inside,
+    is_judged,
+    led_out_names,
     misread_files,
 )
 from policy.hosts.claude.modes import EDITING_MODES, is_plan
-from policy.hosts.claude.session import Session
+from policy.hosts.claude.rules import RuleLine
+from policy.hosts.claude.session import ClaudeSession
 from policy.patterns import notations
-from policy.patterns.folders import within
-from policy.patterns.pattern import Pattern
-from policy.ruleset import Entry
+from policy.patterns.families import moved, within
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Gap, OneOf, Token, folded
+from policy.tables.ruleset import Entry
 
-__all__ = ["guards", "guards_before", "held", "misread"]
+__all__ = [
+    "Fence",
+    "fences",
+    "guards",
+    "guards_before",
+    "held",
+    "is_left_to_model",
+    "led_out",
+    "lent",
+    "misread",
+    "power_shell_removals",
+]
+
+
+_READING = known.FILE_TOOLS["Read"]
+_EDITING = known.FILE_TOOLS["Edit"]
+
+
+@attrs.frozen
+class Fence:
+    """The entries of one setting.
+
+    Attributes:
+        entries: in order.
+        traces: whether commands are asked for of which nobody can tell what they read.
+    """
+
+    entries: tuple[Entry, ...]
+    traces: bool = False
+
+
+def fences(session: ClaudeSession) -> Iterator[Fence]:
+    """Yield what each setting that is on comes to."""
+    if READS_INSIDE in session.fences:
+        yield Fence(tuple(_reads(session, session.fences[READS_INSIDE])), traces=True)
+    if EDITS_INSIDE in session.fences:
+        yield Fence(tuple(_edits(session.fences[EDITS_INSIDE])))
+    if FILE_READS_INSIDE in session.fences:
+        # Who edits a file reads it; of commands this says nothing.
+        folders = session.fences[FILE_READS_INSIDE]
+        yield Fence(tuple(_denied(folders, (*_READING, *_EDITING), "outside reads are blocked")))
+
+
+def _denied(folders: Iterable[str], tools: Iterable[str], why: str) -> Iterator[Entry]:
+    for tool in tools:
+        yield from inside(folders, tool, Effect.DENY, Reason.PROTECTED)
+        yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why=why)
+
+
+def _reads(session: ClaudeSession, folders: Iterable[str]) -> Iterator[Entry]:
+    # Any word of a command may be the name of a file that a rule denies, if there is such a file.
+    for line in session.lines:
+        if (line.entry.tool, line.entry.effect) == (known.OPERAND_READ, Effect.DENY):
+            yield attrs.evolve(line.entry, effect=Effect.ASK, reason=Reason.PROTECTED)
+    for tool in known.READING:
+        # What a tool may not read, a command asks for.
+        effect = Effect.DENY if tool in _READING else Effect.ASK
+        yield from inside(folders, tool, effect, Reason.PROTECTED)
+        yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
+
+
+def _edits(folders: Iterable[str]) -> Iterator[Entry]:
+    """Yield what keeps edits inside; those of settings, which could lift that, are none."""
+    for tool in _EDITING:
+        for pattern in notations.paths("**/.claude/settings*.json", fold=True):
+            yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "settings are kept")
+    yield from _denied(folders, _EDITING, "outside edits are blocked")
+
+
+# What Claude Code 2.1.329 holds back in a mode, whatever rules allow.
+
 
 # What a plan changes only after it was agreed to, whatever rules allow.
 _NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
 
 
-def held(session: Session, mode: str) -> Iterator[Entry]:
+def held(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what the host guards, and what waits for a plan to be agreed to."""
     judged = is_judged(session, mode)
     if session.guarded:
@@ -50,13 +125,13 @@ def held(session: Session, mode: str) -> Iterator[Entry]:
         yield from (built_in(tool, held) for tool in _NOT_PLANNED)
 
 
-def guards(session: Session, mode: str, reason: Reason) -> Iterator[Entry]:
+def guards(session: ClaudeSession, mode: str, reason: Reason) -> Iterator[Entry]:
     """Yield what is asked, for *reason*, before a guarded file is written."""
     opened = () if is_plan(mode) else _of_work_trees(session, mode)
     return _guards(session, Effect.ASK, reason, opened)
 
 
-def guards_before(asked: Entry, session: Session, mode: str) -> Iterator[Entry]:
+def guards_before(asked: Entry, session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what comes of guarded files before a hook asks, as *asked* does of all others.
 
     Where the mode takes the guard away, nobody asks for such a file at all.
@@ -72,7 +147,7 @@ def guards_before(asked: Entry, session: Session, mode: str) -> Iterator[Entry]:
 
 
 def _guards(
-    session: Session, effect: Effect, reason: Reason, opened: Iterable[Entry]
+    session: ClaudeSession, effect: Effect, reason: Reason, opened: Iterable[Entry]
 ) -> Iterator[Entry]:
     # Names with letters that nobody sees behind those that people know.
     settings = files_of_settings(session.options)
@@ -91,7 +166,7 @@ def _guarded(files: tuple[Pattern, ...], effect: Effect, reason: Reason) -> tupl
     )
 
 
-def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:
+def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what rules and the mode allow of the one folder that no guard is on."""
     elsewhere = session.options.links.keys() - LINKED.keys()
     for line in () if elsewhere else session.lines:
@@ -106,7 +181,7 @@ def _of_work_trees(session: Session, mode: str) -> Iterator[Entry]:
                 yield built_in(tool, Effect.ALLOW, trees, why="a work tree")
 
 
-def misread(session: Session, mode: str) -> Iterator[Entry]:
+def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what is asked for because a name is odd, unless every such call is allowed.
 
     The program lets a rule about paths allow a name that leads out of its folder. Such a
@@ -119,3 +194,276 @@ def misread(session: Session, mode: str) -> Iterator[Entry]:
             yield built_in(tool, Effect.ASK, pattern, reason, "odd name")
     for tool in (*known.READING, *known.EDITING):
         yield from led_out_names(session.folders, tool, Effect.ASK, reason)
+
+
+# What Claude Code removes for nobody who asks in PowerShell (documented, not observed).
+
+
+_LETTERS: Final = OneOf(frozenset("abcdefghijklmnopqrstuvwxyz"))
+_BEFORE: Final = OneOf(frozenset(" '\""))
+_SLASH: Final = OneOf(frozenset("/\\"))
+
+
+@lru_cache(maxsize=1)
+def power_shell_removals() -> tuple[Entry, ...]:
+    """Return what PowerShell removes in no mode: all of a folder, and the system's own."""
+    drive: tuple[Token, ...] = (_BEFORE, _LETTERS, ":", _SLASH)
+    targets: list[tuple[Token, ...]] = [
+        (_SLASH, "*", Gap.ANY),
+        (" *",),
+        drive,
+        (*drive, OneOf(frozenset(" '\"")), Gap.ANY),
+        (_BEFORE, "/"),
+        (_BEFORE, "~"),
+    ]
+    targets += ((*drive, folder, Gap.ANY) for folder in SYSTEM_FOLDERS)
+    return tuple(
+        Entry(
+            "PowerShell",
+            Effect.DENY,
+            Pattern.of(PatternKind.TEXT, ["remove-item", Gap.ANY, *target]),
+            reason=Reason.PROTECTED,
+            rule="PowerShell (critical path)",
+        )
+        for target in targets
+    )
+
+
+# What a rule for `Edit` means for reads, and for files behind links.
+#
+# A file that a rule lets be edited may be read, unless the edit would be held back: by
+# another path rule, or since the file is guarded. A rule for every edit lends nothing, takes
+# nothing back, and allows no edit through a link that leads out (2.1.329, observed).
+
+
+_READS: Final = FILE_TOOLS["Read"]
+
+
+def lent(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield what may be read since rules let it be edited."""
+    lending = [line.entry for line in session.lines if line.borrowed]
+    if not lending or is_judged(session, mode):
+        return  # where a model judges, every file may be read
+    kept = [*_kept(session), *files_of_settings(session.options)]
+    # Of what lies in a folder it is named what is kept, not all of it: what links in it lead to
+    # is lent where both names are.
+    here = [
+        p for folder in session.folders for p in (*_in(kept, folder), *_guarded_of_lending(folder))
+    ]
+    named = frozenset(here)
+    outside = [pattern for pattern in kept if pattern not in named]
+    reason = by_default(session, mode)
+    # What is kept where a link leads to is kept under the name of the link.
+    for link, target in session.options.links.items():
+        if any(_may_be_in(pattern, target) or _is_in(pattern, target) for pattern in kept):
+            is_inside = any(_is_in(below(link), folder) for folder in session.folders)
+            (here if is_inside else outside).append(below(link))
+    for tool in _READS:
+        for pattern in here:
+            yield built_in(tool, Effect.ALLOW, pattern, why="working folder")
+        for pattern in (*outside, *_guarded_of_lending()):
+            yield built_in(tool, Effect.ASK, pattern, reason, "is not edited")
+    yield from lending
+
+
+def _guarded_of_lending(folder: str = "") -> tuple[Pattern, ...]:
+    return guarded_files(folder), disguised_files(folder), guarded_last(folder)
+
+
+def _kept(session: ClaudeSession) -> Iterator[Pattern]:
+    """Yield what path rules for `Edit` deny or ask for."""
+    said = [line.entry for line in session.lines]
+    said += (entry for entries in session.reopened for entry in entries)
+    for entry in said:
+        is_kept = entry.tool == "Edit" and entry.effect is not Effect.ALLOW and not entry.field
+        # What may not be read at all is decided before.
+        if is_kept and entry.pattern is not None and not entry.rule.startswith("Read"):
+            yield entry.pattern
+
+
+def _in(patterns: Iterable[Pattern], folder: str) -> Iterator[Pattern]:
+    """Yield what *patterns* match in a folder."""
+    for pattern in patterns:
+        if _is_in(pattern, folder):
+            yield pattern
+        elif _may_be_in(pattern, folder):
+            yield from moved(pattern, folded(folder), folded(folder))
+
+
+def _beginning(pattern: Pattern) -> str:
+    first = pattern.tokens[0] if pattern.tokens else ""
+    return first if isinstance(first, str) else ""
+
+
+def _is_in(pattern: Pattern, folder: str) -> bool:
+    return f"{_beginning(pattern)}/".startswith(f"{folded(folder)}/")
+
+
+def _may_be_in(pattern: Pattern, folder: str) -> bool:
+    return folded(folder).startswith(_beginning(pattern))
+
+
+def led_out(session: ClaudeSession, allowed: list[Entry]) -> Iterator[Entry]:
+    """Yield what asks for edits through links that lead out, behind what of *allowed* lifts it.
+
+    A rule about paths lifts it where one speaks of the name of the link, and one of the
+    file that it leads to; a rule for every edit speaks of neither.
+    """
+    about = [e for e in allowed if e.tool in _EDITS and e.pattern is not None]
+    for link, target in session.options.links.items():
+        if any(f"{target}/".startswith(f"{folder}/") for folder in session.folders):
+            continue
+        for entry in about:
+            rests = [behind for e in about if e.tool == entry.tool and (behind := _of(e, target))]
+            yield from _lifted(entry, link, rests)
+        for tool in _EDITS:
+            yield built_in(tool, Effect.ASK, below(link), Reason.PROTECTED, "a link leads out")
+
+
+_EDITS: Final = FILE_TOOLS["Edit"]
+
+
+def _of(entry: Entry, folder: str) -> Pattern | None:
+    """Return what a line says of the files below *folder*, by their names in it."""
+    pattern, folder = entry.pattern, folded(folder)
+    if pattern is None or pattern >= below(folder):
+        return below("")
+    first = _beginning(pattern)
+    if f"{first}/".startswith(f"{folder}/"):
+        return Pattern.of(pattern.kind, (first[len(folder) :], *pattern.tokens[1:]))
+    if f"{folder}/".startswith(f"{first}/") and pattern.tokens[1:2] == (Gap.DEEP,):
+        return Pattern.of(pattern.kind, pattern.tokens[1:])
+    return None
+
+
+def _lifted(entry: Entry, link: str, rests: list[Pattern]) -> Iterator[Entry]:
+    """Yield what *entry* allows below *link*, of which each of *rests* speaks too."""
+    named = _of(entry, link)
+    if named is None:
+        return
+    for rest in rests:
+        both = named if named <= rest else rest if rest <= named else None
+        if both is not None:
+            inside = Pattern.of(both.kind, (folded(link), *both.tokens))
+            yield attrs.evolve(entry, pattern=inside)
+
+
+# Which rules that allow are left to the model where one judges (2.1.329).
+#
+# In `auto` a rule with a star allows nothing where what stands before the star may lead to a
+# program that runs what it is told to: an interpreter or a runner, by itself or behind programs
+# that start others, or the beginning of its name. Nor does it where that cannot be read.
+
+
+# Interpreters and runners, which no rule with a star may hand to.
+_RUNNERS: Final = frozenset(
+    "python node deno tsx ruby perl php lua npx bunx pnpx bash sh ssh zsh fish eval exec env xargs"
+    " sudo".split()
+)
+_SCRIPTS: Final = frozenset(
+    f"{manager} {verb}"
+    for manager, verbs in {
+        "npm": ("run", "exec", "x"),
+        "yarn": ("run", "exec", "dlx"),
+        "pnpm": ("run", "exec", "dlx"),
+        "bun": ("run", "exec", "x"),
+    }.items()
+    for verb in verbs
+)
+# Programs that start others, which are named behind them.
+_STARTERS: Final = frozenset(
+    "sh bash zsh fish csh tcsh ksh mksh dash ash hush rbash rsh busybox toybox wsl cmd powershell"
+    " pwsh env xargs command builtin noglob nice stdbuf nohup timeout time watch ionice chrt setsid"
+    " taskset strace ltrace script flock unshare nsenter sandbox-exec sudo doas pkexec su"
+    " runuser".split()
+)
+# As they are written, with their versions: names that only begin like a text count by these.
+_NAMES: Final = _RUNNERS | _STARTERS | {"python2", "python3"}
+
+_FIXED: Final = re.compile(r"(?:\\[*\\]|[^*])*")
+_WORD: Final = re.compile(r"""\s*((?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s\\'"])+)(?=\s)""", re.DOTALL)
+# What is not the name of a program: an assignment, an option, a number, signs alone, quoting.
+_BESIDE: Final = re.compile(
+    r"\w+\+?=|-|/+\w\Z|\d[\d.]*[smhd]?\Z|[^a-z0-9]*\Z|.*[^\w .+@%,:~/-]",
+    re.ASCII | re.IGNORECASE | re.DOTALL,
+)
+_CODE: Final = re.compile(r"(?:-\w*c|/c)\Z", re.ASCII | re.IGNORECASE)
+_ELSEWHERE: Final = re.compile(
+    r"[/~\\]|[a-z]:|(?:.*[\\/])?\.\.(?:[\\/]|\Z)", re.IGNORECASE | re.DOTALL
+)
+_OPTION: Final = re.compile(r"-|[^a-z0-9:]*\Z")
+
+
+def is_left_to_model(line: RuleLine, behaves: Behaviour) -> bool:
+    """Return whether a rule that allows is left to the model, where one judges."""
+    entry = line.entry
+    if entry.tool != "Bash" and not (entry.tool == "Monitor" and behaves.monitor_judged):
+        return False
+    if entry.pattern is None:
+        return True
+    text = entry.rule.partition("(")[2].removesuffix(")")
+    return _may_lead_to_runner(text) or _names_runner(text)
+
+
+def _may_lead_to_runner(text: str) -> bool:
+    """Return whether what stands before a star may be, or become, a command of a runner."""
+    spaced = re.sub(r":\*\Z", " *", text)
+    found = _FIXED.match(spaced)
+    fixed = found[0] if found else ""
+    if fixed == spaced:
+        return False
+    words = _plain(fixed).split(" ")
+    while words and _OPTION.match(words[-1]):
+        words.pop()
+    if " ".join(words) in _SCRIPTS | _RUNNERS:
+        return True
+    at = 0
+    while word := _WORD.match(fixed, at):
+        name = _unquoted(word[1])
+        if _CODE.match(name):
+            return True
+        if not _BESIDE.match(name) and _program(name) not in _NAMES:
+            return False
+        at = word.end()
+    last = _unquoted(fixed[at:].strip())
+    program = _program(last)
+    return bool(
+        _BESIDE.match(last)
+        or _ELSEWHERE.match(last)
+        or (program and any(name.startswith(program) for name in _NAMES))
+    )
+
+
+def _names_runner(text: str) -> bool:
+    """Return whether a rule is a runner by itself, whatever follows it or options of it."""
+    plain = _plain(text)
+    for runner in _RUNNERS | _SCRIPTS:
+        if plain in (runner, f"{runner}:*", f"{runner} *", f"{runner}*"):
+            return True
+        rest = plain.removeprefix(f"{runner} ")
+        if rest != plain and rest.endswith("*") and rest.startswith("-"):
+            # A module of a package is a program of its own.
+            module = re.match(r"-m\s+\w+\.[\w.]+(\s*:|\s+)\*\Z", rest, re.ASCII)
+            return not (runner == "python" and module)
+    return False
+
+
+def _plain(text: str) -> str:
+    """Return *text* with single blanks and stars, its program by its bare name."""
+    text = re.sub(r"[ \t]+", " ", text.strip().lower())
+    text = re.sub(r"\*[ *]*\*", "*", text)
+    program = re.match(r"""(?:"[^"*]*"|'[^'*]*'|[^ *='"])+?(?= |:\*\Z|\Z)""", text)
+    if program:
+        text = _program(_unquoted(program[0])) + text[program.end() :]
+    return _unquoted(text)
+
+
+def _program(name: str) -> str:
+    """Return the bare name of a program: without folders, version and suffix."""
+    bare = re.sub(r"\A.*[\\/]", "", name, flags=re.DOTALL).lower()
+    found = re.match(r"(.*?[^\d.])?[\d.]*(?:\.exe)?\Z", bare, re.ASCII | re.DOTALL)
+    return (found[1] or "") if found else bare
+
+
+def _unquoted(text: str) -> str:
+    return text.replace("'", "").replace('"', "")

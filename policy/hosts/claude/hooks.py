@@ -12,11 +12,10 @@ from typing import Final
 
 import attrs
 
-from policy.documents.node import Mapping, Node, Scalar, Sequence
-from policy.documents.shapes import Kind, Mistake
-from policy.hosts.claude.data import hooks as known
+from policy.core.source import Span
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, ShapeMistake, ValueKind
+from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data.tools import ALIASES
-from policy.source import Span
 
 __all__ = ["LIST", "Hook", "read_hooks", "takes"]
 
@@ -59,7 +58,7 @@ _NONE: Final = re.compile(r"\(\?[a-zA-Z]+\)|[*+?]\+|\[[^]]*\Z")
 
 
 def takes(matcher: str, tool: str) -> bool | None:
-    """Return whether a matcher takes a tool; None where that is not known."""
+    """Return whether a matcher takes a tool; None where that is not known_hooks."""
     if tool == "Monitor":  # what is monitored is a command
         both = takes(matcher, "Bash"), _takes(matcher, tool)
         return any(both) if None not in both else None
@@ -85,67 +84,69 @@ def _takes(matcher: str, tool: str) -> bool | None:
 # --- from a document ----------------------------------------------------------------
 
 
-def read_hooks(node: Node | None) -> tuple[tuple[Hook, ...], tuple[Mistake, ...]]:
+def read_hooks(node: Node | None) -> tuple[tuple[Hook, ...], tuple[ShapeMistake, ...]]:
     """Return the hooks that the value of ``hooks`` says, and what is wrong with it.
 
     Below an event that guards calls every value counts; of others what is wrong is left out.
     """
-    mistakes: list[Mistake] = []
+    mistakes: list[ShapeMistake] = []
     hooks: list[Hook] = []
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         for entry in node.entries:
-            wrong: list[Mistake] = []
+            wrong: list[ShapeMistake] = []
             hooks += _event(entry.name, entry.value, entry.key.span, wrong)
-            if entry.name in known.GUARDS:
+            if entry.name in known_hooks.GUARDS:
                 mistakes += wrong
     return tuple(hooks), tuple(mistakes)
 
 
-def _event(event: str, node: Node, key: Span, wrong: list[Mistake]) -> Iterator[Hook]:
-    if isinstance(node, Scalar) and node.value is None:
+def _event(event: str, node: Node, key: Span, wrong: list[ShapeMistake]) -> Iterator[Hook]:
+    if isinstance(node, ScalarNode) and node.value is None:
         return
-    if not isinstance(node, Sequence):
-        wrong.append(Mistake("a list", f"`hooks.{event}`", node))
+    if not isinstance(node, SequenceNode):
+        wrong.append(ShapeMistake("a list", f"`hooks.{event}`", node))
         return
     for group in node.items:
-        listed = group.get("hooks") if isinstance(group, Mapping) else None
-        if not isinstance(group, Mapping) or not isinstance(listed, Sequence):
-            wrong.append(Mistake("a list `hooks` and a matcher", f"`hooks.{event}`", group))
+        listed = group.get("hooks") if isinstance(group, MappingNode) else None
+        if not isinstance(group, MappingNode) or not isinstance(listed, SequenceNode):
+            wrong.append(ShapeMistake("a list `hooks` and a matcher", f"`hooks.{event}`", group))
             continue
         matcher = group.get("matcher")
-        if matcher is not None and not Kind.TEXT.holds(matcher):
-            wrong.append(Mistake("a string", "`matcher`", matcher))
+        if matcher is not None and not ValueKind.TEXT.holds(matcher):
+            wrong.append(ShapeMistake("a string", "`matcher`", matcher))
         for item in listed.items:
-            if isinstance(item, Mapping) and not _wrong(item, wrong):
+            if isinstance(item, MappingNode) and not _wrong(item, wrong):
                 yield _hook(event, matcher, item, key)
-            elif not isinstance(item, Mapping):
-                wrong.append(Mistake("an object", "a hook", item))
+            elif not isinstance(item, MappingNode):
+                wrong.append(ShapeMistake("an object", "a hook", item))
 
 
-def _wrong(item: Mapping, wrong: list[Mistake]) -> bool:
+def _wrong(item: MappingNode, wrong: list[ShapeMistake]) -> bool:
     """Add what is wrong with a hook; return whether there is something."""
     before = len(wrong)
     kind = item.get("type")
-    named = kind.value if isinstance(kind, Scalar) else None
-    needed = known.TYPES.get(named) if isinstance(named, str) else None
+    named = kind.value if isinstance(kind, ScalarNode) else None
+    needed = known_hooks.TYPES.get(named) if isinstance(named, str) else None
     if needed is None:
-        wrong.append(Mistake("one of " + ", ".join(known.TYPES), "`type` of a hook", kind or item))
+        wrong.append(
+            ShapeMistake("one of " + ", ".join(known_hooks.TYPES), "`type` of a hook", kind or item)
+        )
     wrong += (
-        Mistake(known.FIELDS[name].wanted, f"`{name}` of a hook", item)
+        ShapeMistake(known_hooks.FIELDS[name].wanted, f"`{name}` of a hook", item)
         for name in needed or ()
         if item.get(name) is None
     )
     for entry in item.entries:
-        wanted = known.FIELDS.get(entry.name)
+        wanted = known_hooks.FIELDS.get(entry.name)
         if wanted is not None and any(wanted.mistakes(entry.value, entry.name)):
-            wrong.append(Mistake(wanted.wanted, f"`{entry.name}` of a hook", entry.value))
+            wrong.append(ShapeMistake(wanted.wanted, f"`{entry.name}` of a hook", entry.value))
     return len(wrong) > before
 
 
 _RUN: Final = ("command", "prompt", "url", "tool")
 
 
-def _hook(event: str, matcher: Node | None, item: Mapping, key: Span) -> Hook:
+def _hook(event: str, matcher: Node | None, item: MappingNode, key: Span) -> Hook:
     condition = item.get("if")
     values = {e.name: e.value for e in item.entries}
     runs = next(
@@ -157,11 +158,15 @@ def _hook(event: str, matcher: Node | None, item: Mapping, key: Span) -> Hook:
         _text(matcher),
         _text(condition),
         _text(runs),
-        not (isinstance(waits, Scalar) and waits.value is True),
-        key if event not in known.EVENTS else matcher.span if matcher is not None else item.span,
+        not (isinstance(waits, ScalarNode) and waits.value is True),
+        key
+        if event not in known_hooks.EVENTS
+        else matcher.span
+        if matcher is not None
+        else item.span,
         condition.span if condition is not None else item.span,
     )
 
 
 def _text(node: Node | None) -> str:
-    return str(node.value) if isinstance(node, Scalar) and node.value is not None else ""
+    return str(node.value) if isinstance(node, ScalarNode) and node.value is not None else ""

@@ -1,28 +1,545 @@
-"""Defects that show only where rules, agents and modes are seen together."""
+"""Defects that show only where rules, hooks, agents and modes are seen together."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
-from policy.effect import Effect
-from policy.finding import Finding, Severity
-from policy.hosts.claude.agents import Definition
-from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.agents import MEMORY_TOOLS
-from policy.hosts.claude.dialect import dialect
-from policy.hosts.claude.modes import child_mode
-from policy.hosts.claude.negations import opened
-from policy.hosts.claude.paths import Anchors
-from policy.hosts.claude.pools import Position, has_no_tools, pool
-from policy.hosts.claude.session import Session
-from policy.hosts.claude.settings import Settings
-from policy.hosts.claude.shadowed import shadowed
-from policy.language.syntax import Matcher, Presence
-from policy.source import Span
+import attrs
 
-__all__ = ["agent_findings", "passed_findings", "settings_findings"]
+from policy.commands.ambiguities import (
+    doubtful,
+    fills_guarded,
+    has_half_assignment,
+    is_unchecked,
+    is_worked_out,
+)
+from policy.commands.bash import read_script
+from policy.commands.knowledge import Shell, Wrapper, Wrappers
+from policy.commands.match_texts import KEYWORDS, is_assignment
+from policy.commands.plain import read_plain
+from policy.commands.unsupported import is_substituted
+from policy.commands.words import Script, Word
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.source import Place, Span
+from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.data import settings as known_hooks
+from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.tools import ALIASES, FILE_TOOLS, MEMORY_TOOLS, NAMES
+from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
+from policy.hosts.claude.dialect import dialect
+from policy.hosts.claude.hooks import LIST, Hook, takes
+from policy.hosts.claude.modes import child_mode
+from policy.hosts.claude.paths import Anchors, path_patterns
+from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
+from policy.hosts.claude.rules import RuleLine, RuleScope, read_rule
+from policy.hosts.claude.session import SCOPES, ClaudeSession, opened
+from policy.hosts.claude.settings import Settings
+from policy.hosts.claude.skills import Skill
+from policy.language.parse import parse_matcher
+from policy.language.syntax import Matcher, Presence
+from policy.patterns import notations
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.ends import Indexed
+from policy.patterns.pattern import Pattern, freeze, named, tokens_of
+from policy.patterns.search import fresh_character
+from policy.tables.calls import Unreadable, argument_text
+from policy.tables.dialect import Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
+
+__all__ = [
+    "Condition",
+    "agent_findings",
+    "hook_findings",
+    "of_conditions",
+    "passed_findings",
+    "settings_findings",
+    "shadowed",
+    "skill_findings",
+    "switch_findings",
+    "why_never",
+]
+
+
+def shadowed(session: ClaudeSession, files: Sequence[Settings]) -> Iterator[Finding]:
+    """Yield the rules about commands that are asked of no call, or before the one that denies."""
+    commands = [
+        line
+        for line in session.lines
+        if line.entry.tool == "Bash" and line.entry.place and not line.entry.field
+    ]
+    denied = _Denied(session, commands)
+    spans = _Spans(files)
+    for line in commands:
+        entry = line.entry
+        if entry.pattern is None or entry.place is None:
+            continue
+        if entry.effect is Effect.ALLOW:
+            if denied.exactly(entry.pattern) or denied.covers(entry.pattern):
+                yield Finding(
+                    "deny-shadowed-allow",
+                    f"`{entry.rule}` allows nothing: a rule of `deny` covers it",
+                    Severity.WARNING,
+                    spans.of(entry.rule, entry.place),
+                )
+            continue
+        asked = line.exact and entry.effect is Effect.ASK
+        if asked and not denied.exactly(entry.pattern) and denied.covers(entry.pattern):
+            yield Finding(
+                "ask-weakens-deny",
+                f"`{entry.rule}` is asked for although a rule of `deny` covers it: the host takes"
+                " a rule of `ask` without a star first",
+                Severity.WARNING,
+                spans.of(entry.rule, entry.place),
+                help="leave the rule out, or deny the command without a star as well",
+            )
+
+
+class _Denied:
+    """What rules deny of commands."""
+
+    def __init__(self, session: ClaudeSession, commands: Sequence[RuleLine]) -> None:
+        said = [
+            (line, pattern)
+            for line in commands
+            if line.entry.effect is Effect.DENY and (pattern := line.entry.pattern) is not None
+        ]
+        self._exactly = {pattern for line, pattern in said if line.exact}
+        starred = [pattern.tokens for line, pattern in said if not line.exact]
+        self._starred = Indexed(starred) if starred else None
+        self._lines = session.lines
+
+    def exactly(self, pattern: Pattern) -> bool:
+        """Return whether a rule without a star denies the same."""
+        return pattern in self._exactly
+
+    def covers(self, pattern: Pattern) -> bool:
+        """Return whether a rule with a star denies all that *pattern* matches."""
+        if self._starred is None:
+            return False
+        return self._starred.first(freeze(pattern, self._fresh)) != NO_MATCH
+
+    @cached_property
+    def _fresh(self) -> str:
+        """A character that no rule names."""
+        patterns = (line.entry.pattern for line in self._lines)
+        return fresh_character(named(tokens_of(filter(None, patterns))))
+
+
+class _Spans:
+    """Where rules stand."""
+
+    def __init__(self, files: Sequence[Settings]) -> None:
+        self._files = files
+
+    def of(self, rule: str, place: Place) -> Span | None:
+        """Return the span of a rule, if it is one of these files."""
+        return self._known.get((rule, place))
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, Place], Span]:
+        return {
+            (rule.text, rule.span.place): rule.span for each in self._files for rule in each.rules
+        }
+
+
+# Which calls a hook sees: its condition is a rule, and means less than one in `deny`.
+#
+# It looks through assignments and substitutions but through hardly any wrapper, and it
+# speaks of its own tool alone. What cannot be taken apart is seen (2.1.329, observed).
+
+
+def of_conditions(dialect: Dialect) -> Dialect:
+    """Return how conditions read calls that rules read as *dialect* says."""
+    wrapping = attrs.evolve(
+        dialect.shell.wrapping,
+        names=frozenset({"xargs"}),
+        denying=Wrappers({"xargs": Wrapper()}),
+        granting=Wrappers(),
+    )
+    return attrs.evolve(dialect, shell=attrs.evolve(dialect.shell, wrapping=wrapping))
+
+
+@attrs.frozen(slots=False)
+class Condition:
+    """The `if` of a hook, which is one rule.
+
+    Raises `PolicyError` where the text is no rule.
+    """
+
+    text: str
+    span: Span = attrs.field(repr=False)
+
+    @cached_property
+    def matcher(self) -> Matcher:
+        """The rule."""
+        return parse_matcher(self.text, self.span)
+
+    @property
+    def tool(self) -> str:
+        """The tool that it speaks of."""
+        return ALIASES.get(self.matcher.tool, self.matcher.tool)
+
+    @property
+    def content(self) -> str:
+        """What stands in the parentheses, "" for all calls of the tool."""
+        specifier = self.matcher.specifier
+        text = "" if specifier is None else specifier.text
+        return "" if text.strip() in ("", "*") else text
+
+    def sees(
+        self, tool: str, call: Mapping[str, object], dialect: Dialect, anchors: Anchors
+    ) -> bool:
+        """Return whether it holds for a call; where that cannot be told, it does.
+
+        A program is taken for the one of its name wherever it lies, which the host does not.
+
+        Args:
+            tool: of the call.
+            call: its arguments.
+            dialect: how the host reads calls.
+            anchors: the folders that paths are relative to.
+
+        """
+        if tool != self.tool and (self.tool, tool) != ("Bash", "Monitor"):
+            return False
+        if not self.content:
+            return True
+        if tool in _SHELLS and _is_unclear(
+            str(call.get("command", "")), dialect.shell, self.content
+        ):
+            return True
+        if tool in known_hooks.OF_FILES and self._names(tool, call, dialect):
+            return True
+        entries = tuple(
+            Entry(tool, Effect.DENY, p, rule=self.text) for p in self._patterns(anchors)
+        )
+        return (
+            Table.of(RuleSet(entries, Effect.ALLOW, dialect)).decide(tool, call).effect
+            < Effect.ALLOW
+        )
+
+    def _names(self, tool: str, call: Mapping[str, object], dialect: Dialect) -> bool:
+        """Return whether it begins with a star, and its text is that of a path as a whole.
+
+        Such a text is matched with the path wherever the file lies, in its own letters.
+        """
+        text = self.content.strip(" \t")
+        if not text.startswith("*"):
+            return False
+        lettered = attrs.evolve(dialect, fold=False)
+        try:
+            path = argument_text(dialect.argument(tool), lettered, call)
+        except Unreadable:
+            return True
+        texts = dict.fromkeys((text, text.replace("/**/", "/")))
+        return any(Pattern.text(each).matches(path) for each in texts)
+
+    def _patterns(self, anchors: Anchors) -> tuple[Pattern, ...]:
+        if self.tool in _SHELLS:
+            return notations.commands(self.content)
+        if self.tool in known_hooks.OF_FILES:
+            try:
+                return path_patterns(self.content, anchors, Effect.ALLOW)
+            except notations.Unusable:
+                return ()
+        return ()
+
+
+_SHELLS: Final = ("Bash", "Monitor", "PowerShell")
+# What the host does not take apart: a program that is the value of something, process
+# substitution, escaped blanks, braces, `${`, a lone `$`, files that are redirected to by the value
+# of something, and values within a pipeline.
+_UNREAD: Final = re.compile(
+    r"(?:^|[;&|({\n])\s*(?:!\s+)*[$`]|[<>]\(|\$['\"]|\\[ \t]|\$\{|\$(?=\s|$)|\bIFS=|\{\w+\}[<>]"
+    r"|\{[^{}\s,.]*(?:,|\.\.)|(?<!<)[<>][|&]?[ \t]*\$[A-Za-z_]"
+)
+_QUOTED_DOCUMENT: Final = re.compile(
+    r"(<<-?[ \t]*(?:'([\w.]+)'|\"([\w.]+)\")[^\n]*\n)(?:[^\n]*\n)*?(\t*(?:\2|\3)(?!\w))"
+)
+_VALUE: Final = re.compile(r"\$\(|`")
+_PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
+
+
+def _is_unclear(command: str, shell: Shell, content: str) -> bool:
+    """Return whether the host takes it for one that it cannot take apart.
+
+    With values that nobody knows it still tells a plain program from one that *content*,
+    a condition such as ``git *``, names.
+    """
+    if 0 < shell.longest < len(command):
+        return True
+    around = _QUOTED_DOCUMENT.sub(r"\1\4", command) if "<<" in command else command
+    if _UNREAD.search(around) or (_VALUE.search(around) and _PIPE.search(around)):
+        return True
+    structures = shell.syntax.structures | {"subshell"}
+    looked_into = attrs.evolve(shell, syntax=attrs.evolve(shell.syntax, structures=structures))
+    script = read_plain(command) or read_script(command, looked_into)
+    if (
+        script is None
+        or script.opaque
+        or (script.background and script.statements)
+        or script.grouped
+        or any(command.swallowed for command in script.commands)
+        or doubtful(command) is not None
+    ):
+        return True
+    plain = _NAMES_PROGRAM.fullmatch(content) is not None
+    return any(
+        _is_unclear_part(command.words, script, shell, plain=plain)
+        for command in script.commands
+        if command.words
+    )
+
+
+_SPECIAL: Final = re.compile(r"\$[^A-Za-z_({]")
+_DECLARING: Final = frozenset("declare export local readonly typeset unset".split())
+
+
+def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, plain: bool) -> bool:
+    if has_half_assignment(words) or is_worked_out(words, shell) or fills_guarded(words, shell):
+        return True
+    program = next((word for word in words if not is_assignment(word)), words[-1])
+    if program.raw in _OF_LANGUAGE:
+        return True
+    unknown = [word for word in words if not word.literal and not word.vetted]
+    several = sum(bool(command.words) for command in script.commands)
+    unknown = [word for word in unknown if not (is_assignment(word) and is_substituted(word))]
+    if program.plain in _DECLARING and _is_unclear_declaration(words, unknown, shell):
+        return True
+    if program.plain in _TYPED and any(_is_typed(word, program) for word in words[1:]):
+        return True
+    alone = all(map(is_assignment, words))
+    guarded = shell.variables.guarded
+    if alone and (len(words) > 1 or re.fullmatch(guarded, words[0].raw.partition("=")[0])):
+        return True
+    plain &= (
+        sum(bool(command.words) for command in script.commands) == 1
+        and words[0].plain not in _WRAPPERS
+    )
+    plain &= _PROGRAM.fullmatch(words[0].raw) is not None
+    return any(
+        (is_assignment(word) and not alone)
+        or word.raw.startswith('"')
+        or bool(script.targets)
+        or _SPECIAL.search(word.raw) is not None
+        or (word.raw[0] in "$`" and 1 < several - (word.inner[1] - word.inner[0]) < several)
+        or (not alone and any(len(script.commands[each].words) > 1 for each in range(*word.inner)))
+        or (
+            word.inner[0] == word.inner[1]
+            and not word.known
+            and not (plain and _VARIABLE.fullmatch(word.raw))
+        )
+        for word in unknown
+    )
+
+
+def _is_unclear_declaration(words: Sequence[Word], unknown: Sequence[Word], shell: Shell) -> bool:
+    sets = all(map(is_assignment, words[1:]))
+    return (
+        bool(unknown)
+        or words[0].plain not in _DECLARING
+        or is_worked_out(words[1:], shell)
+        or (is_unchecked(words, shell) and not sets)
+    )
+
+
+def _is_typed(word: Word, program: Word) -> bool:
+    return program.plain != "private" or not _PLAIN.fullmatch(word.raw)
+
+
+# Builtins of zsh that declare variables: what they are given it works out.
+_TYPED: Final = frozenset("private float integer".split())
+_PLAIN: Final = re.compile(r"[A-Za-z_]\w*")
+_WRAPPERS: Final = frozenset(GRANTING) | frozenset(WRAPPING)
+_NAMES_PROGRAM: Final = re.compile(r"[a-z]+[ :]\*")
+_PROGRAM: Final = re.compile(r"[a-z]+")
+_VARIABLE: Final = re.compile(r"\$[A-Za-z_]\w*")
+# Words of the language that no program is called by: a command that begins with one was not
+# taken apart as it was meant.
+_OF_LANGUAGE: Final = (KEYWORDS | {"in", "for"}) - {"time", "coproc", "function", "select"}
+
+
+def why_never(hook: Hook) -> str:
+    """Return why no call is seen by a hook, "" where one may be."""
+    if hook.event not in known_hooks.EVENTS:
+        return f"`{hook.event}` is no event"
+    if hook.event not in known_hooks.TOOL_EVENTS:
+        return "only hooks about the calls of tools have an `if`" if hook.condition else ""
+    tools = [tool for tool in sorted(NAMES) if takes(hook.matcher, tool) is not False]
+    if not tools and not _may_be_of_servers(hook.matcher):
+        return f"the matcher `{hook.matcher}` takes no tool"
+    return _never_holds(hook, tools) if hook.condition else ""
+
+
+def _may_be_of_servers(matcher: str) -> bool:
+    if LIST.fullmatch(matcher):
+        names = (name.strip() for name in re.split(r"[|,]", matcher))
+        return any(name.startswith("mcp__") and name.count("__") > 1 for name in names)
+    return "mcp" in matcher or takes(matcher, "mcp__server__tool") is not False
+
+
+def _never_holds(hook: Hook, tools: list[str]) -> str:
+    if _SEVERAL.search(hook.condition):
+        return "a condition is one rule, and this is several"
+    condition = Condition(hook.condition, hook.span)
+    try:
+        tool = condition.tool
+    except PolicyError as error:
+        return f"the condition is no rule: {error.message}"
+    if "*" in tool:
+        return "the tool of a condition has no star"
+    if tool.startswith("mcp__"):
+        return "" if tool.count("__") > 1 else f"`{tool}` is a server, and a condition names a tool"
+    if tool not in NAMES:
+        return f"there is no tool `{tool}`"
+    if tool not in tools and not (tool == "Bash" and "Monitor" in tools):
+        return f"the matcher `{hook.matcher}` does not take `{tool}`"
+    if condition.content and tool in _WITHOUT:
+        return f"a condition on `{tool}` with a specifier never holds"
+    if tool in known_hooks.OF_FILES and condition.content:
+        try:
+            path_patterns(condition.content, _ANYWHERE, Effect.ALLOW)
+        except notations.Unusable as unusable:
+            return f"the condition matches no file: {unusable}"
+    return ""
+
+
+_ANYWHERE: Final = Anchors("/@project", "/@home", "/@project")
+_SEVERAL: Final = re.compile(r"\)\s*[|,;]\s*\w+\(|^\w+\s*\|")
+_WITHOUT: Final = frozenset({"Agent", "Skill", "WebFetch"})
+
+
+# What is wrong with hooks: those that never run, and those that see less than they seem to.
+
+
+_EDITING: Final = FILE_TOOLS["Edit"]
+
+
+def hook_findings(hooks: Iterable[Hook], session: ClaudeSession) -> Iterator[Finding]:
+    """Yield what is wrong with the hooks of one file."""
+    guards: dict[str, list[Hook]] = {}
+    wrapped: list[Finding] = []
+    for hook in hooks:
+        why = why_never(hook)
+        if why:
+            in_condition = bool(hook.condition) and hook.event in known_hooks.EVENTS
+            span = hook.span if in_condition and "the matcher `" not in why else hook.place
+            yield Finding("hook-never-fires", f"the hook never runs: {why}", Severity.ERROR, span)
+        elif hook.event == "PreToolUse" and hook.waits:
+            guards.setdefault(hook.runs, []).append(hook)
+            wrapped += _wrapped(hook, session)
+    # Conditions are written one beside the other: what is true of all is told of the first.
+    yield from wrapped[:1]
+    for same in guards.values():
+        yield from _missing(same)
+
+
+def _missing(hooks: list[Hook]) -> Iterator[Finding]:
+    """Yield that what guards some of the tools that edit files does not guard the others."""
+    seen = [tool for tool in _EDITING if any(takes(h.matcher, tool) is not False for h in hooks)]
+    missing = [tool for tool in _EDITING if tool not in seen]
+    if seen and missing:
+        yield Finding(
+            "hook-misses-tools",
+            f"the hook sees {' and '.join(seen)}, and not {' or '.join(missing)}, which"
+            " edit files as well",
+            Severity.NOTE,
+            hooks[0].place,
+            help=f"write `{'|'.join(_EDITING)}`",
+        )
+
+
+def _wrapped(hook: Hook, session: ClaudeSession) -> Iterator[Finding]:
+    """Yield a command that the condition of a hook misses, and a rule of the same text stops."""
+    if not hook.condition:
+        return
+    condition = Condition(hook.condition, hook.span)
+    if condition.tool != "Bash" or not condition.content:
+        return
+    anchors = Anchors(session.cwd, session.home, session.cwd)
+    reading = dialect(session, "default")
+    rule = read_rule(hook.condition, hook.span, Effect.DENY, RuleScope(anchors))
+    entries = tuple(line.entry for line in rule.lines)
+    table = Table.of(RuleSet(entries, Effect.ALLOW, reading))
+    for entry in entries:
+        text = entry.pattern.witness() if entry.pattern is not None else None
+        call: dict[str, object] = {"command": f"timeout 5 {text}"}
+        if text is None or table.decide("Bash", call).effect is not Effect.DENY:
+            continue
+        if not condition.sees("Bash", call, of_conditions(reading), anchors):
+            yield Finding(
+                "hook-sees-less",
+                f"the hook does not see `{call['command']}`, which a rule of `deny` with the"
+                " same text stops",
+                Severity.NOTE,
+                hook.span,
+                help="leave `if` out and look at the command in the hook, or deny it by a rule",
+            )
+            return
+
+
+def switch_findings(files: Iterable[Settings]) -> Iterator[Finding]:
+    """Yield that settings which are no administrator's switch hooks off."""
+    for settings in sorted(files, key=lambda each: SCOPES.index(each.scope)):
+        if settings.hooks_off is None:
+            continue
+        off, span = settings.hooks_off
+        if off and settings.scope != "managed":
+            yield Finding(
+                "hooks-disabled",
+                "no hook runs but those of an administrator: neither those of the project nor"
+                " those of the user",
+                Severity.WARNING,
+                span,
+            )
+        return  # the strongest that says so counts
+
+
+# What people take `allowed-tools` of skills and commands for, and what it is.
+
+
+_SHELLS_SKILL_LINT: Final = ("Bash", "PowerShell")
+# What only looks: a list of nothing else looks like a bound.
+_LOOKING: Final = frozenset(
+    {*FILE_TOOLS["Read"], "WebFetch", "WebSearch", "Skill", "TodoWrite", "AskUserQuestion", "LS"}
+)
+
+
+def skill_findings(skill: Skill) -> Iterator[Finding]:
+    """Yield what the list of one skill means beyond what it says."""
+    names = set()
+    for matcher in skill.allowed.matchers:
+        name = ALIASES.get(matcher.tool, matcher.tool)
+        names.add(name)
+        content = "" if matcher.specifier is None else matcher.specifier.text.strip()
+        if name in _SHELLS_SKILL_LINT and content in ("", "*"):
+            yield Finding(
+                "skill-allows-every-command",
+                f"while `{skill.name}` is active every command runs unasked, and so it does in"
+                " every agent that is started then",
+                Severity.WARNING,
+                matcher.span,
+                help=f"name the commands, as in `{name}(git add *)`",
+            )
+    if names and names <= _LOOKING:
+        yield Finding(
+            "skill-list-is-no-bound",
+            f"the list takes no tool from `{skill.name}`: what is not in it is there as before",
+            Severity.NOTE,
+            skill.span,
+            help="`disallowed-tools` takes tools away while the skill is active",
+        )
+
+
+# Defects that show only where rules, agents and modes are seen together.
+
 
 _HANDED_DOWN: Final = ("acceptEdits", "auto", "bypassPermissions")
 
@@ -31,7 +548,7 @@ def _warn(code: str, message: str, span: Span | None, help: str = "") -> Finding
     return Finding(code, message, Severity.WARNING, span, help=help)
 
 
-def agent_findings(definition: Definition, session: Session) -> Iterator[Finding]:
+def agent_findings(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
     """Yield what is wrong with the lists of one agent."""
     if definition.span is None:
         return
@@ -41,9 +558,9 @@ def agent_findings(definition: Definition, session: Session) -> Iterator[Finding
     yield from _modes(definition, session)
 
 
-def _pool(definition: Definition, session: Session) -> Iterator[Finding]:
+def _pool(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
     """Yield what is wrong with the tools that the agent comes to."""
-    position = Position(main=False, background=session.options.in_background(1))
+    position = PoolPosition(main=False, background=session.options.in_background(1))
     if has_no_tools(definition, session, position):
         yield Finding(
             "zero-tools",
@@ -69,7 +586,7 @@ def _pool(definition: Definition, session: Session) -> Iterator[Finding]:
         )
 
 
-def _modes(definition: Definition, session: Session) -> Iterator[Finding]:
+def _modes(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
     """Yield what the mode of the session makes of that of the agent."""
     if (
         definition.mode in _HANDED_DOWN
@@ -94,7 +611,7 @@ def _narrows(definition: Definition) -> bool:
     return bool(listed or definition.disallowed.matchers)
 
 
-def _starts_agents(definition: Definition, session: Session, position: Position) -> bool:
+def _starts_agents(definition: Definition, session: ClaudeSession, position: PoolPosition) -> bool:
     rules = pool(definition, session, position, dialect(session, "default"))
     said = [entry.effect for entry in rules.entries if entry.tool == "Agent"]
     return said[:1] == [Effect.ALLOW]
@@ -190,7 +707,7 @@ def passed_findings(
             )
 
 
-def settings_findings(session: Session, files: list[Settings]) -> Iterator[Finding]:
+def settings_findings(session: ClaudeSession, files: list[Settings]) -> Iterator[Finding]:
     """Yield what is wrong with the rules of a session as a whole."""
     yield from _negations(files)
     yield from shadowed(session, files)

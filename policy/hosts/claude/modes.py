@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from policy.hosts.claude.options import Options
+from policy.hosts.claude.options import ClaudeOptions
 from policy.hosts.claude.settings import Settings
 
 __all__ = [
@@ -67,7 +67,7 @@ def is_silent(mode: str) -> bool:
 
 
 def session_mode(
-    settings: Iterable[Settings], options: Options, *, no_bypass: bool, no_auto: bool
+    settings: Iterable[Settings], options: ClaudeOptions, *, no_bypass: bool, no_auto: bool
 ) -> str:
     """Return the mode that a session comes to, whoever asks for one.
 
@@ -84,7 +84,7 @@ def session_mode(
     return "default" if asked == "manual" or (asked == "auto" and no_auto) else asked
 
 
-def _said(settings: Iterable[Settings], options: Options) -> str:
+def _said(settings: Iterable[Settings], options: ClaudeOptions) -> str:
     """Return the mode that the strongest file says, which a project may not say of some."""
     said = [(each.scope, each.mode) for each in settings if each.mode]
     scope, mode = said[0] if said else ("", "default")

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import attrs
 
+from policy.core.source import Source
 from policy.files.opening import Tree
 from policy.hosts.claude.data.versions import Behaviour, behaviour
-from policy.source import Source
 
-__all__ = ["VERSION", "Options"]
+__all__ = ["VERSION", "ClaudeOptions"]
 
 # The version whose behaviour was measured, and that is assumed where none is given.
 VERSION = "2.1.329"
@@ -21,7 +21,7 @@ def _is_version(_: object, __: object, version: str) -> None:
 
 
 @attrs.frozen
-class Options:
+class ClaudeOptions:
     """How a session is started.
 
     Attributes:

@@ -12,27 +12,25 @@ from typing import Final
 
 import attrs
 
-from policy.decision import EVERY_TOOL, Reason
-from policy.dialect import Dialect
-from policy.effect import Effect
+from policy.core.decision import EVERY_TOOL, Reason
+from policy.core.effect import Effect
+from policy.core.source import Place
 from policy.hosts.claude.agents import Definition
-from policy.hosts.claude.data import agents as known_agents
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.lines import Scope
+from policy.hosts.claude.data import tools as known_agents
 from policy.hosts.claude.paths import Anchors
-from policy.hosts.claude.rules import read_rule
-from policy.hosts.claude.session import Session
-from policy.hosts.claude.specifiers import agent_pattern
-from policy.language.syntax import Agents, Declared, Matcher, Presence
+from policy.hosts.claude.rules import RuleScope, agent_pattern, read_rule
+from policy.hosts.claude.session import ClaudeSession
+from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
 from policy.patterns.pattern import Pattern
-from policy.ruleset import Entry, RuleSet
-from policy.source import Place
+from policy.tables.dialect import Dialect
+from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = ["Position", "declared", "has_no_tools", "pool"]
+__all__ = ["PoolPosition", "declared", "has_no_tools", "pool"]
 
 
 @attrs.frozen
-class Position:
+class PoolPosition:
     """Where an agent stands, as far as that decides which tools it has.
 
     Attributes:
@@ -70,11 +68,13 @@ def _tool_glob(name: str) -> str | None:
     return None
 
 
-def _everything(listed: Declared) -> bool:
+def _everything(listed: DeclaredTools) -> bool:
     return any(matcher.tool == _ANY and matcher.specifier is None for matcher in listed.matchers)
 
 
-def pool(definition: Definition, session: Session, position: Position, dialect: Dialect) -> RuleSet:
+def pool(
+    definition: Definition, session: ClaudeSession, position: PoolPosition, dialect: Dialect
+) -> RuleSet:
     """Return the tools the host gives an agent at *position*: every call of them, or none."""
     entries = [
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule, place=place)
@@ -102,7 +102,7 @@ def pool(definition: Definition, session: Session, position: Position, dialect: 
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
 
-def _elsewhere(definition: Definition, session: Session) -> Iterator[Entry]:
+def _elsewhere(definition: Definition, session: ClaudeSession) -> Iterator[Entry]:
     """Yield what denies the tools of servers that only other agents bring along."""
     there = {*definition.servers, *(session.options.servers or ())}
     for other in session.agents.values():
@@ -114,7 +114,7 @@ def _elsewhere(definition: Definition, session: Session) -> Iterator[Entry]:
                 )
 
 
-def _available(session: Session, position: Position) -> frozenset[str]:
+def _available(session: ClaudeSession, position: PoolPosition) -> frozenset[str]:
     tools = session.offered
     if position.main:
         return tools
@@ -130,7 +130,7 @@ def _available(session: Session, position: Position) -> frozenset[str]:
     return kept if position.may_start else kept - {"Agent"}
 
 
-def _offered(tool: str, session: Session) -> Iterator[str]:
+def _offered(tool: str, session: ClaudeSession) -> Iterator[str]:
     """Yield *tool*, or what of it servers offer where that is known."""
     servers = session.options.servers
     if servers is None:
@@ -148,7 +148,7 @@ def _offered(tool: str, session: Session) -> Iterator[str]:
 _Tool = tuple[str, str, Place | None]
 
 
-def _removed(definition: Definition, session: Session) -> Iterator[_Tool]:
+def _removed(definition: Definition, session: ClaudeSession) -> Iterator[_Tool]:
     written = definition.span is not None
     if written and not session.options.behaves.disallowed_of_agents:
         return
@@ -167,7 +167,7 @@ def _removed(definition: Definition, session: Session) -> Iterator[_Tool]:
                 yield "Monitor", rule, place
 
 
-def _listed(definition: Definition, session: Session) -> Iterator[_Tool]:
+def _listed(definition: Definition, session: ClaudeSession) -> Iterator[_Tool]:
     tools = definition.tools
     if tools.presence is Presence.ABSENT or _everything(tools):
         for name in sorted(known.NAMES):
@@ -183,7 +183,7 @@ def _listed(definition: Definition, session: Session) -> Iterator[_Tool]:
             yield glob or name, str(matcher), matcher.span.place
 
 
-def _types(types: tuple[str, ...] | None, entry: Entry, session: Session) -> Iterator[Entry]:
+def _types(types: tuple[str, ...] | None, entry: Entry, session: ClaudeSession) -> Iterator[Entry]:
     """Yield the tool, or of the tool that starts agents what its list of types comes to."""
     if types is None:
         yield entry
@@ -202,7 +202,7 @@ def _types(types: tuple[str, ...] | None, entry: Entry, session: Session) -> Ite
 _TYPE: Final = "subagent_type"
 
 
-def has_no_tools(definition: Definition, session: Session, position: Position) -> bool:
+def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolPosition) -> bool:
     """Return whether the host refuses to start the agent since nothing in its list is a tool."""
     if definition.tools.presence is not Presence.LISTED or _everything(definition.tools):
         return False
@@ -246,10 +246,12 @@ def _is_meant(tool: str, rule: str, definition: Definition) -> bool:
 _BESIDE: Final = known.INNER - {known.REDIRECT_OUT}
 
 
-def declared(definition: Definition, session: Session, dialect: Dialect) -> tuple[RuleSet, ...]:
+def declared(
+    definition: Definition, session: ClaudeSession, dialect: Dialect
+) -> tuple[RuleSet, ...]:
     """Return what the two lists of an agent declare, call by call."""
     anchors = Anchors(session.cwd, session.home, session.cwd)
-    scope = Scope(anchors, frozenset(session.agents), behaves=session.options.behaves)
+    scope = RuleScope(anchors, frozenset(session.agents), behaves=session.options.behaves)
     sets = []
     tools = definition.tools
     if tools.presence is not Presence.ABSENT and not _everything(tools):
@@ -266,7 +268,7 @@ def declared(definition: Definition, session: Session, dialect: Dialect) -> tupl
     return tuple(sets)
 
 
-def _declared(listed: Declared, effect: Effect, scope: Scope) -> Iterator[Entry]:
+def _declared(listed: DeclaredTools, effect: Effect, scope: RuleScope) -> Iterator[Entry]:
     for matcher in listed.matchers:
         name, place = _name(matcher), matcher.span.place
         text = "" if matcher.specifier is None else matcher.specifier.text.strip()

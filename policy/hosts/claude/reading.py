@@ -8,24 +8,24 @@ from typing import Final
 
 import attrs
 
-from policy.chain import Link, SpawnDenied
-from policy.decision import Reason
-from policy.dialect import Dialect
-from policy.effect import Effect
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.memory import OnDemand
 from policy.hosts.claude.agents import Definition
-from policy.hosts.claude.data import agents as known
+from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.modes import child_mode
-from policy.hosts.claude.pools import Position, declared, has_no_tools, pool
+from policy.hosts.claude.pools import PoolPosition, declared, has_no_tools, pool
+from policy.hosts.claude.rules import agent_pattern
 from policy.hosts.claude.rulesets import rule_sets
-from policy.hosts.claude.session import ASIDES, Session
-from policy.hosts.claude.specifiers import agent_pattern
-from policy.on_demand import OnDemand
-from policy.project import Attenuated
-from policy.ruleset import Entry, RuleSet
-from policy.table import Bounds, Ceiling, Part, Table
+from policy.hosts.claude.session import ASIDES, ClaudeSession
+from policy.hosts.project import Attenuated
+from policy.tables.chain import Link, SpawnDenied
+from policy.tables.dialect import Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["MAIN", "WORKFLOW", "Enforced", "State", "attenuated", "main_definition"]
+__all__ = ["MAIN", "WORKFLOW", "ClaudeEnforced", "ClaudeState", "attenuated", "main_definition"]
 
 MAIN: Final = "main"
 
@@ -35,7 +35,7 @@ WORKFLOW: Final = "workflow"
 
 
 @attrs.frozen
-class State:
+class ClaudeState:
     """What the host's reading knows of a position.
 
     Attributes:
@@ -52,13 +52,13 @@ class State:
     types: tuple[str, ...] | None = None
 
 
-def main_definition(session: Session) -> Definition:
+def main_definition(session: ClaudeSession) -> Definition:
     """Return the definition of the main conversation."""
     named = session.agents.get(session.main_agent)
     return Definition(MAIN) if named is None else attrs.evolve(named, name=MAIN, mode=None)
 
 
-def attenuated(session: Session) -> Attenuated:
+def attenuated(session: ClaudeSession) -> Attenuated:
     """Return the reading in which settings and every list along a chain are met."""
     tables = OnDemand(session.agents, partial(_declared_table, session))
     # Nobody starts these, even where rules ask for every agent: there is none of the name.
@@ -69,7 +69,7 @@ def attenuated(session: Session) -> Attenuated:
     return Attenuated(tables, OnDemand(roots, root), asides=OnDemand(ASIDES, root))
 
 
-def _root(session: Session, tables: Mapping[str, Table], name: str) -> Table:
+def _root(session: ClaudeSession, tables: Mapping[str, Table], name: str) -> Table:
     if name == WORKFLOW:
         return tables[known.GENERAL]
     # What is allowed there beyond the settings is no narrower than they are.
@@ -77,18 +77,18 @@ def _root(session: Session, tables: Mapping[str, Table], name: str) -> Table:
     return attrs.evolve(_declared_table(session, MAIN), bounds=bounds)
 
 
-def _declared_table(session: Session, name: str) -> Table:
+def _declared_table(session: ClaudeSession, name: str) -> Table:
     definition = session.agents.get(name) or main_definition(session)
     reading = dialect(session, session.mode)
     sets = (
         *rule_sets(session, session.mode),
         *declared(definition, session, reading),
-        _startable(session, session.mode, Position(main=False, background=False)),
+        _startable(session, session.mode, PoolPosition(main=False, background=False)),
     )
     return Table(Ceiling.of(Part(rules, (definition.name,)) for rules in sets))
 
 
-def _startable(session: Session, mode: str, position: Position) -> RuleSet:
+def _startable(session: ClaudeSession, mode: str, position: PoolPosition) -> RuleSet:
     """Return the rule set that denies to start agents which would have no tool at *position*."""
     key = ("startable", mode, position)
     known = session.cache.get(key)
@@ -111,14 +111,14 @@ def _startable(session: Session, mode: str, position: Position) -> RuleSet:
     return rules
 
 
-def depth_limit(session: Session) -> int:
+def depth_limit(session: ClaudeSession) -> int:
     """Return how many levels of agents may follow below the main conversation."""
     options = session.options
     # No level at all is no number the host takes (2.1.329, observed).
     return options.depth or options.behaves.depth
 
 
-def _is_unasked(session: Session, position: Position) -> bool:
+def _is_unasked(session: ClaudeSession, position: PoolPosition) -> bool:
     """Return whether nobody is asked there."""
     return position.background and not session.options.behaves.background_asks
 
@@ -139,14 +139,14 @@ def _asking_nobody(dialect: Dialect) -> Dialect:
 
 
 @attrs.frozen(slots=False, eq=False)
-class Enforced:
+class ClaudeEnforced:
     """What the host does, position by position.
 
     Every agent has the pool of its own definition, not cut by whoever starts
     it; settings hold for all; the mode is handed down.
     """
 
-    session: Session
+    session: ClaudeSession
     name: str = "enforced"
 
     @property
@@ -167,7 +167,7 @@ class Enforced:
         known = self.session.cache.get(("barred", limit))
         if isinstance(known, frozenset):
             return known
-        last = Position(
+        last = PoolPosition(
             main=False, background=self.session.options.in_background(limit), may_start=False
         )
         earlier = attrs.evolve(last, may_start=True)
@@ -191,9 +191,9 @@ class Enforced:
             else attrs.evolve(self.session.agents[agent], mode=None)
         )
         types = definition.types if self.session.options.behaves.type_lists else None
-        state = State(self.session.mode, aside=aside, types=types)
+        state = ClaudeState(self.session.mode, aside=aside, types=types)
         depth = depth_limit(self.session)
-        position = Position(
+        position = PoolPosition(
             main=True,
             background=False,
             may_start=depth > 0,
@@ -204,14 +204,18 @@ class Enforced:
 
     def _of_workflow(self) -> Link:
         definition = self.session.agents[known.GENERAL]
-        position = Position(main=False, background=self.session.options.in_background(1))
-        state = State("acceptEdits")
+        position = PoolPosition(main=False, background=self.session.options.in_background(1))
+        state = ClaudeState("acceptEdits")
         return Link(WORKFLOW, self._table(definition, position, state, WORKFLOW), 1, state)
 
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""
         definition = self.session.agents.get(agent) or self._resolved(agent)
-        state = parent.state if isinstance(parent.state, State) else State(self.session.mode)
+        state = (
+            parent.state
+            if isinstance(parent.state, ClaudeState)
+            else ClaudeState(self.session.mode)
+        )
         if agent == known.FORK and definition.place is None:  # files may define one of that name
             if state.fork:
                 raise SpawnDenied(agent, parent.name, "depth")
@@ -228,7 +232,9 @@ class Enforced:
             return found
         raise SpawnDenied(agent, parent.name, str(found))
 
-    def _behind(self, definition: Definition, state: State, above: int, agent: str) -> Link | str:
+    def _behind(
+        self, definition: Definition, state: ClaudeState, above: int, agent: str
+    ) -> Link | str:
         """Return the link of *agent* behind one of a state at the depth *above*, or why none is."""
         session = self.session
         behaves = session.options.behaves
@@ -243,7 +249,7 @@ class Enforced:
         if depth > limit:
             return "depth"
         background = self.session.options.in_background(depth)
-        position = Position(
+        position = PoolPosition(
             main=False,
             plans=definition.mode == "plan",
             background=background,
@@ -262,7 +268,9 @@ class Enforced:
                 return definition
         raise KeyError(agent)
 
-    def _table(self, definition: Definition, position: Position, state: State, link: str) -> Table:
+    def _table(
+        self, definition: Definition, position: PoolPosition, state: ClaudeState, link: str
+    ) -> Table:
         session = self.session.asides.get(state.aside, self.session)
         mode = state.mode
         key = ("table", definition.name, definition.place, position, mode, link)
@@ -278,7 +286,9 @@ class Enforced:
         session.cache[key] = table
         return table
 
-    def _shared(self, session: Session, mode: str, position: Position) -> tuple[RuleSet, ...]:
+    def _shared(
+        self, session: ClaudeSession, mode: str, position: PoolPosition
+    ) -> tuple[RuleSet, ...]:
         """Return what the pools of all agents at such a position are met with, made once."""
         unasked = _is_unasked(session, position)
         starting = (position.main, position.leads_on) if position.may_start else None
@@ -288,7 +298,7 @@ class Enforced:
             sets = rule_sets(session, mode)
             if position.may_start:
                 background = self.session.options.in_background(1 if position.main else 2)
-                below = Position(main=False, background=background, may_start=position.leads_on)
+                below = PoolPosition(main=False, background=background, may_start=position.leads_on)
                 sets = (*sets, _startable(self.session, mode, below))
             found = tuple(map(_unasked, sets)) if unasked else sets
             session.cache[key] = found

@@ -1,33 +1,706 @@
-"""One rule of a settings file: text to the lines of a table, and what is wrong with it.
-
-What a rule matches depends on its tool, its list and the scope it stands in.
-Everything here is as Claude Code 2.1.329 was observed to decide. A rule that
-the host skips or never matches gives no line and a finding.
-"""
+"""One rule of a settings file: text to the lines of a table, and what is wrong with it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Final
 
-from policy.effect import Effect
-from policy.errors import PolicyError
-from policy.finding import Finding, Severity
+import attrs
+
+from policy.commands.match_texts import as_written
+from policy.commands.plain import read_plain
+from policy.commands.powershell import canonical_powershell
+from policy.commands.words import Script
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.limits import PATTERN_CHARACTERS
+from policy.core.source import Place, Span
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.lines import Line, Lines, RuleText, Scope
-from policy.hosts.claude.restrictions import is_ambiguous
-from policy.hosts.claude.specifiers import PARAMETER, read_parameter, read_specifier, unread
+from policy.hosts.claude.data.powershell import ALIASES
+from policy.hosts.claude.data.programs import STARTING
+from policy.hosts.claude.data.versions import Behaviour
+from policy.hosts.claude.paths import Anchors, Negation, path_patterns
+from policy.hosts.names import looks_absolute
 from policy.language.parse import parse_matcher
-from policy.limits import PATTERN_CHARACTERS
+from policy.language.syntax import Matcher
 from policy.patterns import notations
 from policy.patterns.notations import is_glob, names
-from policy.patterns.pattern import Pattern
-from policy.source import Span
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import BLANKS, Gap, OneOf, Token
+from policy.tables.entry import Form
+from policy.tables.ruleset import Entry
 
-__all__ = ["read_rule"]
+__all__ = [
+    "PARAMETER",
+    "RuleLine",
+    "RuleLines",
+    "RuleScope",
+    "RuleText",
+    "agent_pattern",
+    "command_lines",
+    "is_ambiguous",
+    "is_set",
+    "lost_lists",
+    "may_be_rule",
+    "power_shell_lines",
+    "read_parameter",
+    "read_rule",
+    "read_specifier",
+    "unread",
+]
 
 
-def read_rule(text: str, span: Span, effect: Effect, scope: Scope) -> Lines:
+@attrs.frozen
+class RuleLine:
+    """What one rule says of one tool.
+
+    Attributes:
+        entry: the line of a table.
+        exact: whether the rule has no wildcard, which decides when it is asked.
+        late: whether it asks behind every rule that allows, as an administrator's did once.
+    """
+
+    entry: Entry
+    exact: bool = False
+    late: bool = False
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether it lets files be read since they may be edited."""
+        return self.entry.form is Form.LENT
+
+
+@attrs.frozen
+class RuleLines:
+    """What came of one rule."""
+
+    lines: tuple[RuleLine, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def __add__(self, other: RuleLines) -> RuleLines:
+        return RuleLines(self.lines + other.lines, self.findings + other.findings)
+
+
+@attrs.frozen
+class RuleScope:
+    """What a rule means beside what it says, the same for all of one file.
+
+    Attributes:
+        anchors: the folders that its paths are relative to.
+        agents: names of the agents that can be started.
+        flag: whether it was given on the command line, where MCP tools have parameters.
+        behaves: how the version behaves.
+        aliases: other names of skills, and the skill that each is.
+        servers: tools of MCP servers, by server; None is not known.
+    """
+
+    anchors: Anchors
+    agents: frozenset[str] = frozenset()
+    flag: bool = False
+    behaves: Behaviour = Behaviour()
+    aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    servers: Mapping[str, tuple[str, ...]] | None = attrs.field(default=None, hash=False)
+
+
+@attrs.frozen(slots=False)
+class RuleText:
+    """A rule, and all that decides what it means.
+
+    Attributes:
+        text: as its file says it.
+        matcher: what it is.
+        span: where it stands.
+        effect: of its list.
+        scope: of its file.
+    """
+
+    text: str
+    matcher: Matcher
+    span: Span
+    effect: Effect
+    scope: RuleScope
+
+    @property
+    def removal(self) -> Reason:
+        """Why a call is denied where the rule takes the whole tool away."""
+        return Reason.UNAVAILABLE if self.effect is Effect.DENY else Reason.RULE
+
+    @cached_property
+    def place(self) -> Place:
+        """Where it begins."""
+        return self.span.place
+
+    def entry(
+        self,
+        tool: str,
+        pattern: Pattern | None = None,
+        field: str = "",
+        reason: Reason = Reason.RULE,
+        form: Form = Form.PLAIN,
+    ) -> Entry:
+        """Return a line of a table."""
+        return Entry(tool, self.effect, pattern, field, reason, self.text, self.place, form)
+
+    def lines(
+        self,
+        tools: Iterable[str],
+        patterns: Iterable[Pattern],
+        *,
+        exact: bool = False,
+        form: Form = Form.PLAIN,
+    ) -> RuleLines:
+        """Return a line for every tool and pattern."""
+        found = tuple(patterns)
+        return RuleLines(
+            tuple(
+                RuleLine(self.entry(tool, pattern, form=form), exact)
+                for tool in tools
+                for pattern in found
+            )
+        )
+
+    def finding(
+        self, code: str, message: str, severity: Severity = Severity.WARNING, help: str = ""
+    ) -> RuleLines:
+        """Return a finding about the rule."""
+        return RuleLines((), (Finding(code, message, severity, self.span, help=help),))
+
+    def skipped(self, code: str, message: str, help: str = "") -> RuleLines:
+        """Return the finding that the rule has no effect."""
+        severity = Severity.WARNING if self.effect is Effect.ALLOW else Severity.ERROR
+        return self.finding(code, f"`{self.text}` {message}; it has no effect", severity, help)
+
+
+# Rules for shell commands: what stands between the parentheses of ``Bash(...)``.
+
+
+def command_lines(rule: RuleText, content: str) -> RuleLines:
+    """Return what ``Bash(content)`` comes to."""
+    # Only what the rule ends in is special: behind `:*` no blank may stand, nor a line end before.
+    text, is_prefix = content, _PREFIX.fullmatch(content) is not None
+    if text.endswith(":*") and not is_prefix and text != ":*":
+        return _lines(rule, [Pattern.exactly(text)], Form.PLAIN, exact=True)
+    if "*" in text:
+        text = re.sub("[ \\t]+", " ", text if is_prefix else text.strip(BLANKS))
+    findings = RuleLines()
+    if text == ":*":
+        return rule.skipped("empty-prefix", "has no command before `:*`", "write `Bash`")
+    if is_prefix and text[:-2].endswith(" "):
+        return rule.skipped(
+            "empty-prefix",
+            "has a blank before `:*`, with which no command goes on",
+            f"write `Bash({text[:-3]}:*)`",
+        )
+    if is_prefix and "*" in text[:-2]:
+        literal = [Pattern.of(PatternKind.TEXT, [text[:-2]])]
+        literal.append(Pattern.of(PatternKind.TEXT, [text[:-2] + " ", Gap.ANY]))
+        return _lines(rule, literal, Form.PREFIX) + rule.finding(
+            "prefix-with-star",
+            f"`{rule.text}` matches commands with a literal star alone: one stands before `:*`",
+            Severity.WARNING if rule.effect is Effect.ALLOW else Severity.ERROR,
+            help=f"write `Bash({text[:-2]} *)`",
+        )
+    inside = ":*" in (text[:-2] if is_prefix else text)
+    if inside and not rule.scope.behaves.colon_star_inside:
+        return rule.skipped("colon-star-not-at-end", "has a `:*` before its end")
+    if inside:
+        findings = rule.finding(
+            "colon-star-not-at-end",
+            "`:*` is special at the end only; here commands must have a literal colon",
+        )
+    if rule.effect is Effect.ALLOW:
+        findings += _doubtful(rule, text)
+    if rule.scope.behaves.stars_end:
+        findings += _joined(rule, text, is_prefix=is_prefix)
+    patterns = _patterns(text, is_prefix=is_prefix, stars=rule.scope.behaves.command_stars)
+    if rule.effect is Effect.ALLOW and _ASSIGNING.match(text):
+        patterns = tuple(one for one in patterns if not one.exact)
+    exact = "*" not in _ESCAPED.findall(text)
+    form = Form.PLAIN if exact else Form.PREFIX if is_prefix else Form.BARE
+    lines = _lines(rule, patterns, form, exact=exact)
+    if rule.effect is not Effect.ALLOW and "*" in text and not text.strip("* "):
+        # What is nothing but stars speaks of all that is monitored, whatever it is.
+        lines += RuleLines((RuleLine(rule.entry("Monitor", reason=rule.removal)),))
+    return lines + findings
+
+
+def _lines(
+    rule: RuleText, patterns: Sequence[Pattern], form: Form, *, exact: bool = False
+) -> RuleLines:
+    """Return lines of which those of one text have a *form*."""
+    tools = "Bash", "Monitor"
+    spelled = [pattern for pattern in patterns if pattern.exact]
+    others = [pattern for pattern in patterns if not pattern.exact]
+    return rule.lines(tools, spelled, exact=exact, form=form) + rule.lines(tools, others)
+
+
+def _patterns(text: str, *, is_prefix: bool, stars: bool) -> tuple[Pattern, ...]:
+    if is_prefix:
+        return notations.commands(text)
+    if not stars:
+        return (Pattern.exactly(text),)
+    if "\\" in text:
+        return _unescaped(text)
+    # What is no prefix has a colon before its star.
+    return (Pattern.text(text),) if text.endswith(":*") else notations.commands(text)
+
+
+def _unescaped(text: str) -> tuple[Pattern, ...]:
+    """Return what a rule with backslashes matches: beside a star of its own they spell others."""
+    pieces = _ESCAPED.findall(text)
+    if "*" not in pieces:
+        return (Pattern.exactly(text),)
+    tokens = [Gap.ANY if piece == "*" else _LITERALS.get(piece, piece) for piece in pieces]
+    found = (Pattern.of(PatternKind.TEXT, tokens),)
+    if pieces[-2:] == [" ", "*"] and pieces.count("*") == 1:
+        return (Pattern.of(PatternKind.TEXT, tokens[:-2]), *found)
+    return found
+
+
+_ESCAPED: Final = re.compile(r"\\[*\\]|.", re.DOTALL)
+_LITERALS: Final = {r"\*": "*", r"\\": "\\"}
+
+
+def _doubtful(rule: RuleText, text: str) -> RuleLines:
+    if _EXACT_ONLY.match(text) and "*" in text:
+        return rule.finding(
+            "exec-wrapper-not-approvable",
+            "the host allows a command that runs another by an exact rule only",
+        )
+    return RuleLines()
+
+
+def _joined(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
+    """Return the finding that no command is all that a rule spells out, if none is."""
+    script = read_plain(text)
+    if script is None or len(script.commands) < 2:  # nothing is joined
+        return RuleLines()
+    if script.split and rule.effect is Effect.ALLOW:
+        why = "each part of a pipe is looked at by itself"
+    elif script.split or is_prefix:
+        return RuleLines()
+    elif "*" in text:
+        why = (
+            "its star takes none of several commands, but where one opens a file that is asked for"
+        )
+    elif rule.effect is Effect.ASK:
+        why = "what asks for one of several commands must name it"
+    else:
+        return RuleLines()
+    return rule.finding(
+        "dead-compound-rule",
+        f"`{rule.text}` {_DOES[rule.effect]} no command that the host looks into: {why}",
+        Severity.WARNING if rule.effect is Effect.ALLOW else Severity.ERROR,
+        help=f"write a rule for each: {', '.join(f'`Bash({part})`' for part in _parts(script))}",
+    )
+
+
+_DOES: Final = {Effect.ALLOW: "allows", Effect.ASK: "asks for", Effect.DENY: "denies"}
+
+
+def _parts(script: Script) -> tuple[str, ...]:
+    return (*dict.fromkeys(as_written(command.words) for command in script.commands),)
+
+
+def power_shell_lines(rule: RuleText, content: str) -> RuleLines:
+    """Return what ``PowerShell(content)`` comes to."""
+    text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
+    patterns = notations.commands(canonical_powershell(text, ALIASES))
+    return rule.lines(["PowerShell"], patterns, exact="*" not in text)
+
+
+_PREFIX: Final = re.compile(r"[^\n\r\u2028\u2029]+:\*")
+# An assignment alone, with which no command begins.
+_ASSIGNING: Final = re.compile(r"\w+\+?=[^ ]*(?: |:)\*\Z")
+_EXACT_ONLY: Final = re.compile(
+    rf"(?:{STARTING.replace(' ', '|')})\b|find\b.*-(?:exec|ok|delete|fprint)"
+)
+
+
+# What stands between the parentheses of a rule, tool by tool.
+#
+# As Claude Code 2.1.329 was observed to read it. A specifier that no call can
+# match gives no line and a finding.
+
+
+PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
+
+
+def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
+    """Return what ``tool(content)`` comes to; None for a tool that has no specifiers."""
+    parameter = PARAMETER.fullmatch(content)
+    if (
+        parameter
+        and parameter[1] == known.PRIMARY.get(tool)
+        and not (tool == "Bash" and content == "command:*")  # the program of that name
+    ):
+        return rule.skipped(
+            "primary-field-param",
+            f"speaks of `{parameter[1]}`, which is what `{tool}(...)` itself speaks of",
+            f"write `{tool}({parameter[2]})`",
+        )
+    of_files = tool in _DEAD or tool in known.FILE_TOOLS
+    if of_files and ":*" in content and rule.effect is not Effect.ALLOW and not rule.scope.flag:
+        if tool not in _DEAD:
+            return rule.skipped(
+                "dead-path-rule",
+                "has a `:*`, with which the host takes no rule about files from settings",
+                f"write `{tool}({content.partition(':*')[0]}*)`",
+            )
+    elif parameter and _has_parameter(rule, tool, parameter[1]):
+        own = _own(rule, tool, content)
+        if tool == "Bash" and content.endswith(":*") and not _may_have_parameters(rule):
+            return own  # it is the name of a program
+        found = read_parameter(rule, tool, parameter[1], parameter[2].strip())
+        # A rule speaks of a command of that name as well, and where it denies or asks of a file.
+        return found + own if tool == "Bash" or rule.effect is not Effect.ALLOW else found
+    if tool in _DEAD:
+        return rule.skipped(
+            "dead-file-rule",
+            f"is never consulted: files are governed by `{_DEAD[tool]}(...)` rules",
+            f"write `{_DEAD[tool]}({content})`",
+        )
+    if tool == "Monitor":
+        return rule.skipped(
+            "monitor-rule-ignored",
+            "is never consulted: what is monitored is governed by `Bash(...)` rules",
+            f"write `Bash({content})`",
+        )
+    if tool == "PowerShell":
+        return power_shell_lines(rule, content)
+    if tool == "Bash" or tool in known.FILE_TOOLS:
+        return _own(rule, tool, content)
+    reader = _READERS.get(tool)
+    return reader(rule, content) if reader else None
+
+
+def _own(rule: RuleText, tool: str, content: str) -> RuleLines:
+    """Return what a rule says of the commands, or of the files, that *content* spells."""
+    if tool == "Bash":
+        return command_lines(rule, content)
+    return _path(rule, tool, content) if tool in known.FILE_TOOLS else RuleLines()
+
+
+def _may_have_parameters(rule: RuleText) -> bool:
+    return rule.effect is not Effect.ALLOW and rule.scope.behaves.parameters
+
+
+def _has_parameter(rule: RuleText, tool: str, name: str) -> bool:
+    if tool == "WebFetch":  # rules about which settings have for domains alone
+        return rule.scope.flag and rule.effect is Effect.DENY and name == "prompt"
+    # A tool without specifiers of its own takes those of any parameter.
+    if tool in known.NAMES and tool not in known.SPECIFIED and tool not in known.PARAMETERS:
+        return True
+    return name in known.PARAMETERS.get(tool, ())
+
+
+def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> RuleLines:
+    """Return what ``tool(name:value)`` comes to."""
+    if rule.effect is Effect.ALLOW:
+        return rule.skipped(
+            "param-in-allow",
+            f"allows by the parameter `{name}`, which only `deny` and `ask` can",
+        )
+    if not rule.scope.behaves.parameters:
+        return rule.skipped("param-too-new", "speaks of a parameter, which came with 2.1.178")
+    if tool == "WebSearch" and "*" in value and not rule.scope.flag:
+        return rule.skipped(
+            "specifier-not-accepted",
+            "has a star, with which the host takes no rule about searches from settings",
+        )
+    values = [value]
+    if (tool, name, rule.effect) == ("Skill", "skill", Effect.DENY) and not value.startswith("/"):
+        if "*" not in value:
+            return _skill(rule, value)
+        values.append("/" + value)
+    patterns = [notations.single(text) for text in values]
+    found = RuleLines(tuple(RuleLine(rule.entry(tool, pattern, name)) for pattern in patterns))
+    assumed = known.ASSUMED.get((tool, name))
+    if assumed is not None and any(pattern.matches(assumed) for pattern in patterns):
+        # It speaks of calls that do not say it too, and so of more than can be told here.
+        return RuleLines((RuleLine(rule.entry(tool)),)) + found
+    return found
+
+
+def _path(rule: RuleText, tool: str, content: str) -> RuleLines:
+    try:
+        anywhere = not rule.scope.behaves.folder_in_place
+        effect = Effect.DENY if anywhere else rule.effect
+        patterns = path_patterns(content, rule.scope.anchors, effect)
+    except Negation:
+        if rule.effect is Effect.ALLOW:
+            return rule.skipped("negation-in-allow", "is a negation, which `allow` has not")
+        return _counted(rule, tool)
+    except notations.Unusable as unusable:
+        dead = rule.skipped("dead-path-rule", f"matches no file: {unusable}")
+        return _counted(rule, tool) + dead
+    findings = RuleLines()
+    if content.startswith("/") and looks_absolute(content):
+        findings = rule.finding(
+            "looks-absolute",
+            "a path with one slash is relative to the folder of the settings",
+            help=f"write `{tool}(/{content})` for the root of the file system",
+        )
+    form = Form.WITHIN if content.endswith("**") else Form.PLAIN
+    lines = rule.lines(_governed(rule, tool), patterns, form=form) + findings
+    if (tool, rule.effect) == ("Edit", Effect.ALLOW):
+        lines += rule.lines(known.FILE_TOOLS["Read"], patterns, form=Form.LENT)
+    return lines
+
+
+def _counted(rule: RuleText, tool: str) -> RuleLines:
+    """Return what a rule comes to that matches no file: it counts as one that denies reads."""
+    if (tool, rule.effect) != ("Read", Effect.DENY):
+        return RuleLines()
+    return rule.lines([known.ANY_READ], [_NO_FILE])
+
+
+_NO_FILE: Final = Pattern.exactly("", PatternKind.PATH)
+
+
+def unread(rule: RuleText) -> tuple[str, ...]:
+    """Return the tools that may not edit or write what a rule keeps from being read."""
+    behaves = rule.scope.behaves
+    names = ("Edit", behaves.read_blocks_edit), ("Write", behaves.read_blocks_write)
+    return tuple(name for name, blocked in names if blocked)
+
+
+def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
+    # What commands do to files is denied and allowed by rules about files, but
+    # never asked for.
+    tools = known.FILE_TOOLS
+    match tool, rule.effect:
+        case "Read", Effect.DENY:
+            return (*known.READING, *unread(rule))
+        case _, Effect.ASK:
+            return tools[tool]
+        case "Read", _:
+            return known.READING
+        case _:
+            return known.EDITING
+
+
+# However many dots stand at the end of a name, they are no part of it.
+_FINAL_DOTS: Final = re.compile(r"(?<=[^*.])\.+\Z")
+
+
+_BRACKETS: Final = frozenset("[]")
+
+
+def _host(rule: RuleText, content: str) -> RuleLines:
+    if not content.startswith("domain:"):
+        return rule.skipped(
+            "unprefixed-webfetch-specifier",
+            "names no domain",
+            f"write `WebFetch(domain:{content.removeprefix('https://').split('/')[0]})`",
+        )
+    if "*" in content and not rule.scope.behaves.host_wildcards:
+        return rule.skipped("dead-host-rule", "has a star, which came with 2.1.172")
+    if rule.effect is Effect.ALLOW and "*" in content and not _BRACKETS.isdisjoint(content):
+        return rule.skipped("dead-host-rule", "has a star beside an address in brackets")
+    try:
+        patterns = notations.hosts(_FINAL_DOTS.sub("", content.removeprefix("domain:")))
+    except notations.Unusable as unusable:
+        return rule.skipped("dead-host-rule", f"matches no host: {unusable}")
+    return rule.lines(["WebFetch"], patterns)
+
+
+def _skill(rule: RuleText, content: str) -> RuleLines:
+    if rule.effect is Effect.ASK:
+        return rule.skipped(
+            "ask-ignored",
+            "asks for nothing: skills are asked for by a parameter only",
+            f"write `Skill(skill:{content})`",
+        )
+    name, prefix = content, False
+    for tail in (" *", ":*") if rule.scope.behaves.skill_prefixes else (":*",):
+        if content.endswith(tail):
+            name, prefix = content[: -len(tail)], True
+    name = name.removeprefix("/")
+    if "*" in name:
+        return rule.skipped("dead-skill-rule", "has a star that names no skill")
+    texts = [name, "/" + name]
+    if rule.effect is Effect.DENY:
+        if rule.scope.behaves.nested_skills:
+            texts.append("*:" + name)
+        aliases = rule.scope.aliases
+        skill = aliases.get(name, name)
+        known = [skill, *(alias for alias, real in aliases.items() if real == skill)]
+        texts += [*known, *(f"/{each}" for each in known)]
+    if prefix:
+        texts += [text + "*" for text in (name, "/" + name)]
+    return rule.lines(["Skill"], map(Pattern.text, texts))
+
+
+def _agent(rule: RuleText, content: str) -> RuleLines:
+    if rule.effect is Effect.ALLOW:
+        return rule.finding(
+            "agent-allow-ignored", "starting an agent needs no permission", Severity.NOTE
+        )
+    if rule.effect is Effect.ASK:
+        return rule.skipped(
+            "ask-ignored",
+            "asks for nothing: agents are asked for by a parameter only",
+            f"write `Agent(subagent_type:{content})`",
+        )
+    if not rule.scope.behaves.agents_denied:
+        return rule.skipped("specifier-not-accepted", "names an agent, which came with 2.1.0")
+    if content in rule.scope.agents:
+        return rule.lines(["Agent"], [agent_pattern(content)])
+    found = rule.finding(
+        "unknown-agent", f"there is no agent `{content}`", help="names are matched exactly"
+    )
+    return RuleLines((RuleLine(rule.entry("Agent", Pattern.exactly(content))),)) + found
+
+
+def _folder(rule: RuleText, content: str) -> RuleLines:
+    try:
+        patterns = path_patterns(content, rule.scope.anchors, Effect.ALLOW)
+    except notations.Unusable as unusable:
+        return rule.skipped("dead-path-rule", f"matches no folder: {unusable}")
+    if not content.endswith("/**"):
+        # It names the folder itself, not what is below it.
+        patterns = tuple(
+            Pattern.of(
+                PatternKind.PATH, pattern.tokens[:-1] if _is_tree(pattern) else pattern.tokens
+            )
+            for pattern in patterns
+        )
+    return rule.lines([known.ENTER], patterns)
+
+
+def _is_tree(pattern: Pattern) -> bool:
+    return pattern.tokens[-1] is Gap.DEEP
+
+
+_READERS: Final = {known.ENTER: _folder, "WebFetch": _host, "Skill": _skill, "Agent": _agent}
+
+_DEAD: Final = {
+    "Write": "Edit",
+    "NotebookEdit": "Edit",
+    "MultiEdit": "Edit",
+    "Update": "Edit",
+    "Glob": "Read",
+    "Grep": "Read",
+    "LS": "Read",
+    "View": "Read",
+    "LSP": "Read",
+}
+
+
+@lru_cache(maxsize=4096)  # each agent may be started from many positions
+def agent_pattern(name: str) -> Pattern:
+    """Return the names of a call that the host resolves to the agent *name*."""
+    return Pattern.of(PatternKind.TEXT, _spellings(name))
+
+
+_BETWEEN: Final = OneOf(frozenset("-_ "))
+
+
+def _spellings(name: str) -> Iterator[Token]:
+    for character in name:
+        if character in "-_ ":
+            yield _BETWEEN
+        elif len(character.lower()) == len(character.upper()) == 1:
+            yield OneOf(frozenset({character.lower(), character.upper()}))
+        else:
+            yield character
+
+
+# What settings of an administrator come to where a restriction cannot be read as it is meant.
+#
+# The host reads such a value as if it restricted, and holds back what the same file allows
+# where nothing is left of what it denies or asks for (2.1.329, observed).
+
+
+def is_set(node: Node | None) -> bool:
+    """Return whether a switch is on: whatever is neither false nor null is on."""
+    return not (
+        node is None
+        or (isinstance(node, ScalarNode) and any(node.value is off for off in (False, None)))
+    )
+
+
+def lost_lists(permissions: MappingNode, behaves: Behaviour) -> Iterator[tuple[str, Node]]:
+    """Yield the lists of what is denied or asked for that have entries and no rule among them."""
+    for name in ("deny", "ask"):
+        listed = permissions.get(name)
+        if listed is None or (isinstance(listed, ScalarNode) and listed.value is None):
+            continue
+        entries = listed.items if isinstance(listed, SequenceNode) else (listed,)
+        if entries and not any(_is_rule(entry, behaves) for entry in entries):
+            yield name, listed
+
+
+def _is_rule(node: Node, behaves: Behaviour) -> bool:
+    text = node.value if isinstance(node, ScalarNode) else None
+    return isinstance(text, str) and may_be_rule(text, behaves)
+
+
+_TEXT_BEHIND: Final = re.compile(r"[^()]*\(.*\)[^)]+", re.DOTALL)
+_SERVER: Final = re.compile(r"mcp__.*\(", re.DOTALL)
+_HOSTS: Final = re.compile(r"domain:(?!.*://)|\*\Z", re.DOTALL)
+# Rules about files are no prefixes.
+_OF_FILES: Final = frozenset("Cd Edit Glob NotebookEdit NotebookRead Read Write".split())
+
+
+def may_be_rule(text: str, behaves: Behaviour) -> bool:
+    """Return whether the host takes an entry for a rule where it reads the file.
+
+    Such a rule need not match anything, nor its tool exist.
+    """
+    if not behaves.text_behind_refused and _TEXT_BEHIND.fullmatch(text):
+        text = text[: text.rindex(")") + 1]
+    name, opened, rest = text.partition("(")
+    if not name.strip() and not opened:
+        return False
+    if name[:1] != name[:1].upper() and "_" not in name:
+        return False
+    if not opened:
+        return ")" not in name
+    if _SERVER.match(text) or not _closes(rest):
+        return False
+    content = rest[:-1]
+    if not content or is_ambiguous(content):
+        return False
+    if name == "WebFetch":
+        return bool(_HOSTS.match(content))
+    if name in _OF_FILES:
+        return ":*" not in content
+    return (name, content) != ("Bash", ":*")
+
+
+def _closes(text: str) -> bool:
+    """Return whether *text* ends in a parenthesis that no backslash stands before."""
+    before = text[:-1]
+    return text.endswith(")") and (len(before) - len(before.rstrip("\\"))) % 2 == 0
+
+
+_ESCAPED_RESTRICTIONS: Final = re.compile(r"(?:^|[^\\])\\[()]")
+_BARE: Final = {each: re.compile(rf"(?<!\\)(?:\\\\)*\{each}") for each in "()"}
+
+
+def is_ambiguous(content: str) -> bool:
+    """Return whether nobody knows which parentheses are meant: of a file it is no rule."""
+    if not _ESCAPED_RESTRICTIONS.search(content):
+        return False
+    opened, closed = (len(bare.findall(content)) for bare in _BARE.values())
+    return opened != closed
+
+
+# One rule of a settings file: text to the lines of a table, and what is wrong with it.
+#
+# What a rule matches depends on its tool, its list and the scope it stands in.
+# Everything here is as Claude Code 2.1.329 was observed to decide. A rule that
+# the host skips or never matches gives no line and a finding.
+
+
+def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLines:
     """Return what one rule comes to in the list of *effect*.
 
     Args:
@@ -45,15 +718,15 @@ def read_rule(text: str, span: Span, effect: Effect, scope: Scope) -> Lines:
             return read_rule(whole + closed, span, effect, scope)
         if len(text) > PATTERN_CHARACTERS and effect is not Effect.ALLOW:
             found = Finding.of(error, "malformed-rule", consequence=_WIDENED)
-            return read_rule(_wider(text), span, effect, scope) + Lines((), found)
+            return read_rule(_wider(text), span, effect, scope) + RuleLines((), found)
         code = "unknown-tool" if _WORDS.fullmatch(text) else "malformed-rule"
-        return Lines((), Finding.of(error, code, consequence=_SKIPPED))
+        return RuleLines((), Finding.of(error, code, consequence=_SKIPPED))
     if "\0" in text:
         nul = PolicyError("expected a rule, found a NUL in it, which no call can hold", span)
         if effect is Effect.ALLOW:
-            return Lines((), Finding.of(nul, "malformed-rule", consequence=_SKIPPED))
+            return RuleLines((), Finding.of(nul, "malformed-rule", consequence=_SKIPPED))
         found = Finding.of(nul, "malformed-rule", consequence=_WIDENED)
-        return read_rule(_wider(text), span, effect, scope) + Lines((), found)
+        return read_rule(_wider(text), span, effect, scope) + RuleLines((), found)
     return _read(RuleText(text, matcher, span, effect, scope))
 
 
@@ -92,7 +765,7 @@ _LITERAL_SERVER: Final = re.compile(r"mcp__[^*]+?__")
 _WHOLE_SERVER: Final = re.compile(r"mcp__[^*]+?__\*")
 
 
-def _read(rule: RuleText) -> Lines:
+def _read(rule: RuleText) -> RuleLines:
     tool = rule.matcher.tool
     specifier = rule.matcher.specifier
     content = None if specifier is None else specifier.text
@@ -104,8 +777,8 @@ def _read(rule: RuleText) -> Lines:
         )
         # Of blanks alone it speaks of all that is monitored (2.1.329, observed).
         monitored = tool == "Bash" and content and rule.effect is not Effect.ALLOW
-        line = Line(rule.entry("Monitor", reason=rule.removal))
-        return found + Lines((line,)) if monitored else found
+        line = RuleLine(rule.entry("Monitor", reason=rule.removal))
+        return found + RuleLines((line,)) if monitored else found
     if tool.startswith("mcp__") and content is not None:
         return _call_of_server(rule, tool, content)
     if content is not None and not rule.scope.flag and is_ambiguous(content):
@@ -123,7 +796,7 @@ def _read(rule: RuleText) -> Lines:
     return _built_in(rule, tool, content)
 
 
-def _built_in(rule: RuleText, tool: str, content: str | None) -> Lines:
+def _built_in(rule: RuleText, tool: str, content: str | None) -> RuleLines:
     name = known.ALIASES.get(tool, tool)
     if tool == "Agent" and not rule.scope.behaves.tool_is_agent:
         return _unknown(rule, tool)
@@ -154,7 +827,7 @@ def _is_every(tool: str, content: str) -> bool:
 _SHELLS: Final = ("Bash", "Monitor", "PowerShell")
 
 
-def _call_of_server(rule: RuleText, tool: str, content: str) -> Lines:
+def _call_of_server(rule: RuleText, tool: str, content: str) -> RuleLines:
     parameter = PARAMETER.fullmatch(content)
     if rule.scope.flag and rule.effect is Effect.DENY and parameter and "*" not in tool:
         return read_parameter(rule, tool, parameter[1], parameter[2].strip())
@@ -165,7 +838,7 @@ def _call_of_server(rule: RuleText, tool: str, content: str) -> Lines:
     )
 
 
-def _glob(rule: RuleText, tool: str, content: str | None) -> Lines:
+def _glob(rule: RuleText, tool: str, content: str | None) -> RuleLines:
     if content not in (None, "*"):
         return rule.skipped("glob-specifier", "has a specifier behind a glob of tools")
     behaves = rule.scope.behaves
@@ -189,7 +862,7 @@ def _glob(rule: RuleText, tool: str, content: str | None) -> Lines:
     return _allowed_by_server(rule, tool) or _whole(rule, tool)
 
 
-def _allowed_by_server(rule: RuleText, tool: str) -> Lines | None:
+def _allowed_by_server(rule: RuleText, tool: str) -> RuleLines | None:
     """Return the tools that a rule allows where their names do not tell whose they are.
 
     Of a server `x__y` the tool `z` is called as `y__z` of the server `x` is, and what allows
@@ -204,44 +877,44 @@ def _allowed_by_server(rule: RuleText, tool: str) -> Lines | None:
         alike = Pattern.text("*" if tool == whole and "__" not in server else behind)
         if behind != tool or tool == whole:
             found += [f"{whole}__{name}" for name in offered if alike.matches(name)]
-    return Lines(tuple(Line(rule.entry(name)) for name in found))
+    return RuleLines(tuple(RuleLine(rule.entry(name)) for name in found))
 
 
-def _server(rule: RuleText, tool: str) -> Lines:
+def _server(rule: RuleText, tool: str) -> RuleLines:
     server, _, name = tool.removeprefix("mcp__").partition("__")
     if server and not name and not tool.endswith("_"):
         return _whole(rule, tool + "__*") + _unverified(rule, tool)
     return _whole(rule, tool) + _unverified(rule, tool)
 
 
-def _unverified(rule: RuleText, tool: str) -> Lines:
+def _unverified(rule: RuleText, tool: str) -> RuleLines:
     # Nothing in the files says which tools a server offers.
     if rule.effect is Effect.ALLOW:
-        return Lines()
+        return RuleLines()
     message = f"nothing here tells whether there is a tool `{tool}`, and the host does not check"
     return rule.finding("unknown-tool-unreported", message, Severity.NOTE)
 
 
-def _unknown(rule: RuleText, tool: str) -> Lines:
+def _unknown(rule: RuleText, tool: str) -> RuleLines:
     unreported = rule.effect is Effect.ALLOW or "_" in tool or tool in known.REMOVED
     code = "unknown-tool-unreported" if unreported else "unknown-tool"
-    entry = Line(rule.entry(tool, reason=rule.removal))
+    entry = RuleLine(rule.entry(tool, reason=rule.removal))
     found = rule.finding(
         code, f"there is no tool `{tool}`", help="tool names are written as in `Bash`"
     )
-    return Lines((entry,) if rule.matcher.specifier is None else ()) + found
+    return RuleLines((entry,) if rule.matcher.specifier is None else ()) + found
 
 
-def _whole(rule: RuleText, tool: str) -> Lines:
-    lines = [Line(rule.entry(tool, reason=rule.removal))]
+def _whole(rule: RuleText, tool: str) -> RuleLines:
+    lines = [RuleLine(rule.entry(tool, reason=rule.removal))]
     # As a flag it takes the tool away, and says nothing of files but that some are denied.
     if _speaks_of("Read", tool) and rule.effect is Effect.DENY and not rule.scope.flag:
-        lines += [Line(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
+        lines += [RuleLine(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
     elif tool == "Read" and rule.effect is Effect.DENY:
-        lines.append(Line(rule.entry(known.ANY_READ)))
+        lines.append(RuleLine(rule.entry(known.ANY_READ)))
     if rule.effect is not Effect.ALLOW and _speaks_of("Bash", tool):
-        lines.append(Line(rule.entry("Monitor", reason=rule.removal)))
-    return Lines(tuple(lines))
+        lines.append(RuleLine(rule.entry("Monitor", reason=rule.removal)))
+    return RuleLines(tuple(lines))
 
 
 def _speaks_of(name: str, tool: str) -> bool:

@@ -13,43 +13,47 @@ from typing import Final
 
 import attrs
 
-from policy.decision import Reason
-from policy.dialect import Dialect
-from policy.effect import Effect
-from policy.hosts.claude.built_in import (
-    built_in,
-    by_default,
-    is_judged,
-)
+from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.agents import STARTING
-from policy.hosts.claude.data.unchecked import EXACT_ONLY
+from policy.hosts.claude.data.programs import EXACT_ONLY
+from policy.hosts.claude.data.tools import STARTING
 from policy.hosts.claude.defaults import (
     agents,
+    built_in,
+    by_default,
     defaults,
     folders_to_enter,
+    is_judged,
     known_hosts,
     removals,
     skills_of_users,
 )
 from policy.hosts.claude.dialect import denies_rest, dialect
-from policy.hosts.claude.fences import fences
-from policy.hosts.claude.guards import guards, guards_before, held, misread
-from policy.hosts.claude.left_to_model import is_left_to_model
-from policy.hosts.claude.lending import led_out, lent
-from policy.hosts.claude.lines import Line
+from policy.hosts.claude.guards import (
+    fences,
+    guards,
+    guards_before,
+    held,
+    is_left_to_model,
+    led_out,
+    lent,
+    misread,
+    power_shell_removals,
+)
 from policy.hosts.claude.modes import is_plan
-from policy.hosts.claude.powershell import power_shell_removals
-from policy.hosts.claude.session import Session
-from policy.patterns.folding import folded
-from policy.patterns.pattern import Kind, Pattern
-from policy.rows.entry import Form
-from policy.ruleset import Entry, RuleSet
+from policy.hosts.claude.rules import RuleLine
+from policy.hosts.claude.session import ClaudeSession
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import folded
+from policy.tables.dialect import Dialect
+from policy.tables.entry import Form
+from policy.tables.ruleset import Entry, RuleSet
 
 __all__ = ["rule_sets"]
 
 
-def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
+def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
     """Return the rule sets whose meet is what settings and defaults come to in *mode*.
 
     Rules that negations open in part are sets of their own, which say nothing
@@ -62,7 +66,7 @@ def rule_sets(session: Session, mode: str) -> tuple[RuleSet, ...]:
     return found
 
 
-def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
+def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
     reading = dialect(session, mode)
     opened = (
         RuleSet(tuple(_answered(entries, session, mode)), Effect.ALLOW, reading)
@@ -79,7 +83,7 @@ def _rule_sets(session: Session, mode: str) -> Iterator[RuleSet]:
     yield from opened
 
 
-def _choices(session: Session, reading: Dialect) -> Iterator[RuleSet]:
+def _choices(session: ClaudeSession, reading: Dialect) -> Iterator[RuleSet]:
     # What the host does not know of these it refuses before any rule is asked, as calls are
     # read. What rules say of such a call nobody compares.
     spoken = {(line.entry.tool, line.entry.field) for line in session.lines}
@@ -94,7 +98,7 @@ def _choices(session: Session, reading: Dialect) -> Iterator[RuleSet]:
         yield RuleSet((*entries, refused), Effect.ALLOW, reading)
 
 
-def _answered(entries: Iterable[Entry], session: Session, mode: str) -> Iterator[Entry]:
+def _answered(entries: Iterable[Entry], session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what entries come to where nobody is asked; what a model judges it judges still."""
     silent, kept = session.asks_nobody(mode), "" if session.silent else _HOOK_ASKS.rule
     for entry in entries:
@@ -103,7 +107,7 @@ def _answered(entries: Iterable[Entry], session: Session, mode: str) -> Iterator
         yield attrs.evolve(entry, effect=Effect.DENY) if denied else entry
 
 
-def _rule_set(session: Session, mode: str) -> RuleSet:
+def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
     if not session.starts:
         return RuleSet((), Effect.DENY, dialect(session, mode), Reason.UNAVAILABLE)
     hooks = session.options.hooks
@@ -146,7 +150,7 @@ def _rule_set(session: Session, mode: str) -> RuleSet:
     )
 
 
-def _opened(session: Session, mode: str) -> Iterator[Entry]:
+def _opened(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what rules allow, and what is allowed where none says so."""
     yield from _allowed(session, mode)
     yield from (line.entry for line in session.lines if line.late)
@@ -154,7 +158,7 @@ def _opened(session: Session, mode: str) -> Iterator[Entry]:
     yield from defaults(session, mode)
 
 
-def _planned(session: Session, mode: str) -> Iterator[Entry]:
+def _planned(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what comes of commands in a plan, of which a hook opens those alone that only read.
 
     Of the others rules and defaults say what they say where there is no hook (2.1.329,
@@ -171,7 +175,7 @@ _HOOK_ALLOWS: Final = built_in("*", Effect.ALLOW, why="a hook allows")
 _HOOK_ASKS: Final = built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook asks")
 
 
-def _pick(lines: Iterable[Line], effect: Effect, *, exact: bool) -> Iterator[Entry]:
+def _pick(lines: Iterable[RuleLine], effect: Effect, *, exact: bool) -> Iterator[Entry]:
     return (
         line.entry
         for line in lines
@@ -179,13 +183,13 @@ def _pick(lines: Iterable[Line], effect: Effect, *, exact: bool) -> Iterator[Ent
     )
 
 
-def _early(session: Session) -> Iterator[Entry]:
+def _early(session: ClaudeSession) -> Iterator[Entry]:
     """Yield what is decided before any rule is asked, by older versions more than by others."""
     behaves = session.options.behaves
     for tool in known.FILE_TOOLS["Edit"]:
         if behaves.links_checked and not session.is_removed(tool):
             for link in session.options.links:
-                pattern = Pattern.exactly(folded(link), Kind.PATH)
+                pattern = Pattern.exactly(folded(link), PatternKind.PATH)
                 yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "a link itself")
     if not behaves.known_hosts_ruled and not session.is_removed("WebFetch"):
         yield from known_hosts(session)
@@ -195,13 +199,13 @@ def _early(session: Session) -> Iterator[Entry]:
         yield Entry("Agent", Effect.ALLOW, Pattern.text("*"), "name", rule="Agent (with a name)")
 
 
-def _denied(session: Session) -> Iterator[Entry]:
+def _denied(session: ClaudeSession) -> Iterator[Entry]:
     yield from _pick(session.lines, Effect.DENY, exact=True)
     yield from _pick(session.lines, Effect.ASK, exact=True)
     yield from _pick(session.lines, Effect.DENY, exact=False)
 
 
-def _asked(session: Session, mode: str) -> Iterator[Entry]:
+def _asked(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     skipped = _runs_in_sandbox(session, mode)
     for entry in _pick(session.lines, Effect.ASK, exact=False):
         # A sandbox stands for what is asked of every command, and of none in particular.
@@ -212,11 +216,11 @@ def _asked(session: Session, mode: str) -> Iterator[Entry]:
         yield built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
 
 
-def _runs_in_sandbox(session: Session, mode: str) -> bool:
+def _runs_in_sandbox(session: ClaudeSession, mode: str) -> bool:
     return (session.options.sandboxed or session.confined) and not is_plan(mode)
 
 
-def _in_sandbox(session: Session, mode: str) -> Iterator[Entry]:
+def _in_sandbox(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what lets commands run in a sandbox, but for those that are to run outside.
 
     For those only rules without a star count that allow them, which is less than there is.
@@ -238,7 +242,7 @@ def _in_sandbox(session: Session, mode: str) -> Iterator[Entry]:
     yield attrs.evolve(built_in("Bash", Effect.ALLOW, why="in a sandbox"), place=place)
 
 
-def _allowed(session: Session, mode: str) -> Iterator[Entry]:
+def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     # Agents are started unasked: a rule that allows it adds nothing, nor makes an agent be there.
     allowed = [
         line
@@ -257,7 +261,7 @@ def _allowed(session: Session, mode: str) -> Iterator[Entry]:
     yield from (entry for entry in others if entry.pattern is not None)
 
 
-def _spelling(allowed: Iterable[Line]) -> Iterator[Entry]:
+def _spelling(allowed: Iterable[RuleLine]) -> Iterator[Entry]:
     """Yield the rules without a star; behind a prefix that spells the same they are as it is."""
     prefixes: set[Pattern | None] = set()
     for line in allowed:

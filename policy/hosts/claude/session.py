@@ -1,45 +1,348 @@
-"""What holds for every agent of one project: scopes merged, folders, skills, agents.
-
-Lists of all scopes are put together; of modes the one of the strongest scope
-counts: an administrator, flags, local, project, user (2.1.329, documented and
-observed).
-"""
+"""What holds for every agent of one project: scopes merged, folders, skills, agents."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Final
 
 import attrs
 
-from policy.calls import slashed_path
-from policy.decision import Reason
-from policy.effect import Effect
-from policy.finding import Finding
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.finding import Finding
+from policy.core.source import Span
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.links import LINKED, OF_SYSTEMS
+from policy.hosts.claude.data.guarded import LINKED, OF_SYSTEMS
 from policy.hosts.claude.data.settings import ASKING_TOOLS, FENCES, READS_INSIDE
-from policy.hosts.claude.invoked import by_skills
-from policy.hosts.claude.lines import Line, Scope
 from policy.hosts.claude.modes import is_silent, session_mode
-from policy.hosts.claude.options import Options
-from policy.hosts.claude.paths import Anchors
-from policy.hosts.claude.rules import read_rule
-from policy.hosts.claude.said import Said, needs_trust
-from policy.hosts.claude.sandbox import kept_outside, runs_unasked
-from policy.hosts.claude.settings import Settings
+from policy.hosts.claude.options import ClaudeOptions
+from policy.hosts.claude.paths import Anchors, relative_glob
+from policy.hosts.claude.rules import RuleLine, RuleLines, RuleScope, read_rule
+from policy.hosts.claude.settings import (
+    Settings,
+    SettingsRule,
+    connected,
+    heard,
+    invocable,
+    kept_outside,
+    left_out,
+    offered,
+    runs_unasked,
+    started,
+    switched_off,
+)
 from policy.hosts.claude.skills import Skill
-from policy.hosts.claude.switches import connected, heard, invocable, switched_off
-from policy.hosts.claude.variables import left_out, offered, started
+from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.folding import folded
+from policy.patterns.families import members
 from policy.patterns.notations import names
-from policy.ruleset import Entry
-from policy.source import Span
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import folded
+from policy.tables.calls import slashed_path
+from policy.tables.ruleset import Entry
 
-__all__ = ["ASIDES", "SANDBOX", "SCOPES", "TURN", "Session", "session"]
+__all__ = [
+    "ASIDES",
+    "SANDBOX",
+    "SCOPES",
+    "TURN",
+    "ClaudeSession",
+    "Opening",
+    "ScopeRules",
+    "by_skills",
+    "needs_trust",
+    "negates",
+    "opened",
+    "session",
+]
+
+
+_DEEP: Final = "**"
+_FRESH: Final = "\ue000"
+# Segments of both globs, multiplied: beyond that nothing is opened.
+_MOST: Final = 400
+
+
+@attrs.frozen
+class Opening:
+    """What negations make of one rule.
+
+    Attributes:
+        shut: what the rule still covers, though a negation may name it.
+        opened: what it does not cover any more.
+    """
+
+    shut: tuple[Pattern, ...]
+    opened: tuple[Pattern, ...]
+
+    def entries(self, lines: RuleLines) -> tuple[Entry, ...]:
+        """Return the list that stands for the *lines* of the rule; it says no more than these."""
+        rule = [line.entry for line in lines.lines]
+        return (
+            *(attrs.evolve(entry, pattern=shut) for entry in rule for shut in self.shut),
+            *(
+                attrs.evolve(entry, effect=Effect.ALLOW, pattern=pattern, reason=Reason.DEFAULT)
+                for entry in rule
+                for pattern in self.opened
+            ),
+            *rule,
+        )
+
+
+def negates(rule: SettingsRule) -> bool:
+    """Return whether a rule opens what rules before it shut."""
+    return rule.text.startswith(("Read(!", "Edit(!"))
+
+
+def opened(rule: SettingsRule, later: Iterable[SettingsRule], anchors: Anchors) -> Opening | None:
+    """Return what the rules behind a path rule open of it; None where they open nothing.
+
+    A path is opened when some negation names what the rule names of it: the path
+    itself or a folder above. Where the rule names two of these (``a.env/b.env``) the
+    path stays shut even if both are opened: that grants less than the host does.
+    """
+    found = _PATH_RULE.fullmatch(rule.text)
+    if found is None or found[2].strip() == "*" or rule.effect is Effect.ALLOW:
+        return None
+    tool, content = found.groups()
+    negations = [
+        other.text[len(tool) + 2 : -1].removeprefix("!")
+        for other in later
+        if other.effect is rule.effect and other.text.startswith(f"{tool}(!")
+    ]
+    glob = relative_glob(content, rule.effect) if negations else None
+    if glob is None:
+        return None
+    segments = _segments(glob)
+    patterns: list[Pattern] = []
+    for negation in negations:
+        other = relative_glob(negation, rule.effect, negated=True)
+        if other is None:
+            continue
+        only_folders = "/" if other.endswith("/") else ""
+        for shared in _shared(segments, _segments(other)):
+            text = "/" + "/".join(shared) + only_folders
+            with suppress(notations.Unusable):
+                patterns += notations.paths(text, anchors.cwd, fold=True)
+    if not patterns:
+        return None
+    shut: tuple[Pattern, ...] = ()
+    if _DEEP in segments:
+        twice = "/" + "/".join((*segments, _DEEP, segments[-1]))
+        shut = notations.paths(twice, anchors.cwd, fold=True)
+    return Opening(shut, tuple(dict.fromkeys(patterns)))
+
+
+_PATH_RULE: Final = re.compile(r"(Read|Edit)\((.*)\)", re.DOTALL)
+
+
+def _segments(glob: str) -> tuple[str, ...]:
+    segments = [segment for segment in folded(glob).split("/") if segment]
+    if "/" not in glob.rstrip("/"):
+        segments.insert(0, _DEEP)
+    if segments[-1] == _DEEP:
+        segments.append("*")
+    return tuple(segments)
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield globs that together match what both match, or less where that is costly."""
+    if len(one) * len(other) > _MOST:
+        return
+    ways: list[tuple[int, int, tuple[str, ...]]] = [(0, 0, ())]
+    seen = set(ways)
+    for i, j, shared in ways:
+        if i == len(one) and j == len(other):
+            yield shared
+            continue
+        for way in _steps(one, other, i, j, shared):
+            if way not in seen and len(seen) < _MOST:
+                seen.add(way)
+                ways.append(way)
+
+
+def _steps(
+    one: Sequence[str], other: Sequence[str], i: int, j: int, shared: tuple[str, ...]
+) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    a = one[i] if i < len(one) else None
+    b = other[j] if j < len(other) else None
+    if a == _DEEP == b:
+        deep = shared if shared[-1:] == (_DEEP,) else (*shared, _DEEP)
+        yield i + 1, j, deep
+        yield i, j + 1, deep
+    elif a == _DEEP:
+        yield i + 1, j, shared
+        if b is not None:
+            yield i, j + 1, (*shared, b)
+    elif b == _DEEP:
+        yield i, j + 1, shared
+        if a is not None:
+            yield i + 1, j, (*shared, a)
+    elif a is not None and b is not None:
+        for both in _segment(a, b):
+            yield i + 1, j + 1, (*shared, both)
+
+
+def _segment(one: str, other: str) -> Iterator[str]:
+    if one in (other, "*"):
+        yield other
+    elif other == "*":
+        yield one
+    elif _is_literal(one) or _is_literal(other):
+        name, glob = (one, other) if _is_literal(one) else (other, one)
+        with suppress(notations.Unusable):  # a `.` names no file, so nothing shares it
+            if any(pattern.matches("/" + name) for pattern in notations.paths("/" + glob)):
+                yield name
+    elif not any(letter in one + other for letter in "?[\\"):
+        frozen = [one.replace("*", _FRESH), other.replace("*", _FRESH)]
+        for member in members(frozen, _FRESH):
+            yield member.replace(_FRESH, "*")
+
+
+def _is_literal(segment: str) -> bool:
+    return not any(letter in segment for letter in "*?[\\")
+
+
+# What the rules of all settings files come to, file by file.
+
+
+@attrs.define
+class ScopeRules:
+    """What the rules of all scopes come to, which are added from the strongest on.
+
+    Attributes:
+        locked: whether the rules of an administrator are the only ones.
+        lines: of every rule in force, but for those in *reopened*.
+        reopened: of rules that negations open in part.
+        findings: what is wrong with them.
+        paths: the rules so far that allow files of some names, as they are written.
+    """
+
+    locked: bool
+    lines: list[RuleLine] = attrs.field(factory=list)
+    reopened: list[tuple[Entry, ...]] = attrs.field(factory=list)
+    findings: list[Finding] = attrs.field(factory=list)
+    paths: set[str] = attrs.field(factory=set)
+
+    def add(
+        self, file: Settings, anchors: Anchors, agents: frozenset[str], options: ClaudeOptions
+    ) -> None:
+        """Add the rules of a file, whose paths are relative to *anchors*."""
+        scope = RuleScope(
+            anchors,
+            agents,
+            flag=file.scope == "cli",
+            behaves=options.behaves,
+            aliases=options.aliases,
+            servers=options.servers,
+        )
+        trusted = options.trusted or not needs_trust(file.scope, options)
+        rules = [r for r in file.rules if not self.locked or _kept(file.scope, r.effect)]
+        first = options.behaves.managed_asks_first
+        negations = [(number, rule) for number, rule in enumerate(rules) if negates(rule)]
+        paths: set[str] = set()
+        for number, rule in enumerate(rules):
+            found = read_rule(rule.text, rule.span, rule.effect, scope)
+            self.findings += found.findings
+            later = [negation for at, negation in negations if at > number]
+            opening = opened(rule, later, anchors) if later else None
+            if opening is not None:
+                self.reopened.append(opening.entries(found))
+                continue
+            if rule.effect is Effect.ALLOW:
+                if not trusted or rule.text in self.paths:
+                    continue  # a path counts once, relative to the folder of the strongest scope
+                paths.update([rule.text] if _is_path(found) else [])
+            if rule.effect is Effect.ASK and file.scope == "managed" and not first:
+                self.lines += (attrs.evolve(line, late=True) for line in found.lines)
+                continue
+            self.lines += found.lines
+        self.paths |= paths
+
+
+def _is_path(found: RuleLines) -> bool:
+    """Return whether a rule speaks of files of some names."""
+    patterns = [line.entry.pattern for line in found.lines]
+    return any(pattern is not None and pattern.kind is PatternKind.PATH for pattern in patterns)
+
+
+def needs_trust(scope: str, options: ClaudeOptions) -> bool:
+    """Return whether what a file of a scope allows counts where its folder is trusted only."""
+    return scope == "project" or (scope == "local" and options.local_tracked)
+
+
+def _kept(scope: str, effect: Effect) -> bool:
+    return scope == "managed" or (scope == "cli" and effect is Effect.DENY)
+
+
+# What skills allow and deny while they are active, and what all of them allow together.
+
+
+def by_skills(
+    skills: Mapping[str, Skill], scope: RuleScope, options: ClaudeOptions, *, locked: bool
+) -> tuple[RuleLines, tuple[RuleLine, ...]]:
+    """Return what the active skill says, with all that is wrong with any; and what all allow."""
+    invoked = options.active_skill.removeprefix("/")
+    active = skills.get(options.aliases.get(invoked, invoked))
+    read = [(skill, _granted(skill, scope)) for skill in skills.values()]
+    findings = [found for skill, lines in read for found in (*skill.findings, *lines.findings)]
+    if locked and options.behaves.lock_binds_skills:
+        read = []
+    granted = tuple(line for _, lines in read for line in lines.lines)
+    allowed = (
+        line
+        for skill, lines in read
+        if skill is active and not skill.forked
+        for line in lines.lines
+    )
+    denied = RuleLines()
+    if active is not None and options.behaves.skills_take_away:
+        denied = _denied(active, scope)
+    return RuleLines((*allowed, *denied.lines), (*findings, *denied.findings)), granted
+
+
+def _granted(skill: Skill, scope: RuleScope) -> RuleLines:
+    """Return what *skill* allows while it is active: nothing where a star alone is in its list."""
+    lines = RuleLines()
+    if any(matcher.tool == "*" and matcher.specifier is None for matcher in skill.allowed.matchers):
+        return lines
+    for matcher in skill.allowed.matchers:
+        # Empty parentheses are none in these lists.
+        text = str(matcher).removesuffix("()")
+        lines += read_rule(text, matcher.span, Effect.ALLOW, scope)
+    return lines
+
+
+def _denied(skill: Skill, scope: RuleScope) -> RuleLines:
+    """Return what *skill* denies while it is active.
+
+    It is read as the flag that takes tools away, but those of the host stay, and their
+    calls are denied.
+    """
+    lines = RuleLines()
+    scope = attrs.evolve(scope, flag=True)
+    for matcher in skill.disallowed.matchers:
+        found = read_rule(str(matcher), matcher.span, Effect.DENY, scope)
+        lines += RuleLines(tuple(map(_as_rule, found.lines)), found.findings)
+    return lines
+
+
+def _as_rule(line: RuleLine) -> RuleLine:
+    if line.entry.tool.startswith("mcp__"):
+        return line
+    return attrs.evolve(line, entry=attrs.evolve(line.entry, reason=Reason.RULE))
+
+
+# What holds for every agent of one project: scopes merged, folders, skills, agents.
+#
+# Lists of all scopes are put together; of modes the one of the strongest scope
+# counts: an administrator, flags, local, project, user (2.1.329, documented and
+# observed).
+
 
 # The main conversation in a turn in which every skill was invoked: it and whoever it starts
 # have what the skills allow.
@@ -55,7 +358,7 @@ _SCOPES_OF_ANYONE: Final = frozenset({"user", "project", "local", "flag"})
 
 
 @attrs.frozen(slots=False, eq=False)
-class Session:
+class ClaudeSession:
     """One project with everything that decides calls in it.
 
     Attributes:
@@ -83,15 +386,15 @@ class Session:
         guarded: whether the host guards files of its own; False only to compare rules.
     """
 
-    options: Options
-    lines: tuple[Line, ...]
+    options: ClaudeOptions
+    lines: tuple[RuleLine, ...]
     reopened: tuple[tuple[Entry, ...], ...]
     folders: tuple[str, ...]
     mode: str
     agents: Mapping[str, Definition]
     main_agent: str
     skills: Mapping[str, Skill]
-    granted: tuple[Line, ...]
+    granted: tuple[RuleLine, ...]
     sandbox: Span | None
     outside: tuple[Entry, ...]
     tools: frozenset[str] | None
@@ -151,7 +454,7 @@ class Session:
         )
 
     @cached_property
-    def asides(self) -> Mapping[str, Session]:
+    def asides(self) -> Mapping[str, ClaudeSession]:
         """The same where more runs unasked, by the name that chains there start with."""
         found = {}
         if self.granted:
@@ -167,11 +470,11 @@ class Session:
 
 
 def session(
-    options: Options,
+    options: ClaudeOptions,
     files: Iterable[Settings],
     agents: Mapping[str, Definition],
     skills: Mapping[str, Skill],
-) -> Session:
+) -> ClaudeSession:
     """Return what the settings *files* of every scope come to."""
     settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
     variables = {n: value for each in reversed(settings) for n, value in each.variables}
@@ -185,11 +488,11 @@ def session(
     ruled = _ruled_links(options)
     cwd, home = _placed(options)
     folders = _folders(settings, options, cwd, home)
-    said = Said(any(each.managed_only for each in settings))
+    said = ScopeRules(any(each.managed_only for each in settings))
     for each in settings:
         source = _source(each.scope, options, cwd, home)
         said.add(each, Anchors(cwd, home, source, folders[1:], *ruled), frozenset(agents), options)
-    scope = Scope(
+    scope = RuleScope(
         Anchors(cwd, home, cwd, folders[1:], *ruled),
         frozenset(agents),
         behaves=options.behaves,
@@ -199,7 +502,7 @@ def session(
     active, granted = by_skills(skills, scope, options, locked=said.locked)
     no_bypass, no_auto = any(s.no_bypass for s in settings), any(s.no_auto for s in settings)
     silent = any(each.silent for each in settings)
-    return Session(
+    return ClaudeSession(
         options,
         lines=(
             *said.lines,
@@ -238,7 +541,7 @@ def session(
     )
 
 
-def _of_workspace(lines: Iterable[Line]) -> Iterator[Line]:
+def _of_workspace(lines: Iterable[RuleLine]) -> Iterator[RuleLine]:
     """Yield what rules that take tools away say of the server that does the same."""
     for line in lines:
         other = known.OF_WORKSPACE.get(line.entry.tool)
@@ -246,15 +549,15 @@ def _of_workspace(lines: Iterable[Line]) -> Iterator[Line]:
             yield attrs.evolve(line, entry=attrs.evolve(line.entry, tool=other))
 
 
-def _unasking(silent: bool) -> Iterator[Line]:  # noqa: FBT001  # one question
+def _unasking(silent: bool) -> Iterator[RuleLine]:  # noqa: FBT001  # one question
     """Yield what takes away the tools that ask, where nobody is asked."""
     for tool in ASKING_TOOLS if silent else ():
         rule = f"{tool} (nobody is asked)"
-        yield Line(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
+        yield RuleLine(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
 
 
 def _fences(
-    settings: Sequence[Settings], options: Options, cwd: str, home: str
+    settings: Sequence[Settings], options: ClaudeOptions, cwd: str, home: str
 ) -> Mapping[str, tuple[str, ...]]:
     on = {name for each in settings for name in each.fences}
     if not options.behaves.reads_kept_inside:
@@ -266,7 +569,7 @@ def _fences(
 _Links = tuple[tuple[str, str], ...]
 
 
-def _ruled_links(options: Options) -> tuple[_Links, _Links]:
+def _ruled_links(options: ClaudeOptions) -> tuple[_Links, _Links]:
     """Return the links of the system that rules look through, and all that there are."""
     if not options.behaves.links_ruled:
         return (), ()
@@ -274,14 +577,14 @@ def _ruled_links(options: Options) -> tuple[_Links, _Links]:
     return tuple(link for link in links if link in LINKED.items()), links
 
 
-def _placed(options: Options) -> tuple[str, str]:
+def _placed(options: ClaudeOptions) -> tuple[str, str]:
     """Return the working folder and the home folder, canonical."""
     cwd, home = options.cwd or "/@project", options.home or "/@home"
     return (slashed_path(cwd), slashed_path(home)) if options.os == "windows" else (cwd, home)
 
 
 def _folders(
-    settings: Iterable[Settings], options: Options, cwd: str, home: str
+    settings: Iterable[Settings], options: ClaudeOptions, cwd: str, home: str
 ) -> tuple[str, ...]:
     """Return the working folder, and the additional ones of every file that is trusted."""
     others = (
@@ -294,7 +597,7 @@ def _folders(
     return tuple(dict.fromkeys((cwd, *others)))
 
 
-def _source(scope: str, options: Options, cwd: str, home: str) -> str:
+def _source(scope: str, options: ClaudeOptions, cwd: str, home: str) -> str:
     if scope == "user":
         return home + "/.claude"
     return options.flag_folder or cwd if scope == "flag" else cwd

@@ -1,19 +1,90 @@
-"""What settings files of every scope say: rules, a mode, folders and switches."""
+"""Settings files: JSON to rules, a mode, folders and switches."""
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
 import attrs
 
-from policy.effect import Effect
-from policy.finding import Finding
-from policy.hosts.claude.hooks import Hook
-from policy.source import Span
+from policy.core import limits
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.source import Source, Span
+from policy.files.json_nodes import read_json
+from policy.files.nodes import (
+    ListOf,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    ValueKind,
+    ValueShape,
+    describe,
+)
+from policy.files.nodes import MappingNode as Object
+from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.data import settings as known
+from policy.hosts.claude.data.keys import SECTIONS
+from policy.hosts.claude.data.settings import (
+    EDITS_INSIDE,
+    FENCES,
+    FILE_READS_INSIDE,
+    NO_AUTO,
+    READS_INSIDE,
+    SILENT,
+    SILENT_SCOPES,
+    VALUES,
+)
+from policy.hosts.claude.data.tools import MODES, WAITING
+from policy.hosts.claude.data.versions import Behaviour
+from policy.hosts.claude.hooks import Hook, read_hooks
+from policy.hosts.claude.options import ClaudeOptions
+from policy.hosts.claude.rules import RuleLine, is_set, lost_lists
+from policy.hosts.claude.skills import Skill
+from policy.hosts.keys import unapplied_keys
+from policy.language.syntax import DeclaredTools, Presence
+from policy.tables.ruleset import Entry
 
-__all__ = ["Sandbox", "Settings", "Written"]
+__all__ = [
+    "LISTS",
+    "NO_START",
+    "REJECTED",
+    "UNKNOWN",
+    "Mistakes",
+    "PermissionsReader",
+    "Sandbox",
+    "Settings",
+    "SettingsRule",
+    "connected",
+    "cut_flag",
+    "heard",
+    "invocable",
+    "kept_outside",
+    "left_out",
+    "looks_like_settings",
+    "no_auto",
+    "offered",
+    "read_overrides",
+    "read_sandbox",
+    "read_settings",
+    "read_switches",
+    "read_variables",
+    "runs_unasked",
+    "sandbox_findings",
+    "started",
+    "strictest",
+    "switched_off",
+    "variable_findings",
+]
 
 
 @attrs.frozen
-class Written:
+class SettingsRule:
     """A rule as it stands in a list."""
 
     text: str
@@ -33,7 +104,7 @@ class Sandbox:
 
     on: tuple[bool, Span] | None = None
     unasked: tuple[bool, Span] | None = None
-    outside: tuple[Written, ...] = ()
+    outside: tuple[SettingsRule, ...] = ()
 
 
 @attrs.frozen
@@ -69,7 +140,7 @@ class Settings:
     """
 
     scope: str
-    rules: tuple[Written, ...] = ()
+    rules: tuple[SettingsRule, ...] = ()
     mode: str | None = None
     mode_span: Span | None = attrs.field(default=None, repr=False)
     folders: tuple[str, ...] = ()
@@ -91,3 +162,617 @@ class Settings:
     findings: tuple[Finding, ...] = ()
     unreadable: bool = False
     unknown: bool = False
+
+
+# What settings say of a sandbox: whether commands run unasked in it, and which run outside.
+#
+# Whether a machine has one no file tells, and a host without one asks as ever. So nothing is
+# said of it below `main`; chains that start with `main+sandbox` are those of a machine that has
+# one. What the keys mean is documented; of 2.1.329 the text of the program was read as well.
+# There ``autoAllowBashIfSandboxed`` says that it is off where nobody sets it, and is on: what
+# somebody serves beside the settings decides. It is taken to be on.
+
+
+_ON: Final = "enabled"
+_UNASKED: Final = "autoAllowBashIfSandboxed"
+_OUTSIDE: Final = "excludedCommands"
+
+
+def read_sandbox(node: Node | None) -> Sandbox:
+    """Return what the value of ``sandbox`` in one file says."""
+    if not isinstance(node, MappingNode):
+        return Sandbox()
+    listed = node.get(_OUTSIDE)
+    return Sandbox(
+        _switch(node, _ON),
+        _switch(node, _UNASKED),
+        tuple(
+            SettingsRule(f"Bash({item.value})", Effect.ASK, item.span)
+            for item in (listed.items if isinstance(listed, SequenceNode) else ())
+            if isinstance(item, ScalarNode) and isinstance(item.value, str)
+        ),
+    )
+
+
+def _switch(node: MappingNode, name: str) -> tuple[bool, Span] | None:
+    entry = node.entry(name)
+    if entry is None or not isinstance(entry.value, ScalarNode):
+        return None
+    return entry.value.value is True, Span(
+        entry.key.span.source, entry.key.span.start, entry.value.span.end
+    )
+
+
+def runs_unasked(files: Iterable[Settings]) -> Span | None:
+    """Return what lets commands run unasked in a sandbox; None where they do not.
+
+    Args:
+        files: from the strongest on; the first that says something of a switch decides it.
+
+    """
+    said = [each.sandbox for each in files]
+    on = next((each.on for each in said if each.on), None)
+    unasked = next((each.unasked for each in said if each.unasked), None)
+    if on is None or not on[0] or (unasked and not unasked[0]):
+        return None
+    return (unasked or on)[1]
+
+
+def kept_outside(files: Iterable[Settings]) -> Iterator[SettingsRule]:
+    """Yield the commands that never run in a sandbox, as rules that ask for them."""
+    for each in files:
+        yield from each.sandbox.outside
+
+
+def sandbox_findings(span: Span | None) -> Iterator[Finding]:
+    """Yield that commands run unasked where *span* lets them."""
+    if span is not None:
+        yield Finding(
+            "sandbox-runs-unasked",
+            "on a machine that has a sandbox every command runs unasked, but for those that a"
+            " rule denies, or asks for by its text",
+            Severity.WARNING,
+            span,
+            help=f'`"{_UNASKED}": false` asks for them as ever; below `main+sandbox` it is told'
+            " what this allows",
+        )
+
+
+# What is wrong with one settings file, as it is read, and what the host makes of that.
+#
+# One value of a wrong type, and nothing in the file is in force, its deny rules included; but
+# for an administrator's, of which the host skips that value. Of lists of rules it skips single
+# entries (2.1.329, observed).
+
+
+REJECTED: Final = "the host rejects the file: nothing in it is in force, deny rules included"
+NO_START: Final = "the host does not start"
+_SKIPPED: Final = "the host skips it; nothing it says is in force"
+
+
+@attrs.define
+class Mistakes:
+    """What was found in a file so far.
+
+    Attributes:
+        scope: of the file.
+        findings: in the order found.
+        rejected: whether one of them costs all of the file.
+    """
+
+    scope: str
+    findings: list[Finding] = attrs.field(factory=list)
+    rejected: bool = False
+
+    def reject(self, code: str, message: str, span: Span, more: str = "") -> None:
+        """Add what costs all of the file, or the value where it is an administrator's."""
+        self.rejected = self.scope != "managed"
+        lost = REJECTED if self.rejected else _SKIPPED
+        help_line = f"{lost}; {more}" if more else lost
+        self.findings.append(Finding(code, message, Severity.ERROR, span, help=help_line))
+
+    def shaped(self, shape: ValueShape, node: Node, name: str) -> bool:
+        """Return whether *node* has a shape; where it has not, it costs all of the file."""
+        wrong = list(shape.mistakes(node, name))
+        for mistake in wrong:
+            self.reject("wrong-type", mistake.message, mistake.node.span)
+        return not wrong
+
+    def wrong(self, name: str, wanted: str, node: Node) -> None:
+        """Add a value of a wrong type that costs all of the file."""
+        message = f"expected {wanted} for {name}, found {describe(node)}"
+        self.reject("wrong-type", message, node.span)
+
+    def warn(self, code: str, message: str, span: Span, help: str = "") -> None:
+        """Add what costs nothing."""
+        self.findings.append(Finding(code, message, Severity.WARNING, span, help=help))
+
+    def repeated(self, node: MappingNode) -> None:
+        """Add the keys of *node* that stand there twice."""
+        for lost, _ in node.repeated():
+            message = f"`{lost.name}` is given again below, which counts"
+            self.warn("repeated-key", message, lost.key.span)
+
+    def strings(self, node: Node, name: str) -> Iterator[tuple[str, Span]]:
+        """Yield the strings of a list; what else is in it the host skips."""
+        if not isinstance(node, SequenceNode):
+            self.wrong(name, "a list", node)
+            return
+        for item in node.items:
+            if isinstance(item, ScalarNode) and isinstance(item.value, str):
+                yield item.value, item.span
+            else:
+                message = f"expected a string for an entry of `{name}`, found {describe(item)}"
+                self.findings.append(
+                    Finding("wrong-type", message, Severity.ERROR, item.span, help=_SKIPPED)
+                )
+
+
+# Rules that are given as flags, `--allowedTools` and `--disallowedTools`: each value is a list.
+#
+# A value is cut at commas and spaces outside parentheses. The first that closes counts for all
+# that are open, so that `Bash(echo $(date) && make)` falls into `Bash(echo $(date)`, `&&` and
+# `make)`; what a value denies is, beside these, what stands between parentheses that match
+# (2.1.329, by its text and observed).
+
+
+_ENTRY: Final = re.compile(r"(?:\([^)]*(?:\)|\Z)|[^, (])+")
+# A rule that falls apart; one that begins with a negation opens no more than its pieces do.
+_APART: Final = re.compile(r"[^( ]+\((?![\s./~\\]*!).*\)[ ,].*\)", re.DOTALL)
+
+
+def cut_flag(text: str, effect: Effect) -> Iterator[str]:
+    """Yield the rules of *effect* that one value of a flag comes to."""
+    yield from (entry.strip() for entry in _ENTRY.findall(text))
+    if effect is Effect.DENY:
+        yield from filter(_APART.fullmatch, _balanced(text))
+
+
+def _balanced(text: str) -> Iterator[str]:
+    """Yield what stands between commas and spaces outside parentheses that match."""
+    depth = start = 0
+    stray = False
+    escaped = False
+    for position, character in enumerate(text + ","):
+        if escaped:
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif character == "(":
+            depth += 1
+        elif character == ")":
+            stray |= depth == 0
+            depth = max(0, depth - 1)
+        elif position == len(text) or (depth == 0 and character in ", "):
+            if depth == 0 and not stray:
+                yield text[start:position].strip()
+            start, stray = position + 1, False
+
+
+# What ``permissions`` of one settings file says: rules, a mode, folders and switches.
+
+
+_TEXTS: Final = ListOf(ValueKind.TEXT, "a list of strings")
+LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
+_SWITCHES: Final = (NO_AUTO, "disableBypassPermissionsMode")
+# Modes that do nothing unasked that others ask for.
+_CAREFUL: Final = frozenset({"default", "plan", "dontAsk"})
+_KEYS: Final = frozenset(
+    {*LISTS, *FENCES, *_SWITCHES, SILENT, "additionalDirectories", "defaultMode"}
+)
+
+
+UNKNOWN: Final = "every call is denied here, since nobody knows what the rest of it denies"
+_HELD_BACK: Final = "the host holds back what the file allows, its folders and its mode"
+
+
+@attrs.define
+class PermissionsReader:
+    """Reads ``permissions``.
+
+    Attributes:
+        behaves: how the version behaves.
+        mistakes: of the file, to which those found here are added.
+    """
+
+    behaves: Behaviour
+    mistakes: Mistakes
+
+    def read(self, node: MappingNode, settings: Settings) -> Settings:
+        """Return *settings* with what ``permissions`` says."""
+        keys = _KEYS if self.mistakes.scope == "flag" else _KEYS - {FILE_READS_INSIDE}
+        if self.mistakes.scope not in SILENT_SCOPES:
+            keys -= {SILENT}
+        self._check_keys(node, keys)
+        rules = self._rules(node)
+        mode, span = self._mode(node)
+        listed = node.get("additionalDirectories")
+        folders = self._folders(listed) if listed is not None else ()
+        if self.mistakes.scope == "managed" and self._holds_back(node):
+            mode, folders = mode and (mode if mode in _CAREFUL else "default"), ()
+            rules = rules and tuple(rule for rule in rules if rule.effect is not Effect.ALLOW)
+        return attrs.evolve(
+            settings,
+            rules=rules or (),
+            mode=mode,
+            mode_span=span,
+            folders=folders,
+            silent=self._is_true(node, SILENT) and SILENT in keys,
+            fences=frozenset(name for name in FENCES if self._is_true(node, name)) & keys,
+            no_bypass=self._switch(node, "disableBypassPermissionsMode"),
+            no_auto=self._switch(node, NO_AUTO),
+            unknown=rules is None,
+        )
+
+    def _holds_back(self, node: MappingNode) -> bool:
+        """Return whether the host holds back what an administrator's file allows."""
+        lost = list(lost_lists(node, self.behaves))
+        for name, listed in lost:
+            message = f"nothing in `permissions.{name}` is a rule"
+            self.mistakes.findings.append(
+                Finding("allows-held-back", message, Severity.ERROR, listed.span, help=_HELD_BACK)
+            )
+        return bool(lost)
+
+    def _check_keys(self, node: MappingNode, keys: frozenset[str]) -> None:
+        self.mistakes.repeated(node)
+        for entry in node.entries:
+            if entry.name not in keys:
+                near = difflib.get_close_matches(entry.name, sorted(keys), 1)
+                lists = "the lists are allow, ask and deny"
+                self.mistakes.warn(
+                    "unknown-key",
+                    f"`{entry.name}` means nothing in `permissions`",
+                    entry.key.span,
+                    help=f"did you mean `{near[0]}`?" if near else lists,
+                )
+
+    def _rules(self, node: MappingNode) -> tuple[SettingsRule, ...] | None:
+        """Return the rules of all lists; None of too many, which is an error."""
+        rules = tuple(
+            SettingsRule(text, effect, span)
+            for name, effect in LISTS.items()
+            if (listed := node.get(name)) is not None
+            for value, span in self.mistakes.strings(listed, f"permissions.{name}")
+            for text in (cut_flag(value, effect) if self.mistakes.scope == "cli" else [value])
+        )
+        if len(rules) <= limits.RULES:
+            return rules
+        self.mistakes.findings.append(
+            Finding(
+                "too-many-rules",
+                f"expected at most {limits.RULES:,} rules, found {len(rules):,}",
+                Severity.ERROR,
+                rules[limits.RULES].span,
+                help=UNKNOWN,
+            )
+        )
+        return None
+
+    def _mode(self, node: MappingNode) -> tuple[str | None, Span | None]:
+        value = node.get("defaultMode")
+        if value is None:
+            return None, None
+        mode = value.value if isinstance(value, ScalarNode) else None
+        if mode == "manual" and self.behaves.manual_is_mode:
+            mode = "default"
+        if not isinstance(mode, str) or mode not in MODES:
+            self.mistakes.reject(
+                "unknown-mode",
+                f"expected a mode, found {_shown(value)}",
+                value.span,
+                "a mode is one of " + ", ".join(MODES),
+            )
+            # What an administrator says of it keeps others from saying anything.
+            return ("default" if self.mistakes.scope == "managed" and is_set(value) else None), None
+        ignored = {
+            "auto": not self.behaves.auto_of_project,
+            "bypassPermissions": not self.behaves.bypass_of_project,
+        }
+        if self.mistakes.scope in ("project", "local") and ignored.get(mode):
+            self.mistakes.warn(
+                "project-mode-ignored",
+                f"the host ignores the mode `{mode}` of a project",
+                value.span,
+                help="it counts in the settings of the user, or as a flag",
+            )
+        return mode, value.span
+
+    def _switch(self, node: MappingNode, name: str) -> bool:
+        value = node.get(name)
+        if value is None:
+            return False
+        if isinstance(value, ScalarNode) and value.value == "disable":
+            return True
+        self.mistakes.reject(
+            "switch-ignored",
+            f'expected the string "disable" for `{name}`, found {_shown(value)}',
+            value.span,
+        )
+        return self.mistakes.scope == "managed" and is_set(value)
+
+    def _is_true(self, node: MappingNode, name: str) -> bool:
+        value = node.get(name)
+        if value is not None and not ValueKind.TRUTH.holds(value):
+            self.mistakes.wrong(f"`{name}`", ValueKind.TRUTH.wanted, value)
+        if self.mistakes.scope == "managed":
+            return is_set(value)
+        return isinstance(value, ScalarNode) and value.value is True
+
+    def _folders(self, node: Node) -> tuple[str, ...]:
+        if not self.mistakes.shaped(_TEXTS, node, "permissions.additionalDirectories"):
+            return ()
+        return tuple(t for t, _ in self.mistakes.strings(node, "permissions.additionalDirectories"))
+
+
+def strictest(settings: Settings) -> Settings:
+    """Return what an administrator's file comes to whose restrictions nobody can read."""
+    fences = frozenset({READS_INSIDE, EDITS_INSIDE})
+    return attrs.evolve(settings, fences=fences, silent=True, no_bypass=True, no_auto=True)
+
+
+def _shown(node: Node) -> str:
+    return f"`{node.raw}`" if isinstance(node, ScalarNode) else describe(node)
+
+
+# What settings switch off by keys of their own: tools, and skills for the model.
+#
+# Of several files the strongest that says something of a key, or of a skill, decides
+# (2.1.329, observed).
+
+
+def read_switches(node: Object) -> tuple[tuple[str, bool], ...]:
+    """Return what one file says of the keys that switch tools off."""
+    return tuple(
+        (entry.name, entry.value.value)
+        for entry in node.entries
+        if entry.name in known.TOOLS_OFF
+        and isinstance(entry.value, ScalarNode)
+        and isinstance(entry.value.value, bool)
+    )
+
+
+def read_overrides(node: Node | None) -> tuple[tuple[str, str], ...]:
+    """Return what the value of ``skillOverrides`` says of skills, by name."""
+    return tuple(
+        (entry.name, str(entry.value.value))
+        for entry in (node.entries if isinstance(node, Object) else ())
+        if isinstance(entry.value, ScalarNode)
+    )
+
+
+def no_auto(node: Object) -> bool:
+    """Return whether a file says, beside its permissions, that no model judges calls."""
+    value = node.get(known.NO_AUTO)
+    return isinstance(value, ScalarNode) and value.value == "disable"
+
+
+def switched_off(files: Iterable[Settings]) -> Iterator[RuleLine]:
+    """Yield what takes away the tools that *files* switch off, from the strongest on."""
+    said: dict[str, bool] = {}
+    for each in files:
+        for key, value in each.switches:
+            off, tools = known.TOOLS_OFF[key]
+            if said.setdefault(key, value) is off:
+                for tool in tools:
+                    rule = f"{tool} (off by {key})"
+                    yield RuleLine(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
+
+
+_WITHOUT: Final = DeclaredTools(Presence.ABSENT)
+
+
+def invocable(skills: Mapping[str, Skill], files: Iterable[Settings]) -> dict[str, Skill]:
+    """Return *skills* as *files* override them, from the strongest on.
+
+    One that is ``off`` nobody invokes, so that what it allows is never in force.
+    """
+    said: dict[str, str] = {}
+    for each in files:
+        for name, word in each.overrides:
+            said.setdefault(name, word)
+    found = dict(skills)
+    for name, word in said.items():
+        if name in found and word in ("off", "user-invocable-only"):
+            allowed = _WITHOUT if word == "off" else found[name].allowed
+            found[name] = attrs.evolve(found[name], typed=True, allowed=allowed)
+    return found
+
+
+def connected(servers: Mapping[str, object] | None) -> Iterator[RuleLine]:
+    """Yield what takes away the tool that waits for *servers*, where it is known what all offer.
+
+    It is there as long as one of them is not connected (2.1.329, observed), and of such a one
+    nobody knows what it offers.
+    """
+    if servers is not None:
+        rule = f"{WAITING} (no server is waited for)"
+        yield RuleLine(Entry(WAITING, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
+
+
+def heard(hooks: tuple[str, ...], files: Iterable[Settings]) -> tuple[str, ...]:
+    """Return which answers of *hooks* count under *files*, the strongest first.
+
+    Where none runs but an administrator's, nobody knows of one that it is: what it allows
+    does not count, and what it asks for or denies does.
+    """
+    files = list(files)
+    said = [each.hooks_off[0] for each in files if each.hooks_off is not None]
+    silenced = said[:1] == [True] or any(each.hooks_managed for each in files)
+    return tuple(each for each in hooks if not (silenced and each == "allow"))
+
+
+# What settings set in the environment of the host, as far as it decides calls.
+#
+# The ``env`` of a project counts whether or not the user trusts it, and before what the
+# host was started with (2.1.329, observed).
+
+
+_LEVELS: Final = re.compile(r"\s*0*([1-9][0-9]*)\s*", re.ASCII)
+# Agents below more of them are said to start nobody: every level is looked at.
+_MOST: Final = 20
+
+
+def read_variables(node: Node | None) -> tuple[tuple[str, str], ...]:
+    """Return the variables that the value of ``env`` sets."""
+    return tuple(
+        (entry.name, str(entry.value.value))
+        for entry in (node.entries if isinstance(node, Object) else ())
+        if isinstance(entry.value, ScalarNode) and entry.value.value is not None
+    )
+
+
+def variable_findings(node: Node | None) -> Iterator[Finding]:
+    """Yield where ``env`` sets more levels of agents than are looked at here."""
+    value = node.get(known.DEPTH) if isinstance(node, Object) else None
+    text = str(value.value) if isinstance(value, ScalarNode) else ""
+    levels = _LEVELS.fullmatch(text)
+    if value is not None and levels and int(levels[1][:3]) > _MOST:
+        yield Finding(
+            "levels-not-followed",
+            f"the host starts agents on more levels than the {_MOST} that are followed here",
+            Severity.WARNING,
+            value.span,
+            help=f"agents on level {_MOST} are said to start nobody",
+        )
+
+
+def _is_on(variables: Mapping[str, str], name: str) -> bool:
+    return variables.get(name, "").strip().lower() in known.ON
+
+
+def started(options: ClaudeOptions, variables: Mapping[str, str]) -> ClaudeOptions:
+    """Return how a session is started where these variables are set."""
+    levels = _LEVELS.fullmatch(variables.get(known.DEPTH, ""))
+    if levels:
+        depth = int(levels[1][:3])  # three digits are more than enough
+        options = attrs.evolve(options, depth=min(depth, _MOST))
+    if _is_on(variables, known.FOREGROUND):
+        options = attrs.evolve(options, background=False)
+    return options
+
+
+def offered(
+    agents: Mapping[str, Definition], variables: Mapping[str, str]
+) -> Mapping[str, Definition]:
+    """Return the agents that there are: those of files, and of the host those left on."""
+    off = {n for switch, ns in known.AGENTS_OFF.items() if _is_on(variables, switch) for n in ns}
+    if not off:
+        return agents
+    return {name: each for name, each in agents.items() if each.place or name not in off}
+
+
+def left_out(variables: Mapping[str, str]) -> Iterator[RuleLine]:
+    """Yield what takes away the tools that are switched off."""
+    for switch, tools in known.TOOLS_OFF_VARIABLE.items():
+        if _is_on(variables, switch):
+            for tool in tools:
+                rule = f"{tool} (off by {switch})"
+                yield RuleLine(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
+
+
+# Settings files: JSON to rules, a mode and folders, and what is wrong with them.
+#
+# The host reads them as strict JSON. One comment or trailing comma, or one value of
+# a wrong type, and nothing in the file is in force, its deny rules included. Only
+# entries of a list of rules are skipped one by one (2.1.329, observed).
+
+
+def looks_like_settings(node: Node) -> bool:
+    """Return whether a JSON document has the lists of a settings file."""
+    permissions = node.get("permissions") if isinstance(node, MappingNode) else None
+    return (
+        isinstance(permissions, MappingNode)
+        and any(isinstance(permissions.get(name), SequenceNode) for name in LISTS)
+    ) or (isinstance(permissions, MappingNode) and permissions.get("defaultMode") is not None)
+
+
+def read_settings(source: Source, scope: str, behaves: Behaviour | None = None) -> Settings:
+    """Return what *source* says. Whatever is wrong with it is among the findings."""
+    if not source.text.strip():
+        return Settings(scope)  # a file without a text says nothing
+    try:
+        node = read_json(source, byte_order_mark=True)
+    except PolicyError as error:
+        consequence = NO_START if scope == "managed" else REJECTED
+        findings = Finding.of(error, "invalid-json", consequence=consequence)
+        return Settings(scope, findings=findings, unreadable=True)
+    if not isinstance(node, MappingNode):
+        finding = Finding(
+            "invalid-settings",
+            f"expected an object, found {describe(node)}",
+            Severity.ERROR,
+            node.span,
+            help=NO_START if scope == "managed" else REJECTED,
+        )
+        return Settings(scope, findings=(finding,), unreadable=True)
+    return _read(node, Mistakes(scope), behaves or Behaviour())
+
+
+def _read(node: MappingNode, mistakes: Mistakes, behaves: Behaviour) -> Settings:
+    scope = mistakes.scope
+    mistakes.repeated(node)
+    settings = _of_permissions(node.get("permissions"), mistakes, behaves)
+    mistakes.shaped(VALUES, node, "")
+    hooks, wrong = read_hooks(node.get("hooks"))
+    for mistake in wrong:
+        mistakes.reject("wrong-type", mistake.message, mistake.node.span)
+    mistakes.findings += _misplaced(node)
+    mistakes.findings += (key.finding for key in unapplied_keys(node, SECTIONS))
+    mistakes.findings += variable_findings(node.get("env"))
+    tools = node.get("tools") if scope == "cli" else None
+    offered = None if tools is None else tuple(t for t, _ in mistakes.strings(tools, "tools"))
+    if mistakes.rejected:
+        return Settings(scope, findings=tuple(mistakes.findings), unreadable=True)
+    agent = node.get("agent")
+    off = node.get("disableAllHooks")
+    return attrs.evolve(
+        settings,
+        tools=offered,
+        managed_only=scope == "managed" and is_set(node.get("allowManagedPermissionRulesOnly")),
+        hooks=hooks,
+        hooks_off=(_is_true(off), off.span) if off and ValueKind.TRUTH.holds(off) else None,
+        hooks_managed=scope == "managed" and is_set(node.get("allowManagedHooksOnly")),
+        agent=agent.value if isinstance(agent, ScalarNode) and isinstance(agent.value, str) else "",
+        plugins=tuple(_switched_on(node.get("enabledPlugins"))),
+        no_auto=settings.no_auto or no_auto(node),
+        sandbox=read_sandbox(node.get("sandbox")),
+        switches=read_switches(node),
+        overrides=read_overrides(node.get("skillOverrides")),
+        variables=read_variables(node.get("env")),
+        findings=tuple(mistakes.findings),
+    )
+
+
+def _of_permissions(node: Node | None, mistakes: Mistakes, behaves: Behaviour) -> Settings:
+    settings = Settings(mistakes.scope)
+    if isinstance(node, MappingNode):
+        return PermissionsReader(behaves, mistakes).read(node, settings)
+    if node is not None:
+        mistakes.wrong("permissions", "an object", node)
+        if mistakes.scope == "managed" and is_set(node):
+            return strictest(settings)
+    return settings
+
+
+def _is_true(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and node.value is True
+
+
+def _misplaced(node: MappingNode) -> Iterator[Finding]:
+    for entry in node.entries:
+        if entry.name in LISTS and isinstance(entry.value, SequenceNode):
+            yield Finding(
+                "misplaced-list",
+                f"`{entry.name}` counts inside `permissions` only",
+                Severity.WARNING,
+                entry.key.span,
+                help='write "permissions": {...} around it',
+            )
+
+
+def _switched_on(node: Node | None) -> Iterator[Span]:
+    for entry in node.entries if isinstance(node, MappingNode) else ():
+        # A list of versions switches a plugin on as well.
+        if not (isinstance(entry.value, ScalarNode) and entry.value.value in (False, None)):
+            yield entry.key.span

@@ -12,16 +12,15 @@ from typing import Final
 
 import attrs
 
-from policy.documents.frontmatter import Kind, split_front_matter
-from policy.documents.node import Mapping, Node, Scalar, Sequence
-from policy.errors import PolicyError
-from policy.finding import Finding, Severity
-from policy.hosts.claude.data.hooks import EVENTS
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.source import Source, Span
+from policy.files.frontmatter import HeaderLanguage, split_front_matter
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from policy.hosts.claude.agents import read_header, read_list
+from policy.hosts.claude.data.settings import EVENTS
 from policy.hosts.claude.hooks import Hook, read_hooks
-from policy.hosts.claude.salvage import read_header
-from policy.hosts.claude.tool_lists import read_list
-from policy.language.syntax import Declared, Presence
-from policy.source import Source, Span
+from policy.language.syntax import DeclaredTools, Presence
 
 __all__ = ["Skill", "looks_like_skill", "read_skill"]
 
@@ -44,8 +43,8 @@ class Skill:
     """
 
     name: str
-    allowed: Declared = Declared(Presence.ABSENT)
-    disallowed: Declared = Declared(Presence.ABSENT)
+    allowed: DeclaredTools = DeclaredTools(Presence.ABSENT)
+    disallowed: DeclaredTools = DeclaredTools(Presence.ABSENT)
     asked: bool = False
     typed: bool = False
     forked: bool = False
@@ -77,12 +76,12 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
         front = split_front_matter(source)
     except PolicyError:
         return Skill(name, asked=True)
-    if front is None or front.kind is not Kind.YAML:
+    if front is None or front.kind is not HeaderLanguage.YAML:
         return Skill(name)
     node, mistake = read_header(front.header)
     if node is None and mistake is not None:
         return Skill(name, findings=Finding.of(mistake, "bad-front-matter", consequence=_UNREAD))
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         return Skill(name)
     allowed, found = read_list(node.get("allowed-tools"), "allowed-tools")
     disallowed, more = _disallowed(node)
@@ -94,8 +93,8 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
         allowed,
         disallowed,
         asked=_has_hooks(hooks) or Presence.LISTED in (allowed.presence, disallowed.presence),
-        typed=isinstance(typed, Scalar) and typed.value is True,
-        forked=isinstance(context, Scalar) and context.value == "fork",
+        typed=isinstance(typed, ScalarNode) and typed.value is True,
+        forked=isinstance(context, ScalarNode) and context.value == "fork",
         hooks=read_hooks(hooks)[0],
         span=allowed.span,
         findings=(*found, *more, *_misspelt(node)),
@@ -103,7 +102,7 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
     )
 
 
-def _disallowed(node: Mapping) -> tuple[Declared, tuple[Finding, ...]]:
+def _disallowed(node: MappingNode) -> tuple[DeclaredTools, tuple[Finding, ...]]:
     """Return what a skill takes away, by the first of two keys that has a value."""
     found = read_list(node.get(_TAKING_AWAY[0]), _TAKING_AWAY[0])
     if found[0].presence in (Presence.ABSENT, Presence.NULL):
@@ -116,7 +115,7 @@ _TAKING_AWAY: Final = ("disallowed-tools", "disallowedTools")
 
 def _called(name: str, node: Node | None) -> str:
     """Return another name of the skill *name*, which has the same plugin before it."""
-    own = node.value if isinstance(node, Scalar) else None
+    own = node.value if isinstance(node, ScalarNode) else None
     if not isinstance(own, str) or not own.strip():
         return ""
     plugin, colon, _ = name.rpartition(":")
@@ -126,12 +125,12 @@ def _called(name: str, node: Node | None) -> str:
 
 def _has_hooks(node: Node | None) -> bool:
     # Hooks with anything wrong in them are none.
-    if not isinstance(node, Mapping) or read_hooks(node)[1]:
+    if not isinstance(node, MappingNode) or read_hooks(node)[1]:
         return False
-    return any(e.name in EVENTS and isinstance(e.value, Sequence) for e in node.entries)
+    return any(e.name in EVENTS and isinstance(e.value, SequenceNode) for e in node.entries)
 
 
-def _misspelt(node: Mapping) -> tuple[Finding, ...]:
+def _misspelt(node: MappingNode) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             "misspelt-key",

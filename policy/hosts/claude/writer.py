@@ -1,40 +1,91 @@
-"""A project as settings and agents of Claude Code.
-
-Settings hold for every agent, and the file of an agent says no more than which
-tools it has. So the settings are those of the agent that starts the others, and
-another agent has a tool only where the settings grant no more of it than that
-agent may do.
-"""
+"""A project as settings and agents of Claude Code."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
 
-from policy.chain import SPAWN_TOOL
-from policy.effect import Effect
-from policy.hosts.claude.cover import HOSTS, commands
+from policy.commands.knowledge import Program
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.agents import BUILT_IN
+from policy.hosts.claude.data.programs import READ_ONLY_PROGRAMS
+from policy.hosts.claude.data.tools import BUILT_IN, PREAPPROVED
 from policy.hosts.claude.data.versions import behaviour
-from policy.hosts.claude.lines import Scope
 from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.paths import Anchors
-from policy.hosts.claude.rules import read_rule
-from policy.hosts.words import least, one_line, quoted, renamed
+from policy.hosts.claude.rules import RuleScope, read_rule
+from policy.hosts.names import least, one_line, quoted, renamed
+from policy.hosts.project import (
+    Dropped,
+    Portable,
+    PortableAgent,
+    PortableLine,
+    ToolRules,
+    WrittenFiles,
+    covers,
+    no_more,
+    ranked,
+)
 from policy.language.pattern_text import host, path, stars
-from policy.patterns.folding import in_any_case
+from policy.patterns import notations
 from policy.patterns.notations import is_glob
-from policy.patterns.pattern import Kind, Pattern
-from policy.patterns.tokens import Gap
-from policy.portable import Agent, Dropped, Line, Portable, Said, Written, covers, no_more, ranked
-from policy.ruleset import Entry
-from policy.source import Source
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Gap, in_any_case
+from policy.tables.chain import SPAWN_TOOL
+from policy.tables.ruleset import Entry
 
-__all__ = ["WRITER"]
+__all__ = ["HOSTS", "WRITER", "commands"]
+
+
+# The hosts that are fetched from without asking, be it a section of them: rules name whole ones.
+HOSTS: Final = tuple(
+    (name, notations.hosts(name)[0])
+    for name in dict.fromkeys(address.partition("/")[0] for address in PREAPPROVED)
+)
+
+
+def commands(granted: Sequence[Pattern]) -> Iterator[str]:
+    """Yield the commands that run without a rule and of which not all calls are *granted*.
+
+    Where some are, the rest cannot be told apart from them, and all are yielded.
+    """
+    yield from _below("", READ_ONLY_PROGRAMS, granted)
+
+
+def _below(
+    before: str, programs: Mapping[str, Program], granted: Sequence[Pattern]
+) -> Iterator[str]:
+    for name, program in programs.items():
+        text = f"{before}{name}"
+        wanted = notations.commands(f"{text} *")
+        if all(covers(pattern, granted) for pattern in wanted):
+            continue
+        if program.subcommands:
+            yield from _below(f"{text} ", program.subcommands, granted)
+        if not program.harmless:
+            continue
+        if program.subcommands and any(_starts(pattern, text) for pattern in granted):
+            yield text
+        else:
+            yield f"{text} *"
+
+
+def _starts(pattern: Pattern, text: str) -> bool:
+    first = pattern.tokens[0] if pattern.tokens else ""
+    return isinstance(first, str) and first.startswith(f"{text} ")
+
+
+# A project as settings and agents of Claude Code.
+#
+# Settings hold for every agent, and the file of an agent says no more than which
+# tools it has. So the settings are those of the agent that starts the others, and
+# another agent has a tool only where the settings grant no more of it than that
+# agent may do.
+
 
 _MAIN: Final = "main"
 _ALLOW, _ASK, _DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
@@ -60,7 +111,7 @@ class _Writer:
         """Return whether it is a tool of the host or of a server."""
         return tool in self.counterparts.values() or tool.startswith(_GLOB_OF_SERVER)
 
-    def write(self, portable: Portable) -> Written:
+    def write(self, portable: Portable) -> WrittenFiles:
         """Return the settings, and a file for each agent that is started."""
         first = portable.first
         names = {**renamed(portable, [_MAIN, *BUILT_IN]), first.name: _MAIN}
@@ -77,7 +128,7 @@ class _Writer:
         starts = (other for other in portable.starts if other != first.name)
         dropped = tuple(Dropped("starting a chain", name) for name in starts)
         servers = (tool for agent in portable.agents for tool in agent.tools if _is_server(tool))
-        return Written(files, names, dropped=dropped, fixed=frozenset({known.LAST, *servers}))
+        return WrittenFiles(files, names, dropped=dropped, fixed=frozenset({known.LAST, *servers}))
 
 
 def _is_server(name: str) -> bool:
@@ -89,11 +140,11 @@ def _is_server(name: str) -> bool:
 class _Settings:
     """The settings, as they are made: lists of rules and a mode."""
 
-    agent: Agent
+    agent: PortableAgent
     portable: Portable
     names: Mapping[str, str]
     rules: dict[Effect, dict[str, None]] = attrs.field(factory=lambda: {e: {} for e in Effect})
-    granted: dict[str, Said] = attrs.field(factory=dict)
+    granted: dict[str, ToolRules] = attrs.field(factory=dict)
 
     @property
     def asks(self) -> bool:
@@ -143,18 +194,18 @@ class _Settings:
 
     def _whole(self, tool: str, effect: Effect) -> None:
         """Have every call of a tool get *effect*, or less."""
-        self.granted[tool] = Said(effect)
+        self.granted[tool] = ToolRules(effect)
         unasked = tool in known.UNASKED or tool in _READING
         if effect is _ALLOW and tool not in known.UNASKED:
             self.add(_ALLOW, tool)
         elif effect < self.default or (effect is not _ALLOW and unasked):
             self.add(effect, tool)
             if effect is _ASK and not self.asks:
-                self.granted[tool] = Said(_DENY)
+                self.granted[tool] = ToolRules(_DENY)
 
-    def _other(self, tool: str, said: Said) -> None:
+    def _other(self, tool: str, said: ToolRules) -> None:
         effect = least(said)
-        self.granted[tool] = Said(effect)
+        self.granted[tool] = ToolRules(effect)
         if is_glob(tool) or "(" in tool:
             return
         if effect is _ALLOW or effect < self.default:
@@ -164,11 +215,13 @@ class _Settings:
 
     def _files(self, tools: tuple[str, ...], rule: str) -> None:
         """Write what is said of the tools that rules of one name govern together."""
-        wanted: dict[str, Said] = {}
+        wanted: dict[str, ToolRules] = {}
         for tool in tools:
             said = self.agent.about(tool)
             lists, default = ranked(said)
-            inside = any(covers(line.pattern, [_below(self.portable)]) for line in lists[_ALLOW])
+            inside = any(
+                covers(line.pattern, [_below_of_writer(self.portable)]) for line in lists[_ALLOW]
+            )
             in_part = rule == "Read" and default is not _ALLOW and not inside
             if said.constant is not None or in_part:
                 # What is read in the working folder needs no permission, whatever is allowed.
@@ -177,7 +230,7 @@ class _Settings:
                     self._whole(tool, min(least(said), _ASK))
                 continue
             wanted[tool] = said
-            self.granted[tool] = Said(default, said.lines, said.kind)
+            self.granted[tool] = ToolRules(default, said.lines, said.kind)
             if default is _ALLOW:
                 self.add(_ALLOW, tool)
         for effect in (_DENY, _ASK):
@@ -199,7 +252,7 @@ class _Settings:
             return True
         return covers(pattern, [line.pattern for line in lists[_ALLOW] if not line.field])
 
-    def _path(self, rule: str, line: Line, effect: Effect) -> None:
+    def _path(self, rule: str, line: PortableLine, effect: Effect) -> None:
         found = (
             None
             if line.field
@@ -220,12 +273,12 @@ class _Settings:
     def _shell(self) -> None:
         said = self.agent.about("Bash")
         lists, default = ranked(said)
-        self.granted["Bash"] = Said(default, said.lines, said.kind)
+        self.granted["Bash"] = ToolRules(default, said.lines, said.kind)
         constant = said.constant
         if constant is _DENY or constant is _ASK:
             # Even so, commands that only read would need no permission.
             self.add(constant, "Bash")
-            self.granted["Bash"] = Said(constant & self.default)
+            self.granted["Bash"] = ToolRules(constant & self.default)
         for effect in (_DENY, _ASK, _ALLOW):
             for line in lists[effect] if constant is None else ():
                 text = None if line.field else stars(line.pattern, effect)
@@ -243,7 +296,7 @@ class _Settings:
             for text in commands(granted):
                 self.add(default, f"Bash({text})")
         monitor = self.agent.about("Monitor")
-        if not no_more("Bash", self.granted["Bash"], Said(monitor.default, monitor.lines)):
+        if not no_more("Bash", self.granted["Bash"], ToolRules(monitor.default, monitor.lines)):
             self.add(_DENY, "Monitor")
         elif (
             "Bash" not in {**self.rules[_DENY], **self.rules[_ASK]}
@@ -252,17 +305,17 @@ class _Settings:
         ):
             # Rules of some commands leave out the one that is empty, which nobody is asked about.
             self.add(monitor.constant, "Monitor")
-        self.granted["Monitor"] = Said(_DENY) if "Monitor" in self.rules[_DENY] else monitor
+        self.granted["Monitor"] = ToolRules(_DENY) if "Monitor" in self.rules[_DENY] else monitor
 
     def _hosts(self) -> None:
         said = self.agent.about("WebFetch")
         if said.constant is not None:
             self._whole("WebFetch", said.constant)
         lists, default = ranked(said)
-        self.granted["WebFetch"] = Said(default, said.lines, said.kind)
+        self.granted["WebFetch"] = ToolRules(default, said.lines, said.kind)
         for effect in (_DENY, _ASK, _ALLOW):
             for line in lists[effect] if said.constant is None else ():
-                name = host(line.pattern, effect) if line.pattern.kind is Kind.HOST else None
+                name = host(line.pattern, effect) if line.pattern.kind is PatternKind.HOST else None
                 rule = f"WebFetch(domain:{name})"
                 if name is not None and self._says(rule, line, effect):
                     self.add(effect, rule)
@@ -295,10 +348,10 @@ class _Settings:
             says = value is not None and self._says(rule, line, line.effect)
             self.add(line.effect, rule if says else "Agent")
 
-    def _says(self, rule: str, line: Line, effect: Effect) -> bool:
+    def _says(self, rule: str, line: PortableLine, effect: Effect) -> bool:
         """Whether a rule says no more than *line* where it allows, and no less elsewhere."""
         anchors = Anchors(self.portable.cwd, self.portable.home, self.portable.cwd)
-        scope = Scope(anchors, frozenset(self.names.values()), behaves=behaviour(VERSION))
+        scope = RuleScope(anchors, frozenset(self.names.values()), behaves=behaviour(VERSION))
         lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
         entries: list[Entry] = [one.entry for one in lines if one.entry.field == line.field]
         said = [None if e.pattern is None else self._lettered(e.pattern) for e in entries]
@@ -310,20 +363,20 @@ class _Settings:
 
     def _lettered(self, pattern: Pattern) -> Pattern:
         """Return a pattern of the host, which ignores the case of paths, for those that keep it."""
-        if pattern.kind is not Kind.PATH:
+        if pattern.kind is not PatternKind.PATH:
             return pattern
         folders = self.portable.cwd, self.portable.home
-        return Pattern.of(Kind.PATH, in_any_case(pattern.tokens, folders))
+        return Pattern.of(PatternKind.PATH, in_any_case(pattern.tokens, folders))
 
     def _allowed(self, tool: str) -> Iterable[Pattern]:
         return (one.pattern for one in ranked(self.agent.about(tool))[0][_ALLOW] if not one.field)
 
     # --- agents
 
-    def pool(self, agent: Agent) -> Iterator[str]:
+    def pool(self, agent: PortableAgent) -> Iterator[str]:
         """Yield the tools of which the settings grant *agent* no more than it may do."""
         for tool in sorted({*known.NAMES, *self.granted} - {"Agent", known.LAST}):
-            granted = self.granted.get(tool, Said(self.default))
+            granted = self.granted.get(tool, ToolRules(self.default))
             said = agent.about(tool)
             if granted.constant is not _DENY and no_more(tool, granted, said):
                 yield tool
@@ -342,8 +395,8 @@ def glob_matches(glob: str, tool: str) -> bool:
     return Pattern.text(glob).matches(tool)
 
 
-def _below(portable: Portable) -> Pattern:
-    return Pattern.of(Kind.PATH, [portable.cwd, Gap.DEEP])
+def _below_of_writer(portable: Portable) -> Pattern:
+    return Pattern.of(PatternKind.PATH, [portable.cwd, Gap.DEEP])
 
 
 WRITER: Final = _Writer()

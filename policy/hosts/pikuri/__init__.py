@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 from policy.hosts.pikuri.audit import trifecta
-from policy.hosts.pikuri.errors import PikuriError, PikuriErrors
 from policy.hosts.pikuri.host import (
+    AgentNode,
+    AllowAll,
+    Confirmer,
+    Contribution,
+    Filesystem,
     Host,
+    Persona,
     PersonaSet,
+    PikuriError,
+    PikuriErrors,
+    PikuriProfile,
     Registered,
     SubAgent,
     Tool,
+    TrifectaLegs,
+    TrifectaReport,
     available_agents,
+    bundled,
     configure,
+    confirmation,
+    excludes,
+    walk,
 )
-from policy.hosts.pikuri.host_file import HOST_FILE, read_host
-from policy.hosts.pikuri.loading import HOST, canonical, load, project
-from policy.hosts.pikuri.personas import Persona, bundled, excludes
-from policy.hosts.pikuri.trifecta import Contribution, Node, Report, TrifectaLegs, walk
-from policy.hosts.pikuri.versions import Profile
-from policy.hosts.pikuri.workspace import AllowAll, Confirmer, Filesystem, confirmation
+from policy.hosts.pikuri.loading import HOST, HOST_FILE, canonical, load, project, read_host
 from policy.hosts.pikuri.writer import WRITER
 
 __all__ = [
     "HOST",
     "HOST_FILE",
     "WRITER",
+    "AgentNode",
     "AllowAll",
     "Confirmer",
     "Contribution",
     "Filesystem",
     "Host",
-    "Node",
     "Persona",
     "PersonaSet",
     "PikuriError",
     "PikuriErrors",
-    "Profile",
+    "PikuriProfile",
     "Registered",
-    "Report",
     "SubAgent",
     "Tool",
     "TrifectaLegs",
+    "TrifectaReport",
     "available_agents",
     "bundled",
     "canonical",

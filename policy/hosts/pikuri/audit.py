@@ -8,29 +8,31 @@ from typing import Final
 
 import attrs
 
-from policy.edits import Edit
-from policy.finding import Finding, Severity
-from policy.hosts.pikuri.host import Host, Registered, Tool
-from policy.hosts.pikuri.personas import Persona
-from policy.hosts.pikuri.reading import FILES, SUB_AGENT
-from policy.hosts.pikuri.trifecta import (
+from policy.core.finding import Finding, Severity
+from policy.core.source import Edit, Span
+from policy.hosts.pikuri.host import (
     NONE,
+    AgentNode,
+    AllowAll,
+    Confirmer,
     Contribution,
     Destination,
-    Node,
+    Host,
     Payload,
-    Report,
+    Persona,
+    Registered,
+    Tool,
     TrifectaLegs,
+    TrifectaReport,
+    TrifectaVerdict,
     Untrusted,
-    Verdict,
     walk,
 )
-from policy.hosts.pikuri.workspace import AllowAll, Confirmer
-from policy.source import Span
+from policy.hosts.pikuri.reading import FILES, SUB_AGENT
 
 __all__ = ["CODES", "findings", "tree_of", "trifecta"]
 
-# Each has a page in `policy.catalogue`.
+# Each has a page in `policy.analysis.catalogue`.
 CODES: Final = {
     "pikuri-unreadable-host": Severity.ERROR,
     "pikuri-auto-approve": Severity.WARNING,
@@ -86,21 +88,21 @@ def _contribution(tool: Tool, host: Host) -> Contribution:
     return Contribution(tool.name, known or NONE, assumed=known is None)
 
 
-def tree_of(host: Host, done: Registered) -> Node:
+def tree_of(host: Host, done: Registered) -> AgentNode:
     """Return the agents of a host with what their tools bring."""
     pools = (*done.tools, *done.sub_agent_tools)
     started = [(persona.name, done.tools_of(persona.name)) for persona in done.personas]
     if done.snapshot is not None:
         started.append((SUB_AGENT, done.snapshot))
     children = tuple(
-        Node(name, tuple(_contribution(tool, host) for tool in pools if tool.name in names))
+        AgentNode(name, tuple(_contribution(tool, host) for tool in pools if tool.name in names))
         for name, names in started
     )
     own = (*done.tools, *done.server_tools)
-    return Node(host.name, tuple(_contribution(tool, host) for tool in own), children)
+    return AgentNode(host.name, tuple(_contribution(tool, host) for tool in own), children)
 
 
-def trifecta(host: Host, done: Registered) -> Report:
+def trifecta(host: Host, done: Registered) -> TrifectaReport:
     """Return where the three legs meet. It decides nothing."""
     return walk(tree_of(host, done))
 
@@ -118,10 +120,10 @@ def findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
             found = _finding("pikuri-unused-pool", msg, tool.span, help=help_)
             yield attrs.evolve(found, edits=_without(tool.span))
     report = trifecta(host, done)
-    if report.tree_verdict is not Verdict.SILENT:
+    if report.tree_verdict is not TrifectaVerdict.SILENT:
         chain = ">".join(report.worst_path)
         msg = f"private data, untrusted text and a way out meet in `{chain}`"
-        loud = report.tree_verdict is Verdict.LOUD
+        loud = report.tree_verdict is TrifectaVerdict.LOUD
         at = host.spans.get("register", span)
         first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
         code = "pikuri-trifecta-loud" if loud else "pikuri-trifecta"

@@ -6,13 +6,23 @@ import posixpath
 import re
 from typing import Final, NoReturn
 
-from policy.documents.node import Mapping, Node, Scalar, Sequence, describe
-from policy.documents.text import cite
-from policy.hosts.pikuri.errors import Kind, PikuriError, PikuriErrors
-from policy.hosts.pikuri.trifecta import Destination, Payload, TrifectaLegs, Untrusted
-from policy.hosts.pikuri.versions import Profile
-from policy.hosts.pikuri.workspace import AllowAll, Confirmer, Filesystem, Workspace
-from policy.source import Span
+from policy.core.source import Span
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
+from policy.files.text import cite
+from policy.hosts.pikuri.host import (
+    AllowAll,
+    Confirmer,
+    Destination,
+    Filesystem,
+    Payload,
+    PikuriError,
+    PikuriErrorKind,
+    PikuriErrors,
+    PikuriProfile,
+    TrifectaLegs,
+    Untrusted,
+    Workspace,
+)
 
 __all__ = [
     "confirmer",
@@ -37,22 +47,22 @@ _SANDBOXES: Final = ("none", "bubblewrap")
 
 def fail(message: str, span: Span | None, help: str = "") -> NoReturn:
     """Raise a mistake of the file."""
-    raise PikuriError(Kind.HOST_FILE, message, span, help=help)
+    raise PikuriError(PikuriErrorKind.HOST_FILE, message, span, help=help)
 
 
-def keys_of(node: Node, known: tuple[str, ...], what: str) -> Mapping:
+def keys_of(node: Node, known: tuple[str, ...], what: str) -> MappingNode:
     """Return *node*, a mapping with no other keys than *known*.
 
     Raises:
         PikuriErrors: every key that is not known, or that it is no mapping.
 
     """
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         fail(f"expected {what}, found {describe(node)}", node.span)
     listed = ", ".join(f"`{key}`" for key in known)
     errors = [
         PikuriError(
-            Kind.HOST_FILE,
+            PikuriErrorKind.HOST_FILE,
             f"unknown key {cite(entry.name)}",
             entry.key.span,
             help=f"known are {listed}",
@@ -67,7 +77,7 @@ def keys_of(node: Node, known: tuple[str, ...], what: str) -> Mapping:
 
 def text(node: Node, what: str) -> str:
     """Return a text that is not empty."""
-    if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
+    if isinstance(node, ScalarNode) and isinstance(node.value, str) and node.value:
         return node.value
     fail(f"expected {what}, found {describe(node)}", node.span, _quotes(node))
 
@@ -81,7 +91,7 @@ def name(node: Node) -> str:
 
 
 def _quotes(node: Node) -> str:
-    if isinstance(node, Scalar) and node.raw and not isinstance(node.value, str):
+    if isinstance(node, ScalarNode) and node.raw and not isinstance(node.value, str):
         return f'text needs quotes here: `"{node.raw}"`'
     return ""
 
@@ -93,15 +103,15 @@ def texts(node: Node | None, what: str) -> tuple[tuple[str, Span], ...]:
     """
     if node is None:
         return ()
-    if not isinstance(node, Sequence):
+    if not isinstance(node, SequenceNode):
         fail(
             f"expected a list, each item {what}; found {describe(node)}",
             node.span,
-            f"write `[{node.raw}]`" if isinstance(node, Scalar) and node.raw else "",
+            f"write `[{node.raw}]`" if isinstance(node, ScalarNode) and node.raw else "",
         )
     found = []
     for item in node.items:
-        span = item.content_span() if isinstance(item, Scalar) else None
+        span = item.content_span() if isinstance(item, ScalarNode) else None
         found.append((text(item, what), span or item.span))
     return tuple(found)
 
@@ -110,7 +120,7 @@ def truth(node: Node | None) -> bool:
     """Return a truth value, by default False."""
     if node is None:
         return False
-    if isinstance(node, Scalar) and isinstance(node.value, bool):
+    if isinstance(node, ScalarNode) and isinstance(node.value, bool):
         return node.value
     fail(f"expected `true` or `false`, found {describe(node)}", node.span)
 
@@ -119,17 +129,17 @@ def steps(node: Node | None, default: int) -> int:
     """Return a budget of steps."""
     if node is None:
         return default
-    if isinstance(node, Scalar) and type(node.value) is int and node.value > 0:
+    if isinstance(node, ScalarNode) and type(node.value) is int and node.value > 0:
         return node.value
-    found = f"`{node.raw}`" if isinstance(node, Scalar) and node.raw else describe(node)
+    found = f"`{node.raw}`" if isinstance(node, ScalarNode) and node.raw else describe(node)
     fail(f"expected a number of steps above 0, found {found}", node.span)
 
 
-def version(node: Node) -> Profile:
+def version(node: Node) -> PikuriProfile:
     """Return the version of Pikuri."""
-    written = node.raw.strip("\"'") if isinstance(node, Scalar) else ""
+    written = node.raw.strip("\"'") if isinstance(node, ScalarNode) else ""
     try:
-        return Profile.of(written)
+        return PikuriProfile.of(written)
     except ValueError as error:
         fail(str(error), node.span)
 
@@ -158,7 +168,7 @@ def workspace(node: Node | None) -> Workspace | None:
     """Return the folders that files are opened in, None where that is not said."""
     if node is None:
         return None
-    if isinstance(node, Scalar) and node.value == "allow_all":
+    if isinstance(node, ScalarNode) and node.value == "allow_all":
         return AllowAll()
     keys = keys_of(node, _WORKSPACE_KEYS, "a workspace, or `allow_all`")
     root = keys.get("project_root")
@@ -167,7 +177,7 @@ def workspace(node: Node | None) -> Workspace | None:
     links = keys.get("links")
     found: dict[str, str] = {}
     if links is not None:
-        if not isinstance(links, Mapping):
+        if not isinstance(links, MappingNode):
             fail(f"expected names and targets at `links`, found {describe(links)}", links.span)
         found = {
             _absolute(entry.name, entry.key.span): text(entry.value, "a path")

@@ -12,20 +12,26 @@ from typing import Final
 
 import attrs
 
-from policy.chain import Link, SpawnDenied
-from policy.decision import Reason
-from policy.dialect import Argument, ArgumentKind, Dialect
-from policy.effect import Effect
-from policy.hosts.pikuri.host import Host, Registered, Tool
-from policy.hosts.pikuri.personas import Persona
-from policy.hosts.pikuri.workspace import Confirmer, Filesystem, Workspace
-from policy.patterns.pattern import Kind, Pattern
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.hosts.pikuri.host import (
+    Confirmer,
+    Filesystem,
+    Host,
+    Persona,
+    Registered,
+    Tool,
+    Workspace,
+)
+from policy.hosts.project import Attenuated
+from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
-from policy.project import Attenuated
-from policy.ruleset import Entry, RuleSet
-from policy.table import Bounds, Ceiling, Part, Table
+from policy.tables.chain import Link, SpawnDenied
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["FILES", "SUB_AGENT", "Declared", "Enforced", "declared_reading", "dialect"]
+__all__ = ["FILES", "SUB_AGENT", "PikuriDeclared", "PikuriEnforced", "declared_reading", "dialect"]
 
 # The folder that is made for one start of an agent, and removed behind it.
 TEMP: Final = "/@temp"
@@ -70,7 +76,7 @@ def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer)
         yield Entry(name, effect, rule=name, place=place)
         return
     for root in workspace.roots(write=name in _WRITING):
-        pattern = Pattern.of(Kind.PATH, [root.rstrip("/"), Gap.DEEP])
+        pattern = Pattern.of(PatternKind.PATH, [root.rstrip("/"), Gap.DEEP])
         below = f"{name}({root.rstrip('/')}/**)"
         yield Entry(name, effect, pattern, rule=below, place=place)
     yield Entry(name, Effect.DENY, rule=f"{name} (elsewhere)", place=place)
@@ -106,7 +112,7 @@ def _named(host: Host, persona: Persona) -> RuleSet:
 
 
 @attrs.frozen(slots=False)
-class Declared(Attenuated):
+class PikuriDeclared(Attenuated):
     """The attenuated reading, whose agents are started by the host's own tool."""
 
     host: Host = attrs.field(kw_only=True, eq=False)
@@ -116,7 +122,7 @@ class Declared(Attenuated):
         return self.host.profile.spawn_tool, {"name": agent}
 
 
-def declared_reading(host: Host, done: Registered) -> Declared:
+def declared_reading(host: Host, done: Registered) -> PikuriDeclared:
     """Return the reading in which every agent is bound by the pools of the host."""
     links = (host.name,)
     use = _rules(host, (*done.tools, *done.server_tools), _starting(host, done))
@@ -131,17 +137,17 @@ def declared_reading(host: Host, done: Registered) -> Declared:
     if done.snapshot is not None:
         kept = [tool for tool in done.tools if tool.name in done.snapshot]
         tables[SUB_AGENT] = Table.of(_rules(host, kept), link=SUB_AGENT)
-    return Declared(tables, host=host)
+    return PikuriDeclared(tables, host=host)
 
 
 @attrs.frozen(slots=False)
-class Enforced:
+class PikuriEnforced:
     """What the host does: as declared, but for agents with a folder of their own.
 
     Where each start has a new folder, its tools open files there and nowhere else.
     """
 
-    declared: Declared
+    declared: PikuriDeclared
     done: Registered
     name: str = "enforced"
 

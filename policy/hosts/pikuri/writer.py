@@ -10,9 +10,9 @@ from typing import Final
 
 import attrs
 
-from policy.effect import Effect
-from policy.hosts.words import constants, least, one_line, quoted, renamed, spoken
-from policy.portable import Agent, Dropped, Portable, Written
+from policy.core.effect import Effect
+from policy.hosts.names import constants, least, one_line, quoted, renamed, spoken
+from policy.hosts.project import Dropped, Portable, PortableAgent, WrittenFiles
 
 __all__ = ["WRITER"]
 
@@ -43,7 +43,7 @@ class _Writer:
         """Return whether there is a counterpart."""
         return tool in _THEIRS
 
-    def write(self, portable: Portable) -> Written:
+    def write(self, portable: Portable) -> WrittenFiles:
         """Return the host, with a persona for each agent that it starts."""
         first = portable.first
         names = renamed(portable)
@@ -73,10 +73,10 @@ class _Writer:
         text = "\n".join([*lines, *registered, ""])
         starts = (other for other in portable.starts if other != first.name)
         dropped = [Dropped("starting a chain", name) for name in starts]
-        return Written({"pikuri.host.yaml": text}, names, dropped=tuple(dropped))
+        return WrittenFiles({"pikuri.host.yaml": text}, names, dropped=tuple(dropped))
 
 
-def _tools(agent: Agent) -> list[str]:
+def _tools(agent: PortableAgent) -> list[str]:
     found = []
     for _, theirs, said in constants(agent, _THEIRS):
         wanted = Effect.ASK if theirs in _CONFIRMED else Effect.ALLOW

@@ -11,34 +11,32 @@ from typing import Final
 
 import attrs
 
-from policy.documents.layout import layout_markdown_file
+from policy.core.finding import Finding
+from policy.core.source import Source
+from policy.files.layout import layout_markdown_file
 from policy.files.opening import Tree
-from policy.finding import Finding
-from policy.hosts.zeph.config_file import read_config
-from policy.hosts.zeph.context import AgentsConfig, Origin, SpawnContext
-from policy.hosts.zeph.definition import Profile, SubAgentDef
-from policy.hosts.zeph.discovery import Found, discover, is_definition, read
-from policy.hosts.zeph.findings import definition_findings
-from policy.hosts.zeph.options import Options, Session
-from policy.hosts.zeph.readings import MAIN, Declared, Enforced
-from policy.hosts.zeph.session_findings import session_findings
+from policy.hosts.project import AgentEntry, Project, ReadFile
+from policy.hosts.zeph.definition import SubAgentDef, ZephProfile
+from policy.hosts.zeph.discovery import ZephFolder, discover, is_definition, read, read_config
+from policy.hosts.zeph.findings import definition_findings, session_findings
+from policy.hosts.zeph.session import ZephOptions, ZephSession
+from policy.hosts.zeph.spawning import AgentsConfig, SpawnContext, SpawnOrigin
+from policy.hosts.zeph.tables import MAIN, ZephDeclared, ZephEnforced
 from policy.hosts.zeph.writer import WRITER
-from policy.project import AgentEntry, Project, ReadFile
-from policy.source import Source
 
 __all__ = [
     "HOST",
     "MAIN",
     "WRITER",
     "AgentsConfig",
-    "Declared",
-    "Enforced",
-    "FrontEnd",
-    "Options",
-    "Profile",
-    "Session",
     "SpawnContext",
     "SubAgentDef",
+    "ZephDeclared",
+    "ZephEnforced",
+    "ZephFrontEnd",
+    "ZephOptions",
+    "ZephProfile",
+    "ZephSession",
     "canonical",
     "load",
     "project",
@@ -47,12 +45,12 @@ __all__ = [
 HOST: Final = "zeph"
 
 
-def load(tree: Tree, options: Options | None = None) -> tuple[Project, ...]:
+def load(tree: Tree, options: ZephOptions | None = None) -> tuple[Project, ...]:
     """Return a project for each folder of *tree* that has definitions of Zeph.
 
     A configuration beside them is read unless *options* have one.
     """
-    options = options or Options()
+    options = options or ZephOptions()
     known = frozenset(tree.named())
     return tuple(_project(tree, known, found, options) for found in discover(tree))
 
@@ -68,10 +66,10 @@ def canonical(path: str, source: Source) -> str | None:
 
 
 @attrs.frozen
-class FrontEnd:
+class ZephFrontEnd:
     """Reads definitions by *options*, e.g. of another profile."""
 
-    options: Options
+    options: ZephOptions
     HOST = HOST
     WRITER = WRITER
 
@@ -84,15 +82,17 @@ class FrontEnd:
         return canonical(path, source)
 
 
-def _project(tree: Tree, known: Collection[str], found: Found, options: Options) -> Project:
+def _project(
+    tree: Tree, known: Collection[str], found: ZephFolder, options: ZephOptions
+) -> Project:
     configured = None
     if options.config == AgentsConfig():
         configured = read_config(tree, known, found.root, options)
     if configured is not None:
         # Somebody may ask for an agent, so what can happen is told with that.
-        asked = attrs.evolve(options.context, origin=Origin.EXPLICIT)
+        asked = attrs.evolve(options.context, origin=SpawnOrigin.EXPLICIT)
         options = attrs.evolve(options, config=configured.config, context=asked)
-        if options.session == Session():
+        if options.session == ZephSession():
             options = attrs.evolve(options, session=configured.session)
     loader, files = read(tree, found, options, configured)
     findings = [*(configured.findings if configured else ()), *loader.findings]
@@ -103,15 +103,15 @@ def _project(tree: Tree, known: Collection[str], found: Found, options: Options)
 
 def project(
     definitions: Mapping[str, SubAgentDef],
-    options: Options | None = None,
+    options: ZephOptions | None = None,
     *,
     root: str = "",
     files: tuple[ReadFile, ...] = (),
     findings: Iterable[Finding] = (),
 ) -> Project:
     """Return the project that *definitions* are, by name, wherever they come from."""
-    options = options or Options()
-    attenuated = Declared.of(definitions, options)
+    options = options or ZephOptions()
+    attenuated = ZephDeclared.of(definitions, options)
     noted = [*findings]
     for definition in definitions.values():
         scope, slash, _ = (definition.source or "").partition("/")
@@ -126,13 +126,13 @@ def project(
         agents=dict(sorted(entries.items())),
         starts=(MAIN,),
         attenuated=attenuated,
-        enforced=Enforced(definitions, options),
+        enforced=ZephEnforced(definitions, options),
         files=files,
         findings=tuple(sorted(dict.fromkeys(noted), key=lambda finding: finding.place)),
     )
 
 
-def _entry(definition: SubAgentDef, reading: Declared) -> AgentEntry:
+def _entry(definition: SubAgentDef, reading: ZephDeclared) -> AgentEntry:
     span = definition.span("name")
     return AgentEntry(
         definition.name, span.place if span else None, reading.tables[definition.name]

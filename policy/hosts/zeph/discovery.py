@@ -1,25 +1,214 @@
-"""Where definitions of Zeph are in a tree of files, and what is read of them."""
+"""Where definitions and configurations of Zeph are in a tree of files."""
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 from typing import Final
 
 import attrs
 
-from policy.errors import PolicyError
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.finding import Finding, Severity
+from policy.core.source import Source
+from policy.files.nodes import MappingNode
 from policy.files.opening import Tree
-from policy.finding import Finding, Severity
-from policy.hosts.zeph.config_file import Configured
-from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.loader import Loader, parse_file
-from policy.hosts.zeph.loading import PROJECT, USER
-from policy.hosts.zeph.options import Options
-from policy.hosts.zeph.parsing import DEFINITION_BYTES, TOO_LARGE
-from policy.project import ReadFile
+from policy.files.toml_nodes import read_toml
+from policy.hosts.keys import unapplied_keys
+from policy.hosts.project import ReadFile
+from policy.hosts.zeph.config_keys import SECTIONS
+from policy.hosts.zeph.definition import (
+    DEFINITION_BYTES,
+    TOO_LARGE,
+    U32,
+    U64,
+    HeaderFields,
+    MemoryScope,
+    PermissionMode,
+)
+from policy.hosts.zeph.findings import entry_findings
+from policy.hosts.zeph.loading import PROJECT, USER, Loader, parse_file
+from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.session import FILE_BYTES, ZephOptions, ZephSession
+from policy.hosts.zeph.session_file import NOTHING, Open, read_session
+from policy.hosts.zeph.spawning import AgentsConfig, DelegationMode
 
-__all__ = ["Found", "discover", "is_definition", "read"]
+__all__ = [
+    "CONFIG_FILES",
+    "Configured",
+    "ZephFolder",
+    "discover",
+    "is_definition",
+    "read",
+    "read_config",
+]
+
+
+# The first that is there counts. The last one Zeph reads only if it is told to.
+_TOLD: Final = ".zeph/config.toml"
+CONFIG_FILES: Final = ("config/default.toml", ".config/zeph/config.toml", _TOLD)
+
+
+@attrs.frozen
+class Configured:
+    """What a configuration says of agents and of the session.
+
+    Attributes:
+        files: where it is, and the policy file that it names, as they were read.
+        config: the section ``[agents]``.
+        session: the gates of the session.
+        user_dir: the folder of the user; "" is none, None the usual one.
+        extra_dirs: more folders, from the root of the project.
+        findings: what is the matter with it.
+
+    """
+
+    files: tuple[ReadFile, ...]
+    config: AgentsConfig
+    session: ZephSession = ZephSession()
+    user_dir: str | None = None
+    extra_dirs: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def read_config(
+    tree: Tree, known: Collection[str], root: str, options: ZephOptions
+) -> Configured | None:
+    """Return what the configuration of a project says, or None where there is none.
+
+    A file without any of the sections is somebody else's. With one that cannot be read
+    Zeph does not start, so no agent is started either.
+
+    Args:
+        tree: the files.
+        known: their paths.
+        root: the folder of the project, relative to the tree.
+        options: how agents are started.
+
+    """
+    for name in CONFIG_FILES:
+        path = f"{root}/{name}" if root else name
+        if path not in known:
+            continue
+        try:
+            source = tree.source(path)
+            node = read_toml(source, 0, len(source.text))
+        except PolicyError as error:
+            return _unreadable(path, error)
+        if isinstance(node, MappingNode) and any(node.entry(name) for name in _SECTIONS):
+            fields = HeaderFields(node, "", typed=True, errors=[], spans={})
+            return _configured(path, fields, options, partial(_policy_file, tree, known, root))
+    return None
+
+
+def _policy_file(tree: Tree, known: Collection[str], root: str, name: str) -> Source:
+    path = posixpath.normpath(posixpath.join(root, name))
+    if path not in known or (root and not path.startswith(f"{root}/")):
+        message = f"the policy file `{name}` is not among the files of the project"
+        raise PolicyError(message)
+    return tree.source(path, FILE_BYTES)
+
+
+def _read(path: str) -> ReadFile:
+    told = path == _TOLD or path.endswith(f"/{_TOLD}")
+    return ReadFile(path, "configuration", _GUESS if told else "")
+
+
+_GUESS: Final = "Zeph reads it where `--config` or `ZEPH_CONFIG` names it"
+_NOT_STARTED: Final = "Zeph does not start with this file, so it allows nothing"
+
+
+def _unreadable(path: str, error: PolicyError) -> Configured:
+    findings = Finding.of(error, "unreadable-config", consequence=_NOT_STARTED)
+    config = AgentsConfig(enabled=False)
+    return Configured((_read(path),), config, ZephSession(rules=NOTHING), findings=findings)
+
+
+def _configured(path: str, root: HeaderFields, options: ZephOptions, opened: Open) -> Configured:
+    agents = root.below("agents")
+    user = agents.text("user_agents_dir") if agents.entry("user_agents_dir") else None
+    extra = agents.texts("extra_dirs")
+    config = AgentsConfig(
+        enabled=agents.truth("enabled", default=False),
+        delegation_mode=agents.choice("delegation_mode", DelegationMode.PROACTIVE),
+        max_spawns_per_session=agents.number("max_spawns_per_session", 100, U64),
+        max_spawn_depth=agents.number("max_spawn_depth", 3, U32),
+        max_concurrent=agents.number("max_concurrent", 5, U64),
+        default_permission_mode=agents.optional_choice("default_permission_mode", PermissionMode),
+        default_disallowed_tools=agents.texts("default_disallowed_tools"),
+        default_memory_scope=agents.optional_choice("default_memory_scope", MemoryScope),
+        allow_bypass_permissions=agents.truth("allow_bypass_permissions", default=False),
+        spans=agents.spans,
+    )
+    said = read_session(root, opened)
+    if root.errors:
+        return _unreadable(path, PolicyErrors(root.errors))
+    folders = tuple(posixpath.normpath(folder) for folder in extra)
+    user = posixpath.normpath(user) if user else user
+    found = [*_findings(path, agents, config, options), *_keys(root), *said.findings]
+    for name, folder in (("user_agents_dir", user), *(("extra_dirs", one) for one in folders)):
+        if folder and _is_elsewhere(folder):
+            found.append(_elsewhere(agents, name, folder))
+    policy = (ReadFile(said.policy_file, "policy"),) if said.policy_file else ()
+    return Configured(
+        (_read(path), *policy),
+        config,
+        said.session,
+        "" if user and _is_elsewhere(user) else user,
+        tuple(folder for folder in folders if not _is_elsewhere(folder)),
+        tuple(found),
+    )
+
+
+def _is_elsewhere(folder: str) -> bool:
+    return folder.startswith(("/", "~", "..", "$"))
+
+
+def _elsewhere(agents: HeaderFields, name: str, folder: str) -> Finding:
+    return Finding(
+        "folder-elsewhere",
+        f"the definitions in `{folder}` are not looked at here, and Zeph reads them",
+        Severity.WARNING,
+        agents.spans.get(f"agents.{name}"),
+    )
+
+
+def _findings(
+    path: str, agents: HeaderFields, config: AgentsConfig, options: ZephOptions
+) -> Iterator[Finding]:
+    spans = agents.spans
+    if not config.enabled:
+        said = "`enabled` is not `true` in `[agents]`"
+        yield Finding(
+            "agents-disabled", f"Zeph starts no agent here: {said}", Severity.NOTE,
+            spans.get("agents.enabled") or spans.get("agents"), file=path,
+            help="write `enabled = true` where agents are meant to be started",
+        )  # fmt: skip
+    for index, name in enumerate(config.default_disallowed_tools):
+        span = spans.get(f"agents.default_disallowed_tools[{index}]")
+        yield from entry_findings(name, Effect.DENY, span, options)
+
+
+def _keys(root: HeaderFields) -> Iterator[Finding]:
+    for key in unapplied_keys(root.node, SECTIONS) if root.node else ():
+        if key.help:
+            yield Finding(
+                "config-key-ignored", f"`{key.name}` means nothing, and Zeph does not say so",
+                Severity.ERROR, key.span, help=key.help,
+            )  # fmt: skip
+        else:
+            yield key.finding
+
+
+# The sections by which a file is known to be Zeph's.
+_SECTIONS: Final = ("agents", "tools", "security")
+
+
+# Where definitions of Zeph are in a tree of files, and what is read of them.
+
 
 # The scopes of the folders, the first counting most.
 _SCOPES: Final = {PROJECT: "project", USER: "user"}
@@ -27,7 +216,7 @@ _FOLDERS: Final = re.compile(rf"(?:(.*)/)?({'|'.join(map(re.escape, _SCOPES))})/
 
 
 @attrs.frozen
-class Found:
+class ZephFolder:
     """A folder in which Zeph would be started.
 
     Attributes:
@@ -40,14 +229,14 @@ class Found:
     files: dict[str, list[str]] = attrs.field(factory=dict)
 
 
-def discover(tree: Tree) -> tuple[Found, ...]:
+def discover(tree: Tree) -> tuple[ZephFolder, ...]:
     """Return every folder below *tree* that has definitions."""
-    found: dict[str, Found] = {}
+    found: dict[str, ZephFolder] = {}
     for path in tree.paths():
         parts = _FOLDERS.fullmatch(path)
         if parts:
             root = parts[1] or ""
-            files = found.setdefault(root, Found(root)).files
+            files = found.setdefault(root, ZephFolder(root)).files
             files.setdefault(parts[2], []).append(parts[3])
     return tuple(each for each in found.values() if any(map(_definitions, each.files.values())))
 
@@ -63,7 +252,7 @@ def _definitions(names: list[str]) -> list[str]:
 
 
 def read(
-    tree: Tree, found: Found, options: Options, configured: Configured | None = None
+    tree: Tree, found: ZephFolder, options: ZephOptions, configured: Configured | None = None
 ) -> tuple[Loader, tuple[ReadFile, ...]]:
     """Return what the definitions of one folder come to, and the files that were read."""
     loader = Loader(options.profile)
@@ -107,7 +296,7 @@ def _bytes(tree: Tree, path: str) -> bytes:
         return tree.read(path, DEFINITION_BYTES)
     except PolicyError as error:
         message = TOO_LARGE if "bytes" in error.message else error.message
-        raise ZephError(Kind.PARSE, message, file=path) from None
+        raise ZephError(ZephErrorKind.PARSE, message, file=path) from None
 
 
 def _passed_over(prefix: str, names: list[str]) -> Iterator[Finding]:

@@ -1,40 +1,292 @@
-"""What a definition says and Zeph does not do, or does and nobody said."""
+"""What a definition says and Zeph does not do, or does and does not say."""
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from policy.documents.frontmatter import Kind as Language
-from policy.documents.text import cite
-from policy.effect import Effect
-from policy.finding import Finding, Severity
-from policy.hosts.zeph.context import AgentsConfig, Forward
+from policy.core.effect import Effect
+from policy.core.finding import Finding, Severity
+from policy.core.source import Edit, Span
+from policy.files.frontmatter import HeaderLanguage as Language
+from policy.files.text import cite
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
     DenyList,
+    HookDef,
+    HookMatcher,
     PermissionMode,
     Permissions,
     SubAgentDef,
+    ZephProfile,
+    frame,
 )
-from policy.hosts.zeph.entry_findings import entry_findings, find, rewritten
-from policy.hosts.zeph.errors import ZephError
-from policy.hosts.zeph.framing import frame
-from policy.hosts.zeph.hook_findings import hook_findings
-from policy.hosts.zeph.names import EDITING, normalize
-from policy.hosts.zeph.options import Options
-from policy.hosts.zeph.skills import check_globs
-from policy.hosts.zeph.spawn import memory_grants
+from policy.hosts.zeph.names import EDITING, KNOWN, SHELLS, ZephError, normalize
+from policy.hosts.zeph.session import ZephOptions
+from policy.hosts.zeph.spawning import (
+    AgentsConfig,
+    Forward,
+    SpawnContext,
+    TrustLevel,
+    check_globs,
+    effective_trust,
+    memory_grants,
+)
 from policy.hosts.zeph.tables import listed_names
 from policy.hosts.zeph.writing import as_zeph_saves
 
-__all__ = ["definition_findings"]
+__all__ = [
+    "COMMAND",
+    "STEPS",
+    "blocked_fence",
+    "condition_holds",
+    "definition_findings",
+    "entry_findings",
+    "find",
+    "fires",
+    "hook_findings",
+    "matches",
+    "rewritten",
+    "session_findings",
+]
+
+
+def find(
+    code: str,
+    message: str,
+    span: Span | None,
+    help: str = "",
+    severity: Severity = Severity.WARNING,
+    *,
+    edits: tuple[Edit, ...] = (),
+) -> Finding:
+    """Return a finding, which most often is a warning with a place."""
+    return Finding(code, message, severity, span, help=help, edits=edits)
+
+
+def rewritten(span: Span | None, word: str) -> tuple[Edit, ...]:
+    """Return the edit that puts *word* in the place of a value, in the quotes that it has."""
+    if span is None or not _WORD.fullmatch(word) or "\n" in span.text or "#" in span.text:
+        return ()
+    quote = span.text[:1] if span.text[:1] in ("'", '"') else ""
+    return (Edit(span, f"{quote}{word}{quote}"),)
+
+
+# What needs no quotes and is no number, truth value or null.
+_WORD: Final = re.compile(r"(?!(?:true|false|null)\Z)[a-z][a-z0-9_]*")
+
+
+def entry_findings(
+    name: str, effect: Effect, span: Span | None, options: ZephOptions
+) -> Iterator[Finding]:
+    """Yield what is the matter with one entry."""
+    tool, allows = normalize(name), effect is Effect.ALLOW
+    if tool == "task":
+        yield find(
+            "spawn-rule-ignored",
+            f"{cite(name)} speaks of a tool called `task`; Zeph lets every agent start every other",
+            span,
+        )
+    elif "*" in tool:
+        if tool == "*" and options.profile is ZephProfile.ISSUE_970:
+            return
+        does = "grants nothing" if allows else "denies nothing"
+        yield find(
+            "dead-star", f"{cite(name)} {does}: a star in a list of tools is a letter", span,
+            "list the tools by their ids", Severity.ERROR,
+        )  # fmt: skip
+    elif "(" in name and tool:
+        yield _cut(name, tool, span, allows=allows)
+    elif not tool:
+        yield find("dead-entry", f"{cite(name)} is the id of no tool", span)
+    else:
+        servers = {*options.session.servers, *options.context.mcp_tool_names}
+        yield from _unknown(name, tool, span, allows=allows, servers=servers)
+
+
+def _cut(name: str, tool: str, span: Span | None, *, allows: bool) -> Finding:
+    if allows:
+        return find(
+            "argument-widened",
+            f"{cite(name)} grants all of `{tool}`: a name ends before its first parenthesis",
+            span,
+            "leave the tool out, or bound its calls by rules of the session",
+            Severity.ERROR,
+        )
+    return find(
+        "argument-cut",
+        f"{cite(name)} denies all of `{tool}`: a name ends before its first parenthesis",
+        span,
+        f"write `{tool}` if that is meant",
+        edits=rewritten(span, tool),
+    )
+
+
+def _unknown(
+    name: str, tool: str, span: Span | None, *, allows: bool, servers: Collection[str]
+) -> Iterator[Finding]:
+    if tool in KNOWN or tool in map(normalize, servers):
+        return
+    does = "grants nothing that is there" if allows else "leaves what it means callable"
+    if tool in SHELLS:
+        yield find(
+            "alias-not-known", f"{cite(name)} {does}: the id of the shell is `bash`", span,
+            "write `bash`", Severity.ERROR,
+        )  # fmt: skip
+    elif ":" in tool:
+        yield find(
+            "namespace-not-known", f"{cite(name)} {does}: ids have no namespace here", span,
+            f"write `{tool.rpartition(':')[2]}`", Severity.ERROR,
+        )  # fmt: skip
+    elif tool.startswith("mcp__"):
+        if tool.count("__") < 2:
+            yield find(
+                "server-without-tool", f"{cite(name)} {does}: a server is no tool", span,
+                f"list its tools, as `{tool}__tool`", Severity.ERROR,
+            )  # fmt: skip
+        elif servers:
+            near = difflib.get_close_matches(tool, sorted(servers), 1, 0.7)
+            yield find(
+                "unknown-server-tool", f"{cite(name)} is the id of no tool that the servers of the"
+                " session offer", span, f"did you mean `{near[0]}`?" if near else "",
+            )  # fmt: skip
+    else:
+        near = difflib.get_close_matches(tool.replace("-", "_"), sorted(KNOWN), 1, 0.85)
+        near = [one for one in sorted(servers) if one.endswith(f"__{tool}")] or near
+        yield find(
+            "unknown-tool", f"{cite(name)} is the id of no tool that Zeph ships", span,
+            f"did you mean `{near[0]}`?" if near else
+            "tools of servers are listed by their whole id, as `mcp__server__tool`",
+            Severity.WARNING if near else Severity.NOTE,
+        )  # fmt: skip
+
+
+# Which calls hooks belong to. Hooks are read and matched, never run.
+#
+# A hook runs before the lists of the agent are asked, so also for calls that
+# these deny, and its failure blocks nothing, whatever ``fail_closed`` says.
+
+
+# What happens to a call of an agent, in this order.
+STEPS: Final = (
+    "tool grant check",
+    "PreToolUse hooks",
+    "FilteredToolExecutor",
+    "PostToolUse hooks",
+    "secret masking",
+)
+
+
+def matches(matcher: str, tool: str) -> bool:
+    """Return whether one of the names between ``|`` is part of *tool*; case counts.
+
+    There is no wildcard: ``*`` is a letter like any other.
+    """
+    return any(token in tool for token in matcher.split("|") if token)
+
+
+def condition_holds(condition: str | None, tool: str) -> bool:
+    """Return whether ``if`` holds: ``tool:name`` is understood, anything else is false."""
+    if condition is None:
+        return True
+    kind, colon, text = condition.partition(":")
+    return kind == "tool" and bool(colon) and bool(text) and text in tool
+
+
+def fires(matcher: HookMatcher, hook: HookDef, tool: str) -> bool:
+    """Return whether *hook* runs for calls of *tool*."""
+    return matches(matcher.matcher, tool) and condition_holds(hook.condition, tool)
+
+
+# Hooks that never run, that run for others' files, or that cannot stop what they look at.
+
+
+def hook_findings(
+    definition: SubAgentDef, options: ZephOptions, scope: str | None
+) -> Iterator[Finding]:
+    """Yield what is the matter with the hooks of one definition."""
+    for path, span in definition.ignored:
+        if path.startswith("hooks."):
+            yield find(
+                "hooks-key-ignored", f"`{path}` means nothing, so these hooks never run", span,
+                "write `PreToolUse` or `PostToolUse`", Severity.ERROR,
+            )  # fmt: skip
+    if len(definition.hooks) and scope in ("extra", "unknown"):
+        yield find(
+            "hooks-kept", f"the hooks of `{definition.name}` run, though its file is neither of the"
+            " project nor of the command line", definition.span("hooks"),
+        )  # fmt: skip
+    events = {
+        "PreToolUse": definition.hooks.pre_tool_use,
+        "PostToolUse": definition.hooks.post_tool_use,
+    }
+    tools = {*KNOWN, *options.session.servers}
+    for event, matchers in events.items():
+        for index, matcher in enumerate(matchers):
+            yield from _matcher(definition, matcher, f"hooks.{event}[{index}]", tools)
+
+
+def _matcher(
+    definition: SubAgentDef, matcher: HookMatcher, path: str, tools: Iterable[str]
+) -> Iterator[Finding]:
+    span = definition.span(f"{path}.matcher")
+    tokens = [token for token in matcher.matcher.split("|") if token]
+    dead = [
+        token for token in tokens
+        if not any(matches(token, tool) for tool in tools) and not token.startswith("mcp")
+    ]  # fmt: skip
+    if not tokens:
+        yield find(
+            "hook-never-fires", "an empty matcher is part of the id of no tool", span,
+            "name the tools, as `bash|write`", Severity.ERROR,
+        )  # fmt: skip
+    elif dead:
+        lower = [token.lower() for token in dead]
+        known = all(any(matches(token, tool) for tool in tools) for token in lower)
+        yield find(
+            "hook-never-fires", f"{cite('|'.join(dead))} is part of the id of no tool: case counts,"
+            " and there is no wildcard", span,
+            f"write `{'|'.join(lower)}`" if known else "", Severity.ERROR,
+        )  # fmt: skip
+    for index, hook in enumerate(matcher.hooks):
+        if hook.fail_closed:
+            yield find(
+                "hook-cannot-block", "`fail_closed` blocks nothing: the call goes on when the hook"
+                " fails", definition.span(f"{path}.hooks[{index}].fail_closed"),
+                "deny the tool in a list", Severity.ERROR,
+            )  # fmt: skip
+        condition = hook.condition
+        if condition is not None and not any(condition_holds(condition, tool) for tool in tools):
+            yield find(
+                "hook-never-fires", f"{cite(condition)} holds for the id of no tool",
+                definition.span(f"{path}.hooks[{index}].if"), "write `tool:name`, as `tool:bash`",
+                Severity.ERROR,
+            )  # fmt: skip
+    meant = [tool for tool in sorted(tools) if matches(matcher.matcher, tool)]
+    if meant and "PreToolUse" in path and all(_is_denied(definition, tool) for tool in meant):
+        yield find(
+            "hook-runs-for-denied-calls", f"{cite(matcher.matcher)} runs before the lists are asked"
+            " and only for calls that they deny", span,
+            severity=Severity.NOTE,
+        )  # fmt: skip
+
+
+def _is_denied(definition: SubAgentDef, tool: str) -> bool:
+    for _, names, effect in listed_names(definition):
+        is_listed = tool in map(normalize, names)
+        if is_listed if effect is Effect.DENY else not is_listed:
+            return True
+    return False
+
+
+# What a definition says and Zeph does not do, or does and nobody said.
 
 
 def definition_findings(
-    definition: SubAgentDef, options: Options, scope: str | None
+    definition: SubAgentDef, options: ZephOptions, scope: str | None
 ) -> Iterator[Finding]:
     """Yield what is the matter with one definition that was loaded."""
     for key, names, effect in listed_names(definition):
@@ -51,7 +303,7 @@ def definition_findings(
     yield from _language(definition)
 
 
-def _lists(definition: SubAgentDef, options: Options) -> Iterator[Finding]:
+def _lists(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
     tools, name = definition.tools, definition.name
     if tools == AllowList():
         yield find(
@@ -250,3 +502,80 @@ def _language(definition: SubAgentDef) -> Iterator[Finding]:
             "deprecated-toml", f"the header of `{definition.name}` is TOML, which Zeph 1.0 will not"
             " read", text.span(0, 3), "write it in YAML, between `---`",
         )  # fmt: skip
+
+
+# What a session does that definitions do not show: its gates, and what it hands down.
+
+
+def session_findings(options: ZephOptions) -> Iterator[Finding]:
+    """Yield what is the matter with the gates of a session, and with what it hands down."""
+    session = options.session
+    if session.policy is not None:
+        yield from session.policy.findings()
+    if session.rules is not None:
+        yield from session.rules.findings()
+    if session.scope is not None:
+        yield from session.scope.findings
+    yield from _gates(options)
+    yield from _handed_down(options.context, options.forwarding)
+
+
+def _note(code: str, message: str, severity: Severity = Severity.NOTE) -> Finding:
+    return Finding(code, message, severity, file="<session>")
+
+
+def _gates(options: ZephOptions) -> Iterator[Finding]:
+    session, context = options.session, options.context
+    cap = context.max_trust_level
+    trust = effective_trust(session.trust or TrustLevel.TRUSTED, cap)
+    if trust is TrustLevel.QUARANTINED:
+        yield _note(
+            "quarantine-leaves-web-search",
+            "quarantine denies `fetch` and `web_scrape`, and leaves `web_search` callable",
+            Severity.WARNING,
+        )
+    if cap is not None and cap < (session.trust or TrustLevel.TRUSTED):
+        yield _note(
+            "trust-cap-shared",
+            f"the cap `{cap.value}` is set on a gate that all agents share, so it holds for whoever"
+            " starts the agent as well, and the next one replaces it",
+        )
+    if context.network_denied and (session.servers or context.session_mcp_servers):
+        yield _note(
+            "network-denial-misses-servers",
+            "without network, tools of servers can be called all the same",
+            Severity.WARNING,
+        )
+
+
+def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:
+    for server in context.session_mcp_servers:
+        tools = [name for name in context.mcp_tool_names if name.startswith(f"mcp__{server}__")]
+        offered = ", ".join(f"`{name}`" for name in tools) or "none that is known here"
+        said = f"the server `{server}` offers tools to agents: {offered}"
+        yield _note("server-offers-tools", said)
+    if context.identity:
+        yield _note("told-to-obey", f"agents are told to obey `{context.identity}`")
+    below = context.then(SpawnContext(), allowlist=None, forward=forward)
+    yield from context.weakened(below)
+
+
+# Calls that an agent writes as a fenced block: refused, since no list would see them.
+
+
+# What the refusal names as the tool.
+COMMAND: Final = "fenced-block"
+
+
+def blocked_fence(text: str, tags: Iterable[str]) -> str | None:
+    """Return the first of *tags* that a closed fence in *text* has, or None.
+
+    A fence may stand anywhere, also within a line, as may the three signs that
+    close it. Whether somebody confirmed the call does not matter.
+    """
+    return next((tag for tag in tags if _closed(tag).search(text)), None)
+
+
+def _closed(tag: str) -> re.Pattern[str]:
+    # `bashrc` and `bash-x` are other tags.
+    return re.compile(rf"```{re.escape(tag)}(?![\w-]).*?```", re.DOTALL)

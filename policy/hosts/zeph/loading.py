@@ -1,23 +1,28 @@
-"""Definitions from disk: where they are looked for, which of them count, what is left out.
-
-Folders are read in the order of their priority, the files of one by name, and
-the first definition of a name counts. A file that cannot be read fails the
-whole if somebody named it on the command line; elsewhere it is left out.
-"""
+"""Definitions from disk: where they are looked for, and which of them count."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 
 import attrs
 
-from policy.hosts.zeph.definition import PermissionMode, Profile, SubAgentDef
-from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.loader import MOST_FILES, Loaded, Loader, parse_file, with_scope
-from policy.hosts.zeph.parsing import check_size
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.source import Source
+from policy.files.text import decode
+from policy.hosts.zeph.definition import (
+    Hooks,
+    PermissionMode,
+    SubAgentDef,
+    ZephProfile,
+    check_size,
+    parse,
+)
+from policy.hosts.zeph.names import ZephError, ZephErrorKind, ZephErrors
 
 __all__ = [
     "MOST_FILES",
@@ -28,10 +33,191 @@ __all__ = [
     "load_all",
     "load_all_with_sources",
     "load_definitions",
+    "parse_file",
     "resolve_paths",
     "scope_label",
     "with_scope",
 ]
+
+
+# Files of one folder, before any of them is read.
+MOST_FILES: Final = 100
+
+_SKIPPED: Final = "Zeph leaves the file out, so there is no such agent"
+
+# What is refused here and is YAML to Zeph.
+_OURS: Final = re.compile(r"\b(?:anchors|aliases|tags) are not read")
+_UNTOLD: Final = "Zeph reads it, and what the agent may do is not told here"
+
+
+@attrs.frozen
+class Loaded:
+    """What came of a load.
+
+    Attributes:
+        definitions: those that count, in the order they were found.
+        findings: what is the matter with the files.
+        absent: folders that are not there.
+        errors: why files were left out.
+
+    """
+
+    definitions: tuple[SubAgentDef, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    absent: tuple[str, ...] = ()
+    errors: tuple[ZephError, ...] = ()
+
+    def by_name(self) -> dict[str, SubAgentDef]:
+        """Return the definitions by the names they are started by."""
+        return {definition.name: definition for definition in self.definitions}
+
+
+def parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
+    """Return the definition that the bytes of a file are.
+
+    Raises:
+        ZephError: as `parse`, and of kind ``Parse`` where they are no UTF-8.
+
+    """
+    try:
+        source = decode(name, data)
+    except PolicyError as error:
+        raise ZephError(
+            ZephErrorKind.PARSE, error.message, error.span, help=error.help, file=error.file
+        ) from None
+    return parse(source, profile)
+
+
+_STRICTLY_STRIPPED: Final = ("user", "extra", "unknown")
+
+
+def with_scope(
+    definition: SubAgentDef, scope: str | None, *, strict: bool = False
+) -> tuple[SubAgentDef, tuple[Finding, ...]]:
+    """Return *definition* as its scope leaves it, and what the scope takes away.
+
+    Args:
+        definition: as written.
+        scope: its label, or None where it was read by itself.
+        strict: whether hooks are left to projects and the command line alone,
+            as documented; Zeph takes them from nobody but users.
+
+    """
+    stripped = _STRICTLY_STRIPPED if strict else ("user",)
+    if scope not in stripped or not len(definition.hooks):
+        return definition, ()
+    finding = Finding(
+        "hooks-stripped",
+        f"the hooks of `{definition.name}` are not in force: its file is of the scope `{scope}`",
+        Severity.WARNING,
+        definition.span("hooks"),
+        help="move the file to `.zeph/agents`",
+    )
+    return attrs.evolve(definition, hooks=Hooks()), (finding,)
+
+
+@attrs.define
+class Loader:
+    """Takes definitions one after the other; the first of a name counts.
+
+    Attributes:
+        profile: which Zeph reads them.
+        strict: see `with_scope`.
+
+    """
+
+    profile: ZephProfile = ZephProfile.ZEPH
+    strict: bool = False
+    definitions: dict[str, SubAgentDef] = attrs.field(factory=dict)
+    findings: list[Finding] = attrs.field(factory=list)
+    absent: list[str] = attrs.field(factory=list)
+    errors: list[ZephError] = attrs.field(factory=list)
+    _unread: dict[str, ZephError] = attrs.field(factory=dict)
+
+    def take(self, definition: SubAgentDef, scope: str | None) -> None:
+        """Add *definition*, unless its name is taken."""
+        earlier = self.definitions.get(definition.name)
+        if earlier is not None:
+            self.findings.append(_shadowed(definition, earlier))
+            return
+        lost = self._unread.get(definition.name)
+        if lost is not None:
+            self.findings.append(_exposed(definition, lost))
+        kept, findings = with_scope(definition, scope, strict=self.strict)
+        self.findings += findings
+        self.definitions[definition.name] = kept
+
+    def skip(self, error: ZephError, source: Source | None = None) -> None:
+        """Leave a file out, and remember which agent it may have been to define."""
+        self.errors.append(error)
+        mistakes = error.errors if isinstance(error, ZephErrors) else (error,)
+        ours = all(_OURS.search(one.message) for one in mistakes)
+        consequence = _UNTOLD if ours else _SKIPPED
+        self.findings += Finding.of(error, "unreadable-definition", consequence=consequence)
+        text = source or (error.span.source if error.span else None)
+        name = _meant(text) if text else None
+        self._unread.setdefault(name or PurePath(error.file).stem, error)
+
+    def cut(self, folder: str, names: Sequence[str]) -> Sequence[str]:
+        """Return the files of one folder that are looked at: the first hundred."""
+        if len(names) > MOST_FILES:
+            left = len(names) - MOST_FILES
+            message = f"{left} of {len(names)} files are left out, from `{names[MOST_FILES]}` on"
+            self.findings.append(
+                Finding("too-many-definitions", message, Severity.ERROR, file=folder)
+            )
+        return names[:MOST_FILES]
+
+    @property
+    def loaded(self) -> Loaded:
+        """What came of it."""
+        return Loaded(
+            tuple(self.definitions.values()),
+            tuple(self.findings),
+            tuple(self.absent),
+            tuple(self.errors),
+        )
+
+
+_NAME: Final = re.compile(r"(?m)^name[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)")
+
+
+def _meant(source: Source) -> str | None:
+    """Return the name that a file gives, as far as lines tell."""
+    found = _NAME.search(source.text)
+    return found[1] if found else None
+
+
+def _shadowed(definition: SubAgentDef, earlier: SubAgentDef) -> Finding:
+    span = earlier.span("name")
+    at = f" at {span.place}" if span else ""
+    return Finding(
+        "shadowed-definition",
+        f"`{definition.name}` is defined{at} already, and that is the one that counts",
+        Severity.WARNING,
+        definition.span("name"),
+    )
+
+
+def _exposed(definition: SubAgentDef, error: ZephError) -> Finding:
+    span = definition.span("name")
+    return Finding(
+        "exposed-definition",
+        f"a file that cannot be read lets another definition of `{definition.name}` take over"
+        + (f", at {span.place}" if span else ""),
+        Severity.ERROR,
+        error.span,
+        file=error.file,
+        help="mend or remove the file",
+    )
+
+
+# Definitions from disk: where they are looked for, which of them count, what is left out.
+#
+# Folders are read in the order of their priority, the files of one by name, and
+# the first definition of a name counts. A file that cannot be read fails the
+# whole if somebody named it on the command line; elsewhere it is left out.
+
 
 # Where the definitions of a project are, from its folder.
 PROJECT: Final = ".zeph/agents"
@@ -86,7 +272,7 @@ def resolve_paths(
     paths = []
     for given in cli:
         if not (folder / given).exists():
-            raise ZephError(Kind.PATHS, f"--agents path does not exist: {given}")
+            raise ZephError(ZephErrorKind.PATHS, f"--agents path does not exist: {given}")
         paths.append(Path(given))
     paths.append(Path(PROJECT))
     if user_dir is None:
@@ -107,7 +293,7 @@ def load(
     boundary: Named | None = None,
     *,
     folder: Path = Path(),
-    profile: Profile = Profile.ZEPH,
+    profile: ZephProfile = ZephProfile.ZEPH,
     scope: str | None = None,
 ) -> SubAgentDef:
     """Return the definition in one file.
@@ -128,15 +314,17 @@ def load(
         real = (folder / path).resolve(strict=True)
     except OSError as error:
         message = f"cannot resolve path: {error.strerror}"
-        raise ZephError(Kind.PARSE, message, file=name) from None
+        raise ZephError(ZephErrorKind.PARSE, message, file=name) from None
     if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
         message = f"definition file escapes allowed directory boundary ({boundary})"
-        raise ZephError(Kind.PARSE, message, file=name)
+        raise ZephError(ZephErrorKind.PARSE, message, file=name)
     try:
         check_size(real.stat().st_size, name)
         data = real.read_bytes()
     except OSError as error:
-        raise ZephError(Kind.PARSE, f"cannot read file: {error.strerror}", file=name) from None
+        raise ZephError(
+            ZephErrorKind.PARSE, f"cannot read file: {error.strerror}", file=name
+        ) from None
     check_size(len(data), name)
     definition = parse_file(name, data, profile)
     label = PurePath(path).name
@@ -144,7 +332,7 @@ def load(
 
 
 def load_all(
-    paths: Iterable[Named], *, folder: Path = Path(), profile: Profile = Profile.ZEPH
+    paths: Iterable[Named], *, folder: Path = Path(), profile: ZephProfile = ZephProfile.ZEPH
 ) -> Loaded:
     """Return the definitions of *paths*, files or folders; none counts as of a user.
 
@@ -161,7 +349,7 @@ def load_all_with_sources(  # the four of Zeph, and how they are read
     extra_dirs: Sequence[Named] = (),
     *,
     folder: Path = Path(),
-    profile: Profile = Profile.ZEPH,
+    profile: ZephProfile = ZephProfile.ZEPH,
     strict: bool = False,
 ) -> Loaded:
     """Return the definitions of *ordered_paths*, each as the scope of its path has it.
@@ -242,5 +430,5 @@ def load_definitions(
                 " user-level definitions (~/.zeph/agents/)"
             )
             span = definition.span("permissions.permission_mode")
-            raise ZephError(Kind.INVALID, message, span)
+            raise ZephError(ZephErrorKind.INVALID, message, span)
     return loaded

@@ -1,16 +1,14 @@
-"""Names of tools: how Zeph compares them, and those it ships.
-
-A name ends before its first parenthesis, blanks around it do not count, nor
-does its case. Nothing else is the same: there are no aliases, namespaces or
-wildcards in the lists of an agent.
-"""
+"""Names of tools in Zeph, and what it refuses."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 from typing import Final
 
-from policy.dialect import BLANKS
+from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.source import Span
+from policy.tables.dialect import BLANKS
 
 __all__ = [
     "EDITING",
@@ -21,9 +19,13 @@ __all__ = [
     "READ_ONLY",
     "SHELLS",
     "WORKING_DIRECTORY",
+    "ZephError",
+    "ZephErrorKind",
+    "ZephErrors",
     "intersect_allowlists",
     "normalize",
 ]
+
 
 # What a memory lets an agent do with its files.
 EDITING: Final = ("read", "write", "edit")
@@ -96,3 +98,111 @@ def intersect_allowlists(
         return frozenset(one) & frozenset(other)
     wanted = set(map(normalize, other))
     return frozenset(name for name in one if normalize(name) in wanted)
+
+
+# What Zeph refuses, by its own kinds and in its own words.
+
+
+class ZephErrorKind(enum.Enum):
+    """The kinds of errors of Zeph.
+
+    Those of an agent at work are there for whoever runs one; nothing here raises them.
+    """
+
+    PARSE = "Parse"
+    INVALID = "Invalid"
+    NOT_FOUND = "NotFound"
+    IO = "Io"
+    CONCURRENCY_LIMIT = "ConcurrencyLimit"
+    SESSION_SPAWN_LIMIT = "SessionSpawnLimit"
+    MAX_DEPTH_EXCEEDED = "MaxDepthExceeded"
+    DELEGATION_DENIED = "DelegationDenied"
+    SPAWN_DENIED = "SpawnDenied"
+    STILL_RUNNING = "StillRunning"
+    AMBIGUOUS_ID = "AmbiguousId"
+    # Of an agent at work.
+    SPAWN = "Spawn"
+    CANCELLED = "Cancelled"
+    INVALID_COMMAND = "InvalidCommand"
+    TRANSCRIPT = "Transcript"
+    INTEGRITY = "Integrity"
+    MEMORY = "Memory"
+    LLM = "Llm"
+    CHANNEL = "Channel"
+    TASK_PANIC = "TaskPanic"
+    WORKTREE_SETUP = "WorktreeSetup"
+    DURABLE = "Durable"
+    PATHS = "String"  # the search path is refused with a bare text
+    # Of the policies of a session.
+    INVALID_GLOB = "InvalidGlob"
+    INVALID_REGEX = "InvalidRegex"
+    REGEX_TOO_LONG = "RegexTooLong"
+    TOO_MANY_RULES = "TooManyRules"
+    FILE_LOAD = "FileLoad"
+    FILE_TOO_LARGE = "FileTooLarge"
+    FILE_ESCAPES_ROOT = "FileEscapesRoot"
+    FILE_PARSE = "FileParse"
+    INVALID_PATTERN = "InvalidPattern"
+    DEAD_PATTERN = "DeadPattern"
+    ACCIDENTALLY_FULL = "AccidentallyFull"
+    UNQUALIFIED_ID = "UnqualifiedId"
+
+
+# How Zeph prints those whose text is not all of it.
+_TEXTS = {
+    ZephErrorKind.PARSE: "parse error in {file}: {message}",
+    ZephErrorKind.INVALID: "invalid definition: {message}",
+    ZephErrorKind.NOT_FOUND: "agent not found: {message}",
+    ZephErrorKind.IO: "I/O error at {file}: {message}",
+    ZephErrorKind.SPAWN: "spawn failed: {message}",
+    ZephErrorKind.CANCELLED: "cancelled",
+    ZephErrorKind.INVALID_COMMAND: "invalid command: {message}",
+    ZephErrorKind.TRANSCRIPT: "transcript error: {message}",
+    ZephErrorKind.MEMORY: "memory error for agent {message}",  # "'NAME': REASON"
+    ZephErrorKind.LLM: "LLM call failed: {message}",
+    ZephErrorKind.CHANNEL: "channel send failed: {message}",
+    ZephErrorKind.TASK_PANIC: "task panicked: {message}",
+    ZephErrorKind.WORKTREE_SETUP: "worktree setup failed: {message}",
+    ZephErrorKind.DURABLE: "durable error: {message}",
+    ZephErrorKind.FILE_LOAD: "failed to load policy file {file}: {message}",
+    ZephErrorKind.FILE_TOO_LARGE: "{message}: {file}",
+    ZephErrorKind.FILE_ESCAPES_ROOT: "{message}: {file}",
+    ZephErrorKind.FILE_PARSE: "failed to parse policy file {file}: {message}",
+}
+
+
+class ZephError(PolicyError):
+    """A mistake as Zeph reports it, and where it is.
+
+    Attributes:
+        kind: of the error.
+
+    """
+
+    def __init__(
+        self,
+        kind: ZephErrorKind,
+        message: str,
+        span: Span | None = None,
+        *,
+        help: str = "",
+        file: str = "",
+    ) -> None:
+        super().__init__(message, span, help=help, file=file)
+        self.kind = kind
+
+    @property
+    def upstream(self) -> str:
+        """The text that Zeph prints."""
+        text = _TEXTS.get(self.kind, "{message}")
+        return text.format(file=self.file or "<unknown>", message=self.message)
+
+
+class ZephErrors(ZephError, PolicyErrors):
+    """Every independent mistake of one definition; the kind is that of the first."""
+
+    def __init__(self, errors: Iterable[ZephError]) -> None:
+        PolicyErrors.__init__(self, errors)
+        self.kind = next(error.kind for error in self.errors if isinstance(error, ZephError))
+
+    __str__ = PolicyErrors.__str__

@@ -10,17 +10,22 @@ from typing import Final
 
 import attrs
 
-from policy.effect import Effect
-from policy.errors import PolicyError
-from policy.finding import Finding, Severity
-from policy.hosts.zeph.autonomy import Autonomy, PermissionPolicy
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.source import Source, Span
 from policy.hosts.zeph.config_keys import BLOCKED, CONFIRMED, NETWORK
-from policy.hosts.zeph.enforcer import PolicyEnforcer
-from policy.hosts.zeph.fields import Fields
-from policy.hosts.zeph.options import Session
-from policy.hosts.zeph.policy_file import PolicyRule, read_rules, rules_at
-from policy.hosts.zeph.shell import BlockedCommand
-from policy.source import Source, Span
+from policy.hosts.zeph.definition import HeaderFields
+from policy.hosts.zeph.session import (
+    Autonomy,
+    BlockedCommand,
+    PolicyEnforcer,
+    PolicyRule,
+    SessionPermissions,
+    ZephSession,
+    read_rules,
+    rules_at,
+)
 
 __all__ = ["NOTHING", "Open", "ReadSession", "read_session"]
 
@@ -38,12 +43,12 @@ class ReadSession:
 
     """
 
-    session: Session
+    session: ZephSession
     findings: tuple[Finding, ...] = ()
     policy_file: str = ""
 
 
-def read_session(root: Fields, opened: Open) -> ReadSession:
+def read_session(root: HeaderFields, opened: Open) -> ReadSession:
     """Return what the sections say. A value of another type is among the errors of *root*.
 
     Args:
@@ -53,11 +58,11 @@ def read_session(root: Fields, opened: Open) -> ReadSession:
     """
     tools, security = root.below("tools"), root.below("security")
     if tools.node is None and security.node is None:
-        return ReadSession(Session())
+        return ReadSession(ZephSession())
     shell = tools.below("shell")
     autonomy = security.choice("autonomy_level", Autonomy.SUPERVISED)
     policy = attrs.evolve(_permissions(tools, shell), autonomy=autonomy)
-    session = Session(policy, blocked=tuple(_blocked(shell)))
+    session = ZephSession(policy, blocked=tuple(_blocked(shell)))
     section = tools.below("policy")
     enabled = section.truth("enabled", default=False)
     rules, default = rules_at(section)
@@ -84,7 +89,7 @@ NOTHING: Final = PolicyEnforcer.of(())
 _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
 
 
-def _switched_off(section: Fields) -> Finding:
+def _switched_off(section: HeaderFields) -> Finding:
     return Finding(
         "policy-switched-off",
         "`enabled` is not `true` in `[tools.policy]`, so none of its rules is in force",
@@ -106,11 +111,11 @@ def _enforcer(rules: tuple[PolicyRule, ...], default: Effect) -> PolicyEnforcer:
 # --- permissions --------------------------------------------------------------------
 
 
-def _permissions(tools: Fields, shell: Fields) -> PermissionPolicy:
+def _permissions(tools: HeaderFields, shell: HeaderFields) -> SessionPermissions:
     """Return the rules of each tool: ``permissions``, or else those of the shell."""
     blocked, confirmed = shell.texts("blocked_commands"), shell.optional_texts("confirm_patterns")
     if tools.entry("permissions") is None:
-        policy = PermissionPolicy.from_legacy(
+        policy = SessionPermissions.from_legacy(
             blocked, CONFIRMED if confirmed is None else confirmed
         )
         found = [shell.spans.get(f"tools.shell.blocked_commands[{i}]") for i in range(len(blocked))]
@@ -136,10 +141,10 @@ def _permissions(tools: Fields, shell: Fields) -> PermissionPolicy:
         spans[entry.name] = tuple(item.node.span if item.node else None for item in items)
     # The shell looks at the rules itself, and asks where there are none for it.
     rules.setdefault("bash", (("*", Effect.ASK),))
-    return PermissionPolicy(rules=rules, spans=spans)
+    return SessionPermissions(rules=rules, spans=spans)
 
 
-def _blocked(shell: Fields) -> list[BlockedCommand]:
+def _blocked(shell: HeaderFields) -> list[BlockedCommand]:
     """Return the commands that the shell refuses, whatever the rules say."""
     allowed = {text.strip().lower() for text in shell.texts("allowed_commands")}
     written = shell.texts("blocked_commands")

@@ -1,41 +1,134 @@
-"""What the lists of an agent come to, as rules: in Zeph, and as they are declared.
-
-To start an agent is a call of `Task` here; no list of Zeph speaks of that, and
-a tool with the id ``task`` is another one.
-"""
+"""What the lists of agents come to: in Zeph, and as they are declared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import assert_never
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final, assert_never
 
-from policy.chain import SPAWN_TOOL
-from policy.decision import Reason
-from policy.dialect import Dialect
-from policy.effect import Effect
-from policy.hosts.zeph.context import AgentsConfig
+import attrs
+
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import Place
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
     DenyList,
     InheritAll,
     PermissionMode,
-    Profile,
     SubAgentDef,
+    ZephProfile,
 )
-from policy.hosts.zeph.dialects import ENFORCED
-from policy.hosts.zeph.names import PEERS, normalize
-from policy.hosts.zeph.network import network_rules
-from policy.hosts.zeph.options import Options, Session
-from policy.hosts.zeph.scopes import ToolScope
-from policy.hosts.zeph.shell import blocked_rules
-from policy.hosts.zeph.spawn import Effective
-from policy.hosts.zeph.trust import TrustGate, TrustLevel, effective_trust
-from policy.patterns.pattern import Pattern
-from policy.ruleset import Entry, RuleSet
-from policy.source import Place
+from policy.hosts.zeph.names import (
+    NETWORK,
+    PEERS,
+    WORKING_DIRECTORY,
+    ZephError,
+    ZephErrorKind,
+    normalize,
+)
+from policy.hosts.zeph.session import (
+    DECLARED,
+    ENFORCED,
+    RAW,
+    ToolScope,
+    ZephOptions,
+    ZephSession,
+    blocked_rules,
+)
+from policy.hosts.zeph.spawning import (
+    AgentsConfig,
+    DelegationMode,
+    Effective,
+    SpawnContext,
+    SubAgentManager,
+    TrustGate,
+    TrustLevel,
+    effective_trust,
+    memory_grants,
+)
+from policy.language.parse import parse_matcher
+from policy.patterns import notations
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Gap, OneOf, Token
+from policy.tables.chain import SPAWN_TOOL, Link, SpawnDenied, attenuate
+from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["enforced_rules", "plan_rules", "session_rules", "spawn_entries"]
+__all__ = [
+    "MAIN",
+    "SpawnRefused",
+    "ZephDeclared",
+    "ZephEnforced",
+    "allowlist_rules",
+    "declared_rules",
+    "enforced_rules",
+    "network_rules",
+    "plan_rules",
+    "read_name",
+    "session_rules",
+    "spawn_entries",
+    "spawn_names",
+]
+
+
+# Programs that reach the network, and those that do with an argument.
+_PROGRAMS: Final = (
+    ("curl",), ("wget",), ("nc",), ("ncat",), ("netcat",), ("ssh",), ("scp",), ("rsync",),
+    ("socat",), ("openssl", "s_client"), ("python", "-c"), ("python3", "-c"), ("perl", "-e"),
+    ("ruby", "-e"),
+)  # fmt: skip
+_DEVICES: Final = ("/dev/tcp", "/dev/udp")
+
+# What cannot stand beside the name of a program.
+_END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), negated=True)
+
+
+def network_rules(dialect: Dialect) -> RuleSet:
+    """Return the rules that deny the tools and commands that reach the network.
+
+    Tools of servers are not looked at, as in Zeph.
+    """
+    rule = "network denied"
+    entries = [Entry(name, Effect.DENY, rule=rule) for name in NETWORK]
+    entries += (
+        Entry("bash", Effect.DENY, pattern, rule=f"{rule}: {' '.join(words)}")
+        for words in _PROGRAMS
+        for pattern in _mentions(words)
+    )
+    entries += (
+        Entry("bash", Effect.DENY, Pattern.text(f"*{device}*"), rule=f"{rule}: {device}")
+        for device in _DEVICES
+    )
+    return RuleSet(tuple(entries), Effect.ALLOW, dialect)
+
+
+def _mentions(words: tuple[str, ...]) -> Iterator[Pattern]:
+    """Yield the commands in which the words stand one after the other, with or without others."""
+    middles: list[list[Token]] = [[words[0]]]
+    for word in words[1:]:
+        middles = [[*middle, *gap, word] for middle in middles for gap in _GAPS]
+    for before in _BEFORE:
+        for middle in middles:
+            for after in _AFTER:
+                yield Pattern.of(PatternKind.TEXT, [*before, *middle, *after])
+
+
+# What may stand between two words, before the first and behind the last.
+_GAPS: Final[tuple[list[Token], ...]] = ([_END], [_END, Gap.ANY, _END])
+_BEFORE: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, _END])
+_AFTER: Final[tuple[list[Token], ...]] = ([], [_END, Gap.ANY])
+
+
+# What the lists of an agent come to, as rules: in Zeph, and as they are declared.
+#
+# To start an agent is a call of `Task` here; no list of Zeph speaks of that, and
+# a tool with the id ``task`` is another one.
+
 
 _STARTING = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
 
@@ -45,7 +138,7 @@ _Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
 
 
 def session_rules(
-    session: Session, dialect: Dialect, cap: TrustLevel | None = None
+    session: ZephSession, dialect: Dialect, cap: TrustLevel | None = None
 ) -> tuple[RuleSet, ...]:
     """Return what the gates of a session say of every call.
 
@@ -88,7 +181,7 @@ def plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) 
     return RuleSet((_STARTING, stops), Effect.DENY, dialect)
 
 
-def enforced_rules(effective: Effective, options: Options) -> tuple[RuleSet, ...]:
+def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet, ...]:
     """Return what Zeph makes of an agent's lists."""
     definition = effective.definition
     entries = [_STARTING]
@@ -121,9 +214,9 @@ def spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[E
     yield Entry(SPAWN_TOOL, Effect.DENY, rule="allowed_spawns", place=place)
 
 
-def _listed(effective: Effective, options: Options) -> tuple[list[Entry], Effect]:
+def _listed(effective: Effective, options: ZephOptions) -> tuple[list[Entry], Effect]:
     written = _written(effective.definition, options.config)
-    wild = options.profile is Profile.ISSUE_970
+    wild = options.profile is ZephProfile.ISSUE_970
     excepted = _entries(effective.disallowed, Effect.DENY, written, wild=wild)
     added = tuple(_added(effective))
     match effective.tools:
@@ -195,3 +288,341 @@ def listed_names(definition: SubAgentDef) -> Iterator[tuple[str, tuple[str, ...]
             return
         case _:
             assert_never(definition.tools)
+
+
+# What the lists of an agent declare, call by call, whatever Zeph makes of them.
+#
+# ``Bash(cargo *)`` is the commands of cargo, ``*`` every tool, ``web_*`` those
+# with that start, ``shell`` is bash, ``mcp__github`` all tools of that server,
+# and ``Task(explore)`` the start of that agent. A memory's tools are part of
+# what is declared, so that whoever starts the agent can narrow them.
+
+
+_STARTING_DECLARED = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
+
+
+def declared_rules(
+    definition: SubAgentDef, profile: ZephProfile, config: AgentsConfig
+) -> tuple[RuleSet, ...]:
+    """Return what a definition declares: each of its lists by itself, to be met."""
+    sets: list[RuleSet] = []
+    for key, names, effect in listed_names(definition):
+        entries = list(_list(definition, key, names, effect))
+        if effect is Effect.DENY:
+            if entries:
+                sets.append(RuleSet((_STARTING_DECLARED, *entries), Effect.ALLOW, DECLARED))
+        elif names or profile is not ZephProfile.ISSUE_970:
+            entries += _memory(definition, config)
+            rules = RuleSet(
+                (_STARTING_DECLARED, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE
+            )
+            sets.append(rules)
+    sets += (rules for rules in (_spawns(definition), _beside(definition, config)) if rules.entries)
+    mode = definition.permissions.permission_mode
+    if mode is PermissionMode.DEFAULT and config.default_permission_mode is not None:
+        mode = config.default_permission_mode
+    plan = plan_rules(mode, definition, DECLARED)
+    return (*sets, plan) if plan is not None else tuple(sets)
+
+
+def allowlist_rules(names: frozenset[str]) -> RuleSet:
+    """Return what a list of tools that is handed down leaves."""
+    entries = [
+        entry
+        for name in sorted(names)
+        for entry in read_name(name, Effect.ALLOW, rule=f"inherited: {name}")
+    ]
+    return RuleSet((_STARTING_DECLARED, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
+
+
+def _list(
+    definition: SubAgentDef, key: str, names: tuple[str, ...], effect: Effect
+) -> Iterator[Entry]:
+    for index, name in enumerate(names):
+        span = definition.span(f"tools.{key}[{index}]")
+        yield from read_name(name, effect, rule=name, place=span.place if span else None)
+
+
+def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Entry]:
+    scope = definition.memory or config.default_memory_scope
+    if scope is None or not isinstance(definition.tools, AllowList | Both):
+        return
+    disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
+    span = definition.span("memory")
+    for name in memory_grants(definition.tools, disallowed) or ():
+        place = span.place if span else None
+        yield Entry(name, Effect.ALLOW, rule=f"memory: {scope.value}", place=place)
+
+
+def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
+    """Return what is denied beside the lists: by the configuration, and in a worktree."""
+    entries = [
+        entry
+        for index, name in enumerate(config.default_disallowed_tools)
+        for entry in read_name(
+            name,
+            Effect.DENY,
+            rule=f"default_disallowed_tools: {name}",
+            place=config.place(f"default_disallowed_tools[{index}]"),
+        )
+    ]
+    if definition.permissions.worktree:
+        span = definition.span("permissions.worktree")
+        place = span.place if span else None
+        entries.append(Entry(WORKING_DIRECTORY, Effect.DENY, rule="worktree: true", place=place))
+    return RuleSet((_STARTING_DECLARED, *entries) if entries else (), Effect.ALLOW, DECLARED)
+
+
+# --- entries of lists -----------------------------------------------------------
+
+
+def read_name(
+    name: str, effect: Effect, *, rule: str, place: Place | None = None
+) -> tuple[Entry, ...]:
+    """Return the lines of one entry of a list.
+
+    What cannot be read grants nothing, and denies all of its tool.
+    """
+    tool = normalize(name).removeprefix("builtin:")
+    if not tool or tool == "task":
+        return ()
+    if tool.startswith("mcp__") and "__" not in tool.removeprefix("mcp__") and "*" not in tool:
+        tool += "__*"
+    entry = partial(Entry, tool, effect, rule=rule, place=place)
+    whole = (entry(),)
+    if "(" not in name or "*" in tool:
+        return whole
+    try:
+        specifier = parse_matcher(name.strip()).specifier
+        text = "" if specifier is None else specifier.text.strip()
+        if text in ("", "*"):
+            return whole
+        patterns = _READERS[DECLARED.argument(tool).kind](text)
+    except (PolicyError, notations.Unusable):
+        return whole if effect is Effect.DENY else ()
+    return tuple(entry(pattern) for pattern in patterns)
+
+
+_READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
+    ArgumentKind.TEXT: lambda text: (notations.single(text),),
+    ArgumentKind.COMMAND: notations.commands,
+    ArgumentKind.PATH: lambda text: notations.paths(text.removeprefix("./"), DECLARED.cwd),
+    ArgumentKind.URL: lambda text: notations.hosts(text.removeprefix("domain:").strip()),
+}
+
+
+# --- which agents may be started -------------------------------------------------
+
+
+def spawn_names(name: str) -> tuple[str, ...] | None:
+    """Return the agents that ``Task(a, b)`` names; None is any. Only for such entries."""
+    _, _, inside = name.partition("(")
+    names = tuple(part.strip() for part in inside.rpartition(")")[0].split(",") if part.strip())
+    return None if not names or "*" in names else names
+
+
+def _spawns(definition: SubAgentDef) -> RuleSet:
+    """Return which agents may be started: by ``allowed_spawns``, and by ``Task(…)`` in lists."""
+    denied: list[Entry] = []
+    granted: list[Entry] = []
+    unlimited = not any(
+        normalize(name) == "task" for _, names, effect in listed_names(definition)
+        for name in names if effect is Effect.ALLOW
+    )  # fmt: skip
+    for key, names, effect in listed_names(definition):
+        for index, name in enumerate(names):
+            if normalize(name) != "task":
+                continue
+            span = definition.span(f"tools.{key}[{index}]")
+            place = span.place if span else None
+            entry = partial(Entry, SPAWN_TOOL, effect, rule=name, place=place)
+            into = denied if effect is Effect.DENY else granted
+            agents = spawn_names(name)
+            into += [entry(Pattern.exactly(agent)) for agent in agents] if agents else [entry()]
+    allowed = definition.allowed_spawns
+    if allowed is not None:
+        listed = list(spawn_entries(definition, allowed))
+        if not unlimited:
+            known = {entry.pattern for entry in granted}
+            listed = [e for e in listed if e.pattern is None or None in known or e.pattern in known]
+        return RuleSet((*denied, *listed), Effect.ALLOW, DECLARED)
+    if unlimited or any(entry.pattern is None for entry in granted):
+        return RuleSet((*denied, *granted), Effect.ALLOW, DECLARED)
+    rest = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEFAULT)
+    return RuleSet((*denied, *granted, rest), Effect.ALLOW, DECLARED)
+
+
+# The two readings of chains of agents: what Zeph does, and what the files declare.
+
+
+# The session, which starts agents and is none.
+MAIN: Final = "main"
+
+
+class SpawnRefused(SpawnDenied):
+    """A check of Zeph fails.
+
+    Attributes:
+        error: which, and in its words.
+
+    """
+
+    def __init__(self, agent: str, link: str, error: ZephError) -> None:
+        reason = "depth" if error.kind is ZephErrorKind.MAX_DEPTH_EXCEEDED else _words(error.kind)
+        super().__init__(agent, link, reason)
+        self.args = (f"`{link}` may not start `{agent}`: {error.upstream}",)
+        self.error = error
+
+
+def _words(kind: ZephErrorKind) -> str:
+    """Return a kind as reasons are written: ``DelegationDenied`` is ``delegation-denied``."""
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in kind.value).lstrip("-")
+
+
+def _table(sets: tuple[RuleSet, ...], link: str, bounds: Bounds = Bounds()) -> Table:  # noqa: B008
+    return Table(Ceiling.of(Part(rules, (link,)) for rules in sets), bounds=bounds)
+
+
+@attrs.frozen(slots=False, eq=False)
+class ZephDeclared:
+    """The attenuated reading: the session, and what every agent of a chain declares, met."""
+
+    root: Table
+    tables: Mapping[str, Table]
+    name: str = "attenuated"
+
+    @classmethod
+    def of(cls, definitions: Mapping[str, SubAgentDef], options: ZephOptions) -> ZephDeclared:
+        """Return the reading of *definitions*."""
+        context = options.context
+        cap = context.max_trust_level
+        sets = session_rules(options.session, ENFORCED, cap)
+        if context.inherited_tool_allowlist is not None:
+            sets += (allowlist_rules(context.inherited_tool_allowlist),)
+        if context.network_denied:
+            sets += (network_rules(ENFORCED),)
+        if cap is not None:
+            sets += (TrustGate(cap, options.session.servers).rules(ENFORCED),)
+        depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
+        if options.config.effective_delegation_mode is DelegationMode.DISABLED:
+            depth = 0
+        bounds = Bounds(depth, trust=cap.value if cap else None)
+        tables = {
+            name: _table(declared_rules(definition, options.profile, options.config), name)
+            for name, definition in definitions.items()
+        }
+        return cls(_table(sets, MAIN, bounds), tables)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The session and every agent."""
+        return (MAIN, *(name for name in self.tables if name != MAIN))
+
+    def start(self, agent: str) -> Link:
+        """Return the session, or *agent* as it starts that."""
+        root = Link(MAIN, self.root)
+        return root if agent == MAIN else attrs.evolve(self.step(root, agent), depth=0)
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*."""
+        return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
+
+
+@attrs.frozen
+class ZephState:
+    """What Zeph knows of a position.
+
+    Attributes:
+        context: what the agent there got.
+        allowlist: the tools that it has left, None being all of them.
+        trust: the cap that the gate was last set to; all agents share the gate.
+        agent: its name, "" for the session.
+
+    """
+
+    context: SpawnContext
+    allowlist: frozenset[str] | None = None
+    trust: TrustLevel | None = None
+    agent: str = ""
+
+
+@attrs.frozen(slots=False, eq=False)
+class ZephEnforced:
+    """What Zeph does: the lists of the agent itself, and what it was handed."""
+
+    definitions: Mapping[str, SubAgentDef]
+    options: ZephOptions = ZephOptions()
+    name: str = "enforced"
+    _known: dict[object, Link] = attrs.field(factory=dict, init=False, repr=False)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The session and every agent."""
+        return (MAIN, *(name for name in self.definitions if name != MAIN))
+
+    @property
+    def manager(self) -> SubAgentManager:
+        """The session, as it starts agents."""
+        return SubAgentManager(self.definitions, self.options.config, self.options.usage)
+
+    def start(self, agent: str) -> Link:
+        """Return the session, or *agent* as it starts that."""
+        table = _table(session_rules(self.options.session, RAW), MAIN)
+        root = Link(MAIN, table, 0, ZephState(self.options.context))
+        return root if agent == MAIN else attrs.evolve(self.step(root, agent), depth=0)
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*."""
+        state = (
+            parent.state if isinstance(parent.state, ZephState) else ZephState(self.options.context)
+        )
+        context, starter = state.context, self.definitions.get(state.agent)
+        if state.agent:
+            forward = self.options.forwarding
+            context = context.then(SpawnContext(), allowlist=state.allowlist, forward=forward)
+        # Who starts it matters no further than by what is handed over, and by its own list.
+        listed = state.agent if starter is not None and starter.allowed_spawns is not None else ""
+        key = (agent, listed, context, state.trust)
+        link = self._known.get(key)
+        if link is None:
+            link = self._known[key] = self._start(agent, parent.name, starter, context, state.trust)
+        return attrs.evolve(link, depth=parent.depth + 1)
+
+    def _start(
+        self,
+        agent: str,
+        parent: str,
+        starter: SubAgentDef | None,
+        context: SpawnContext,
+        trust: TrustLevel | None,
+    ) -> Link:
+        try:
+            effective = self.manager.check_spawn(agent, context, parent=starter)
+        except ZephError as error:
+            if error.kind is ZephErrorKind.NOT_FOUND:
+                raise KeyError(agent) from None
+            raise SpawnRefused(agent, parent, error) from None
+        trust = trust if effective.trust is None else effective.trust
+        after = ZephState(context, effective.allowlist, trust, agent)
+        return Link(agent, self._table(effective, trust), 0, after)
+
+    def resume(self, agent: str, context: SpawnContext | None = None) -> Link:
+        """Return *agent* as it goes on after it ended, with what is handed to it then.
+
+        Raises:
+            ZephError: Zeph refuses it.
+
+        """
+        effective = self.manager.check_resume(agent, context)
+        after = ZephState(context or SpawnContext(), effective.allowlist, effective.trust, agent)
+        return Link(agent, self._table(effective, effective.trust), 1, after)
+
+    def _table(self, effective: Effective, trust: TrustLevel | None) -> Table:
+        session = self.options.session
+        sets = session_rules(session, RAW, trust)
+        if trust is not None:
+            sets += (TrustGate(trust, session.servers).rules(RAW),)
+        parts = [Part(rules, (MAIN,)) for rules in sets]
+        name = effective.definition.name
+        parts += (Part(rules, (name,)) for rules in enforced_rules(effective, self.options))
+        return Table(Ceiling.of(parts))

@@ -12,14 +12,14 @@ from typing import Final
 
 import attrs
 
-from policy.chain import SPAWN_TOOL
-from policy.effect import Effect
-from policy.hosts.words import constants, least, one_line, renamed, spoken
+from policy.core.effect import Effect
+from policy.hosts.names import constants, least, one_line, renamed, spoken
+from policy.hosts.project import Dropped, Portable, PortableAgent, WrittenFiles
 from policy.hosts.zeph.definition import AllowList, SubAgentDef
 from policy.hosts.zeph.names import normalize
-from policy.hosts.zeph.readings import MAIN
+from policy.hosts.zeph.tables import MAIN
 from policy.hosts.zeph.writing import serialize_to_markdown
-from policy.portable import Agent, Dropped, Portable, Written
+from policy.tables.chain import SPAWN_TOOL
 
 __all__ = ["WRITER"]
 
@@ -61,7 +61,7 @@ class _Writer:
         """Return whether there is a counterpart."""
         return tool in _THEIRS
 
-    def write(self, portable: Portable) -> Written:
+    def write(self, portable: Portable) -> WrittenFiles:
         """Return a definition for each agent, and a configuration by which they start nobody."""
         names = renamed(portable, [MAIN])
         files = {}
@@ -75,10 +75,10 @@ class _Writer:
             files[f".zeph/agents/{names[agent.name]}.md"] = serialize_to_markdown(definition)
         files["config/default.toml"] = _CONFIG
         dropped = (Dropped("what the session itself may do; the agents that it starts are bound"),)
-        return Written(files, names, (MAIN,), dropped)
+        return WrittenFiles(files, names, (MAIN,), dropped)
 
 
-def _tools(agent: Agent) -> list[str]:
+def _tools(agent: PortableAgent) -> list[str]:
     found = [
         theirs
         for _, theirs, said in constants(agent, _THEIRS)

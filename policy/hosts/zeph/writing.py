@@ -11,8 +11,8 @@ from pathlib import Path
 
 import attrs
 
-from policy.documents.node import plain
-from policy.finding import Finding, Severity
+from policy.core.finding import Finding, Severity
+from policy.files.nodes import plain
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -21,11 +21,12 @@ from policy.hosts.zeph.definition import (
     HookMatcher,
     InheritAll,
     Permissions,
-    Profile,
     SubAgentDef,
+    ZephProfile,
+    parse,
+    validate_name,
 )
-from policy.hosts.zeph.errors import Kind, ZephError
-from policy.hosts.zeph.parsing import parse, validate_name
+from policy.hosts.zeph.names import ZephError, ZephErrorKind
 
 __all__ = [
     "as_derived",
@@ -194,7 +195,7 @@ def from_dict(values: Mapping[str, object]) -> SubAgentDef:
     """
     keys = {key: value for key, value in values.items() if key != "system_prompt"}
     text = "\n".join(f"{_written(key)}: {_written(value)}" for key, value in keys.items())
-    profile = Profile.ISSUE_970 if "allowed_spawns" in keys else Profile.ZEPH
+    profile = ZephProfile.ISSUE_970 if "allowed_spawns" in keys else ZephProfile.ZEPH
     return parse(f"---\n{text}\n---\n{values.get('system_prompt', '')}", profile)
 
 
@@ -252,4 +253,4 @@ def delete_file(path: str | Path) -> None:
 
 
 def _failed(path: Path, error: OSError) -> ZephError:
-    return ZephError(Kind.IO, str(error.strerror or error).lower(), file=str(path))
+    return ZephError(ZephErrorKind.IO, str(error.strerror or error).lower(), file=str(path))

@@ -1,7 +1,8 @@
-"""Files that Claude Code 2.1.329 asks for before it writes them, whatever rules allow."""
+"""Files and folders that Claude Code 2.1.329 guards."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from policy.patterns.tokens import BLANKS
@@ -13,13 +14,16 @@ __all__ = [
     "IGNORED",
     "LEADING_OUT",
     "LEFT_OPEN",
+    "LINKED",
     "MANAGED",
     "MANAGED_FILES",
     "MISREAD",
     "MISREAD_ENDS",
+    "OF_SYSTEMS",
     "OWN",
     "STREAM",
 ]
+
 
 # Folders, with all below them, and files, wherever they lie.
 GUARDED: Final = tuple(
@@ -72,3 +76,22 @@ MISREAD_ENDS: Final = tuple(f"*.{name}" for name in "con prn aux nul com[1-9] lp
 
 # Names that lead out of any folder where a backslash ends one: what has one is in none.
 LEADING_OUT: Final = (r"..\\*", r"*\\..", r"*\\..\\*")
+
+
+# Folders of systems that are links, and whose names rules look through (2.1.329, observed).
+
+
+# Where one of these is just that link, a rule for its name is one for what it leads to as well.
+LINKED: Final[Mapping[str, str]] = {
+    "/tmp": "/private/tmp",  # noqa: S108  # a name in a rule
+    "/var": "/private/var",
+    "/etc": "/private/etc",
+    "/bin": "/usr/bin",
+    "/lib": "/usr/lib",
+    "/sbin": "/usr/sbin",
+}
+
+# Those that every installation of a system has.
+OF_SYSTEMS: Final[Mapping[str, Mapping[str, str]]] = {
+    "darwin": {name: target for name, target in LINKED.items() if target.startswith("/private/")},
+}

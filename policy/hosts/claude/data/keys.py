@@ -1,7 +1,7 @@
 """The keys of settings that say something about permissions, of Claude Code 2.1.329.
 
 What the values must be says which keys there are. Of `permissions` see
-`policy.hosts.claude.permissions`, of events `policy.hosts.claude.hook_lint`.
+`policy.hosts.claude.settings`, of events `policy.hosts.claude.lint`.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from policy.documents.shapes import Listed, Record, Shape
-from policy.hosts.claude.data.hooks import FIELDS
-from policy.hosts.claude.data.settings import VALUES
+from policy.files.nodes import ListOf, ObjectOf, ValueShape
+from policy.hosts.claude.data.settings import FIELDS, VALUES
 from policy.hosts.keys import Keys
 
 __all__ = ["SECTIONS"]
 
 
-def _records(shape: Shape, path: str) -> Iterator[tuple[str, Keys]]:
-    if isinstance(shape, Listed):
+def _records(shape: ValueShape, path: str) -> Iterator[tuple[str, Keys]]:
+    if isinstance(shape, ListOf):
         yield from _records(shape.item, f"{path}.[]")
-    elif isinstance(shape, Record):
+    elif isinstance(shape, ObjectOf):
         yield path, Keys(tuple(shape.fields))
         for name, inner in shape.fields.items():
             yield from _records(inner, f"{path}.{name}")

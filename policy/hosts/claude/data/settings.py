@@ -1,28 +1,36 @@
-"""What the values of settings must be in Claude Code 2.1.329, or their file is rejected.
-
-Read in the text of the program, and tried there key by key. A key that is not here takes any
-value: the host skips a wrong one (``effortLevel``, ``enabledMcpjsonServers``). Of ``hooks`` see
-`policy.hosts.claude.data.hooks`.
-"""
+"""What settings, variables and hooks may say in Claude Code 2.1.329."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from policy.documents.shapes import Either, Kind, Listed, Named, Record, Shape, Word
+from policy.files.nodes import AnyOf, ListOf, MappingOf, ObjectOf, OneWord, ValueKind, ValueShape
 
 __all__ = [
+    "AGENTS_OFF",
     "ASKING_TOOLS",
+    "DEPTH",
     "EDITS_INSIDE",
+    "EVENTS",
     "FENCES",
+    "FIELDS",
     "FILE_READS_INSIDE",
+    "FOREGROUND",
+    "GUARDS",
     "NO_AUTO",
+    "OF_FILES",
+    "ON",
     "READS_INSIDE",
     "SILENT",
     "SILENT_SCOPES",
     "TOOLS_OFF",
+    "TOOLS_OFF_VARIABLE",
+    "TOOL_EVENTS",
+    "TYPES",
+    "UNSCANNED",
     "VALUES",
 ]
+
 
 # What settings call it that reads and edits are kept in working folders: by whatever reads, by
 # what edits, and by the tools for files alone, which only whoever starts the host can say.
@@ -57,59 +65,59 @@ TOOLS_OFF: Final = {
 }
 
 
-def _each(shape: Shape, names: str) -> dict[str, Shape]:
+def _each(shape: ValueShape, names: str) -> dict[str, ValueShape]:
     return dict.fromkeys(names.split(), shape)
 
 
-_TEXTS: Final = Listed(Kind.TEXT, "a list of strings")
-_COMMAND: Final[dict[str, Shape]] = {"type": Word("command"), "command": Kind.TEXT}
-_PLAIN: Final = Either(Kind.TEXT, Kind.NUMBER, Kind.TRUTH, _TEXTS)
+_TEXTS: Final = ListOf(ValueKind.TEXT, "a list of strings")
+_COMMAND: Final[dict[str, ValueShape]] = {"type": OneWord("command"), "command": ValueKind.TEXT}
+_PLAIN: Final = AnyOf(ValueKind.TEXT, ValueKind.NUMBER, ValueKind.TRUTH, _TEXTS)
 
-_CREDENTIAL: Final[dict[str, Shape]] = {
-    "mode": Word("deny", "mask"),
-    "extract": Kind.TEXT,
-    "onExtractNoMatch": Word("warn", "deny", "error"),
-    "decode": Word("jwt"),
+_CREDENTIAL: Final[dict[str, ValueShape]] = {
+    "mode": OneWord("deny", "mask"),
+    "extract": ValueKind.TEXT,
+    "onExtractNoMatch": OneWord("warn", "deny", "error"),
+    "decode": OneWord("jwt"),
     "maskClaims": _TEXTS,
     "injectHosts": _TEXTS,
 }
-_SANDBOX: Final = Record(
+_SANDBOX: Final = ObjectOf(
     {
         **_each(
-            Kind.TRUTH,
+            ValueKind.TRUTH,
             "enabled failIfUnavailable autoAllowBashIfSandboxed allowUnsandboxedCommands"
             " enableWeakerNestedSandbox allowNestedUserNamespaces enableWeakerNetworkIsolation"
             " allowAppleEvents",
         ),
         "excludedCommands": _TEXTS,
-        "ignoreViolations": Named(_TEXTS),
-        "ripgrep": Record({"command": Kind.TEXT, "args": _TEXTS}, needed=("command",)),
-        "windows": Record({"backend": Word("sandboxuser", "mxc")}),
-        "network": Record(
+        "ignoreViolations": MappingOf(_TEXTS),
+        "ripgrep": ObjectOf({"command": ValueKind.TEXT, "args": _TEXTS}, needed=("command",)),
+        "windows": ObjectOf({"backend": OneWord("sandboxuser", "mxc")}),
+        "network": ObjectOf(
             {
                 **_each(_TEXTS, "allowedDomains deniedDomains allowUnixSockets allowMachLookup"),
                 **_each(
-                    Kind.TRUTH,
+                    ValueKind.TRUTH,
                     "strictAllowlist allowManagedDomainsOnly allowAllUnixSockets allowLocalBinding",
                 ),
-                **_each(Kind.NUMBER, "httpProxyPort socksProxyPort"),
-                "tlsTerminate": Record(_each(Kind.TEXT, "caCertPath caKeyPath")),
+                **_each(ValueKind.NUMBER, "httpProxyPort socksProxyPort"),
+                "tlsTerminate": ObjectOf(_each(ValueKind.TEXT, "caCertPath caKeyPath")),
             }
         ),
-        "filesystem": Record(
+        "filesystem": ObjectOf(
             {
                 **_each(_TEXTS, "allowWrite denyWrite denyRead allowRead"),
-                **_each(Kind.TRUTH, "allowManagedReadPathsOnly disabled"),
+                **_each(ValueKind.TRUTH, "allowManagedReadPathsOnly disabled"),
             }
         ),
-        "credentials": Record(
+        "credentials": ObjectOf(
             {
-                "allowPlaintextInject": Kind.TRUTH,
-                "files": Listed(
-                    Record({"path": Kind.TEXT, **_CREDENTIAL}, needed=("path", "mode"))
+                "allowPlaintextInject": ValueKind.TRUTH,
+                "files": ListOf(
+                    ObjectOf({"path": ValueKind.TEXT, **_CREDENTIAL}, needed=("path", "mode"))
                 ),
-                "envVars": Listed(
-                    Record({"name": Kind.TEXT, **_CREDENTIAL}, needed=("name", "mode"))
+                "envVars": ListOf(
+                    ObjectOf({"name": ValueKind.TEXT, **_CREDENTIAL}, needed=("name", "mode"))
                 ),
             }
         ),
@@ -117,10 +125,10 @@ _SANDBOX: Final = Record(
 )
 
 # What `hooks` and `permissions` hold is read elsewhere.
-VALUES: Final = Record(
+VALUES: Final = ObjectOf(
     {
         **_each(
-            Kind.TEXT,
+            ValueKind.TEXT,
             "$schema advisorModel agent apiKeyHelper attributionProject autoMemoryDirectory"
             " awsAuthRefresh awsCredentialExport claudeMd gcpAuthRefresh language"
             " minimumVersion model otelHeadersHelper outputStyle plansDirectory"
@@ -128,7 +136,7 @@ VALUES: Final = Record(
             " requiredMaximumVersion requiredMinimumVersion timeFormat timeZone",
         ),
         **_each(
-            Kind.TRUTH,
+            ValueKind.TRUTH,
             "agentPushNotifEnabled allowAllClaudeAiMcps allowClaudeInChromeWithManagedMcp"
             " allowManagedHooksOnly allowManagedMcpServersOnly allowManagedPermissionRulesOnly"
             " allowNestedModelAccessUnderForceLogin alwaysThinkingEnabled autoCompactEnabled"
@@ -158,68 +166,147 @@ VALUES: Final = Record(
             "allowedHttpHookUrls availableModels claudeMdExcludes companyAnnouncements"
             " fallbackModel httpHookAllowedEnvVars pluginSuggestionMarketplaces",
         ),
-        **_each(Kind.COUNT, "cleanupPeriodDays skillListingMaxDescChars totalTokensReminderBudget"),
-        **_each(Named(), "autoMode env"),
         **_each(
-            Listed(Named()),
+            ValueKind.COUNT, "cleanupPeriodDays skillListingMaxDescChars totalTokensReminderBudget"
+        ),
+        **_each(MappingOf(), "autoMode env"),
+        **_each(
+            ListOf(MappingOf()),
             "allowedMarketplaces blockedMarketplaces strictKnownMarketplaces",
         ),
-        "enabledPlugins": Named(Either(Kind.TRUTH, _TEXTS)),
-        "allowedChannelPlugins": Listed(
-            Record(_each(Kind.TEXT, "marketplace plugin"), needed=("marketplace", "plugin"))
+        "enabledPlugins": MappingOf(AnyOf(ValueKind.TRUTH, _TEXTS)),
+        "allowedChannelPlugins": ListOf(
+            ObjectOf(_each(ValueKind.TEXT, "marketplace plugin"), needed=("marketplace", "plugin"))
         ),
-        "attribution": Either(
-            Kind.TRUTH, Record({**_each(Kind.TEXT, "commit pr"), "sessionUrl": Kind.TRUTH})
+        "attribution": AnyOf(
+            ValueKind.TRUTH,
+            ObjectOf({**_each(ValueKind.TEXT, "commit pr"), "sessionUrl": ValueKind.TRUTH}),
         ),
-        "autoUpdatesChannel": Word("latest", "stable", "rc"),
-        "breakReminder": Record(
+        "autoUpdatesChannel": OneWord("latest", "stable", "rc"),
+        "breakReminder": ObjectOf(
             {
-                "enabled": Kind.TRUTH,
-                **_each(Kind.COUNT, "intervalMinutes breakThresholdMinutes"),
-                "message": Kind.TEXT,
+                "enabled": ValueKind.TRUTH,
+                **_each(ValueKind.COUNT, "intervalMinutes breakThresholdMinutes"),
+                "message": ValueKind.TEXT,
             }
         ),
-        "daemonColdStart": Word("transient", "ask"),
-        "defaultShell": Word("bash", "powershell"),
-        "desktopSessionCleanupPeriodDays": Kind.WHOLE,
-        "disableAutoMode": Word("disable"),
-        "feedbackDrafts": Word("notify", "quiet", "off"),
-        "feedbackSurveyRate": Kind.RATE,
-        "fileSuggestion": Record(_COMMAND, needed=("type", "command")),
-        "forceLoginOrgUUID": Either(Kind.TEXT, _TEXTS),
-        **_each(Word("first-wins", "merge"), "managedSourcesBehavior parentSettingsBehavior"),
-        "modelOverrides": Named(Kind.TEXT),
-        "pluginConfigs": Named(
-            Record({"mcpServers": Named(Named(_PLAIN)), "options": Named(_PLAIN)})
+        "daemonColdStart": OneWord("transient", "ask"),
+        "defaultShell": OneWord("bash", "powershell"),
+        "desktopSessionCleanupPeriodDays": ValueKind.WHOLE,
+        "disableAutoMode": OneWord("disable"),
+        "feedbackDrafts": OneWord("notify", "quiet", "off"),
+        "feedbackSurveyRate": ValueKind.RATE,
+        "fileSuggestion": ObjectOf(_COMMAND, needed=("type", "command")),
+        "forceLoginOrgUUID": AnyOf(ValueKind.TEXT, _TEXTS),
+        **_each(OneWord("first-wins", "merge"), "managedSourcesBehavior parentSettingsBehavior"),
+        "modelOverrides": MappingOf(ValueKind.TEXT),
+        "pluginConfigs": MappingOf(
+            ObjectOf({"mcpServers": MappingOf(MappingOf(_PLAIN)), "options": MappingOf(_PLAIN)})
         ),
-        "quietHours": Record({"enabled": Kind.TRUTH, **_each(Kind.TIME, "start end")}),
-        "remote": Record({"defaultEnvironmentId": Kind.TEXT}),
-        "remoteTools": Record({"allowUnattendedServing": Kind.TRUTH}),
+        "quietHours": ObjectOf({"enabled": ValueKind.TRUTH, **_each(ValueKind.TIME, "start end")}),
+        "remote": ObjectOf({"defaultEnvironmentId": ValueKind.TEXT}),
+        "remoteTools": ObjectOf({"allowUnattendedServing": ValueKind.TRUTH}),
         "sandbox": _SANDBOX,
-        "skillListingBudgetFraction": Kind.SHARE,
-        "skillOverrides": Named(Word("on", "name-only", "user-invocable-only", "off")),
-        "spinnerVerbs": Record(
-            {"mode": Word("append", "replace"), "verbs": _TEXTS}, needed=("mode", "verbs")
+        "skillListingBudgetFraction": ValueKind.SHARE,
+        "skillOverrides": MappingOf(OneWord("on", "name-only", "user-invocable-only", "off")),
+        "spinnerVerbs": ObjectOf(
+            {"mode": OneWord("append", "replace"), "verbs": _TEXTS}, needed=("mode", "verbs")
         ),
-        "sshConfigs": Listed(
-            Record(
+        "sshConfigs": ListOf(
+            ObjectOf(
                 {
-                    **_each(Kind.TEXT, "id name sshHost sshIdentityFile startDirectory"),
-                    "sshPort": Kind.NUMBER,
+                    **_each(ValueKind.TEXT, "id name sshHost sshIdentityFile startDirectory"),
+                    "sshPort": ValueKind.NUMBER,
                 },
                 needed=("id", "name", "sshHost"),
             )
         ),
-        "statusLine": Record(
-            {**_COMMAND, "padding": Kind.NUMBER, "hideVimModeIndicator": Kind.TRUTH},
+        "statusLine": ObjectOf(
+            {**_COMMAND, "padding": ValueKind.NUMBER, "hideVimModeIndicator": ValueKind.TRUTH},
             needed=("type", "command"),
         ),
-        "totalTokensReminder": Word("off", "infinite", "fixed", "countdown", "padded-countdown"),
-        "tui": Word("default", "fullscreen"),
-        "voice": Record({**_each(Kind.TRUTH, "enabled autoSubmit"), "mode": Word("hold", "tap")}),
-        "workflowSizeGuideline": Word("unrestricted", "small", "medium", "large"),
-        "worktree": Record(
-            {**_each(_TEXTS, "symlinkDirectories sparsePaths"), "baseRef": Word("fresh", "head")}
+        "totalTokensReminder": OneWord("off", "infinite", "fixed", "countdown", "padded-countdown"),
+        "tui": OneWord("default", "fullscreen"),
+        "voice": ObjectOf(
+            {**_each(ValueKind.TRUTH, "enabled autoSubmit"), "mode": OneWord("hold", "tap")}
+        ),
+        "workflowSizeGuideline": OneWord("unrestricted", "small", "medium", "large"),
+        "worktree": ObjectOf(
+            {**_each(_TEXTS, "symlinkDirectories sparsePaths"), "baseRef": OneWord("fresh", "head")}
         ),
     }
 )
+
+
+# The variables of Claude Code 2.1.329 that settings may set and that decide calls.
+
+
+# What switches one on, in letters of any case.
+ON: Final = frozenset({"1", "true", "yes", "on"})
+
+# How many levels of agents may follow below the main conversation.
+DEPTH: Final = "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH"
+
+# No agent is started in the background.
+FOREGROUND: Final = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
+
+# Variable -> the agents of the host that there are not.
+AGENTS_OFF: Final = {"CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS": frozenset({"Explore", "Plan"})}
+
+# Variable -> the tools that there are not.
+TOOLS_OFF_VARIABLE: Final = {
+    "CLAUDE_CODE_DISABLE_CRON": ("CronCreate", "CronDelete", "CronList"),
+    "CLAUDE_CODE_DISABLE_WEB_FETCH": ("WebFetch",),
+    "CLAUDE_CODE_DISABLE_WORKFLOWS": ("Workflow",),
+}
+
+
+# The hooks of Claude Code 2.1.329: when they run, and what one wrong value costs.
+
+
+# A wrong value below one of these costs the whole settings file, below another nothing.
+GUARDS: Final = ("PreToolUse", "PermissionRequest")
+
+# Whose matcher is about the tool of a call, and whose hooks may have an `if`.
+TOOL_EVENTS: Final = frozenset({*GUARDS, "PostToolUse", "PostToolUseFailure", "PermissionDenied"})
+
+EVENTS: Final = TOOL_EVENTS | frozenset(
+    "ConfigChange CwdChanged Elicitation ElicitationResult FileChanged InstructionsLoaded"
+    " Notification PostCompact PostToolBatch PreCompact SessionEnd SessionStart Setup Stop"
+    " StopFailure SubagentStart SubagentStop TaskCompleted TaskCreated TeammateIdle"
+    " UserPromptExpansion UserPromptSubmit WorktreeCreate WorktreeRemove MessageDisplay".split()
+)
+
+# Keys of a front matter below which no hook is looked for.
+UNSCANNED: Final = frozenset({"metadata", "mcpServers", "lspServers"})
+
+# Type of a hook -> the fields it needs.
+TYPES: Final = {
+    "command": ("command",),
+    "prompt": ("prompt",),
+    "agent": ("prompt",),
+    "http": ("url",),
+    "mcp_tool": ("server", "tool"),
+}
+
+# What the fields of a hook must be where they are given.
+FIELDS: Final[dict[str, ValueShape]] = {
+    "args": ListOf(ValueKind.TEXT, "a list of strings"),
+    "async": ValueKind.TRUTH,
+    "asyncRewake": ValueKind.TRUTH,
+    "command": ValueKind.TEXT,
+    "headers": MappingOf(),
+    "if": ValueKind.TEXT,
+    "model": ValueKind.TEXT,
+    "once": ValueKind.TRUTH,
+    "prompt": ValueKind.TEXT,
+    "server": ValueKind.TEXT,
+    "shell": OneWord("bash", "powershell"),
+    "statusMessage": ValueKind.TEXT,
+    "timeout": ValueKind.SECONDS,
+    "tool": ValueKind.TEXT,
+    "url": ValueKind.ADDRESS,
+}
+
+# The tools a condition on which may name files.
+OF_FILES: Final = ("Read", "Edit", "Write", "NotebookEdit")

@@ -61,7 +61,7 @@ REDIRECTED: Final = frozenset(
 )
 
 # At these it stops, and looks for no file in all of the text. Beside them there are some forms of
-# nodes that it looks into otherwise (`policy.shell.abandoned`).
+# nodes that it looks into otherwise (`policy.commands.unsupported`).
 ABANDONED: Final = frozenset(
     "case_statement compound_statement function_definition c_style_for_statement array subscript"
     " >&- <&-".split()

@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from policy.programs import Wrapper, Wrappers
+from policy.commands.knowledge import Wrapper, Wrappers
 
 __all__ = ["CARRYING", "GRANTING", "WRAPPING"]
 

@@ -1,0 +1,143 @@
+"""The chains that a call may be made in, of one project: one, or every one that is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from operator import and_
+from typing import Final, NoReturn
+
+import attrs
+
+from policy.adapters.hook.event import Event
+from policy.core.effect import Effect
+from policy.tables.chain import Chain, Link, SpawnDenied, attenuate
+from policy.tables.projects import Offered
+from policy.tables.table import UNRESTRICTED, Table
+
+__all__ = ["FORK", "HOST", "chains_of", "met"]
+
+HOST: Final = "claude-code"
+
+# An agent that goes on with what its parent knows, and is what that is.
+FORK: Final = "fork"
+
+# Positions of agents that are looked at where nobody knows who started one.
+_POSITIONS: Final = 4096
+
+
+def chains_of(
+    project: Offered, event: Event, types: tuple[str, ...] | None, root: str = ""
+) -> list[Chain]:
+    """Return the chain that a call is made in, or every one that it may be made in.
+
+    Args:
+        project: whose agents they are.
+        event: the call.
+        types: the agents below the main conversation, as `spawned.started_by` tells.
+        root: the agent that the main conversation is, where the project has several.
+
+    Raises:
+        SpawnDenied: there is no such chain.
+
+    """
+    if types is None:
+        return _any(project, event, root)
+    main = "" if event.agent_id else event.agent_type
+    if main and main not in project.starts and project.host != HOST:
+        # A session that is started as an agent has what that has where the root starts it.
+        main, types = "", (main, *types)
+    return [_walk(project, start, types) for start in _starts(project, main or root)]
+
+
+def _starts(project: Offered, root: str) -> tuple[str, ...]:
+    if root:
+        if project.host != HOST and root not in project.starts:
+            raise SpawnDenied(root, "the root", "unknown-agent")
+        return (root,)
+    if len(project.starts) > 1 and "main" in project.starts:
+        return ("main",)
+    return project.starts
+
+
+def _walk(project: Offered, start: str, types: tuple[str, ...]) -> Chain:
+    chain = _start(project, start)
+    for agent in types:
+        chain = _spawn(project, chain, agent)
+    return chain
+
+
+def _start(project: Offered, agent: str) -> Chain:
+    reading = project.attenuated
+    if project.host == HOST and agent not in reading.agents:
+        agent = project.starts[0]  # the host's own lists bind an agent that nobody here knows
+    return Chain.start(agent, reading)
+
+
+def _spawn(project: Offered, chain: Chain, agent: str) -> Chain:
+    """Return the chain in which the last agent of *chain* started *agent*."""
+    known = agent in project.attenuated.agents
+    if agent == FORK or (project.host == HOST and not known):
+        # Never more than whoever started it may hand on.
+        last, asked = chain.links[-1], chain.most_spawning(agent)
+        if asked.effect is Effect.DENY:
+            raise SpawnDenied(agent, last.name, asked.reason.value, asked.because)
+        if (depth := last.table.bounds.depth) is not None and depth <= 0:
+            raise SpawnDenied(agent, last.name, "depth")
+        table = attenuate(last.table, Table(last.table.use, last.table.delegate))
+        link = Link(agent, table, last.depth + 1, last.state)
+        return Chain((*chain.links, link), chain.reading)
+    return chain.spawn(agent)
+
+
+def _any(project: Offered, event: Event, root: str) -> list[Chain]:
+    """Return every chain that ends in the agent that calls."""
+    found: list[Chain] = []
+    seen: set[tuple[str, Table]] = set()
+    waiting = [_start(project, start) for start in _starts(project, root)]
+    agents = tuple(dict.fromkeys((*project.attenuated.agents, event.agent_type, FORK)))
+    while waiting:
+        chain = waiting.pop()
+        for following in _following(project, chain, agents):
+            last = following.links[-1]
+            key = (last.name, last.table)
+            if key in seen:
+                continue
+            seen.add(key)
+            if len(seen) > _POSITIONS:
+                raise SpawnDenied(event.agent_type, "the root", "unknown-agent")
+            if last.name == event.agent_type:
+                found.append(following)
+            waiting.append(following)
+    return found or _nobody(event.agent_type)
+
+
+def _following(project: Offered, chain: Chain, agents: tuple[str, ...]) -> Iterator[Chain]:
+    for agent in agents:
+        if agent == FORK and chain.links[-1].name == FORK:
+            continue
+        try:
+            yield _spawn(project, chain, agent)
+        except SpawnDenied:
+            continue
+
+
+def _nobody(agent: str) -> NoReturn:
+    raise SpawnDenied(agent, "the root", "unknown-agent")
+
+
+def met(chains: list[Chain]) -> Chain:
+    """Return the first of *chains* with what all of them grant.
+
+    Raises:
+        SpawnDenied: there is none.
+
+    """
+    if not chains:
+        raise SpawnDenied("main", "the root", "unknown-agent")
+    first = chains[0]
+    if len(chains) == 1:
+        return first
+    table = reduce(and_, (chain.table for chain in chains), UNRESTRICTED)
+    last = attrs.evolve(first.links[-1], table=table)
+    return Chain((*first.links[:-1], last), first.reading)

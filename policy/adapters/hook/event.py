@@ -1,0 +1,143 @@
+"""What the host says of a call before it runs, with nothing taken on trust."""
+
+from __future__ import annotations
+
+from policy.core.call_json import parsed
+
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from policy.core.errors import PolicyError
+
+__all__ = ["LONGEST", "SPAWNING", "Event", "is_name", "read_event"]
+
+# Characters of one event; the content of a file that is written is in it.
+LONGEST: Final = 64 * 1024 * 1024
+
+# The tools that start an agent, and the agent where nobody says which.
+SPAWNING: Final = frozenset({"Agent", "Task"})
+_GENERAL: Final = "general-purpose"
+
+_NAME: Final = 200
+
+
+class Event:
+    """A call that is about to run.
+
+    Attributes:
+        tool: its name.
+        call: its arguments.
+        cwd: the folder it runs in, absolute.
+        mode: the permission mode of the session, or "".
+        agent_id: of the agent that calls; "" for the main conversation.
+        agent_type: its name; "" for the main conversation as itself.
+        transcript: the file of the session, or "".
+
+    """
+
+    __slots__ = ("agent_id", "agent_type", "call", "cwd", "mode", "tool", "transcript")
+
+    def __init__(  # noqa: PLR0917  # a value of seven fields
+        self,
+        tool: str,
+        call: dict[str, object],
+        cwd: str,
+        mode: str = "",
+        agent_id: str = "",
+        agent_type: str = "",
+        transcript: str = "",
+    ) -> None:
+        self.tool = tool
+        self.call = call
+        self.cwd = cwd
+        self.mode = mode
+        self.agent_id = agent_id
+        self.agent_type = agent_type
+        self.transcript = transcript
+
+    def named(self) -> Event:
+        """Return the event, which names the agent where it starts one."""
+        if self.tool not in SPAWNING or self.call.get("subagent_type") is not None:
+            return self
+        return Event(
+            self.tool,
+            {**self.call, "subagent_type": self.call.get("agent", _GENERAL)},
+            self.cwd,
+            self.mode,
+            self.agent_id,
+            self.agent_type,
+            self.transcript,
+        )
+
+
+def read_event(data: bytes) -> Event:
+    """Return the event that *data* is.
+
+    Raises:
+        PolicyError: it is none.
+
+    """
+    if len(data) > LONGEST:
+        raise _wrong(f"expected an event of at most {LONGEST:,} bytes")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise _wrong("the event is not UTF-8") from None
+    value = _object(text)
+    if _text(value, "hook_event_name") != "PreToolUse":
+        raise _wrong("expected the event `PreToolUse`")
+    call = value.get("tool_input")
+    if type(call) is not dict:
+        raise _wrong("expected an object as `tool_input`")
+    event = Event(
+        _text(value, "tool_name"),
+        call,
+        _text(value, "cwd"),
+        _text(value, "permission_mode", ""),
+        _text(value, "agent_id", ""),
+        _text(value, "agent_type", ""),
+        _text(value, "transcript_path", ""),
+    )
+    if not event.tool:
+        raise _wrong("expected the name of a tool as `tool_name`")
+    if not event.cwd.startswith("/") or "\0" in event.cwd:
+        raise _wrong("expected an absolute path as `cwd`")
+    if event.agent_id and not is_name(event.agent_id):
+        raise _wrong("expected letters and digits as `agent_id`")
+    if event.agent_id and not event.agent_type:
+        raise _wrong("expected the type of the agent as `agent_type`")
+    return event
+
+
+def is_name(text: str) -> bool:
+    """Return whether *text* is a name that the host gives: ASCII letters, digits, ``_``, ``-``."""
+    letters = text.replace("_", "a").replace("-", "a")
+    return len(text) <= _NAME and letters.isascii() and letters.isalnum()
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = parsed(text)
+    except (ValueError, RecursionError):
+        value = None
+    if type(value) is dict:
+        return value
+    from policy.tables.codec.json_text import read_object  # noqa: PLC0415  # which tells what is wrong
+
+    return read_object(text, limit=LONGEST, what="an event")
+
+
+def _text(value: dict[str, Any], key: str, absent: str | None = None) -> str:
+    found = value.get(key)
+    if found is None and absent is not None:
+        return absent
+    if type(found) is not str:
+        raise _wrong(f"expected a text as `{key}`")
+    return found
+
+
+def _wrong(message: str) -> PolicyError:
+    from policy.core.errors import PolicyError  # noqa: PLC0415  # needed where nothing is decided
+
+    return PolicyError(message)

@@ -1,0 +1,217 @@
+"""The entry of the hook in a settings file: put in, found again, and taken out.
+
+Edits are of the text, so that everything else keeps its order and its layout.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Sequence as AbstractSequence
+from typing import Final
+
+from policy.adapters.hook import client
+from policy.core.errors import PolicyError
+from policy.core.source import Edit, Source, edited
+from policy.files.json_nodes import read_json
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+__all__ = ["command", "entry", "with_hook", "without_hook"]
+
+# More than the hook gives itself, so that it is the hook that blocks.
+_TIMEOUT: Final = 30
+_EVENT: Final = "PreToolUse"
+_OURS: Final = re.compile(
+    r"policy/(?:adapters/)?hook/client\.py\b|(?:^|[/\s])policy(?:'? |-)hook\b"
+)
+
+
+def command(options: AbstractSequence[str], *, portable: bool = False) -> str:
+    """Return what the host runs for each call.
+
+    Whatever else becomes of it, the program not being there included, blocks.
+
+    Args:
+        options: of the hook.
+        portable: whether it names the program as it is found on any machine, and not this one.
+
+    """
+    program = ["policy-hook"] if portable else [sys.executable, "-I", "-S", client.__file__]
+    return f"{shlex.join([*program, *options])} || exit 2"
+
+
+def entry(text: str) -> dict[str, object]:
+    """Return the entry that runs the command *text*: for every tool, and blocking where it fails.
+
+    A pattern of tools that is misspelt never fires, so there is none.
+    """
+    hook = {"type": "command", "command": text, "timeout": _TIMEOUT, "onFailure": "block"}
+    return {"hooks": [hook]}
+
+
+def with_hook(source: Source, group: dict[str, object]) -> str:
+    """Return the settings with *group*, once, in the place of an earlier one.
+
+    Raises:
+        PolicyError: they cannot be read, or hold something else where hooks stand.
+
+    """
+    if not source.text.strip():
+        return json.dumps({"hooks": {_EVENT: [group]}}, indent=2) + "\n"
+    root = _root(source)
+    events = _groups(root)
+    ours = [item for item in events.items if _is_ours(item)] if events else []
+    if ours and json.loads(ours[0].span.text) == group:
+        kept, edits = ours[0], []
+    elif ours:
+        kept = ours[0]
+        edits = [Edit(kept.span, _laid_out(group, source, kept.span.start))]
+    else:
+        return edited(source.text, [_put(source, root, group)])
+    if len(ours) > 1:
+        # One entry answers; what was put in by hand beside it would only be asked as well.
+        rest = without_hook(Source(source.name, edited(source.text, edits)))
+        return with_hook(Source(source.name, rest), group)
+    return edited(source.text, edits)
+
+
+def without_hook(source: Source) -> str:
+    """Return the settings without the hook, and without what only held it.
+
+    Raises:
+        PolicyError: as for `with_hook`.
+
+    """
+    text = source.text
+    while True:
+        found = Source(source.name, text)
+        edit = _taken(found) if text.strip() else None
+        if edit is None:
+            return text
+        text = edited(text, [edit])
+
+
+def _root(source: Source) -> MappingNode:
+    root = read_json(source, byte_order_mark=True)  # the host reads on behind one
+    if not isinstance(root, MappingNode):
+        raise PolicyError("expected a JSON object", root.span)
+    if len({entry.key.value for entry in root.entries}) < len(root.entries):
+        raise PolicyError("a key is there twice", root.span, help="which one counts is for you")
+    return root
+
+
+def _groups(root: MappingNode) -> SequenceNode | None:
+    """Return the list of what is run before calls, if there is one."""
+    hooks = root.get("hooks")
+    if hooks is None:
+        return None
+    if not isinstance(hooks, MappingNode):
+        raise PolicyError("expected an object as `hooks`", hooks.span)
+    groups = hooks.get(_EVENT)
+    if groups is not None and not isinstance(groups, SequenceNode):
+        raise PolicyError(f"expected a list as `{_EVENT}`", groups.span)
+    return groups
+
+
+def _is_ours(group: Node) -> bool:
+    hooks = group.get("hooks") if isinstance(group, MappingNode) else None
+    if not isinstance(hooks, SequenceNode) or len(hooks.items) != 1:
+        return False
+    (hook,) = hooks.items
+    text = hook.get("command") if isinstance(hook, MappingNode) else None
+    return (
+        isinstance(text, ScalarNode)
+        and isinstance(text.value, str)
+        and _OURS.search(text.value) is not None
+    )
+
+
+def _put(source: Source, root: MappingNode, group: dict[str, object]) -> Edit:
+    """Return the edit that adds *group*, and what holds it, behind what is there."""
+    hooks = root.get("hooks")
+    if not isinstance(hooks, MappingNode):
+        return _appended(source, root, "hooks", {_EVENT: [group]})
+    groups = hooks.get(_EVENT)
+    if not isinstance(groups, SequenceNode):
+        return _appended(source, hooks, _EVENT, [group])
+    return _appended(source, groups, "", group)
+
+
+def _appended(source: Source, holder: MappingNode | SequenceNode, key: str, value: object) -> Edit:
+    label = f"{json.dumps(key)}: " if key else ""
+    spans = _spans(holder)
+    if not spans:
+        indent = _indent(source, holder.span.start)
+        inner = indent + _unit(source)
+        text = label + _dumped(value, inner, _unit(source))
+        open_, close = holder.span.text[0], holder.span.text[-1]
+        return Edit(holder.span, f"{open_}\n{inner}{text}\n{indent}{close}")
+    first, last = spans[0][0], spans[-1][1]
+    behind = source.span(last, last)
+    if "\n" not in source.text[holder.span.start : first]:
+        return Edit(behind, f", {label}{json.dumps(value)}")  # all on one line
+    indent = _indent(source, first)
+    return Edit(behind, f",\n{indent}{label}{_dumped(value, indent, _unit(source))}")
+
+
+def _spans(holder: MappingNode | SequenceNode) -> list[tuple[int, int]]:
+    if isinstance(holder, SequenceNode):
+        return [(item.span.start, item.span.end) for item in holder.items]
+    return [(each.key.span.start, each.value.span.end) for each in holder.entries]
+
+
+def _taken(source: Source) -> Edit | None:
+    """Return the edit that takes out the first entry of ours, if there is one."""
+    root = _root(source)
+    groups = _groups(root)
+    hooks = root.get("hooks")
+    if groups is None or not isinstance(hooks, MappingNode):
+        return None
+    number = next((n for n, group in enumerate(groups.items) if _is_ours(group)), None)
+    if number is None:
+        return None
+    if len(groups.items) > 1:
+        return _without(source, groups, number)
+    if len(hooks.entries) > 1:
+        return _without(source, hooks, _number(hooks, _EVENT))
+    return _without(source, root, _number(root, "hooks"))
+
+
+def _number(holder: MappingNode, key: str) -> int:
+    return next(n for n, each in enumerate(holder.entries) if each.key.value == key)
+
+
+def _without(source: Source, holder: MappingNode | SequenceNode, number: int) -> Edit:
+    spans = _spans(holder)
+    start, end = spans[number]
+    if number:
+        start = spans[number - 1][1]
+    elif len(spans) > 1:
+        end = spans[1][0]
+    else:
+        start, end = holder.span.start + 1, holder.span.end - 1
+    return Edit(source.span(start, end), "")
+
+
+def _laid_out(value: object, source: Source, start: int) -> str:
+    if "\n" not in source.text:
+        return json.dumps(value)
+    return _dumped(value, _indent(source, start), _unit(source))
+
+
+def _dumped(value: object, indent: str, unit: str) -> str:
+    return json.dumps(value, indent=unit).replace("\n", f"\n{indent}")
+
+
+def _indent(source: Source, offset: int) -> str:
+    """Return the blanks that the line at *offset* begins with."""
+    line = source.text[source.text.rfind("\n", 0, offset) + 1 : offset]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(source: Source) -> str:
+    """Return what the file indents by."""
+    found = re.search(r"^([ \t]+)\"", source.text, re.MULTILINE)
+    return found[1] if found else "  "

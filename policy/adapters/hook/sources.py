@@ -1,0 +1,224 @@
+"""The files that say what the agents of one session may do, as they are at one moment."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+
+from policy.adapters.hook.digest import digest_of
+from policy.core import limits
+
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Final
+
+    from policy.core.errors import PolicyError
+
+__all__ = ["Places", "Sources", "content", "read_sources"]
+
+# Files of a user stand behind those of the project, which come first where names are equal.
+USER: Final = "~user"
+MANAGED: Final = "managed-settings.json"
+_SUFFIX: Final = ".policy"
+_MANAGED: Final = "/etc/claude-code/managed-settings.json"
+
+_FILES: Final = 5_000
+_DEPTH: Final = 16
+_TRIES: Final = 8
+# The clock of a file system stands still between its ticks, 10 ms at most where files are local.
+_TICK_NS: Final = 20_000_000
+
+
+class Places:
+    """Where the files of a session are.
+
+    Attributes:
+        project: the folder of the project, absolute.
+        home: the home folder, absolute, or "".
+        user: the folder of what the user set for every project, absolute, or "".
+        managed: the settings of an administrator.
+
+    """
+
+    __slots__ = ("home", "managed", "project", "user")
+
+    def __init__(
+        self, project: str, home: str = "", user: str = "", managed: str = _MANAGED
+    ) -> None:
+        self.project = project
+        self.home = home
+        self.user = user
+        self.managed = managed
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Places:
+        """Return the places that the host says in *environment*.
+
+        The folder of the project is not taken from the event: calls are made in any folder.
+
+        Raises:
+            PolicyError: one of them is no absolute path.
+
+        """
+        project = environment.get("CLAUDE_PROJECT_DIR") or ""
+        home = environment.get("HOME") or ""
+        user = environment.get("CLAUDE_CONFIG_DIR") or (home and f"{home}/.claude")
+        for name, path in (
+            ("CLAUDE_PROJECT_DIR", project or "."),
+            ("HOME", home),
+            ("CLAUDE_CONFIG_DIR", user),
+        ):
+            if path and not path.startswith("/"):
+                raise _error(f"expected an absolute path in `{name}`")
+        return cls(project, home, user)
+
+
+class Sources:
+    """Files by their path, and a digest of all that they say and of where they are."""
+
+    __slots__ = ("files", "places")
+
+    def __init__(self, places: Places, files: Mapping[str, bytes]) -> None:
+        self.places = places
+        self.files = files
+
+    @property
+    def digest(self) -> str:
+        """Equal where the files and the places are equal."""
+        places = (self.places.project, self.places.home, self.places.user)
+        return digest_of((*(os.fsencode(place) for place in places), *self._flat()))
+
+    def _flat(self) -> Iterator[bytes]:
+        for path in sorted(self.files):
+            yield os.fsencode(path)
+            yield self.files[path]
+
+
+def read_sources(places: Places) -> Sources:
+    """Return the files at *places* as they were at one moment.
+
+    They are read until two readings are equal: one that is halfway through an edit of
+    several files could hold what no moment held. What changed so lately that a change
+    back would show no other time is read again a little later; and so is what changed in a
+    time to come, since then nobody knows how late it is where the files are.
+
+    Raises:
+        PolicyError: one cannot be read, or they go on changing.
+
+    """
+    last = None
+    waited: list[int] = []  # times of change that were there a tick ago
+    for _ in range(_TRIES):
+        began = time.time_ns()
+        try:
+            read = {path: content(file, path) for path, file in _counted(places)}
+        except FileNotFoundError:
+            last = None  # it was there a moment ago
+            continue
+        if read == last:
+            return Sources(places, {path: data for path, (data, _) in read.items()})
+        last = read
+        changes = [changed for _, changed in read.values()]
+        if changes != waited and any(changed >= began - _TICK_NS for changed in changes):
+            last, waited = None, changes
+            time.sleep(_TICK_NS / 1e9)
+    raise _error("the files of the policy change while they are read", places.project)
+
+
+def _counted(places: Places) -> Iterator[tuple[str, str]]:
+    for count, (path, file) in enumerate(_named(places)):
+        if count >= _FILES:
+            raise _error(f"there are more than {_FILES:,} files of agents", places.project)
+        yield path, file
+
+
+def _named(places: Places) -> Iterator[tuple[str, str]]:
+    """Yield each file: as rules are said to stand in it, and where it is."""
+    top = _names(places.project)
+    yield from ((name, f"{places.project}/{name}") for name in top if name.endswith(_SUFFIX))
+    yield from _folder(f"{places.project}/.claude", ".claude/", ("settings.local.json",))
+    if places.user and places.user != f"{places.project}/.claude":
+        yield from _folder(places.user, f".claude/{USER}/", ())
+    folder, name = os.path.split(places.managed)
+    if name in _names(folder):
+        yield MANAGED, places.managed
+
+
+def _folder(folder: str, prefix: str, more: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    names = _names(folder)
+    for name in names:
+        if name in ("settings.json", *more) or name.endswith(_SUFFIX):
+            yield f"{prefix}{name}", f"{folder}/{name}"
+    if "agents" in names:
+        # Below one folder of agents, since that is where the host looks for them.
+        inner = f"{prefix.removesuffix(USER + '/')}agents/"
+        inner += f"{USER}/" if USER in prefix else ""
+        yield from _markdown(f"{folder}/agents", inner, _DEPTH)
+    if "skills" in names and USER not in prefix:
+        for skill in _names(f"{folder}/skills"):
+            if "SKILL.md" in _names(f"{folder}/skills/{skill}"):
+                yield f"{prefix}skills/{skill}/SKILL.md", f"{folder}/skills/{skill}/SKILL.md"
+
+
+def _markdown(folder: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+    if depth == 0:
+        raise _error(f"there are more than {_DEPTH} folders in one another", prefix)
+    for name in _names(folder):
+        if name.endswith(".md"):
+            yield f"{prefix}{name}", f"{folder}/{name}"
+        elif os.path.isdir(f"{folder}/{name}"):  # noqa: PTH112
+            yield from _markdown(f"{folder}/{name}", f"{prefix}{name}/", depth - 1)
+
+
+def _names(folder: str) -> list[str]:
+    """Return the names in a folder, sorted; none where there is no such folder."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(error, folder) from None
+
+
+def content(file: str, path: str, most: int = limits.FILE_BYTES) -> tuple[bytes, int]:
+    """Return what the file says, and when it last changed, in nanoseconds.
+
+    Args:
+        file: where it is.
+        path: how people know it.
+        most: bytes that it may have.
+
+    Raises:
+        FileNotFoundError: there is none.
+        PolicyError: it cannot be read.
+
+    """
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _unreadable(error, path) from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise _error("not a file", path)
+    with os.fdopen(handle, "rb") as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise _error(f"the file has more than {most:,} bytes", path)
+    return data, found.st_ctime_ns
+
+
+def _unreadable(error: OSError, path: str) -> PolicyError:
+    why = (error.strerror or errno.errorcode.get(error.errno or 0, "")).lower()
+    return _error(f"cannot be read: {why}", path)
+
+
+def _error(message: str, file: str = "") -> PolicyError:
+    from policy.core.errors import PolicyError  # noqa: PLC0415  # needed where nothing is decided
+
+    return PolicyError(message, file=file)

@@ -1,0 +1,109 @@
+"""Deciding logged calls where they lie, on many machines: a function for Spark's ``mapInArrow``.
+
+    from policy.adapters.spark import SCHEMA, deciding
+
+    calls = spark.read.parquet("calls")  # columns as in `COLUMNS`
+    decided = calls.mapInArrow(deciding(Path("policy.json").read_bytes()), SCHEMA)
+
+The function carries the compiled policy with it, so workers need this package
+and nothing of the policy's sources; each process reads it once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from policy.analysis.records.record import Record
+from policy.analysis.records.replay import RecordDecider
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.tables.codec import compiled_from_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["COLUMNS", "SCHEMA", "deciding"]
+
+# Of what is read: the chain, the tool, its arguments as JSON text, the project's folder.
+COLUMNS: Final = ("chain", "tool", "input", "cwd")
+
+# Of what is returned: the columns that were read, and what the call gets.
+SCHEMA: Final = (
+    "chain array<string>, tool string, input string, cwd string, "
+    "effect string, reason string, rules array<string>"
+)
+
+_Batches = Iterator["pa.RecordBatch"]
+
+
+def deciding(
+    compiled: bytes, *, reading: str = "attenuated", home: str = ""
+) -> Callable[[_Batches], _Batches]:
+    """Return a function that decides the calls of Arrow batches, for ``mapInArrow``.
+
+    A call that cannot be read (no chain, arguments that are no JSON object, an
+    agent that the policy has not) is denied, with the reason ``malformed-call``.
+
+    Args:
+        compiled: the bytes of a compiled policy (`policy compile`).
+        reading: ``attenuated`` or ``enforced``.
+        home: the home folder of those who called, absolute; "" where unknown.
+
+    Raises:
+        PolicyError: it is no compiled policy, at once and not on the workers.
+
+    """
+    compiled_from_json(compiled)
+
+    def decide(batches: _Batches) -> _Batches:
+        decider = _decider(compiled, reading, home)
+        for batch in batches:
+            yield _decided(batch, decider)
+
+    return decide
+
+
+@lru_cache(maxsize=8)
+def _decider(compiled: bytes, reading: str, home: str) -> RecordDecider:
+    return RecordDecider(compiled_from_json(compiled), reading, home)
+
+
+def _decided(batch: pa.RecordBatch, decider: RecordDecider) -> pa.RecordBatch:
+    import pyarrow as pa  # noqa: PLC0415  # Spark brings it
+
+    count = batch.num_rows
+    names = batch.schema.names
+    asked = [
+        batch.column(names.index(name)).to_pylist() if name in names else [None] * count
+        for name in COLUMNS
+    ]
+    found = [_decision(decider, *row) for row in zip(*asked, strict=True)]
+    rules = [[because.rule for because in decision.because] for decision in found]
+    texts = pa.string()
+    arrays = [
+        pa.array(asked[0], pa.list_(texts)),
+        *(pa.array(column, texts) for column in asked[1:]),
+        pa.array([decision.effect.value for decision in found], texts),
+        pa.array([decision.reason.value for decision in found], texts),
+        pa.array(rules, pa.list_(texts)),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, [*COLUMNS, "effect", "reason", "rules"])
+
+
+_UNREAD: Final = Decision(Effect.DENY, Reason.MALFORMED)
+
+
+def _decision(
+    decider: RecordDecider, chain: Any, tool: Any, text: Any, cwd: Any
+) -> Decision:  # whatever a column holds
+    try:
+        call = json.loads(text or "{}")
+        if not chain or not tool or not isinstance(call, dict):
+            return _UNREAD
+        return decider.decide(Record(tuple(chain), tool, call, cwd=cwd or ""))
+    except (ValueError, RecursionError, PolicyError):
+        return _UNREAD

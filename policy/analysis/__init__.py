@@ -1,0 +1,1 @@
+"""What people ask: audit, query, diff, lint, convert, suggest, replay."""

@@ -1,0 +1,657 @@
+"""From the files of one host to those of another, with every loss and a witness for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial, reduce
+from itertools import islice, product
+from operator import and_
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from policy.analysis.conversion.losses import (
+    ConversionSide,
+    KnownComparisons,
+    Loss,
+    Unproven,
+    in_common,
+    losses,
+)
+from policy.analysis.reach.worklist import Reach, reach
+from policy.commands.read import read_command
+from policy.compare.deduplicate import internal_tools
+from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.files.frontmatter import HeaderLanguage, split_front_matter
+from policy.files.json_nodes import read_jsonc
+from policy.files.nodes import MappingNode as Document
+from policy.files.nodes import Node, ScalarNode
+from policy.files.opening import Tree, is_unreadable, open_tree
+from policy.files.trees import Memory
+from policy.files.yaml_nodes import read_yaml
+from policy.hosts import FRONT_ENDS, notation
+from policy.hosts.project import (
+    Dropped,
+    FrontEnd,
+    Portable,
+    PortableAgent,
+    PortableLine,
+    Project,
+    ToolRules,
+    WrittenFiles,
+    covers,
+)
+from policy.hosts.workspace import load_tree
+from policy.patterns.pattern import Pattern
+from policy.tables.calls import Unreadable, argument_text
+from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.entry import RowEntry
+from policy.tables.lookup import Lookup
+from policy.tables.row import Row
+from policy.tables.ruleset import RuleSet
+from policy.tables.table import Table
+
+__all__ = [
+    "COMMON",
+    "About",
+    "Conversion",
+    "about",
+    "convert",
+    "hosts",
+    "portable_of",
+    "said",
+    "weakened",
+]
+
+
+@attrs.frozen
+class About:
+    """What is beside permissions.
+
+    Attributes:
+        texts: agent -> what it is for, and its prompt.
+        dropped: the keys that no conversion carries over.
+
+    """
+
+    texts: Mapping[str, tuple[str, str]]
+    dropped: tuple[Dropped, ...]
+
+
+def about(tree: Tree, project: Project, carried: frozenset[str]) -> About:
+    """Return what the files of *project* say beside what its tables hold.
+
+    Args:
+        tree: where they are.
+        project: whose.
+        carried: keys that tables, names and texts hold.
+
+    """
+    texts: dict[str, tuple[str, str]] = {}
+    dropped: list[Dropped] = []
+    for file in project.files:
+        try:
+            source = tree.source(file.path)
+            node, body = _document(source)
+        except PolicyError:
+            continue  # a finding of the project, if it matters
+        if not isinstance(node, Document):
+            continue
+        name, description = (_text(node.get(key)) for key in ("name", "description"))
+        if name:
+            prompt = body or _text(node.get("prompt"))
+            texts.setdefault(name, (description, prompt))
+        dropped += (Dropped(f"`{key}` of {file.path}", name) for key in _keys(node, carried))
+    return About(texts, tuple(dropped))
+
+
+def _document(source: Source) -> tuple[Node | None, str]:
+    name = source.name.lower()
+    if name.endswith(".json"):
+        return read_jsonc(source), ""
+    if name.endswith((".yaml", ".yml")):
+        return read_yaml(source), ""
+    if name.endswith(".md"):
+        front = split_front_matter(source)
+        if front is not None and front.kind is HeaderLanguage.YAML:
+            node = read_yaml(source, front.header.start, front.header.end)
+            return node, front.body.text.strip()
+    return None, ""
+
+
+def _text(node: Node | None) -> str:
+    return node.value if isinstance(node, ScalarNode) and isinstance(node.value, str) else ""
+
+
+def _keys(node: Document, carried: frozenset[str]) -> Iterator[str]:
+    """Yield the keys that nothing carries over; of a mapping that is carried, those within."""
+    for entry in node.entries:
+        if entry.name not in carried:
+            yield entry.name
+        elif isinstance(entry.value, Document):
+            inner = (one.name for one in entry.value.entries)
+            yield from (
+                f"{entry.name}.{name}" for name in inner if f"{entry.name}.{name}" not in carried
+            )
+
+
+# What a table says of each tool, as one list: the first line that matches decides.
+#
+# A table is a meet of lists. Where the meet cannot be written out, less is granted.
+
+
+def said(table: Table, name: str, known: Mapping[str, Argument]) -> PortableAgent:
+    """Return what *table*, in common words, says of every tool that it can tell apart."""
+    sets = [part.rules for part in table.use.parts]
+    named, _ = representatives(sets)
+    internal = internal_tools(rules.dialect for rules in sets)
+    written = {*known}.union(*(rules.names for rules in sets))
+    tools = {tool: _said(table.lookup(tool)) for tool in sorted(written - internal - {SPAWN_TOOL})}
+    otherwise = _least(table.lookup(OTHER_TOOL))
+    globs = _globs(sets, [tool for tool in named if tool not in written], table)
+    return PortableAgent(
+        name,
+        tools,
+        otherwise,
+        globs,
+        starting=tuple(dict.fromkeys(_starting(table))),
+        bounds=table.bounds,
+    )
+
+
+def _starting(table: Table) -> Iterator[PortableLine]:
+    """Yield what takes from calls that start agents, by what they say beside the agent."""
+    for row, _ in table.lookup(SPAWN_TOOL).rows:
+        for entry in row.entries:
+            beside = bool(entry.field) and entry.field not in row.argument.fields
+            takes = entry.effect is not Effect.ALLOW and entry.reason is not Reason.MALFORMED
+            if entry.pattern is not None and beside and takes:
+                yield PortableLine(entry.effect, entry.pattern, entry.field)
+
+
+def _globs(sets: list[RuleSet], others: list[str], table: Table) -> dict[str, Effect]:
+    """Return what tools get by their names alone; where they differ, the least."""
+    found: dict[str, Effect] = {}
+    for rules in sets:
+        for glob in rules.globs:
+            if not glob.startswith("=") and glob != "*":
+                matching = [name for name in others if glob_pattern(glob).matches(name)]
+                effects = [_least(table.lookup(name)) for name in matching]
+                found[glob] = min(effects, default=Effect.DENY)
+    return found
+
+
+def _least(lookup: Lookup) -> Effect:
+    """Return what every call gets at least."""
+    if lookup.constant is not None:
+        return lookup.constant.effect
+    said = _said(lookup)
+    return min((line.effect for line in said.lines), default=said.default) & said.default
+
+
+# Combinations of lines of several lists that are written out.
+_COMBINATIONS: Final = 4_000
+
+_Granting = tuple[RowEntry | None, Effect]
+
+
+def _said(lookup: Lookup) -> ToolRules:
+    constant = lookup.constant
+    rows = [row for row, _ in lookup.rows]
+    if constant is not None or not rows:
+        return ToolRules(constant.effect if constant is not None else lookup.floor)
+    floor, kind = lookup.floor, rows[0].argument.kind
+    if len(rows) == 1:
+        lines = [
+            PortableLine(entry.effect & floor, entry.pattern, entry.field, entry.place is not None)
+            for entry in _entries(rows[0])
+            if entry.pattern is not None
+        ]
+        return ToolRules(rows[0].default.effect & floor, tuple(lines), kind)
+    return ToolRules(
+        min(row.default.effect for row in rows) & floor, tuple(_met(rows, floor)), kind
+    )
+
+
+def _entries(row: Row) -> Iterator[RowEntry]:
+    """Yield the lines of a row, one for each choice of alternatives: few languages have these."""
+    for entry in row.entries:
+        for pattern in entry.pattern.spelled_out if entry.pattern is not None else (None,):
+            yield entry if pattern is entry.pattern else entry._replace(pattern=pattern)
+
+
+def _met(rows: list[Row], floor: Effect) -> Iterator[PortableLine]:
+    """Yield lines that grant no more than all of several lists do.
+
+    What one denies is denied, and so is what one asks for unless all others grant
+    as much; then come what all allow, and what all grant, as far as one pattern is
+    within the others.
+    """
+    for row in rows:
+        for entry in _entries(row):
+            if entry.effect is Effect.DENY and entry.pattern is not None:
+                yield PortableLine(Effect.DENY, entry.pattern, entry.field)
+    for row in rows:
+        others = [other for other in rows if other is not row]
+        for entry in _entries(row):
+            if entry.effect is Effect.ASK and entry.pattern is not None:
+                granted = all(_grants(other, entry.pattern, entry.field) for other in others)
+                effect = Effect.ASK if granted else Effect.DENY
+                yield PortableLine(effect & floor, entry.pattern, entry.field)
+    granting: list[list[_Granting]] = [[*_granting(row)] for row in rows]
+    asked: list[PortableLine] = []
+    for chosen in islice(product(*granting), _COMBINATIONS):
+        entries = [entry for entry, _ in chosen if entry is not None]
+        effect = min(effect for _, effect in chosen) & floor
+        smallest = _smallest(entries)
+        if smallest is not None and smallest.pattern is not None and effect is not Effect.DENY:
+            line = PortableLine(effect, smallest.pattern)
+            if effect is Effect.ALLOW:
+                yield line
+            else:
+                asked.append(line)
+    yield from asked
+
+
+def _granting(row: Row) -> Iterator[_Granting]:
+    for entry in _entries(row):
+        if entry.effect is Effect.ALLOW and not entry.field:
+            yield entry, entry.effect
+    if row.default.effect is not Effect.DENY:
+        yield None, row.default.effect
+
+
+def _grants(row: Row, pattern: Pattern, field: str) -> bool:
+    if row.default.effect is not Effect.DENY:
+        return True
+    granting = (e.pattern for e in row.entries if e.effect is not Effect.DENY and e.field == field)
+    return covers(pattern, [one for one in granting if one is not None])
+
+
+def _smallest(entries: list[RowEntry]) -> RowEntry | None:
+    for entry in entries:
+        if all(other.pattern and covers(entry.pattern, [other.pattern]) for other in entries):
+            return entry
+    return None
+
+
+# What the agents of a project may do, as it is handed to the writer of another host.
+
+
+# The words of our notation, in which tables of all hosts are compared.
+COMMON: Final = notation.SEMANTICS.dialect
+
+
+def portable_of(project: Project, reader: FrontEnd, said_of: About) -> Portable:
+    """Return what the agents of *project* may do as its host has it."""
+    found = reach(project, project.enforced)
+    counterparts = reader.WRITER.counterparts
+    depth = _depth(found)
+    agents = []
+    for name in dict.fromkeys((*project.starts, *found.chains)):
+        chains = found.chains.get(name, ())
+        if not chains:
+            continue
+        table = reduce(
+            and_, (Table(chain.table.use, bounds=chain.table.bounds) for chain in chains)
+        )
+        agent = said(in_common(table, counterparts, COMMON), name, COMMON.arguments)
+        started = {
+            other: _starting_of_handing(chains, other, depth) for other in found.edges.get(name, ())
+        }
+        description, prompt = said_of.texts.get(name, ("", ""))
+        agents.append(attrs.evolve(agent, starts=started, description=description, prompt=prompt))
+    starts = tuple(agent.name for agent in agents if agent.name in project.starts)
+    if not starts:
+        raise PolicyError("no agent starts a chain", file=project.root)
+    return Portable(project.title, project.root, tuple(agents), starts, depth)
+
+
+def _starting_of_handing(chains: Iterable[Chain], agent: str, depth: int | None) -> Effect:
+    """Return what every chain gets that starts *agent*, but for those as long as there can be."""
+    return min(_spawning(c, agent) for c in [*_above(chains, depth)] or chains)
+
+
+def _above(chains: Iterable[Chain], depth: int | None) -> Iterator[Chain]:
+    return (chain for chain in chains if depth is None or len(chain.links) <= depth)
+
+
+def _spawning(chain: Chain, agent: str) -> Effect:
+    """Return what the call gets that starts *agent* and says no more."""
+    try:
+        chain.spawn(agent)
+    except SpawnDenied:
+        return Effect.DENY
+    return chain.spawning(agent).effect
+
+
+def _depth(found: Reach) -> int | None:
+    """Return how many agents there can be below the first, where that alone ends some chain."""
+    depth = max(len(chain.links) for chains in found.chains.values() for chain in chains) - 1
+    for name, chains in found.chains.items():
+        shorter = [*_above(chains, depth)]
+        longest = [chain for chain in chains if chain not in shorter]
+        for agent in found.edges.get(name, ()) if shorter else ():
+            least = min(_spawning(chain, agent) for chain in shorter)
+            if any(_spawning(chain, agent) < least for chain in longest):
+                return depth
+    return None
+
+
+# Projects that grant less, where a conversion of them granted more.
+
+
+def weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Portable:
+    """Return *portable* with less said where *losses* show that more came of it.
+
+    What matches the call of a loss gets no more than the source has that call get.
+    Where nothing matches it, this holds for all of the tool.
+
+    Args:
+        portable: what was written.
+        losses: those that are looser.
+        common: how calls are read in common words.
+
+    """
+    written = {agent.name: agent for agent in portable.agents}
+    agents = dict(written)
+    for loss in losses:
+        effect = loss.before.effect
+        for name in dict.fromkeys(chain[-1] for chain in (loss.chain, *loss.also)):
+            agent = agents.get(name)
+            if agent is None:
+                continue
+            if loss.tool == SPAWN_TOOL:
+                agents[name] = _starting_of_weaken(
+                    agent, str(loss.call.get("subagent_type")), effect
+                )
+            elif loss.tool in agent.tools:
+                texts = _texts(loss.tool, loss.call, common)
+                said = _less(agent.tools[loss.tool], texts, effect)
+                tools = {**agent.tools, loss.tool: said}
+                agents[name] = attrs.evolve(agent, tools=tools)
+            elif _others(written[name], effect) != written[name]:
+                agents[name] = _others(agent, effect)
+            else:
+                agents[name] = _beginning(agent, loss.tool, effect)
+    return attrs.evolve(portable, agents=tuple(agents.values()))
+
+
+def _starting_of_weaken(agent: PortableAgent, name: str, effect: Effect) -> PortableAgent:
+    starts = {one: e & effect if one == name else e for one, e in agent.starts.items()}
+    return attrs.evolve(agent, starts=starts)
+
+
+def _others(agent: PortableAgent, effect: Effect) -> PortableAgent:
+    """Return *agent* with no more than *effect* for tools that it does not name."""
+    globs = {glob: one & effect for glob, one in agent.globs.items()}
+    return attrs.evolve(agent, globs=globs, otherwise=agent.otherwise & effect)
+
+
+def _beginning(agent: PortableAgent, tool: str, effect: Effect) -> PortableAgent:
+    """Return *agent* with no more than *effect* for tools whose names *tool* begins with.
+
+    To some hosts the name of a server, or of a tool of it, stands for all such names.
+    """
+    begun = {name: said for name, said in agent.tools.items() if tool.startswith(name)}
+    less = {name: _less(said, (), effect) for name, said in begun.items()}
+    return attrs.evolve(agent, tools={**agent.tools, **less})
+
+
+def _texts(tool: str, call: Mapping[str, object], common: Dialect) -> list[str]:
+    argument = common.argument(tool)
+    try:
+        text = argument_text(argument, common, call)
+    except Unreadable:
+        return []
+    if argument.kind is not ArgumentKind.COMMAND:
+        return [text]
+    parts = read_command(text, common.shell).parts
+    return [
+        text,
+        *(reading for part in parts for reading in (part.text, *part.readings, *part.feared)),
+    ]
+
+
+def _less(said: ToolRules, texts: Iterable[str], effect: Effect) -> ToolRules:
+    """Return *said* with no more than *effect* for the lines that match one of *texts*."""
+    texts = list(texts)
+    lines = tuple(
+        attrs.evolve(line, effect=line.effect & effect)
+        if any(line.pattern.matches(text) for text in texts)
+        else line
+        for line in said.lines
+    )
+    if lines != said.lines:
+        return attrs.evolve(said, lines=lines)
+    every = tuple(attrs.evolve(line, effect=line.effect & effect) for line in said.lines)
+    return ToolRules(said.default & effect, every, said.kind)
+
+
+# From the files of one host to those of another, with every loss and a witness for it.
+#
+# A project is read into common words (`policy.hosts.project`), written by the other
+# host, and what was written is read back by that host's own front end. What then
+# differs, for any chain and call, is a loss. Where the other host cannot say
+# something, it is made to say less.
+
+
+@attrs.frozen
+class Conversion:
+    """A project as another host's files.
+
+    Attributes:
+        source: the title of the project.
+        host: the other host.
+        files: path -> text, below the folder of the tree.
+        losses: calls that are decided differently as the hosts enforce it, looser first.
+        unproven: where it was not proven that nothing else gets looser.
+        dropped: what no file of the other host says.
+        declared: the losses of what the files declare along a chain, whatever is enforced.
+        names: agent -> what the other host's files call it, where that differs.
+        tools: tools without a counterpart, which keep their names.
+
+    """
+
+    source: str
+    host: str
+    files: Mapping[str, str] = attrs.field(hash=False)
+    losses: tuple[Loss, ...]
+    unproven: tuple[Unproven, ...]
+    dropped: tuple[Dropped, ...]
+    declared: tuple[Loss, ...] = ()
+    names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    tools: tuple[str, ...] = ()
+
+    @property
+    def looser(self) -> tuple[Loss, ...]:
+        """The losses by which more is granted."""
+        return tuple(loss for loss in self.losses if loss.looser)
+
+    def refusal(self, *, looser: bool = False, unproven: bool = False) -> str:
+        """Return why nobody should use the files, or "".
+
+        Args:
+            looser: whether more may be granted.
+            unproven: whether it need not be proven that no more is.
+
+        """
+        title = f"{self.source} -> {self.host}"
+        if self.looser and not looser:
+            return f"refused: {title} would grant more; allow that with --allow-looser"
+        if self.unproven and not unproven and not looser:
+            tools = ", ".join(one.tool for one in self.unproven)
+            return (
+                f"refused: {title} is not proven to grant no more by {tools};"
+                " allow that with --allow-unproven"
+            )
+        return ""
+
+    @property
+    def stricter(self) -> tuple[Loss, ...]:
+        """The losses by which less is granted."""
+        return tuple(loss for loss in self.losses if not loss.looser)
+
+
+def hosts(front_ends: Iterable[FrontEnd] = FRONT_ENDS) -> tuple[str, ...]:
+    """Return the hosts that can be converted to."""
+    return tuple(sorted(front_end.HOST for front_end in front_ends))
+
+
+def convert(
+    path: Tree | str | Path,
+    to: str,
+    *,
+    source: str = "",
+    allow_looser: bool = False,
+    front_ends: Iterable[FrontEnd] = FRONT_ENDS,
+) -> tuple[Conversion, ...]:
+    """Return every project at *path* as files of the host *to*.
+
+    Projects of that host itself are left out, unless there are no others; these
+    come out in canonical form. Nothing is written.
+
+    Args:
+        path: a folder, a file or a git revision, or a tree of files.
+        to: a host, as in `hosts`.
+        source: convert the projects of this host alone.
+        allow_looser: leave a rule as it is where the other host grants more by it;
+            else it is made to grant less, as long as that helps.
+        front_ends: who reads and writes.
+
+    Raises:
+        PolicyError: there is no such host or no project, a file of a project cannot
+            be read, or two projects come to the same file.
+
+    """
+    tree = path if isinstance(path, Tree) else open_tree(str(path))
+    ends = {front_end.HOST: front_end for front_end in front_ends}
+    for name in filter(None, (to, source)):
+        if name not in ends:
+            msg = f"there is no host `{name}`"
+            raise PolicyError(msg, help="known are " + ", ".join(f"`{h}`" for h in sorted(ends)))
+    workspace = load_tree(tree, front_ends=ends.values())
+    projects = [p for p in workspace.projects if not source or p.host == source]
+    projects = [p for p in projects if p.host != to] or projects
+    if not projects:
+        msg = f"no project of {source or 'any host'} to convert"
+        raise PolicyError(msg, file=tree.label)
+    for project in projects:
+        _check(project)
+    found = tuple(
+        _conversion(tree, project, ends[project.host], ends[to], allow_looser=allow_looser)
+        for project in projects
+    )
+    files: dict[str, str] = {}
+    for conversion in found:
+        for name in conversion.files:
+            if name in files:
+                msg = f"`{files[name]}` and `{conversion.source}` both come to this file"
+                raise PolicyError(msg, file=name, help="convert one host at a time, with `--from`")
+            files[name] = conversion.source
+    return found
+
+
+def _conversion(
+    tree: Tree, project: Project, reader: FrontEnd, writer: FrontEnd, *, allow_looser: bool
+) -> Conversion:
+    said_of = about(tree, project, reader.WRITER.carried)
+    portable = portable_of(project, reader, said_of)
+    known = KnownComparisons((reader.WRITER.counterparts, writer.WRITER.counterparts), COMMON)
+    for _ in range(_ROUNDS):
+        if reader is writer:
+            written = _canonical(tree, project, reader, portable)
+        else:
+            written = writer.WRITER.write(portable)
+        target = _read_back(written, writer, project)
+        sides = ConversionSide(project), ConversionSide(target, written.names, written.above)
+        compared = partial(losses, *sides, portable.starts, known, fixed=written.fixed)
+        enforced = compared(reading="enforced")
+        weaker = weakened(portable, (loss for loss in enforced.found if loss.looser), COMMON)
+        if allow_looser or reader is writer or weaker == portable:
+            break
+        portable = weaker
+    same = reader is writer
+    folder = project.root
+    if project.host == notation.HOST:
+        folder = folder.rpartition("/")[0]
+    prefix = f"{folder}/" if folder and not same else ""
+    claims = len(project.claims)
+    said = [Dropped(f"{claims} `test` and `never` statements")] if claims else []
+    return Conversion(
+        project.title,
+        writer.HOST,
+        {prefix + path: text for path, text in written.files.items()},
+        enforced.found,
+        enforced.unproven,
+        ()
+        if same
+        else (*said_of.dropped, *said, *written.dropped, *_bounds(portable, target, written)),
+        compared(reading="attenuated").found,
+        {old: new for old, new in written.names.items() if old != new},
+        tuple(_without_counterpart(portable, writer, written)),
+    )
+
+
+# Times that what came out looser is said with less.
+_ROUNDS: Final = 12
+
+
+def _check(project: Project) -> None:
+    """Raise where a file of the project was not understood: what it says would be lost."""
+    for finding in project.findings:
+        if is_unreadable(finding):
+            msg = f"{finding.message} [{finding.code}]"
+            raise PolicyError(msg, finding.span, help=finding.help, file=finding.place.file)
+
+
+def _canonical(tree: Tree, project: Project, reader: FrontEnd, portable: Portable) -> WrittenFiles:
+    """Return the files of the project itself, laid out."""
+    files = {}
+    for file in project.files:
+        source = tree.source(file.path)
+        files[file.path] = reader.canonical(file.path, source) or source.text
+    return WrittenFiles(files, {agent.name: agent.name for agent in portable.agents})
+
+
+def _read_back(written: WrittenFiles, writer: FrontEnd, source: Project) -> Project:
+    projects = [p for p in writer.load(Memory(dict(written.files))) if p.host == writer.HOST]
+    if len(projects) > 1:
+        projects = [p for p in projects if p.root == source.root]
+    if len(projects) != 1:
+        msg = f"what was written is not read back as one project of {writer.HOST}"
+        raise PolicyError(msg, file=source.title)
+    _check(projects[0])
+    return projects[0]
+
+
+def _bounds(portable: Portable, target: Project, written: WrittenFiles) -> Iterator[Dropped]:
+    for agent in portable.agents:
+        entry = target.agents.get(written.names.get(agent.name, ""))
+        kept = entry.declared.bounds if entry is not None else None
+        for name in ("turns", "trust"):
+            bound = getattr(agent.bounds, name)
+            if bound is not None and getattr(kept, name, None) != bound:
+                yield Dropped(
+                    f"`{name} {bound}`" if name == "trust" else f"`limit {name} {bound}`",
+                    agent.name,
+                )
+
+
+def _without_counterpart(
+    portable: Portable, writer: FrontEnd, written: WrittenFiles
+) -> Iterator[str]:
+    text = "\n".join(written.files.values())
+    granted = {
+        tool
+        for agent in portable.agents
+        for tool, one in agent.tools.items()
+        if one.constant is not Effect.DENY and agent.otherwise is Effect.DENY
+    }
+    yield from sorted(t for t in granted if t in text and not writer.WRITER.knows(t))

@@ -1,0 +1,681 @@
+"""What a project and its conversion decide differently, in common words."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain as chained
+from itertools import islice, product, takewhile
+from typing import Final
+
+import attrs
+
+from policy.compare.compare import Comparison, Difference, compare
+from policy.compare.compare import Known as Lines
+from policy.compare.deduplicate import internal_tools
+from policy.compare.names import compare_others
+from policy.compare.overlap import Tools, glob_pattern
+from policy.compare.tool_pair import remembered
+from policy.compare.witness import Call, witness_call
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.hosts.project import Project
+from policy.patterns.notations import is_glob
+from policy.patterns.pattern import Pattern, PatternKind, freeze
+from policy.patterns.tokens import in_any_case
+from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.lookup import Lookup
+from policy.tables.parameters import TOO_MANY_PARAMETERS, beside
+from policy.tables.row import Row
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Ceiling, Part, Table
+
+__all__ = [
+    "ConversionSide",
+    "KnownComparisons",
+    "Loss",
+    "Losses",
+    "Start",
+    "TwoTables",
+    "Unproven",
+    "in_common",
+    "losses",
+    "parameters",
+]
+
+
+def in_common(table: Table, counterparts: Mapping[str, str], common: Dialect) -> Table:
+    """Return *table* with the names of tools and arguments that our notation has.
+
+    Args:
+        table: of any host.
+        counterparts: tool of the host -> what *common* calls it.
+        common: how tools and arguments are named.
+
+    """
+    renamed = {
+        part.rules: _renamed(part.rules, counterparts, common)
+        for ceiling in (table.use, table.delegated)
+        for part in ceiling.parts
+    }
+
+    def ceiling(old: Ceiling) -> Ceiling:
+        return Ceiling.of(Part(renamed[part.rules], part.links) for part in old.parts)
+
+    delegate = None if table.delegate is None else ceiling(table.delegate)
+    return Table(ceiling(table.use), delegate, table.bounds)
+
+
+def _renamed(rules: RuleSet, counterparts: Mapping[str, str], common: Dialect) -> RuleSet:
+    dialect = rules.dialect
+    by_key = {dialect.key(tool): name for tool, name in counterparts.items()}
+    entries = tuple(
+        renamed
+        for entry in rules.entries
+        for renamed in _entries(
+            _moved(_unfolded(entry, dialect), dialect, common), dialect, by_key, counterparts
+        )
+    )
+    return RuleSet(entries, rules.default, _spoken(dialect, by_key, common), rules.default_reason)
+
+
+def _entries(
+    entry: Entry, dialect: Dialect, by_key: Mapping[str, str], counterparts: Mapping[str, str]
+) -> Iterator[Entry]:
+    """Yield what *entry* is by the names that all have in common."""
+    if not is_glob(entry.tool):
+        key = dialect.key(entry.tool)
+        yield attrs.evolve(entry, tool=by_key.get(key, dialect.canonical(entry.tool)))
+        return
+    pattern = glob_pattern(entry.tool)
+    # A glob speaks of the host's names; what it matches by those keeps its place.
+    for tool, name in counterparts.items():
+        if tool != name and pattern.matches(tool) and not pattern.matches(name):
+            yield attrs.evolve(entry, tool=name)
+    if pattern.exact:
+        yield attrs.evolve(entry, tool=by_key.get(str(pattern), str(pattern)))
+    else:
+        yield entry
+
+
+def _spoken(dialect: Dialect, by_key: Mapping[str, str], common: Dialect) -> Dialect:
+    """Return *dialect* with the names and folders that all have in common."""
+    arguments = {
+        by_key.get(key, key): _argument(argument, common.arguments.get(by_key.get(key, key)))
+        for key, argument in dialect.arguments.items()
+    }
+    for name in by_key.values():
+        if name not in arguments and name in common.arguments:
+            arguments[name] = _argument(dialect.other, common.arguments[name])
+    files = dialect.shell.files
+    files = attrs.evolve(
+        files,
+        output=by_key.get(files.output, files.output),
+        input=by_key.get(files.input, files.input),
+    )
+    return attrs.evolve(
+        dialect,
+        arguments=arguments,
+        aliases={},
+        shell=attrs.evolve(dialect.shell, files=files),
+        cwd=common.cwd,
+        home=common.home,
+        fold=False,
+        loose=False,
+        fold_names=False,
+    )
+
+
+def _unfolded(entry: Entry, dialect: Dialect) -> Entry:
+    """Return *entry* for paths that keep their case, where its host ignores that."""
+    pattern = entry.pattern
+    if pattern is None or pattern.kind is not PatternKind.PATH or not dialect.fold:
+        return entry
+    tokens = in_any_case(pattern.tokens, (dialect.cwd, dialect.home))
+    return attrs.evolve(entry, pattern=Pattern.of(PatternKind.PATH, tokens))
+
+
+def _moved(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:
+    """Return *entry* with paths below the folders that all have in common."""
+    pattern = entry.pattern
+    if pattern is None or pattern.kind is not PatternKind.PATH or not pattern.tokens:
+        return entry
+    first, *rest = pattern.tokens
+    for old, new in ((dialect.cwd, common.cwd), (dialect.home, common.home)):
+        below = first.removeprefix(old) if isinstance(first, str) and old != new else first
+        if below != first and isinstance(below, str) and below[:1] in ("", "/"):
+            return attrs.evolve(entry, pattern=Pattern.of(PatternKind.PATH, [new + below, *rest]))
+    return entry
+
+
+# Kinds that are made of several arguments, and look at these by their own names.
+_OF_SEVERAL: Final = frozenset({ArgumentKind.FILES, ArgumentKind.JOINED, ArgumentKind.JSON})
+_LIKE_TEXT: Final = frozenset({ArgumentKind.LENIENT})
+
+
+def _argument(argument: Argument, common: Argument | None) -> Argument:
+    """Return *argument* by the names that our notation has for it."""
+    if common is None:
+        return argument
+    if argument.kind is common.kind:
+        return common
+    if argument.kind in _OF_SEVERAL or argument.kind in _LIKE_TEXT:
+        # Of a call in common words there is one text; the rest of it is not said.
+        return Argument(ArgumentKind.TEXT, common.fields, absent=common.absent)
+    return attrs.evolve(argument, fields=common.fields, absent=common.absent)
+
+
+# How tables of two hosts differ, in common words: tool by tool.
+#
+# Calls are compared where both hosts read them alike, else tried. What is only tried
+# is no proof, and says so.
+
+
+@attrs.frozen
+class Unproven:
+    """A tool of which it was not proven that nothing else gets looser."""
+
+    tool: str
+    why: str
+
+
+@attrs.frozen
+class TwoTables:
+    """How two tables differ.
+
+    Attributes:
+        found: calls that they decide differently, those that start agents aside.
+        unproven: where other calls may differ as well.
+
+    """
+
+    found: tuple[Difference, ...]
+    unproven: tuple[Unproven, ...]
+
+
+@attrs.frozen
+class KnownComparisons:
+    """Comparisons of two hosts that were made: most positions of a project say the same.
+
+    Attributes:
+        counterparts: of both hosts, tool -> its common name.
+        common: how tools and arguments are named in common.
+
+    """
+
+    counterparts: tuple[Mapping[str, str], Mapping[str, str]]
+    common: Dialect
+    _lines: Lines = attrs.field(factory=dict)
+    _renamed: dict[object, Table] = attrs.field(factory=dict)
+    _tools: dict[object, Comparison] = attrs.field(factory=dict)
+    _tables: dict[object, TwoTables] = attrs.field(factory=dict)
+
+    def tables(self, before: Table, after: Table, fixed: frozenset[str]) -> TwoTables:
+        """Return how two tables differ, but for the tools *fixed*."""
+        key = before.use.sets, after.use.sets, fixed
+        if key not in self._tables:
+            self._tables[key] = self._compare(
+                self._in_common(before, 0), self._in_common(after, 1), fixed
+            )
+        return self._tables[key]
+
+    def _in_common(self, table: Table, side: int) -> Table:
+        key = side, table.use.sets
+        if key not in self._renamed:
+            self._renamed[key] = in_common(Table(table.use), self.counterparts[side], self.common)
+        return self._renamed[key]
+
+    def _compare(self, before: Table, after: Table, fixed: frozenset[str]) -> TwoTables:
+        sets = [[part.rules for part in table.use.parts] for table in (before, after)]
+        tools = Tools.of(chained(*sets))
+        # One by one, since a name that is left out must not stand for others.
+        tools = attrs.evolve(tools, special=tools.special | fixed)
+        left_out = internal_tools(rules.dialect for rules in chained(*sets)) | {SPAWN_TOOL} | fixed
+        found: list[Difference] = []
+        unproven: list[Unproven] = []
+        for tool in sorted({*tools.spelled, *self.common.arguments} - left_out):
+            each = self._tool(tool, before.lookup(tool), after.lookup(tool))
+            found += each.differences
+            unproven += (Unproven(tool, why) for why in each.why)
+        others = compare_others(sets, tools, (before.lookup, after.lookup), self._lines)
+        read = (one for one in others.differences if is_read(one) and one.tool not in left_out)
+        found += (one for one in read if not _NO_NAME.search(one.tool))
+        if not (others.exact and tools.exact):
+            unproven.append(Unproven("*", _TOLD_APART))
+        return TwoTables(tuple(found), tuple(unproven))
+
+    def _tool(self, tool: str, before: Lookup, after: Lookup) -> Comparison:
+        """Return how calls of *tool* differ, as far as the source's host can read them."""
+        before, after = _plainer(before), _plainer(after)
+        key = (tool, _manner(before), _manner(after))
+        if key not in self._tools:
+            self._tools[key] = _compared(tool, before, after, self._lines)
+        return self._tools[key]
+
+
+def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Comparison:
+    rows = [[row for row, _ in lookup.rows] for lookup in (before, after)]
+    kinds = {row.argument.kind for row in chained(*rows)}
+    if len(kinds) > 1:
+        only = () if _finite(rows[1], after) else (_TRIED_ONLY,)
+        return Comparison(tuple(_tried(tool, before, after)), only)
+    found = compare(tool, before, after, lines)
+    differences = list(filter(is_read, found.differences))
+    if found.exact:
+        return Comparison(tuple(differences))
+    differences += _tried(tool, before, after)
+    why = _WHY.get(next(iter(kinds), None), _OTHERWISE)
+    return Comparison(tuple(differences), (why,) if _may_widen(before, after) else ())
+
+
+def _plainer(lookup: Lookup) -> Lookup:
+    """Return what decides alike without the rows that deny what another denies anyhow.
+
+    What a parent denies is often denied again by whom it starts; each row more
+    multiplies what must be compared.
+    """
+    kept = list(lookup.rows)
+    for pair in lookup.rows:
+        others = [other for other in kept if other is not pair]
+        if any(_denies_all_of(other, pair[0]) for other, _ in others):
+            kept = others
+    if len(kept) == len(lookup.rows):
+        return lookup
+    fixed = () if lookup.floor is Effect.ALLOW else ((_constant(lookup.floor), ()),)
+    return Lookup((*kept, *fixed), "")
+
+
+def _denies_all_of(one: Row, other: Row) -> bool:
+    """Return whether *other* only denies, and nothing that *one* does not deny first."""
+    if one.argument != other.argument or one.ruleset.dialect != other.ruleset.dialect:
+        return False
+    pairs = [(one, other)]
+    if one.argument.kind is ArgumentKind.COMMAND:
+        opened = one.ruleset.dialect.shell.files.named
+        pairs += [(one.ruleset.row(tool), other.ruleset.row(tool)) for tool in sorted(opened)]
+    return all(_denies_first(*pair) for pair in pairs)
+
+
+def _denies_first(one: Row, other: Row) -> bool:
+    first = takewhile(lambda entry: entry.effect is Effect.DENY, one.entries)
+    denied = {(entry.pattern, entry.field) for entry in first}
+    return other.default.effect is Effect.ALLOW and all(
+        entry.effect is Effect.ALLOW
+        or (entry.effect is Effect.DENY and (entry.pattern, entry.field) in denied)
+        for entry in other.entries
+    )
+
+
+def _constant(effect: Effect) -> Row:
+    return RuleSet((), effect, _NOBODY).row("")
+
+
+_NOBODY: Final = Dialect("")
+
+
+def _manner(lookup: Lookup) -> object:
+    """Return what decides every call of a tool."""
+    constant = lookup.constant
+    if constant is not None:
+        return constant.effect, constant.reason
+    return lookup.floor, tuple(_row(row) for row, _ in lookup.rows)
+
+
+def _row(row: Row, *, beside: bool = True) -> object:
+    shell = row.ruleset.dialect.shell
+    entries = tuple(
+        (entry.pattern, entry.field, entry.effect, entry.reason) for entry in row.entries
+    )
+    opened = shell.files.named
+    # What a command opens is decided by what is said of files.
+    files = sorted(opened) if beside and row.argument.kind is ArgumentKind.COMMAND else ()
+    return (
+        entries,
+        row.default.effect,
+        row.default.reason,
+        row.ruleset.dialect,
+        tuple(_row(row.ruleset.row(tool), beside=False) for tool in files),
+    )
+
+
+# Stars of some hosts match no line break; names of tools have none.
+_NO_NAME: Final = re.compile(r"\s")
+
+_TOLD_APART: Final = "tools that neither host knows are told apart in another way"
+_TRIED_ONLY: Final = "its argument is read in another way; calls were tried"
+_OTHERWISE: Final = "its argument is read in another way; what rules say of it was compared"
+_WHY: Final[Mapping[ArgumentKind | None, str]] = {
+    ArgumentKind.COMMAND: "commands are taken apart in another way; simple ones were compared",
+}
+
+
+def _may_widen(before: Lookup, after: Lookup) -> bool:
+    """Whether anything may be granted beyond what is granted for sure."""
+    least = before.constant.effect if before.constant is not None else Effect.DENY
+    most = after.constant.effect if after.constant is not None else after.floor
+    return least < most
+
+
+def _finite(rows: list[Row], lookup: Lookup) -> bool:
+    """Whether a side grants a few texts and no others, so that trying these is a proof."""
+    if lookup.constant is not None:
+        return lookup.constant.effect is Effect.DENY
+    for row in rows:
+        granting = [entry for entry in row.entries if entry.effect is not Effect.DENY]
+        whole = row.argument.kind is not ArgumentKind.COMMAND
+        exact = all(entry.pattern is not None and entry.pattern.exact for entry in granting)
+        if whole and exact and row.default.effect is Effect.DENY:
+            return True
+    return False
+
+
+# What stands around a text that a rule speaks of, and may make it another thing.
+_FORMS: Final = ("{}", "{} && {}", "{}; zz", "zz; {}", "{} > zz", "{}\nzz", "$({})", "{} 'a\nb'")
+_TRIED: Final = 400
+
+
+def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
+    """Yield what differs of calls that the lines of both speak of."""
+    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
+    commands = any(row.argument.kind is ArgumentKind.COMMAND for row in rows)
+    forms = _FORMS if commands else ("{}",)
+    calls: dict[str, Call] = {}
+    for row in rows:
+        texts = dict.fromkeys(
+            freeze(entry.pattern, word)
+            for entry in islice(row.entries, _TRIED)
+            if entry.pattern is not None and not entry.field
+            for word in ("x", "", "a/b", "/x")
+        )
+        # Simple ones first: what shows a difference best is the plainest call.
+        written = (form.format(text, text) for form, text in product(forms, (*texts, "zz")))
+        for text in written:
+            call = witness_call(row.ruleset.dialect, row.argument, text)
+            calls.setdefault(str(call), call)
+    told: set[object] = set()
+    for call in calls.values():
+        decided = (lookup.decide_anew(call, remembered) for lookup in (before, after))
+        found = Difference(tool, call, *decided)
+        # Each rule by which more is granted is told; that less is, once.
+        because = found.after.because if found.widened else ()
+        key = found.before.effect, found.after.effect, because
+        if found.before.effect is not found.after.effect and key not in told and is_read(found):
+            told.add(key)
+            yield found
+
+
+def is_read(difference: Difference) -> bool:
+    """Return whether the source's host can read the call: what it cannot is no call of its tool."""
+    return difference.before.reason not in (Reason.MALFORMED, Reason.TOO_LONG)
+
+
+# What it gets to start an agent, on one side of a conversion.
+
+
+@attrs.frozen
+class Start:
+    """One side of the start of an agent.
+
+    Attributes:
+        parent: the chain that starts it; None where it is the root.
+        agent: what this side calls it.
+        chain: the chain that comes of some such call, if one does.
+
+    """
+
+    parent: Chain | None
+    agent: str
+    chain: Chain | None
+
+    @classmethod
+    def by(cls, parent: Chain, agent: str) -> Start:
+        """Return the start of *agent* by the last link of *parent*."""
+        try:
+            return cls(parent, agent, parent.spawn(agent))
+        except SpawnDenied:
+            return cls(parent, agent, None)
+
+    def decided(self, said: Mapping[str, str]) -> Decision:
+        """Return what the call gets that says *said* beside the agent.
+
+        A host that starts agents by a call of its own reads nothing of that.
+        """
+        if self.parent is None:
+            return _UNAVAILABLE if self.chain is None else Decision(Effect.ALLOW, Reason.DEFAULT)
+        tool, call = spawn_call(self.parent.reading, self.agent)
+        asked = self.parent.table.decide(tool, {**call, **said} if tool == SPAWN_TOOL else call)
+        # It may be refused whatever the call gets: by a limit of depth, say.
+        return asked if asked.effect is Effect.DENY or self.chain else _UNAVAILABLE
+
+
+_UNAVAILABLE = Decision(Effect.DENY, Reason.UNAVAILABLE)
+
+
+def parameters(chains: Sequence[Chain]) -> list[dict[str, str]] | None:
+    """Return what calls that start agents may say, as far as rules of *chains* tell it apart.
+
+    The plain call, which says nothing, is the first. None when there are too many.
+    """
+    return beside([row for chain in chains for row, _ in chain.table.lookup(SPAWN_TOOL).rows])
+
+
+# What a project and its conversion decide differently: chain by chain, in common words.
+#
+# Both are walked at once, along every chain that either has. At each position their
+# tables are compared (`policy.analysis.conversion.losses`), and what it gets to start each agent:
+# by the plain call, which names the agent alone, and by those that say more, of which
+# rules may speak too, e.g. ``Task(model:opus)``. Chains are those of the plain call.
+
+
+@attrs.frozen
+class Loss:
+    """Calls that the conversion decides differently, shown by one of them.
+
+    Attributes:
+        chain: the shortest chain it concerns, as the source names it.
+        also: further chains it concerns in the same way.
+        tool: in common words.
+        call: the witness; both decisions are of it.
+        before: what it gets of the source.
+        after: what it gets of the conversion.
+
+    """
+
+    chain: tuple[str, ...]
+    also: tuple[tuple[str, ...], ...]
+    tool: str
+    call: Call = attrs.field(eq=False)
+    before: Decision
+    after: Decision
+
+    @property
+    def looser(self) -> bool:
+        """Whether the conversion grants more."""
+        return self.before.effect < self.after.effect
+
+    @property
+    def direction(self) -> str:
+        """``looser`` or ``stricter``."""
+        return "looser" if self.looser else "stricter"
+
+
+@attrs.frozen
+class Losses:
+    """All that differs, looser first, and what was not proven."""
+
+    found: tuple[Loss, ...]
+    unproven: tuple[Unproven, ...]
+
+
+@attrs.frozen
+class ConversionSide:
+    """A project, and how its words become the common ones.
+
+    Attributes:
+        project: which.
+        names: agent, as the source has it -> what it is called here.
+        above: agents that stand before each chain here.
+
+    """
+
+    project: Project
+    names: Mapping[str, str] = attrs.field(factory=dict)
+    above: tuple[str, ...] = ()
+
+    def start(self, agent: str, reading: str) -> Chain | None:
+        """Return the chain that *agent* starts, or None where it cannot."""
+        first, *rest = (*self.above, self.names.get(agent, agent))
+        try:
+            chain = Chain.start(first, self.project.reading(reading))
+            for name in rest:
+                chain = chain.spawn(name)
+        except SpawnDenied:
+            return None
+        return chain
+
+
+# Positions of both sides that are compared before the rest is left out.
+_POSITIONS: Final = 3_000
+# Agents of a chain, beyond which how many there are no longer counts.
+_DEEP: Final = 6
+
+
+def losses(
+    source: ConversionSide,
+    target: ConversionSide,
+    starts: Iterable[str],
+    known: KnownComparisons,
+    *,
+    fixed: frozenset[str] = frozenset(),
+    reading: str = "enforced",
+) -> Losses:
+    """Return what *target*, made of *source*, decides differently.
+
+    Args:
+        source: the project that was converted.
+        target: the conversion, as its host reads it.
+        starts: agents of the source that start chains.
+        known: compares the tables of the two hosts.
+        fixed: tools that no file of the target's host can take away, which are left out.
+        reading: of both.
+
+    """
+    walk = _Walk((source, target), known, fixed=fixed, reading=reading)
+    for agent in starts:
+        walk.start(agent)
+    walk.run()
+    found = sorted(walk.losses(), key=_order)
+    return Losses(tuple(found), tuple(walk.unproven))
+
+
+def _order(loss: Loss) -> tuple[object, ...]:
+    return not loss.looser, len(loss.chain), loss.chain, loss.tool, str(loss.call)
+
+
+_Names = tuple[str, ...]
+
+
+class _Walk:
+    def __init__(
+        self,
+        sides: tuple[ConversionSide, ConversionSide],
+        known: KnownComparisons,
+        *,
+        fixed: frozenset[str],
+        reading: str,
+    ) -> None:
+        self.sides, self.known, self.fixed, self.reading = sides, known, fixed, reading
+        self.unproven: dict[Unproven, None] = {}
+        source, target = sides
+        back = {new: old for old, new in target.names.items()}
+        ours = source.project.reading(reading).agents
+        theirs = (
+            back.get(name, name)
+            for name in target.project.reading(reading).agents
+            if name not in target.above
+        )
+        self.agents = tuple(dict.fromkeys((*ours, *theirs)))
+        self._queue: deque[tuple[Chain, Chain, _Names]] = deque()
+        self._seen: set[object] = set()
+        self._found: dict[object, list[tuple[_Names, Difference]]] = {}
+
+    def start(self, agent: str) -> None:
+        """Take in the chain of *agent* alone."""
+        sides = [Start(None, agent, side.start(agent, self.reading)) for side in self.sides]
+        self._started(agent, (), sides, [{}])
+
+    def run(self) -> None:
+        """Compare, and follow every spawn."""
+        while self._queue:
+            before, after, names = self._queue.popleft()
+            compared = self.known.tables(before.table, after.table, self.fixed)
+            self.unproven.update(dict.fromkeys(compared.unproven))
+            for difference in compared.found:
+                self._add(names, difference)
+            said = parameters([before, after])
+            if said is None:
+                self.unproven[Unproven(SPAWN_TOOL, TOO_MANY_PARAMETERS)] = None
+            for agent in self.agents:
+                pairs = zip((before, after), self.sides, strict=True)
+                sides = [Start.by(chain, side.names.get(agent, agent)) for chain, side in pairs]
+                self._started(agent, names, sides, said or [{}])
+
+    def _started(
+        self,
+        agent: str,
+        names: _Names,
+        sides: Sequence[Start],
+        said: Iterable[Mapping[str, str]],
+    ) -> None:
+        """Compare the calls that start *agent*, and follow the chains that come of it."""
+        told: list[tuple[Mapping[str, str], tuple[Effect, Effect]]] = []
+        for more in said:
+            before, after = (side.decided(more) for side in sides)
+            effects = before.effect, after.effect
+            # A call that says more is told where that makes a difference.
+            if any(less.items() <= more.items() and effects == known for less, known in told):
+                continue
+            if more and Reason.MALFORMED in (before.reason, after.reason):
+                continue  # e.g. a model that one of the hosts does not have
+            told.append((more, effects))
+            if before.effect is not after.effect:
+                call: Call = {"subagent_type": agent, **more}
+                self._add(names or (agent,), Difference(SPAWN_TOOL, call, before, after))
+        one, other = (side.chain for side in sides)
+        if one is None or other is None:
+            return
+        key = (agent, *map(_state, (one, other)))
+        if key in self._seen:
+            return
+        if len(self._seen) >= _POSITIONS:
+            self.unproven[Unproven(SPAWN_TOOL, "there are more chains than are followed")] = None
+            return
+        self._seen.add(key)
+        self._queue.append((one, other, (*names, agent)))
+
+    def _add(self, names: _Names, difference: Difference) -> None:
+        before, after = difference.before, difference.after
+        key: object = (difference.tool, str(difference.call), before.effect, after.effect)
+        if before.effect > after.effect and difference.tool != SPAWN_TOOL:
+            # Why less is granted is told once: of what the same rules granted one call is enough.
+            key = (difference.tool, before.effect, after.effect, before.because)
+        self._found.setdefault(key, []).append((names, difference))
+
+    def losses(self) -> Iterator[Loss]:
+        """Yield each difference once, with the chains that it is of."""
+        for members in self._found.values():
+            # A call that says nothing shows little, where another is at hand.
+            members.sort(key=lambda m: (len(m[0]), m[0], not any(m[1].call.values())))
+            (names, difference), *others = members
+            also = tuple(dict.fromkeys(other for other, _ in others if other != names))
+            yield Loss(
+                names, also, difference.tool, difference.call, difference.before, difference.after
+            )
+
+
+def _state(chain: Chain) -> object:
+    table, last = chain.table, chain.links[-1]
+    depth = min(len(chain.links), _DEEP)
+    return table.use.sets, table.delegated.sets, table.bounds, last.state, depth

@@ -1,0 +1,1 @@
+"""What agents may do over all chains: positions, privileges, gaps, queries, proofs."""

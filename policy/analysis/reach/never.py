@@ -1,0 +1,168 @@
+"""``never`` statements: proven for all calls and all chains of a shape, or refuted by one of them.
+
+A shape is an automaton over the agents of a chain. Where it stands is part of the
+position of an agent, so that the search over positions (`policy.analysis.reach.worklist`) keeps
+apart what chains of the shape and others may do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from policy.analysis.reach.query import matching, taken
+from policy.analysis.reach.worklist import MANY_POSITIONS, Reach, reach
+from policy.compare.compare import Difference
+from policy.core.decision import Decision
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.hosts.claims import ClaimVerdict, NeverClaim, check_claim
+from policy.hosts.project import Project
+from policy.language.syntax import Matcher
+from policy.tables.chain import Around, Chain, Link
+from policy.tables.dialect import Dialect
+from policy.tables.table import Table
+
+__all__ = ["ChainShape", "check"]
+
+_ANY_NUMBER: Final = "**"
+_ANY: Final = "*"
+
+
+@attrs.frozen
+class ChainShape:
+    """Which chains a statement is about: names of agents, ``*`` and ``**``."""
+
+    links: tuple[str, ...]
+
+    def start(self) -> frozenset[int]:
+        """Return where the shape stands before the root."""
+        return self._on({0})
+
+    def after(self, places: frozenset[int], agent: str) -> frozenset[int]:
+        """Return where it stands behind *agent*; nowhere where no such chain is of the shape."""
+        found = set()
+        for place in places - {len(self.links)}:
+            if self.links[place] == _ANY_NUMBER:
+                found.add(place)
+            elif self.links[place] in (_ANY, agent):
+                found.add(place + 1)
+        return self._on(found)
+
+    def holds(self, places: frozenset[int]) -> bool:
+        """Return whether a chain that ends where the shape stands is of it."""
+        return len(self.links) in places
+
+    def _on(self, places: set[int]) -> frozenset[int]:
+        found = set(places)
+        for place, link in enumerate(self.links):
+            if place in found and link == _ANY_NUMBER:
+                found.add(place + 1)  # of no agent
+        return frozenset(found)
+
+
+@attrs.frozen
+class _Shaped(Around):
+    """A reading whose links know where a shape stands; chains that cannot be of it end."""
+
+    shape: ChainShape
+
+    def start(self, agent: str) -> Link:
+        return self._link(self.reading.start(agent), self.shape.start())
+
+    def step(self, parent: Link, agent: str) -> Link:
+        inner, places = _split(parent)
+        return self._link(self.reading.step(inner, agent), places)
+
+    def _link(self, link: Link, places: frozenset[int]) -> Link:
+        behind = self.shape.after(places, link.name)
+        if not behind:
+            raise KeyError(link.name)
+        return attrs.evolve(link, state=(link.state, behind))
+
+
+def _split(link: Link) -> tuple[Link, frozenset[int]]:
+    """Return the link as its host has it, and where the shape stands behind it."""
+    assert isinstance(link.state, tuple)  # noqa: S101  # every link here is of `_Shaped`
+    state, places = link.state
+    return attrs.evolve(link, state=state), places
+
+
+def check(project: Project, dialect: Dialect) -> Iterator[ClaimVerdict]:
+    """Yield the verdict on every claim of *project*, in the order written."""
+    for claim in project.claims:
+        if isinstance(claim, NeverClaim):
+            yield from _proven(project, claim, dialect)
+        else:
+            yield from check_claim(project, claim, dialect)
+
+
+def _proven(project: Project, claim: NeverClaim, dialect: Dialect) -> Iterator[ClaimVerdict]:
+    """Yield whether no chain of the shape can make a call, for each matcher.
+
+    A chain can where the call is allowed or asked for.
+    """
+    statement = claim.statement
+    shape = ChainShape(statement.chain)
+    found = reach(project, _Shaped(project.attenuated, shape))
+    for matcher in statement.matchers:
+        said = f"never {' > '.join(statement.chain)}: {matcher}"
+        try:
+            denied = matching(matcher, dialect)
+        except PolicyError as error:
+            yield ClaimVerdict(said, None, error.message, matcher.span)
+            continue
+        yield _verdict(said, matcher, _of_shape(found, shape), found, denied)
+
+
+def _of_shape(found: Reach, shape: ChainShape) -> list[Chain]:
+    """Return the chains of the shape, the shortest first."""
+    chains = [
+        chain
+        for of_agent in found.chains.values()
+        for chain in of_agent
+        if shape.holds(_split(chain.links[-1])[1])
+    ]
+    return sorted(chains, key=lambda chain: (len(chain.links), chain.names))
+
+
+def _verdict(
+    said: str, matcher: Matcher, chains: list[Chain], found: Reach, denied: Table
+) -> ClaimVerdict:
+    known: dict[object, tuple[Difference, ...]] = {}
+    why: dict[str, None] = {}
+    for chain in chains:
+        sets = chain.table.use.sets
+        if sets not in known:
+            comparison = taken(chain.table, denied)
+            why |= dict.fromkeys(comparison.why)
+            known[sets] = comparison.differences
+        decided = [(each, chain.decide(each.tool, each.call)) for each in known[sets]]
+        can = [(each, decision) for each, decision in decided if _is_granted(decision)]
+        if can:
+            witness, decision = max(can, key=lambda pair: pair[1].effect)
+            return ClaimVerdict(
+                said,
+                holds=False,
+                why=f"{' > '.join(chain.names)} can: {decision}",
+                span=matcher.span,
+                decision=decision,
+                chain=chain.names,
+                call=(witness.tool, witness.call),
+            )
+    for table in found.most.values():
+        # What is refused at most is refused to every chain, of the shape or not.
+        at_most = taken(table, denied)
+        why |= dict.fromkeys(at_most.why)
+        if at_most.differences:
+            why[MANY_POSITIONS] = None
+    if why:
+        return ClaimVerdict(said, None, "; ".join(why), matcher.span)
+    proof = "no chain of that shape can" if chains else "no chain is of that shape"
+    return ClaimVerdict(said, holds=True, why=proof, span=matcher.span)
+
+
+def _is_granted(decision: Decision) -> bool:
+    return decision.effect is not Effect.DENY

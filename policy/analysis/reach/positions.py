@@ -1,0 +1,445 @@
+"""What agents are bound by along a chain, and how positions follow one another."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Protocol
+
+import attrs
+
+from policy.core.effect import Effect
+from policy.tables.chain import (
+    SPAWN_TOOL,
+    Attenuated,
+    Link,
+    Reading,
+    SpawnDenied,
+    handed_down,
+    spawn_call,
+)
+from policy.tables.dialect import ArgumentKind
+from policy.tables.parameters import outcomes_beside
+from policy.tables.row import Row
+from policy.tables.ruleset import RuleSet
+from policy.tables.table import TRUST, Bounds, Ceiling, Part, Table
+
+__all__ = [
+    "Position",
+    "PositionMoves",
+    "RuleSets",
+    "Sets",
+    "SpawnNumbers",
+    "bits",
+    "joined",
+    "moves",
+    "startable",
+    "table_of",
+]
+
+
+# Numbers of rule sets: a call gets the strictest answer of them.
+Sets = frozenset[int]
+
+
+class RuleSets:
+    """Rule sets by number; readings that are compared share them.
+
+    Attributes:
+        sets: by number.
+        denying: the numbers of those that deny every call.
+
+    """
+
+    def __init__(self) -> None:
+        self.sets: list[RuleSet] = []
+        self.denying: set[int] = set()
+        self._numbers: dict[RuleSet, int] = {}
+        self._unions: dict[frozenset[RuleSet], Sets] = {}
+        # By identity: to compare sets that are equal takes longer than to follow a chain.
+        self._known: dict[int, tuple[Ceiling, Sets]] = {}
+
+    def of(self, ceiling: Ceiling) -> Sets:
+        """Return the numbers of what *ceiling* is the meet of."""
+        known = self._known.get(id(ceiling))
+        if known is not None:
+            return known[1]
+        found = self._unions.get(ceiling.sets)
+        if found is None:
+            found = frozenset(map(self._number, ceiling.sets))
+            self._unions[ceiling.sets] = found
+        self._known[id(ceiling)] = ceiling, found
+        return found
+
+    def of_both(self, table: Table) -> tuple[Sets, Sets]:
+        """Return the numbers of what *table* may use, and of what it may hand on."""
+        use = self.of(table.use)
+        return use, use if table.delegate is None else self.of(table.delegate)
+
+    def _number(self, rules: RuleSet) -> int:
+        number = self._numbers.get(rules)
+        if number is None:
+            number = self._numbers[rules] = len(self.sets)
+            self.sets.append(rules)
+            if rules.is_constant and rules.default is Effect.DENY:
+                self.denying.add(number)
+        return number
+
+
+class SpawnNumbers:
+    """The numbers of agents and rule sets, and which agents the calls of each set may start.
+
+    Attributes:
+        reading: whose calls.
+        rule_sets: by number.
+        agents: each by its place among them.
+
+    """
+
+    def __init__(self, reading: Reading, rule_sets: RuleSets, agents: tuple[str, ...]) -> None:
+        self.reading = reading
+        self.rule_sets = rule_sets
+        self.agents = agents
+        self.places = {agent: place for place, agent in enumerate(self.agents)}
+        self.everyone = (1 << len(self.agents)) - 1
+        self._starting: dict[int, tuple[int, int]] = {}
+        self._met: dict[Sets, tuple[int, int]] = {}
+        self._rows: dict[object, tuple[int, int]] = {}
+        self._calls = self._spawn_calls()
+        self._tools = {tool for tool, _ in self._calls or ()} or {SPAWN_TOOL}
+        self._plain = all(map(str.isascii, self.agents))  # so that a name is read as it stands
+
+    def granted(self, sets: Sets) -> tuple[int, int]:
+        """Return the agents whose start is not denied, and those where nobody asks either.
+
+        Each is a number with a bit for every agent at its place.
+        """
+        found = self._met.get(sets)
+        if found is None:
+            granted = allowed = self.everyone
+            together = []
+            for number in sets:
+                rules = self.rule_sets.sets[number]
+                if any(rules.row(tool).has_parameters for tool in self._tools):
+                    together.append(rules)
+                    continue
+                if number not in self._starting:
+                    self._starting[number] = self._of_rules(rules)
+                here = self._starting[number]
+                granted, allowed = granted & here[0], allowed & here[1]
+            if together:
+                here = _masks(self._at_most(together))
+                granted, allowed = granted & here[0], allowed & here[1]
+            found = self._met[sets] = granted, allowed
+        return found
+
+    def _at_most(self, sets: Sequence[RuleSet]) -> Iterator[Effect]:
+        """Yield what the call that starts each agent gets at most, whatever else it says."""
+        for agent in self.agents:
+            tool, call = spawn_call(self.reading, agent)
+            said = outcomes_beside([rules.row(tool) for rules in sets], call)
+            yield max(min(one.effect for one in each) for each in said)
+
+    def _spawn_calls(self) -> list[tuple[str, dict[str, object]]] | None:
+        if not hasattr(self.reading, "spawn_call"):
+            return None
+        return [spawn_call(self.reading, agent) for agent in self.agents]
+
+    def _of_rules(self, rules: RuleSet) -> tuple[int, int]:
+        if self._calls is not None:
+            effects = (rules.row(tool).outcome(call).effect for tool, call in self._calls)
+            return _masks(effects)
+        row = rules.row(SPAWN_TOOL)
+        if row.constant is not None:
+            effect = row.constant.effect
+            return (
+                self.everyone if effect is not Effect.DENY else 0,
+                self.everyone if effect is Effect.ALLOW else 0,
+            )
+        if row.argument.kind is not ArgumentKind.TEXT or row.field != _NAMED:
+            return self._one_by_one(row)
+        # What rules say of agents is often the same where all else differs.
+        lines = tuple((entry.pattern, entry.effect) for entry in row.entries)
+        key = (lines, row.default.effect)
+        if key not in self._rows:
+            literal = self._plain and all(p is not None and p.exact for p, _ in lines)
+            self._rows[key] = self._by_name(row) if literal else self._one_by_one(row)
+        return self._rows[key]
+
+    def _by_name(self, row: Row) -> tuple[int, int]:
+        """Return what rules grant that name agents one by one: the first that names it holds."""
+        effects = dict[int, Effect]()
+        for entry in row.entries:
+            place = self.places.get(str(entry.pattern))
+            if place is not None:
+                effects.setdefault(place, entry.effect)
+        granted = self.everyone if row.default.effect is not Effect.DENY else 0
+        allowed = self.everyone if row.default.effect is Effect.ALLOW else 0
+        for place, effect in effects.items():
+            bit = 1 << place
+            granted = granted & ~bit if effect is Effect.DENY else granted | bit
+            allowed = allowed | bit if effect is Effect.ALLOW else allowed & ~bit
+        return granted, allowed
+
+    def _one_by_one(self, row: Row) -> tuple[int, int]:
+        return _masks(row.outcome({_NAMED: agent}).effect for agent in self.agents)
+
+
+# The argument of the call that starts an agent (`Chain.spawning`).
+_NAMED = "subagent_type"
+
+
+def _masks(effects: Iterator[Effect]) -> tuple[int, int]:
+    told = list(effects)
+    granted = "".join("0" if effect is Effect.DENY else "1" for effect in reversed(told))
+    allowed = "".join("1" if effect is Effect.ALLOW else "0" for effect in reversed(told))
+    return int(granted or "0", 2), int(allowed or "0", 2)
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the places of the bits of *mask*, the lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+# What agents are bound by behind some chain: what a search over all chains needs of it.
+#
+# A *position* is an agent behind some chain, as far as it matters for what can
+# follow: the rule sets that bound what it may use and what it may hand on, by their
+# numbers (`policy.analysis.reach.positions`), and what else its host looks at. How positions
+# follow one another is `policy.analysis.reach.positions`.
+
+
+@attrs.define(eq=False)
+class Position:
+    """An agent behind a chain.
+
+    Attributes:
+        agent: its number.
+        use: what bounds what it may use.
+        delegated: what bounds what it may hand on.
+        bounds: limits beside the rules.
+        depth: agents before it, where that matters for what follows; else 0.
+        state: what else matters to its host.
+        parent: the position that started it; None for a root, and for a join.
+        link: as its reading made it; None where all follows from the sets.
+        is_covered: whether another position covers it that was found later.
+
+    """
+
+    agent: int
+    use: Sets
+    delegated: Sets
+    bounds: Bounds = Bounds()
+    depth: int = 0
+    state: Hashable = None
+    parent: Position | None = None
+    link: Link | None = None
+    is_covered: bool = False
+
+    def covers(self, other: Position) -> bool:
+        """Return whether whatever follows from *other* follows from this one, granting no less.
+
+        Fewer rule sets grant more: a meet only narrows.
+        """
+        return (
+            self.use <= other.use
+            and self.delegated <= other.delegated
+            and self.depth <= other.depth
+            and self.state == other.state
+            and (self.bounds is other.bounds or other.bounds & self.bounds == other.bounds)
+        )
+
+
+def table_of(position: Position, rule_sets: RuleSets) -> Table:
+    """Return the table of *position*, whose rules are of no link in particular."""
+    use, delegated = (
+        Ceiling.of(Part(rule_sets.sets[number]) for number in sorted(sets))
+        for sets in (position.use, position.delegated)
+    )
+    return Table(use, delegated, position.bounds)
+
+
+def joined(one: Position, other: Position, rule_sets: RuleSets) -> Position:
+    """Return a position of the same agent and state that grants no less than either."""
+    bounds = Bounds(
+        _most(one.bounds.depth, other.bounds.depth),
+        _most(one.bounds.turns, other.bounds.turns),
+        _trusted(one.bounds.trust, other.bounds.trust),
+    )
+    use = _common(one.use, other.use, rule_sets)
+    delegated = _common(one.delegated, other.delegated, rule_sets)
+    depth = min(one.depth, other.depth)
+    return Position(one.agent, use, delegated, bounds, depth, one.state)
+
+
+def _common(one: Sets, other: Sets, rule_sets: RuleSets) -> Sets:
+    # What denies everything grants no more than the other.
+    if one & rule_sets.denying:
+        return other
+    if other & rule_sets.denying:
+        return one
+    return one & other
+
+
+def _most(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else max(one, other)
+
+
+def _trusted(one: str | None, other: str | None) -> str | None:
+    return None if one is None or other is None else max(one, other, key=TRUST.index)
+
+
+# How positions follow one another, as a reading has it.
+#
+# Where links are met as they are declared (`policy.tables.chain.Attenuated`), no table
+# is made on the way. Any other reading is asked for each step.
+
+
+class PositionMoves(Protocol):
+    """How positions of one reading follow one another."""
+
+    @property
+    def numbers(self) -> SpawnNumbers:
+        """The numbers of its rule sets and agents."""
+
+    def start(self, agent: str) -> Position | None:
+        """Return *agent* as the root of chains; None where it cannot be one."""
+
+    def step(self, position: Position, agent: int) -> Position | None:
+        """Return *agent* behind *position*; None where the host refuses it."""
+
+    def incoming(self, position: Position) -> Hashable:
+        """Return what the positions behind *position* depend on, which may be itself."""
+
+    def join(self, one: Position, other: Position) -> Position:
+        """Return a position of the same agent and state that grants no less than either."""
+
+
+def moves(
+    reading: Reading, rule_sets: RuleSets | None = None, agents: tuple[str, ...] | None = None
+) -> PositionMoves:
+    """Return how positions of *reading* follow one another.
+
+    Args:
+        reading: how chains come about.
+        rule_sets: those that have a number, where several readings share them.
+        agents: by number, likewise; those of *reading* are among them.
+
+    """
+    numbers = SpawnNumbers(reading, rule_sets or RuleSets(), agents or reading.agents)
+    if isinstance(reading, Attenuated) and type(reading).step is Attenuated.step:
+        return _Meets(reading, numbers)
+    return _Steps(reading, numbers)
+
+
+def startable(numbers: SpawnNumbers, position: Position) -> int:
+    """Return the agents that *position* may start as far as its own tables say."""
+    if position.bounds.is_last:
+        return 0
+    return numbers.granted(position.use)[0]
+
+
+class _Meets:
+    """Links that are met as they are declared."""
+
+    def __init__(self, reading: Attenuated, numbers: SpawnNumbers) -> None:
+        self.numbers = numbers
+        self.reading = reading
+        self._tables = [
+            self._numbered(reading.tables[agent]) if agent in reading.tables else None
+            for agent in numbers.agents
+        ]
+        # By the places in memory of two that are kept, by tables or here.
+        self._bounds: dict[tuple[int, int], Bounds] = {}
+        self._unique: dict[Bounds, Bounds] = {}
+        self._last: dict[Sets, Sets] = {}
+
+    def _numbered(self, table: Table) -> tuple[Sets, Sets, Bounds]:
+        return *self.numbers.rule_sets.of_both(table), table.bounds
+
+    def start(self, agent: str) -> Position | None:
+        try:
+            table = self.reading.start(agent).table
+        except KeyError:
+            return None
+        return Position(self.numbers.places[agent], *self._numbered(table))
+
+    def step(self, position: Position, agent: int) -> Position | None:
+        table = self._tables[agent]
+        if table is None:
+            return None
+        use, delegated, bounds = table
+        above = position.delegated
+        limits = self._limits(bounds, position.bounds)
+        met = self._met(use, above)
+        if limits.is_last:
+            met = self._starting_nobody(met)
+        handed_on = met if delegated is use else self._met(delegated, above)
+        return Position(agent, met, handed_on, limits, parent=position)
+
+    def _limits(self, own: Bounds, above: Bounds) -> Bounds:
+        key = (id(own), id(above))
+        found = self._bounds.get(key)
+        if found is None:
+            found = own & handed_down(above)
+            found = self._bounds[key] = self._unique.setdefault(found, found)
+        return found
+
+    def _met(self, one: Sets, other: Sets) -> Sets:
+        met = one | other
+        denying = self.numbers.rule_sets.denying
+        return met if denying.isdisjoint(met) else frozenset({min(denying & met)})
+
+    def _starting_nobody(self, sets: Sets) -> Sets:
+        if sets not in self._last:
+            table = table_of(Position(0, sets, sets), self.numbers.rule_sets)
+            self._last[sets] = self.numbers.rule_sets.of(table.use.starting_nobody)
+        return self._last[sets]
+
+    def incoming(self, position: Position) -> Hashable:
+        return position.delegated, position.bounds
+
+    def join(self, one: Position, other: Position) -> Position:
+        return joined(one, other, self.numbers.rule_sets)
+
+
+class _Steps:
+    """Links as a host makes them."""
+
+    def __init__(self, reading: Reading, numbers: SpawnNumbers) -> None:
+        self.numbers = numbers
+        self.reading = reading
+
+    def _position(self, link: Link, agent: int, parent: Position | None = None) -> Position:
+        table = link.table
+        use, delegated = self.numbers.rule_sets.of_both(table)
+        return Position(agent, use, delegated, table.bounds, link.depth, link.state, parent, link)
+
+    def start(self, agent: str) -> Position | None:
+        try:
+            link = self.reading.start(agent)
+        except (KeyError, SpawnDenied):
+            return None
+        return self._position(link, self.numbers.places[agent])
+
+    def step(self, position: Position, agent: int) -> Position | None:
+        if position.link is None:
+            return None
+        try:
+            link = self.reading.step(position.link, self.numbers.agents[agent])
+        except (KeyError, SpawnDenied):
+            return None
+        return self._position(link, agent, position)
+
+    def incoming(self, position: Position) -> Hashable:
+        return position  # a host may look at anything
+
+    def join(self, one: Position, other: Position) -> Position:
+        found = joined(one, other, self.numbers.rule_sets)
+        if one.link is None:
+            return found
+        table = table_of(found, self.numbers.rule_sets)
+        found.link = attrs.evolve(one.link, table=table, depth=found.depth)
+        return found

@@ -1,0 +1,489 @@
+"""What a table says of every tool, and what an agent may do at most."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
+from weakref import ReferenceType, ref
+
+import attrs
+
+from policy.compare.deduplicate import internal_tools
+from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
+from policy.core.decision import Because, Reason
+from policy.core.effect import Effect
+from policy.core.memory import alive
+from policy.patterns.families import members
+from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze, is_stars, named, tokens_of
+from policy.patterns.search import fresh_character
+from policy.patterns.tokens import Gap, OneOf, Token
+from policy.tables.lookup import Lookup
+from policy.tables.row import Row
+from policy.tables.ruleset import Entry
+from policy.tables.table import Part, Table
+
+__all__ = [
+    "MANY_PATTERNS",
+    "OTHER_ARGUMENTS",
+    "OVERLAPPING",
+    "AtMost",
+    "Layer",
+    "MostGranted",
+    "Privilege",
+    "Privileges",
+    "at_most",
+    "lines",
+    "privileges",
+    "told_apart",
+]
+
+
+@attrs.frozen
+class Layer:
+    """What some links of a chain say of one tool.
+
+    Attributes:
+        links: whose it is.
+        rules: the rules that decide, in their order, each once.
+        otherwise: the effect where none of those speaks; None where one always does.
+
+    """
+
+    links: tuple[str, ...]
+    rules: tuple[Because, ...]
+    otherwise: Effect | None
+
+
+@attrs.frozen
+class Privilege:
+    """What one table says of one tool.
+
+    Attributes:
+        tool: its name.
+        effect: of every call, or None where it depends on the arguments.
+        rules: the rules that then decide, strictest first, each once.
+        otherwise: the effect where none of those speaks; None where one always does.
+        reason: why, where every call gets one effect.
+        glob: the pattern over names of which *tool* is an instance, or "".
+        layers: what each says, the strictest of which holds, where there are several.
+
+    """
+
+    tool: str
+    effect: Effect | None
+    rules: tuple[Because, ...] = ()
+    otherwise: Effect | None = None
+    reason: Reason | None = None
+    glob: str = ""
+    layers: tuple[Layer, ...] = ()
+
+
+class Privileges:
+    """The privileges of many tables; of those with the same lines only places are told apart."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, tuple[tuple[Part, ...], tuple[Privilege, ...]]] = {}
+
+    def of(self, table: Table) -> tuple[Privilege, ...]:
+        """Return what *table* says of each tool that it can tell apart."""
+        parts = table.use.parts
+        key = lines(table)
+        known = self._known.get(key)
+        if known is None:
+            self._known[key] = known = parts, privileges(table)
+        if known[0] is parts:
+            return known[1]
+        moved = _Moved.between(known[0], parts)
+        return privileges(table) if moved is None else tuple(map(moved.privilege, known[1]))
+
+
+def lines(table: Table) -> object:
+    """Return what tables have in common that are told in the same words."""
+    return tuple(part.rules.worded for part in table.use.parts)
+
+
+@attrs.frozen
+class _Moved:
+    """The same lines of other links at other places."""
+
+    links: dict[tuple[str, ...], tuple[str, ...]]
+    because: dict[Because, Because]
+
+    @classmethod
+    def between(cls, before: tuple[Part, ...], after: tuple[Part, ...]) -> _Moved | None:
+        """Return what stands where; None where one thing came to stand for two."""
+        links: dict[tuple[str, ...], tuple[str, ...]] = {(): ()}
+        because: dict[Because, Because] = {}
+        for one, other in zip(before, after, strict=True):
+            if links.setdefault(one.links, other.links) != other.links:
+                return None
+            for entry, moved in zip(one.rules.entries, other.rules.entries, strict=True):
+                there = _because(moved, other)
+                if because.setdefault(_because(entry, one), there) != there:
+                    return None
+        # What is told once must not have been two things, nor the other way round.
+        alike = len(set(links.values())) == len(links)
+        return cls(links, because) if alike and len(set(because.values())) == len(because) else None
+
+    def privilege(self, told: Privilege) -> Privilege:
+        """Return *told* as it is of the other links."""
+        if not told.rules and not told.layers:
+            return told
+        layers = tuple(
+            Layer(
+                self.links[layer.links],
+                tuple(map(self.because.__getitem__, layer.rules)),
+                layer.otherwise,
+            )
+            for layer in told.layers
+        )
+        rules = tuple(map(self.because.__getitem__, told.rules))
+        return attrs.evolve(told, rules=rules, layers=layers)
+
+
+def _because(entry: Entry, part: Part) -> Because:
+    return Because(entry.rule, entry.effect, part.links[0] if part.links else "", entry.place)
+
+
+def privileges(table: Table) -> tuple[Privilege, ...]:
+    """Return what *table* says of each tool that it can tell apart."""
+    return tuple(_privilege(tool, table.lookup(tool), glob) for tool, glob in told_apart(table))
+
+
+def told_apart(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield each tool that *table* can tell apart, or a made-up name and the glob it stands for."""
+    sets = [part.rules for part in table.use.parts]
+    tools, _ = representatives(sets)
+    named = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
+    aliases = set[str]().union(*(rules.dialect.aliases for rules in sets))
+    internal = internal_tools(rules.dialect for rules in sets)
+    globs = {glob: glob_pattern(glob) for rules in sets for glob in rules.globs}
+    for tool in tools:
+        # An alias is told under its real name, unless it has none that all links share.
+        real = tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets)
+        if tool not in internal and real:
+            yield tool, "" if tool in named else _glob(tool, globs)
+
+
+def _glob(tool: str, globs: dict[str, Pattern]) -> str:
+    """Return the pattern that a made-up name is an instance of."""
+    matching = [glob for glob, pattern in globs.items() if pattern.matches(tool)]
+    return max(matching, key=lambda glob: len(glob.replace("*", "")), default="")
+
+
+def _privilege(tool: str, lookup: Lookup, glob: str) -> Privilege:
+    constant = lookup.constant
+    if constant is not None:
+        return Privilege(tool, constant.effect, constant.because, reason=constant.reason, glob=glob)
+    layers = [
+        Layer(links, _rules(row, links), None if row.default.entries else row.default.effect)
+        for row, links in lookup.rows
+    ]
+    if lookup.floor is not Effect.ALLOW:
+        layers.append(Layer((), (), lookup.floor))
+    layers = [layer for layer in layers if layer.rules or layer.otherwise is not Effect.ALLOW]
+    rules = dict.fromkeys(because for layer in layers for because in layer.rules)
+    otherwise = [layer.otherwise for layer in layers if layer.otherwise is not None]
+    return Privilege(
+        tool,
+        None,
+        tuple(sorted(rules, key=lambda because: because.effect)),
+        min(otherwise, default=None if rules else Effect.ALLOW),
+        glob=glob,
+        layers=tuple(layers) if len(layers) > 1 else (),
+    )
+
+
+def _rules(row: Row, links: tuple[str, ...]) -> tuple[Because, ...]:
+    link = links[0] if links else ""
+    entries = (*row.entries, *row.default.entries)
+    return tuple(
+        dict.fromkeys(Because(entry.rule, entry.effect, link, entry.place) for entry in entries)
+    )
+
+
+# What an agent may do at most, over all its positions, as a short list of patterns.
+#
+# Every position is a meet of ordered lists, and what an agent may do at most is the
+# join of its positions. To write that down, the patterns of all lists are taken
+# together, with whatever two of them share and neither contains: then every call
+# has a narrowest pattern, all that decides it contains that one, and so one
+# decision of each position holds for all calls of which it is the narrowest. What
+# is told is each pattern whose effect differs from that of the next wider ones: of
+# the patterns that match a call the narrowest holds.
+
+
+MANY_PATTERNS = "there are more patterns than are taken together"
+OTHER_ARGUMENTS = "some rules look at further arguments"
+OVERLAPPING = "what two patterns share cannot be written as a pattern"
+
+# Patterns of one tool that are taken together.
+_PATTERNS = 150
+
+
+@attrs.frozen
+class MostGranted:
+    """What some calls of a tool get at most.
+
+    Attributes:
+        effect: the greatest of all positions.
+        rule: the calls; "" is those that no other pattern of the tool matches.
+        position: the number of the first that has it.
+        reason: why, where that is the default of a list.
+        patterns: what matches the calls; nothing for all other calls.
+
+    """
+
+    effect: Effect
+    rule: str
+    position: int
+    reason: Reason | None = None
+    patterns: tuple[Pattern, ...] = attrs.field(default=(), repr=False)
+
+
+@attrs.frozen
+class AtMost:
+    """What an agent may do at most with one tool.
+
+    Attributes:
+        tool: its name.
+        glob: the pattern over names of which *tool* is an instance, or "".
+        grants: the narrowest that matches a call holds; the last is of all other calls.
+        why: why this is not exact; nothing where it is.
+
+    """
+
+    tool: str
+    glob: str
+    grants: tuple[MostGranted, ...]
+    why: tuple[str, ...] = ()
+
+
+# What is granted is told first.
+_RANKS = {Effect.ALLOW: 0, Effect.ASK: 1, Effect.DENY: 2}
+
+
+def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
+    """Return what an agent at one of *positions* may do at most, by tool."""
+    tools: dict[str, str] = {}
+    for table in positions:
+        for tool, glob in told_apart(table):
+            tools.setdefault(tool, glob)
+    told = []
+    for tool, glob in tools.items():
+        lookups = [table.lookup(tool) for table in positions]
+        told.append(_told(_Asked.of(tool, glob, lookups)))
+    return tuple(told)
+
+
+@attrs.frozen
+class _Asked:
+    """A tool and what is said of it, by which agents and projects that say the same are alike."""
+
+    tool: str
+    glob: str
+    said: object
+    lookups: tuple[ReferenceType[Lookup], ...] = attrs.field(eq=False)
+
+    @classmethod
+    def of(cls, tool: str, glob: str, lookups: Sequence[Lookup]) -> _Asked:
+        said = tuple(
+            (
+                lookup.floor,
+                None if lookup.constant is None else lookup.constant.reason,
+                tuple(row.worded for row, _ in lookup.rows),
+            )
+            for lookup in lookups
+        )
+        return cls(tool, glob, said, tuple(map(ref, lookups)))
+
+
+@lru_cache(maxsize=1024)
+def _told(asked: _Asked) -> AtMost:
+    return _Tool(asked.tool, list(map(alive, asked.lookups))).told(asked.glob)
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_within(narrow: Pattern, wide: Pattern) -> bool:
+    return narrow <= wide
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_shared(one: Pattern, other: Pattern) -> bool:
+    return not Meet.of(one, other).is_empty()
+
+
+class _Tool:
+    def __init__(self, tool: str, positions: Sequence[Lookup]) -> None:
+        self.tool = tool
+        self.positions = positions
+        self.why: dict[str, None] = {}
+        self.rules: dict[Pattern, str] = {}
+        for row in self._rows():
+            for entry in row.entries:
+                if entry.field:
+                    self.why[OTHER_ARGUMENTS] = None
+                elif entry.pattern is not None:
+                    self.rules.setdefault(entry.pattern, entry.rule or self._shown(entry.pattern))
+        self.fresh = fresh_character(named(tokens_of(self.rules)))
+        self._wider: dict[Pattern, frozenset[Pattern]] = {}
+
+    def told(self, glob: str) -> AtMost:
+        """Return what is to be told of the tool."""
+        rest = self._best(None)
+        if len({pattern.kind for pattern in self.rules}) > 1 or len(self.rules) > _PATTERNS:
+            self.why[MANY_PATTERNS] = None
+            return AtMost(self.tool, glob, (rest,), tuple(self.why))
+        try:
+            self._close()
+            wide = [pattern for pattern in self.rules if not pattern.exact]
+            self._wider = {pattern: self._containing(pattern, wide) for pattern in self.rules}
+        except OverflowError:
+            self.why[MANY_PATTERNS] = None
+            return AtMost(self.tool, glob, (rest,), tuple(self.why))
+        best = {pattern: self._best(pattern) for pattern in self.rules}
+        grants: dict[object, MostGranted] = {}
+        for pattern, found in best.items():
+            grant = found
+            if all(other.effect is grant.effect for other in self._next(pattern, best, rest)):
+                continue
+            # What a rule guards in any letters is told in the words of what one allows in its own.
+            named_so = [
+                other
+                for other in self.rules
+                if self.rules[other] == grant.rule
+                and self._shown(other).casefold() != self._shown(pattern).casefold()
+            ]
+            if any(best[other].effect is not grant.effect for other in named_so):
+                # One rule stands for several patterns, and only some of them get this.
+                grant = attrs.evolve(grant, rule=self._shown(pattern))
+            key = (grant.effect, grant.rule)
+            known = grants.get(key, attrs.evolve(grant, patterns=()))
+            grants[key] = attrs.evolve(known, patterns=(*known.patterns, pattern))
+        ranked = sorted(grants.values(), key=lambda grant: (_RANKS[grant.effect], grant.rule))
+        if self._is_ambiguous(ranked):
+            self.why[OVERLAPPING] = None
+        return AtMost(self.tool, glob, (*ranked, rest), tuple(self.why))
+
+    def _rows(self) -> Iterator[Row]:
+        for lookup in self.positions:
+            yield from (row for row, _ in lookup.rows)
+
+    def _shown(self, pattern: Pattern) -> str:
+        return f"{self.tool}({''.join(map(_plain, pattern.tokens)) or pattern})"
+
+    def _close(self) -> None:
+        """Add what patterns share, as far as other rules match it than match one of them."""
+        wide = [pattern for pattern in self.rules if not pattern.exact]
+        matching: dict[Pattern, frozenset[Pattern]] = {}
+        # A single text is within another pattern or shares nothing with it.
+        waiting = deque(wide)
+        while waiting:
+            pattern = waiting.popleft()
+            mine = frozenset(each for each in wide if self._contains(each, pattern))
+            for other, theirs in matching.items():
+                if mine <= theirs or theirs <= mine or not _may_meet(pattern, other):
+                    continue
+                for shared in self._shared(pattern, other):
+                    if shared not in self.rules:
+                        self.rules[shared] = self._shown(shared)
+                        waiting.append(shared)
+                        if len(self.rules) > _PATTERNS:
+                            raise OverflowError(MANY_PATTERNS)
+            matching[pattern] = mine
+
+    def _shared(self, one: Pattern, other: Pattern) -> Iterable[Pattern]:
+        """Yield what both match, where neither contains the other."""
+        if is_stars((*one.tokens, *other.tokens)):
+            for text in members([freeze(one, self.fresh), freeze(other, self.fresh)], self.fresh):
+                pieces: list[str | Gap] = []
+                for piece in text.split(self.fresh):
+                    pieces += [piece, Gap.ANY] if piece else [Gap.ANY]
+                yield Pattern.of(one.kind, pieces[:-1])
+        elif _is_shared(one, other):
+            self.why[OVERLAPPING] = None
+
+    def _is_ambiguous(self, told: Iterable[MostGranted]) -> bool:
+        """Return whether some calls have two narrowest patterns that get different effects."""
+        wide = [(p, g.effect) for g in told for p in g.patterns if not p.exact]
+        pairs = combinations(wide, 2)
+        return any(
+            effect is not another
+            and _may_meet(one, other)
+            and not self._contains(one, other)
+            and not self._contains(other, one)
+            and any(
+                not any(self._contains(inner, shared) for inner in self._within(one, other))
+                for shared in self._shared(one, other)
+            )
+            for (one, effect), (other, another) in pairs
+        )
+
+    def _within(self, one: Pattern, other: Pattern) -> Iterator[Pattern]:
+        for inner in self.rules:
+            if {one, other} <= self._wider[inner]:
+                yield inner
+
+    def _contains(self, wide: Pattern, narrow: Pattern) -> bool:
+        if wide == narrow:
+            return True
+        if is_stars((*wide.tokens, *narrow.tokens)):
+            frozen = freeze(narrow, self.fresh)
+            return frozen.startswith(_start(wide)) and wide.matches(frozen)
+        return _is_within(narrow, wide)
+
+    def _containing(self, pattern: Pattern, wide: Iterable[Pattern]) -> frozenset[Pattern]:
+        return frozenset(each for each in wide if each != pattern and self._contains(each, pattern))
+
+    def _next(
+        self, pattern: Pattern, best: dict[Pattern, MostGranted], rest: MostGranted
+    ) -> Iterator[MostGranted]:
+        """Yield what the next wider patterns around *pattern* get, or else all other calls."""
+        wider = self._wider[pattern]
+        if not wider:
+            yield rest
+        for other in wider:
+            if not any(self._wider[between] >= {other} for between in wider - {other}):
+                yield best[other]
+
+    def _best(self, pattern: Pattern | None) -> MostGranted:
+        """Return what calls get of which *pattern* is the narrowest; None is no pattern."""
+        rule = "" if pattern is None else self.rules[pattern]
+        grants = []
+        for number, lookup in enumerate(self.positions):
+            told: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
+            if lookup.constant is not None:
+                told = [(lookup.constant.effect, lookup.constant.reason)]
+            told += [self._of_row(row, pattern) for row, _ in lookup.rows]
+            effect, reason = min(told, key=lambda pair: pair[0])
+            grants.append(MostGranted(effect, rule, number, reason))
+        return max(grants, key=lambda grant: grant.effect)
+
+    def _of_row(self, row: Row, pattern: Pattern | None) -> tuple[Effect, Reason | None]:
+        if pattern is not None:
+            matching = {pattern, *self._wider[pattern]}
+            for entry in row.entries:
+                if not entry.field and entry.pattern in matching:
+                    return entry.effect, None
+        return row.default.effect, row.default.reason
+
+
+def _plain(token: Token) -> str:
+    """Return a token as people write it: a letter of either case is that letter."""
+    if isinstance(token, OneOf) and not token.negated:
+        letters = {letter.casefold() for letter in token.characters}
+        if len(letters) == 1:
+            return letters.pop()
+    return str(Pattern.of(PatternKind.TEXT, [token]))
+
+
+def _start(pattern: Pattern) -> str:
+    first = pattern.tokens[0] if pattern.tokens else ""
+    return first if isinstance(first, str) else ""
+
+
+def _may_meet(one: Pattern, other: Pattern) -> bool:
+    first, second = _start(one), _start(other)
+    return first.startswith(second) or second.startswith(first)

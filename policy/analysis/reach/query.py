@@ -1,0 +1,431 @@
+"""Who can make a call that a matcher matches, over all agents and chains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+import attrs
+
+from policy.analysis.reach.worklist import MANY_POSITIONS, reach
+from policy.compare.compare import Comparison, Difference
+from policy.compare.deduplicate import told
+from policy.core.decision import Because, Decision, Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.hosts.notation import SEMANTICS, policies
+from policy.hosts.notation import project as notation_project
+from policy.hosts.notation.semantics import path_patterns
+from policy.hosts.project import Project
+from policy.hosts.workspace import Workspace
+from policy.language.parse import parse_notation
+from policy.language.syntax import Agents, Matcher, Parameter, Policy, Rule
+from policy.patterns import notations
+from policy.patterns.pattern import Pattern
+from policy.tables.chain import READINGS, Chain, Reading, SpawnDenied, spawn_call
+from policy.tables.compile import Semantics, compile_policy
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
+
+__all__ = [
+    "Answer",
+    "Call",
+    "CallRefusal",
+    "Excess",
+    "Query",
+    "asked_about",
+    "dialect_of",
+    "exceeds",
+    "lines",
+    "matching",
+    "query",
+    "read_maximum",
+    "refusal",
+    "semantics",
+    "taken",
+]
+
+
+def semantics(dialect: Dialect) -> Semantics:
+    """Return our notation, for the calls of another host."""
+    return attrs.evolve(SEMANTICS, dialect=dialect, read=partial(_read, dialect))
+
+
+def read_maximum(source: Source) -> Policy:
+    """Return the policy that a file of one agent states.
+
+    Raises:
+        PolicyError: the file cannot be read, an example in it does not hold, or it
+            states more or less than that.
+
+    """
+    notation_project(source)  # as it would be loaded
+    document = parse_notation(source)
+    agents = policies(document)
+    if len(agents) != 1:
+        msg = f"expected one agent, found {len(agents)}"
+        raise PolicyError(msg, document.span, help="a maximum is what one agent may do at most")
+    return agents[0]
+
+
+def dialect_of(tables: Iterable[Table]) -> Dialect:
+    """Return how the host of *tables* reads calls."""
+    for table in tables:
+        for part in table.use.parts:
+            if part.rules.entries:
+                return part.rules.dialect
+    return SEMANTICS.dialect
+
+
+def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -> Table:
+    """Return the table that denies what *matcher* matches, or asks for it, and nothing else.
+
+    Raises:
+        PolicyError: it can match no call.
+
+    """
+    return Table.of(RuleSet(lines(matcher, effect, dialect), Effect.ALLOW, dialect))
+
+
+def _read(dialect: Dialect, rule: Rule) -> tuple[Entry, ...]:
+    return lines(rule.matcher, rule.effect, dialect)
+
+
+def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
+    """Return the lines of a rule.
+
+    Raises:
+        PolicyError: the specifier can match no call.
+
+    """
+    entry = partial(Entry, matcher.tool, effect, rule=str(matcher), place=matcher.span.place)
+    specifier = matcher.specifier
+    if specifier is None:
+        return (entry(),)
+    argument = dialect.argument(matcher.tool)
+    if isinstance(specifier, Parameter) and argument.has(specifier.name):
+        return (entry(notations.single(specifier.value), specifier.name),)
+    names = specifier.names if isinstance(specifier, Agents) else (specifier.text,)
+    try:
+        patterns = [
+            pattern for name in names for pattern in _patterns(name, effect, argument, dialect)
+        ]
+    except notations.Unusable as unusable:
+        msg = f"`{matcher}` matches no call: {unusable}"
+        raise PolicyError(msg, matcher.span) from None
+    return tuple(entry(pattern) for pattern in patterns)
+
+
+def _patterns(
+    text: str, effect: Effect, argument: Argument, dialect: Dialect
+) -> tuple[Pattern, ...]:
+    match argument.kind:
+        case ArgumentKind.COMMAND:
+            return notations.commands(text)
+        case ArgumentKind.URL:
+            return notations.hosts(text.removeprefix("domain:").strip())
+        case ArgumentKind.PATH:
+            return path_patterns(text, effect, dialect)
+        case _:
+            return (notations.single(text),)
+
+
+# Why agents cannot make a call that somebody asks about: what refuses it, or to start them.
+
+
+# A tool and the arguments of a call.
+Call = tuple[str, dict[str, object]]
+
+
+@attrs.frozen
+class CallRefusal:
+    """An agent that cannot make such a call, and why.
+
+    Attributes:
+        project: where, as `Project.title`.
+        reading: ``attenuated`` or ``enforced``.
+        agent: who cannot.
+        chain: who is refused the call: a chain of the agent, or where none comes to it one
+            that may not start it.
+        tool: of a call that is refused.
+        call: its arguments.
+        decision: what it gets; None where nobody starts chains.
+
+    """
+
+    project: str
+    reading: str
+    agent: str
+    chain: tuple[str, ...] = ()
+    tool: str = ""
+    call: dict[str, object] = attrs.field(factory=dict, eq=False)
+    decision: Decision | None = None
+
+    @property
+    def because(self) -> tuple[Because, ...]:
+        """The rules that refuse it; none where nothing grants it."""
+        return () if self.decision is None else self.decision.because
+
+    @property
+    def is_unreached(self) -> bool:
+        """Whether no chain comes to the agent."""
+        return self.chain[-1:] != (self.agent,)
+
+
+def asked_about(denied: Table) -> tuple[Call, ...]:
+    """Return calls of all that *denied* denies by a rule, one for each of its rules or more."""
+    (part,) = denied.use.parts
+    everything = Table.of(RuleSet((), Effect.ALLOW, part.rules.dialect))
+    named = {entry.tool for entry in part.rules.entries}
+    found = [each for each in everything.differences(denied).differences if each.after.because]
+    # Others do so in part only, e.g. a command that writes a file.
+    found.sort(key=lambda each: each.tool not in named)
+    return tuple((each.tool, each.call) for each in found)
+
+
+def refusal(
+    unexplained: CallRefusal,
+    calls: Sequence[Call],
+    chains: Iterable[Chain],
+    starts: Iterable[str],
+    reading: Reading,
+) -> CallRefusal:
+    """Return why an agent cannot make a call.
+
+    Args:
+        unexplained: which agent, and where.
+        calls: some of those that are asked about.
+        chains: those that come to it, the shortest first.
+        starts: the agents that start chains.
+        reading: how chains come about.
+
+    """
+    found: list[CallRefusal] = []
+    for chain in chains:
+        for tool, call in calls:
+            decision = chain.decide(tool, call)
+            if decision.effect is Effect.DENY:
+                found.append(_told(unexplained, chain, (tool, call), decision))
+    if not found:
+        for start in starts:
+            try:
+                chain = Chain.start(start, reading)
+                chain.spawn(unexplained.agent)
+            except SpawnDenied as denied:
+                if denied.agent != start:
+                    call_ = spawn_call(reading, unexplained.agent)
+                    found.append(_told(unexplained, chain, call_, denied.decision))
+    # What somebody wrote says more than that nobody wrote anything.
+    return min(found, key=lambda one: not one.because, default=unexplained)
+
+
+def _told(unexplained: CallRefusal, chain: Chain, call: Call, decision: Decision) -> CallRefusal:
+    return attrs.evolve(
+        unexplained, chain=chain.names, tool=call[0], call=call[1], decision=decision
+    )
+
+
+# Who can make a call that a matcher matches, over all agents and chains.
+#
+# An agent can when denying those calls would take something away from it: that
+# is one comparison, exact and with a witness (`Table.differences`). It can unasked when
+# asking for them would, which is another one where all that the first shows is asked for.
+
+
+@attrs.frozen
+class Answer:
+    """An agent that can make such a call.
+
+    Attributes:
+        project: where, as `Project.title`.
+        reading: ``attenuated`` or ``enforced``.
+        chain: the shortest chain with the greatest effect.
+        tool: of the witness.
+        call: its arguments.
+        decision: what the witness gets: effect, reasons, links.
+
+    """
+
+    project: str
+    reading: str
+    chain: tuple[str, ...]
+    tool: str
+    call: dict[str, object] = attrs.field(eq=False)
+    decision: Decision
+
+    @property
+    def agent(self) -> str:
+        """Who can."""
+        return self.chain[-1]
+
+
+@attrs.frozen
+class Query:
+    """Who can, and who cannot.
+
+    Attributes:
+        answers: who can, an answer for each agent and reading.
+        refused: who cannot, and why; agents that no chain reaches are among them.
+        why: why some of the others may be able to; nothing where none is.
+
+    """
+
+    answers: tuple[Answer, ...]
+    refused: tuple[CallRefusal, ...]
+    why: tuple[str, ...] = ()
+
+    @property
+    def without(self) -> tuple[tuple[str, str, str], ...]:
+        """Who cannot: project, reading, agent."""
+        return tuple((each.project, each.reading, each.agent) for each in self.refused)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all others really cannot."""
+        return not self.why
+
+
+def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = READINGS) -> Query:
+    """Return who can make a call that *matcher* matches.
+
+    Raises:
+        PolicyError: the matcher can match no call.
+
+    """
+    answers: list[Answer] = []
+    refused: list[CallRefusal] = []
+    why: dict[str, None] = {}
+    for project in workspace.projects:
+        denied = matching(matcher, _dialect(project))
+        asked = matching(matcher, _dialect(project), Effect.ASK)
+        calls = asked_about(denied)
+        for reading in readings:
+            found = reach(project, project.reading(reading), project.all_starts)
+            known: dict[object, Comparison] = {}
+            for agent in dict.fromkeys([*project.all_starts, *project.agents, *found.chains]):
+                granted: list[Answer] = []
+                for chain in found.chains.get(agent, ()):
+                    key = chain.table.use.sets
+                    if key not in known:
+                        known[key] = _granted(chain.table, denied, asked)
+                    why.update(dict.fromkeys(known[key].why))
+                    granted += _answers(project, reading, chain, known[key])
+                # The first of the greatest effect: chains come shortest first.
+                best = max(granted, key=lambda answer: answer.decision.effect, default=None)
+                if best is not None:
+                    answers.append(best)
+                else:
+                    refused.append(
+                        refusal(
+                            CallRefusal(project.title, reading, agent),
+                            calls,
+                            found.chains.get(agent, ()),
+                            project.all_starts,
+                            project.reading(reading),
+                        )
+                    )
+                if agent in found.most and (best is None or best.decision.effect < Effect.ALLOW):
+                    # What is refused at most is refused to every chain.
+                    at_most = taken(found.most[agent], denied)
+                    why.update(dict.fromkeys(at_most.why))
+                    if at_most.differences:
+                        why[MANY_POSITIONS] = None
+    return Query(tuple(answers), tuple(refused), tuple(why))
+
+
+def _dialect(project: Project) -> Dialect:
+    return dialect_of(entry.declared for entry in project.agents.values())
+
+
+def taken(table: Table, denied: Table, effect: Effect = Effect.DENY) -> Comparison:
+    """Return what *table* grants of the calls that *denied* denies, or asks for: its *effect*.
+
+    Calls of the tools that its rules name come first: a rule for `Read` is of commands too that
+    read a file, and nobody thinks of these before.
+    """
+    comparison = table.differences(table & denied)
+    found = told(comparison.differences, table, denied)
+    # What only cannot be read any more, or is asked for, is no call that was asked about.
+    by_rule = (
+        each for each in found if each.after.effect is effect and each.after.reason is Reason.RULE
+    )
+    tools = {entry.tool for part in denied.use.parts for entry in part.rules.entries}
+    named = sorted(by_rule, key=lambda each: each.tool not in tools)
+    return attrs.evolve(comparison, differences=tuple(named))
+
+
+def _granted(table: Table, denied: Table, asked: Table) -> Comparison:
+    """Return what *table* grants of the calls that *denied* denies, some of the most among it.
+
+    A comparison shows that there is less, not of each effect what is less: the program behind a
+    wrapper may be allowed where it alone is asked for.
+    """
+    found = taken(table, denied)
+    if {each.before.effect for each in found.differences} != {Effect.ASK}:
+        return found
+    unasked = taken(table, asked, Effect.ASK)
+    why = tuple(dict.fromkeys((*found.why, *unasked.why)))
+    return Comparison((*found.differences, *unasked.differences), why)
+
+
+def _answers(project: Project, reading: str, chain: Chain, known: Comparison) -> Iterator[Answer]:
+    for found in known.differences:
+        decision = chain.decide(found.tool, found.call)
+        if decision.effect is not Effect.DENY:
+            yield Answer(project.title, reading, chain.names, found.tool, found.call, decision)
+
+
+@attrs.frozen
+class Excess:
+    """A call that a chain grants beyond a maximum.
+
+    Attributes:
+        project: where, as `Project.title`.
+        reading: ``attenuated`` or ``enforced``.
+        chain: the shortest chain it concerns.
+        difference: the witness; *before* is what the maximum leaves of it.
+
+    """
+
+    project: str
+    reading: str
+    chain: tuple[str, ...]
+    difference: Difference
+
+
+def exceeds(
+    workspace: Workspace, maximum: Policy, *, readings: Iterable[str] = READINGS
+) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
+    """Return what agents are granted beyond *maximum*, and why there may be more.
+
+    Raises:
+        PolicyError: a rule of the maximum can match no call.
+
+    """
+    found: dict[object, Excess] = {}
+    why: dict[str, None] = {}
+    for project in workspace.projects:
+        most = Table(compile_policy(maximum, semantics(_dialect(project)), root=True).use)
+        for reading in readings:
+            positions = reach(project, project.reading(reading), project.all_starts)
+            for table in positions.most.values():
+                beyond = (table & most).differences(table)
+                why.update(dict.fromkeys(beyond.why))
+                if any(each.widened for each in beyond.differences):
+                    why[MANY_POSITIONS] = None
+            known: set[object] = set()
+            chains = [chain for chains in positions.chains.values() for chain in chains]
+            for chain in sorted(chains, key=lambda chain: (len(chain.names), chain.names)):
+                if chain.table.use.sets in known:
+                    continue
+                known.add(chain.table.use.sets)
+                comparison = (chain.table & most).differences(chain.table)
+                why.update(dict.fromkeys(comparison.why))
+                for each in told(comparison.differences, chain.table, most):
+                    if each.widened:
+                        key = (project.title, reading, chain.names[-1], each.tool, str(each.call))
+                        excess = Excess(project.title, reading, chain.names, each)
+                        found.setdefault(key, excess)
+    return tuple(found.values()), tuple(why)

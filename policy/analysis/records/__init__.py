@@ -1,0 +1,1 @@
+"""Calls that agents made and what they got: written down, and read again."""

@@ -1,0 +1,223 @@
+"""One call that an agent made, and what it got, as a line of JSON."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import stat
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import attrs
+
+from policy.core.credentials import masked
+from policy.core.decision import Decision
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+
+__all__ = ["REDACTIONS", "Record", "Recorder", "add_recording", "line", "redacted"]
+
+
+# What becomes of the values of arguments, the least first.
+REDACTIONS = ("none", "credentials", "all")
+
+
+@attrs.frozen
+class Record:
+    """A call that was made.
+
+    Attributes:
+        chain: who called, from the root down; () where that is not known.
+        tool: the tool.
+        call: its arguments, those that are kept.
+        effect: what it got; None where the log does not say.
+        reason: why, as `policy.core.decision.Reason` has it, or "".
+        rules: the rules that decided, as written.
+        table: content hash of the table that decided, or "".
+        time: when, as RFC 3339 has it, or "".
+        cwd: the folder of the project, absolute, or "".
+        redacted: arguments whose value is not the one of the call.
+        source: where it was read, e.g. ``a.jsonl:12``.
+        times: how many calls were like this one, where a log was counted first.
+        agent: the agent that called, where its chain is not known, or "".
+        project: whose agents they are, as chains are qualified by it, or "".
+
+    """
+
+    chain: tuple[str, ...]
+    tool: str
+    call: dict[str, object] = attrs.field(eq=False)
+    effect: Effect | None = None
+    reason: str = ""
+    rules: tuple[str, ...] = ()
+    table: str = ""
+    time: str = ""
+    cwd: str = ""
+    redacted: tuple[str, ...] = ()
+    source: str = attrs.field(default="", eq=False)
+    times: int = 1
+    agent: str = ""
+    project: str = ""
+
+    @classmethod
+    def of(
+        cls, chain: tuple[str, ...], tool: str, call: Mapping[str, object], decision: Decision
+    ) -> Record:
+        """Return the record of a decision."""
+        rules = tuple(because.rule for because in decision.because)
+        return cls(
+            chain, tool, dict(call), decision.effect, decision.reason.value, rules, decision.table
+        )
+
+
+def line(record: Record) -> str:
+    """Return a record as one line of JSON, without the line's end."""
+    shape: dict[str, object] = {
+        "time": record.time,
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.agent.name": record.chain[-1] if record.chain else record.agent,
+        "gen_ai.tool.name": record.tool,
+        "gen_ai.tool.call.arguments": record.call,
+        # Empty where somebody called of whom nobody knows who started them.
+        "policy.chain": record.chain or ([] if record.agent else ()),
+        "policy.effect": record.effect.value if record.effect else "",
+        "policy.reason": record.reason,
+        "policy.rules": record.rules,
+        "policy.table": record.table,
+        "policy.cwd": record.cwd,
+        "policy.project": record.project,
+        "policy.redacted": record.redacted,
+    }
+    said = {name: value for name, value in shape.items() if value not in ("", ())}
+    return json.dumps(said, ensure_ascii=True, separators=(",", ":"), default=_unwritable)
+
+
+def _unwritable(value: object) -> str:
+    # What is no JSON was no argument that a rule could be asked about.
+    return f"<{type(value).__name__}>"
+
+
+# Writing records: one line a decision, appended.
+
+
+@attrs.frozen
+class Recorder:
+    """Appends the decisions it is told of to a file.
+
+    Each is one write of one line to a file that only its owner can read, so
+    processes may share it.
+
+    Attributes:
+        path: the file; it is made where there is none.
+        redact: one of `REDACTIONS`: ``credentials`` puts stars for what looks
+            like a key or a password, ``all`` leaves the names of arguments only.
+
+    """
+
+    path: Path
+    redact: str = attrs.field(default="credentials", validator=attrs.validators.in_(REDACTIONS))
+
+    def write(
+        self,
+        chain: tuple[str, ...],
+        tool: str,
+        call: Mapping[str, object],
+        decision: Decision,
+        *,
+        cwd: str = "",
+    ) -> None:
+        """Write down what a call got.
+
+        Raises:
+            PolicyError: the file cannot be written.
+
+        """
+        self.append(attrs.evolve(Record.of(chain, tool, call, decision), cwd=cwd))
+
+    def append(self, record: Record) -> None:
+        """Write down *record*, with the time that it is now.
+
+        Raises:
+            PolicyError: the file cannot be written.
+
+        """
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        text = line(attrs.evolve(redacted(record, self.redact), time=now)) + "\n"
+        try:
+            self._append(text.encode())
+        except OSError as error:
+            msg = f"cannot be written: {(error.strerror or str(error)).lower()}"
+            raise PolicyError(msg, file=str(self.path)) from None
+
+    def _append(self, text: bytes) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        file = os.open(self.path, flags, 0o600)
+        try:
+            if self._ends_halfway(file):
+                text = b"\n" + text
+            if os.write(file, text) != len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            os.close(file)
+
+    def _ends_halfway(self, file: int) -> bool:
+        """Return whether the last line has no end, e.g. since the disk was full."""
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or not found.st_size:
+            return False
+        try:
+            with self.path.open("rb") as written:
+                written.seek(found.st_size - 1)
+                return written.read(1) not in {b"\n", b""}
+        except PermissionError:
+            return False  # it may be written only, which is as good
+
+
+def redacted(record: Record, redact: str) -> Record:
+    """Return *record* without the values that *redact* keeps from logs; it says which."""
+    if redact == "none":
+        return record
+    kept: dict[str, object] = {}
+    changed: list[str] = []
+    for name, value in record.call.items():
+        told, shown = masked(name), None if redact == "all" else _masked(value)
+        if (told, shown) != (name, value):
+            changed.append(told)
+        kept[told] = shown
+    return attrs.evolve(
+        record,
+        call=kept,
+        rules=tuple(map(masked, record.rules)),
+        redacted=tuple(changed),
+    )
+
+
+def _masked(value: object) -> object:
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, Mapping):
+        return {masked(str(name)): _masked(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_masked(each) for each in value]
+    return value
+
+
+# The options of every command that writes records: where to, and what is kept from them.
+
+
+def add_recording(parser: argparse.ArgumentParser) -> None:
+    """Add ``--record`` and ``--redact`` (see `policy.analysis.records.record.Recorder`)."""
+    parser.add_argument(
+        "--record",
+        metavar="FILE",
+        help="append each decision to FILE, a JSON line each, for `policy replay`",
+    )
+    parser.add_argument(
+        "--redact",
+        choices=REDACTIONS,
+        default="credentials",
+        help="what of the arguments to keep from the record (default: credentials)",
+    )

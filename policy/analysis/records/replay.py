@@ -1,0 +1,272 @@
+"""Deciding logged calls again, under another policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any, Final
+
+import attrs
+
+from policy.analysis.records.logs import LogProblem
+from policy.analysis.records.record import Record
+from policy.core.decision import Decision
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.placement import Anchored, ProjectFolders
+from policy.tables.projects import Projects
+
+__all__ = ["RecordDecider", "Replay", "ReplayOutcome", "Replayed", "replay"]
+
+
+class RecordDecider:
+    """Decides logged calls by one policy.
+
+    Args:
+        projects: the policy: a workspace, or one that was compiled.
+        reading: ``attenuated`` or ``enforced``.
+        home: the home folder of those who called, absolute; "" where unknown.
+
+    """
+
+    def __init__(self, projects: Projects[Any], reading: str, home: str = "") -> None:
+        self._projects = projects
+        self._reading = reading
+        self._home = home
+        self._chains: dict[tuple[tuple[str, ...], str, str], Chain | Decision] = {}
+        self._folders: dict[str, ProjectFolders] = {}
+
+    def decide(self, record: Record) -> Decision:
+        """Return what the call of *record* gets. A chain that cannot come about is denied.
+
+        Raises:
+            PolicyError: the policy has no agent for the first link, or several.
+
+        """
+        found = self.chain(record.chain, record.cwd, record.project)
+        if isinstance(found, Decision):
+            return found
+        return found.table.decide_read(record.tool, record.call)
+
+    def chain(self, names: tuple[str, ...], cwd: str = "", project: str = "") -> Chain | Decision:
+        """Return the chain of agents *names*, or why it cannot come about.
+
+        Args:
+            names: from the root down.
+            cwd: the folder of the project, absolute, or "".
+            project: whose agents they are, where there are several.
+
+        Raises:
+            PolicyError: the policy has no agent for the first link, or several.
+
+        """
+        found = self._chains.get((names, cwd, project))
+        if found is None:
+            found = self._chains[names, cwd, project] = self._walked(names, cwd, project)
+        return found
+
+    def _found(self, name: str, project: str) -> tuple[Any, str]:
+        if project:
+            # In a policy of another host, or elsewhere, the agent may be there all the same.
+            with suppress(PolicyError):
+                return self._projects.find(f"{project}:{name}")
+        return self._projects.find(name)
+
+    def _walked(self, names: tuple[str, ...], cwd: str, where: str) -> Chain | Decision:
+        try:
+            project, first = self._found(names[0], where)
+            reading = project.reading(self._reading)
+            if cwd:
+                folders = self._folders.setdefault(cwd, ProjectFolders(cwd, self._home))
+                reading = Anchored(reading, folders)
+            chain = Chain.start(first, reading)
+            for name in names[1:]:
+                chain = chain.spawn(name)
+        except SpawnDenied as denied:
+            return denied.decision
+        return chain
+
+
+# Deciding logged calls again, under another policy: what would have been otherwise.
+#
+# A log repeats itself, so each distinct call of a chain is decided once and then
+# counted: a million lines cost what their distinct calls cost, and reading them.
+
+
+@attrs.frozen
+class ReplayOutcome:
+    """What a call got, and what it gets: calls that share this are counted together.
+
+    Attributes:
+        chain: who called.
+        tool: the tool.
+        before: what the calls got; None where the log does not say.
+        after: what they get now, of one of them.
+
+    """
+
+    chain: tuple[str, ...]
+    tool: str
+    before: Effect | None
+    after: Decision
+
+    @property
+    def changed(self) -> bool:
+        """Whether the calls are decided differently."""
+        return self.before is not None and self.before is not self.after.effect
+
+    @property
+    def widened(self) -> bool:
+        """Whether they are granted more."""
+        return self.before is not None and self.before < self.after.effect
+
+
+@attrs.define
+class Replayed:
+    """The calls of one outcome.
+
+    Attributes:
+        outcome: what they got, and get.
+        example: one of them.
+        calls: how many they are.
+        distinct: how many of them differ.
+
+    """
+
+    outcome: ReplayOutcome
+    example: Record
+    calls: int = 0
+    distinct: int = 0
+
+
+@attrs.frozen
+class Replay:
+    """What became of a log.
+
+    Attributes:
+        outcomes: the calls that were decided, those that changed first, widened
+            before narrowed, the most frequent first.
+        undecided: why calls were not decided -> how many, and the first of them.
+        lines: calls and lines that are none, in all.
+        distinct: calls that differ.
+
+    """
+
+    outcomes: tuple[Replayed, ...]
+    undecided: Mapping[str, tuple[int, str]]
+    lines: int
+    distinct: int
+
+    @property
+    def changes(self) -> tuple[Replayed, ...]:
+        """Those that are decided differently."""
+        return tuple(each for each in self.outcomes if each.outcome.changed)
+
+    @property
+    def widened(self) -> int:
+        """How many calls are granted more."""
+        return sum(each.calls for each in self.changes if each.outcome.widened)
+
+    @property
+    def narrowed(self) -> int:
+        """How many calls are granted less."""
+        return sum(each.calls for each in self.changes) - self.widened
+
+
+def replay(
+    records: Iterable[Record | LogProblem],
+    new: RecordDecider,
+    old: RecordDecider | None = None,
+    *,
+    root: str = "",
+    progress: Callable[[int], None] = lambda _: None,
+) -> Replay:
+    """Decide logged calls again.
+
+    Args:
+        records: of `policy.analysis.records.logs.read_log`.
+        new: the policy to decide them by.
+        old: what they got, in place of what the log says.
+        root: the agent that starts every chain, in place of the one in the log;
+            it makes the calls too of which the log does not say who made them.
+        progress: told of the number of lines that were read, now and then.
+
+    """
+    known: dict[bytes, Replayed] = {}
+    outcomes: dict[object, Replayed] = {}
+    undecided: dict[str, tuple[int, str]] = {}
+    lines = told = 0
+    for record in records:
+        times = 1 if isinstance(record, LogProblem) else record.times
+        lines += times
+        if lines >= told:
+            progress(lines)
+            told = lines + _TOLD
+        key = b"" if isinstance(record, LogProblem) else _digest(record)
+        group = known.get(key)  # none has the key of a problem
+        if group is None:
+            try:
+                group = known[key] = _grouped(_decidable(record, root), new, old, outcomes)
+            except PolicyError as error:
+                count, first = undecided.get(error.message, (0, record.source))
+                undecided[error.message] = (count + times, first)
+                continue
+            group.distinct += 1
+        group.calls += times
+    ordered = sorted(outcomes.values(), key=_order)
+    return Replay(tuple(ordered), undecided, lines, len(known))
+
+
+# Lines between two words of progress.
+_TOLD: Final = 20_000
+
+
+def _decidable(record: Record | LogProblem, root: str) -> Record:
+    """Return the call to decide. Raises PolicyError where there is none."""
+    if isinstance(record, LogProblem):
+        raise PolicyError(record.message)
+    if record.redacted:
+        msg = "arguments were kept from the log"
+        raise PolicyError(msg)
+    if root:
+        return attrs.evolve(record, chain=(root, *record.chain[1:]), project="")
+    if not record.chain:
+        msg = "the log does not say which agent called"
+        raise PolicyError(msg)
+    return record
+
+
+def _digest(record: Record) -> bytes:
+    """Return what tells calls apart, in a few bytes: logs are long."""
+    effect = record.effect.value if record.effect else ""
+    said = (record.project, record.chain, record.cwd, record.tool, effect, record.call)
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def _grouped(
+    record: Record, new: RecordDecider, old: RecordDecider | None, outcomes: dict[object, Replayed]
+) -> Replayed:
+    before = old.decide(record).effect if old is not None else record.effect
+    after = new.decide(record)
+    key = record.chain, record.tool, before, after.effect, after.reason, after.because
+    found = outcomes.get(key)
+    if found is None:
+        outcome = ReplayOutcome(record.chain, record.tool, before, after)
+        found = outcomes[key] = Replayed(outcome, record)
+    return found
+
+
+def _order(each: Replayed) -> tuple[object, ...]:
+    outcome = each.outcome
+    return (
+        not outcome.changed,
+        not outcome.widened,
+        -each.calls,
+        outcome.chain,
+        outcome.tool,
+        str(each.example.call),
+    )

@@ -1,0 +1,611 @@
+"""The smallest policy that covers what was used, proven not to exceed the one in force."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import attrs
+
+from policy.analysis.reach.query import dialect_of, semantics
+from policy.analysis.records.logs import LogProblem
+from policy.analysis.records.record import Record
+from policy.analysis.records.replay import RecordDecider
+from policy.commands.read import read_command
+from policy.commands.words import in_home
+from policy.compare.compare import Difference
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.files.opening import Memory
+from policy.hosts.notation import SEMANTICS
+from policy.hosts.workspace import load_tree
+from policy.language.parse import parse_matcher
+from policy.language.printer import print_document
+from policy.language.syntax import (
+    Agent,
+    Delegate,
+    Document,
+    Grant,
+    Matcher,
+    Policy,
+    Root,
+    Rule,
+    Statement,
+    specifier,
+)
+from policy.tables.calls import Unreadable, argument_text
+from policy.tables.chain import SPAWN_TOOL, Chain, attenuate
+from policy.tables.compile import compile_policy
+from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.table import Table
+
+__all__ = [
+    "NOWHERE",
+    "Candidate",
+    "Draft",
+    "Proposal",
+    "Usage",
+    "UsedCall",
+    "candidates",
+    "exact",
+    "matcher_of",
+    "propose",
+    "usage_of",
+]
+
+
+# What agents used: the distinct calls of a log that the policy in force grants.
+
+
+_SPAWNS = frozenset({SPAWN_TOOL, "Agent"})
+
+
+@attrs.frozen
+class UsedCall:
+    """A distinct call that was made.
+
+    Attributes:
+        chain: who called.
+        tool: the tool.
+        arguments: of the call.
+        effect: what it gets of the policy in force, or got, as the log has it.
+        cwd: the folder of the project, or "".
+        project: whose agents they are, as the log says, or "".
+        times: how often it was made.
+
+    """
+
+    chain: tuple[str, ...]
+    tool: str
+    arguments: dict[str, object] = attrs.field(eq=False)
+    effect: Effect
+    cwd: str = ""
+    project: str = ""
+    times: int = attrs.field(default=1, eq=False)
+
+
+@attrs.frozen
+class Usage:
+    """What was used.
+
+    Attributes:
+        calls: that are allowed or asked for.
+        left_out: why calls are not covered -> how many, and where the first is.
+
+    """
+
+    calls: tuple[UsedCall, ...]
+    left_out: dict[str, tuple[int, str]]
+
+    @property
+    def chains(self) -> tuple[tuple[str, ...], ...]:
+        """Every chain that called, and those it came about by, the shortest first."""
+        found = {call.chain[:n] for call in self.calls for n in range(1, len(call.chain) + 1)}
+        return tuple(sorted(found, key=lambda chain: (len(chain), chain)))
+
+    def projects(self, chain: tuple[str, ...]) -> tuple[str, ...]:
+        """Return whose agents *chain* is made of, as the log says of calls by it and below it."""
+        length = len(chain)
+        return tuple(dict.fromkeys(c.project for c in self.calls if c.chain[:length] == chain))
+
+
+def usage_of(
+    records: Iterable[Record | LogProblem], decider: RecordDecider | None = None, *, root: str = ""
+) -> Usage:
+    """Return what the calls of a log use.
+
+    Args:
+        records: of `policy.analysis.records.logs.read_log`.
+        decider: the policy in force; without one a log says what its calls got.
+        root: the agent that starts every chain, in place of the one in the log.
+
+    """
+    found: dict[object, UsedCall] = {}
+    left_out: dict[str, tuple[int, str]] = {}
+    for record in records:
+        times = 1 if isinstance(record, LogProblem) else record.times
+        try:
+            call = _call(record, decider, root)
+        except PolicyError as error:
+            count, first = left_out.get(error.message, (0, record.source))
+            left_out[error.message] = (count + times, first)
+            continue
+        if call.tool in _SPAWNS:
+            continue  # who is started is told by the chains
+        key = (
+            call.project,
+            call.chain,
+            call.tool,
+            call.cwd,
+            json.dumps(call.arguments, sort_keys=True),
+        )
+        known = found.get(key)
+        found[key] = attrs.evolve(call, times=times + (known.times if known else 0))
+    return Usage(tuple(found.values()), left_out)
+
+
+def _call(record: Record | LogProblem, decider: RecordDecider | None, root: str) -> UsedCall:
+    """Return the call to cover. Raises PolicyError where there is none."""
+    if isinstance(record, LogProblem):
+        raise PolicyError(record.message)
+    if record.redacted:
+        raise PolicyError("arguments were kept from the log")
+    if root:
+        record = attrs.evolve(record, chain=(root, *record.chain[1:]), project="")
+    if not record.chain:
+        raise PolicyError("the log does not say which agent called")
+    effect = record.effect if decider is None else decider.decide(record).effect
+    if effect is None:
+        raise PolicyError("the log does not say what the call got")
+    if effect is Effect.DENY:
+        raise PolicyError("the call is denied")
+    return UsedCall(record.chain, record.tool, record.call, effect, record.cwd, record.project)
+
+
+# Rules for calls that were made: each call by itself, or several by what they share.
+
+
+# Where a rule that nobody wrote stands.
+NOWHERE: Final = Source("suggested", "").whole()
+
+
+def matcher_of(tool: str, text: str | None = None) -> Matcher:
+    """Return the matcher of *tool*, with *text* as its specifier."""
+    return Matcher(tool, None if text is None else specifier(tool, text), span=NOWHERE)
+
+
+@attrs.frozen
+class Candidate:
+    """A rule that may be proposed.
+
+    Attributes:
+        effect: what it says.
+        matcher: what it matches.
+        texts: what it was made of: arguments, as rules speak of them.
+        tool: of the calls.
+
+    """
+
+    effect: Effect
+    matcher: Matcher
+    texts: tuple[str, ...] = attrs.field(eq=False)
+    tool: str = attrs.field(eq=False)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it may match calls that were not made."""
+        return len(self.texts) > 1
+
+
+def candidates(calls: Iterable[UsedCall], dialect: Dialect, least: int) -> Iterator[Candidate]:
+    """Yield the rules for calls of one agent.
+
+    Args:
+        calls: that were made.
+        dialect: how they are read.
+        least: how many distinct calls have to share a beginning, or a folder,
+            before one rule is made of it.
+
+    """
+    used: dict[tuple[str, Effect], set[str | None]] = {}
+    for call in calls:
+        for tool, text in _units(call, dialect):
+            used.setdefault((tool, call.effect), set()).add(text)
+    for (tool, effect), found in sorted(used.items(), key=str):
+        texts = sorted(text for text in found if text is not None)
+        if None in found:
+            yield Candidate(effect, matcher_of(tool), (), tool)
+            continue
+        kind = dialect.argument(tool).kind
+        for pattern, members in _groups(texts, kind, least):
+            yield from _written(tool, effect, kind, pattern, members)
+
+
+def exact(candidate: Candidate, dialect: Dialect) -> Iterator[Candidate]:
+    """Yield a rule for each of the calls that *candidate* was made of."""
+    kind = dialect.argument(candidate.tool).kind
+    for text in candidate.texts:
+        yield from _written(candidate.tool, candidate.effect, kind, "", (text,))
+
+
+def _units(call: UsedCall, dialect: Dialect) -> Iterator[tuple[str, str | None]]:
+    """Yield what rules have to speak of for *call*: its argument, or the parts of a command."""
+    tool = dialect.canonical(call.tool)
+    argument = dialect.argument(tool)
+    if not call.arguments:
+        yield tool, None
+        return
+    here = attrs.evolve(dialect, cwd=call.cwd or dialect.cwd, fold=False)
+    try:
+        text = argument_text(argument, here, call.arguments)
+    except Unreadable:
+        yield tool, None
+        return
+    if argument.kind is ArgumentKind.PATH and f"{text}/".startswith(f"{here.cwd}/"):
+        text = dialect.cwd + text.removeprefix(here.cwd)
+    if argument.kind is ArgumentKind.COMMAND:
+        command = read_command(text, dialect.shell)
+        for part in command.parts:
+            yield tool, part.text
+        tools = dialect.shell.files
+        for file in command.redirections:
+            opens = file.tool or (tools.output if file.writes else tools.input)
+            if file.target is not None and opens and opens not in tools.inner:
+                name = in_home(file.target, dialect.home, control=dialect.shell.control)
+                arguments: dict[str, object] = {dialect.argument(opens).fields[0]: name}
+                yield from _units(attrs.evolve(call, tool=opens, arguments=arguments), dialect)
+    else:
+        yield tool, text if _speaks(argument.kind) else None
+
+
+def _speaks(kind: ArgumentKind) -> bool:
+    return kind in {ArgumentKind.TEXT, ArgumentKind.PATH, ArgumentKind.URL, ArgumentKind.LENIENT}
+
+
+_Group = tuple[str, tuple[str, ...]]
+
+
+def _groups(texts: list[str], kind: ArgumentKind, least: int) -> Iterator[_Group]:
+    """Yield a pattern, or "" for the text itself, and the texts it is made of."""
+    match kind:
+        case ArgumentKind.COMMAND:
+            yield from _merged([("", (text,)) for text in texts], _beginning, least)
+        case ArgumentKind.PATH:
+            groups: list[_Group] = [("", (text,)) for text in texts]
+            known: list[_Group] = []
+            while groups != known:  # folders share a folder in turn
+                known, groups = groups, list(_merged(groups, _folder, least))
+            yield from _absorbed(groups)
+        case _:
+            yield from (("", (text,)) for text in texts)
+
+
+def _merged(groups: list[_Group], shared: Callable[[str], str], least: int) -> Iterator[_Group]:
+    """Yield *groups*, those that share a pattern as one where there are enough of them."""
+    by_pattern: dict[str, list[_Group]] = {}
+    for pattern, texts in groups:
+        by_pattern.setdefault(shared(pattern or texts[0]), []).append((pattern, texts))
+    for pattern, members in by_pattern.items():
+        if pattern and len(members) >= least:
+            yield pattern, tuple(text for _, texts in members for text in texts)
+        else:
+            yield from members
+
+
+def _absorbed(groups: list[_Group]) -> Iterator[_Group]:
+    """Yield *groups* of paths, without those that lie in the folder of another."""
+    folders = sorted({pattern.removesuffix("**") for pattern, _ in groups if pattern}, key=len)
+    inside: dict[str, list[str]] = {}
+    for pattern, texts in groups:
+        path = pattern.removesuffix("**") or texts[0]
+        around = next((folder for folder in folders if path.startswith(folder)), "")
+        inside.setdefault(around and f"{around}**", []).extend(texts)
+    for pattern, members in inside.items():
+        if pattern:
+            yield pattern, tuple(members)
+        else:
+            yield from (("", (text,)) for text in members)
+
+
+def _folder(path: str) -> str:
+    """Return ``/@project/src/**`` for what lies in that folder; "" for the project's own."""
+    folder, _, name = path.removesuffix("/**").rpartition("/")
+    return f"{folder}/**" if name and folder.count("/") > 1 else ""
+
+
+def _beginning(text: str) -> str:
+    """Return ``git diff *`` for ``git diff HEAD``: a program with what it is told to do."""
+    words = text.split(" ")
+    if len(words) < 2 or not words[1].isidentifier() or not words[0].isascii():
+        return ""
+    return f"{words[0]} {words[1]} *"
+
+
+def _written(
+    tool: str, effect: Effect, kind: ArgumentKind, pattern: str, texts: tuple[str, ...]
+) -> Iterator[Candidate]:
+    told = _path(pattern or texts[0]) if kind is ArgumentKind.PATH else pattern or texts[0]
+    if kind is ArgumentKind.URL:
+        told = f"domain:{told}"
+    special = _GLOBS if kind is ArgumentKind.PATH else "*"
+    if not told.strip() or any(character in text for text in texts for character in special):
+        return  # as a pattern it would match other calls
+    yield Candidate(effect, matcher_of(tool, told), texts, tool)
+
+
+# What means more than itself in the pattern of a path.
+_GLOBS = "*?[]\\!#"
+
+
+def _path(text: str) -> str:
+    """Return a path as rules write it: from the project, the home folder or the root."""
+    for anchor, written in (("/@project/", "/"), ("/@home/", "~/")):
+        if text.startswith(anchor):
+            return written + text.removeprefix(anchor)
+    return f"/{text}"
+
+
+# A policy in the making: candidates, compared with the policy in force, and mended.
+
+
+_ROUNDS = 64  # each mends what the comparison found in the one before
+
+# Rules that take something away, at most: an agent with more is better off with narrow ones.
+_CARVED = 40
+
+_Granted = tuple[Effect, Matcher]
+
+
+class Draft:
+    """Rules for each agent that called, and which agents they start."""
+
+    def __init__(self, usage: Usage, decider: RecordDecider | None, least: int) -> None:
+        self._chains = usage.chains
+        self._projects = {chain: usage.projects(chain) for chain in self._chains}
+        self._decider = decider
+        self._agents = list(dict.fromkeys(chain[-1] for chain in self._chains))
+        self._candidates: dict[str, list[Candidate]] = {}
+        self._carved: dict[str, dict[_Granted, None]] = {agent: {} for agent in self._agents}
+        for agent in self._agents:
+            calls = [call for call in usage.calls if call.chain[-1] == agent]
+            self._candidates[agent] = list(candidates(calls, SEMANTICS.dialect, least))
+
+    def mend(self) -> tuple[str, ...]:
+        """Take away what the policy in force does not grant, and return why not all was found."""
+        if self._decider is None:
+            return ()
+        why: tuple[str, ...] = ()
+        for _ in range(_ROUNDS):
+            excess: list[tuple[str, Difference]] = []
+            why = ()
+            for chain in self._chains:
+                for project in self._projects[chain]:
+                    found, unproven = self._compared(chain, project, self._decider)
+                    excess += ((chain[-1], difference) for difference in found)
+                    why = tuple(dict.fromkeys((*why, *unproven)))
+            if not excess:
+                return why
+            for agent, difference in excess:
+                self._answer(agent, difference)
+        return (*why, f"after {_ROUNDS} rounds of mending some rule still grants more")
+
+    def document(self) -> Document:
+        """Return the policy."""
+        body: list[Agent | Root] = [Root(root, span=NOWHERE) for root in self._roots()]
+        for agent in self._agents:
+            statements: list[Statement] = []
+            granted = self._granted(agent)
+            for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY):
+                matchers = tuple(matcher for one, matcher in granted if one is effect)
+                if matchers:
+                    statements.append(Grant(effect, matchers, span=NOWHERE))
+            if handed_on := self._handed_on(agent):
+                statements.append(Delegate(handed_on, span=NOWHERE))
+            body.append(Agent(agent, tuple(statements), span=NOWHERE))
+        return Document(tuple(body), span=NOWHERE)
+
+    def _roots(self) -> list[str]:
+        return list(dict.fromkeys(chain[0] for chain in self._chains))
+
+    def _granted(self, agent: str, *, spawns: bool = True) -> list[_Granted]:
+        """Return what *agent* may do: its rules, whom it starts, what is taken away."""
+        rules: dict[_Granted, None] = {}
+        for each in self._candidates[agent]:
+            rules[each.effect, each.matcher] = None
+        if spawns:
+            rules |= dict.fromkeys(self._spawns(agent))
+        return [*rules, *self._carved[agent]]
+
+    def _spawns(self, agent: str) -> Iterator[_Granted]:
+        for chain in self._chains:
+            if len(chain) > 1 and chain[-2] == agent:
+                yield self._starting(chain), matcher_of(SPAWN_TOOL, chain[-1])
+
+    def _starting(self, chain: tuple[str, ...]) -> Effect:
+        if self._decider is None:
+            return Effect.ALLOW
+        above, agent = chain[:-1], chain[-1]
+        parents = [self._decider.chain(above, project=one) for one in self._projects[chain]]
+        said = [one.spawning(agent).effect for one in parents if isinstance(one, Chain)]
+        return min(said, default=Effect.ALLOW)
+
+    def _handed_on(self, agent: str) -> tuple[Matcher, ...]:
+        """Return what the agents below need, where *agent* may not do all of it itself."""
+        below = {
+            later
+            for chain in self._chains
+            if agent in chain
+            for later in chain[chain.index(agent) + 1 :]
+        }
+        own = {matcher: effect for effect, matcher in reversed(self._granted(agent))}
+        needed = [
+            granted
+            for later in self._agents
+            if later in below
+            for granted in self._granted(later)
+            if granted[0] is not Effect.DENY
+        ]
+        if all(own.get(matcher, Effect.DENY) >= effect for effect, matcher in needed):
+            return ()
+        kept = [matcher for effect, matcher in self._granted(agent) if effect is not Effect.DENY]
+        return tuple(dict.fromkeys((*kept, *(matcher for _, matcher in needed))))
+
+    # --- against the policy in force ---------------------------------------------------
+
+    def _compared(
+        self, chain: tuple[str, ...], project: str, decider: RecordDecider
+    ) -> tuple[list[Difference], tuple[str, ...]]:
+        """Return what *chain* would be granted beyond the policy, and why that may not be all."""
+        current = decider.chain(chain, project=project)
+        if not isinstance(current, Chain):
+            return [], (f"the policy in force has no chain {' > '.join(chain)}",)
+        proposed = self._table(chain, current.table)
+        comparison = (current.table & proposed).differences(proposed)
+        return [
+            difference
+            for difference in comparison.differences
+            if difference.widened and not _is_guarded(difference.before)
+        ], comparison.why
+
+    def _table(self, chain: tuple[str, ...], current: Table) -> Table:
+        """Return what *chain* may do, its calls read as the host of the policy in force does."""
+        read = semantics(dialect_of([current]))
+        table: Table | None = None
+        for position, agent in enumerate(chain):
+            granted = self._granted(agent, spawns=False)
+            rules = tuple(Rule(effect, matcher, span=NOWHERE) for effect, matcher in granted)
+            handed = self._handed_on(agent)
+            delegate = (
+                tuple(Rule(Effect.ALLOW, matcher, span=NOWHERE) for matcher in handed)
+                if handed
+                else None
+            )
+            policy = Policy(agent, rules, delegate)
+            own = compile_policy(policy, read, root=position == 0)
+            table = own if table is None else attenuate(table, own)
+        return table or Table()
+
+    def _answer(self, agent: str, difference: Difference) -> None:
+        """Take the excess that *difference* shows away from *agent*."""
+        carved = self._carved[agent]
+        for because in difference.before.because:
+            granted = self._taken_over(difference.tool, because.rule, because.effect)
+            if granted is not None and granted not in carved:
+                carved[granted] = None
+                return
+        granted = self._call_taken(difference)
+        if granted is not None and len(carved) < _CARVED and granted not in carved:
+            carved[granted] = None
+            return
+        blamed = {because.rule for because in difference.after.because}
+        self._candidates[agent] = list(self._narrowed(agent, blamed, difference.tool))
+
+    @staticmethod
+    def _taken_over(tool: str, rule: str, effect: Effect) -> _Granted | None:
+        """Return a rule of the policy in force, as one about calls of *tool*."""
+        try:
+            matcher = parse_matcher(rule)
+        except PolicyError:
+            return None
+        if effect is Effect.ALLOW or "*" in tool:
+            return None
+        return effect, Matcher(tool, matcher.specifier, span=NOWHERE)
+
+    @staticmethod
+    def _call_taken(difference: Difference) -> _Granted | None:
+        """Return a rule about the call that shows the excess alone."""
+        if difference.before.effect is Effect.ALLOW or not difference.before.because:
+            return None
+        call = UsedCall(("",), difference.tool, difference.call, difference.before.effect)
+        found = list(candidates([call], SEMANTICS.dialect, least=2))
+        return (found[0].effect, found[0].matcher) if len(found) == 1 else None
+
+    def _narrowed(self, agent: str, blamed: Iterable[str], tool: str) -> Iterator[Candidate]:
+        matching = [each for each in self._candidates[agent] if str(each.matcher) in blamed]
+        # A rule of an agent above may be named instead: then the tool is what is too wide.
+        guilty = matching or [each for each in self._candidates[agent] if each.tool == tool]
+        for each in self._candidates[agent]:
+            if each not in guilty:
+                yield each
+            elif each.is_wide:
+                yield from exact(each, SEMANTICS.dialect)
+
+
+def _is_guarded(decision: Decision) -> bool:
+    """Return whether the host itself keeps the call back, whatever rules say."""
+    if decision.reason is Reason.PROTECTED:
+        return True
+    return bool(decision.because) and all(one.place is None for one in decision.because)
+
+
+# A proposed policy, as it is printed, and what it covers.
+
+
+@attrs.frozen
+class Proposal:
+    """A policy that covers what was used.
+
+    Attributes:
+        text: in our notation.
+        agents: how many agents it is about.
+        rules: how many rules it has.
+        covered: how many calls get what they got.
+        uncovered: calls that no rule could be written for, or that get less.
+        why: why it is not proven that nothing exceeds the policy in force;
+            nothing where it is, or where there is none.
+
+    """
+
+    text: str
+    agents: int
+    rules: int
+    covered: int
+    uncovered: tuple[UsedCall, ...]
+    why: tuple[str, ...] = ()
+
+
+def propose(usage: Usage, decider: RecordDecider | None = None, *, least: int = 3) -> Proposal:
+    """Return the smallest policy found that covers *usage*.
+
+    Args:
+        usage: what was used.
+        decider: the policy in force, which nothing of the proposal exceeds but
+            what its host guards against every rule.
+        least: how many distinct calls one rule is made of, at least, that
+            matches more than they.
+
+    Raises:
+        PolicyError: nothing was used.
+
+    """
+    if not usage.calls:
+        msg = "the logs hold no call to cover"
+        raise PolicyError(msg, help="name other logs, or the agent that starts chains with --root")
+    draft = Draft(usage, decider, least)
+    why = draft.mend()
+    document = draft.document()
+    text = print_document(document)
+    agents = [node for node in document.body if isinstance(node, Agent)]
+    grants = [grant for agent in agents for grant in agent.body if isinstance(grant, Grant)]
+    uncovered = tuple(_uncovered(usage, text))
+    missing = sum(call.times for call in uncovered)
+    return Proposal(
+        text=text,
+        agents=len(agents),
+        rules=sum(len(grant.matchers) for grant in grants),
+        covered=sum(call.times for call in usage.calls) - missing,
+        uncovered=uncovered,
+        why=why,
+    )
+
+
+def _uncovered(usage: Usage, text: str) -> Iterator[UsedCall]:
+    """Yield the calls that do not get what they got, of the policy as it is printed."""
+    printed = RecordDecider(load_tree(Memory({"suggested.policy": text})), "attenuated")
+    for call in usage.calls:
+        asked = Record(call.chain, call.tool, call.arguments, cwd=call.cwd)
+        if printed.decide(asked).effect is not call.effect:
+            yield call

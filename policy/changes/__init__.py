@@ -1,1 +1,0 @@
-"""What a change of policies grants or takes away."""

@@ -1,0 +1,720 @@
+"""The options of every verb, and its help: to explain itself a verb loads nothing else."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from policy.analysis.records.record import add_recording
+from policy.cli.hosts import add_hosts
+from policy.cli.outputs import MACHINE, add_output
+from policy.core.finding import Severity
+from policy.tables.chain import READINGS
+
+__all__ = [
+    "AUDIT_FORMATS",
+    "CHECK_FORMATS",
+    "CLAIMS_FORMATS",
+    "COMPILE_FORMATS",
+    "CONVERT_FORMATS",
+    "DIFF_FORMATS",
+    "FMT_FORMATS",
+    "INSTALL_FORMATS",
+    "LINT_FORMATS",
+    "MCP_PROXY_FORMATS",
+    "MCP_PROXY_TAKES_COMMAND",
+    "QUERY_FORMATS",
+    "REPLAY_FORMATS",
+    "RULE_FORMATS",
+    "SUGGEST_FORMATS",
+    "VERBS",
+    "Verb",
+    "add_logs",
+    "configure_audit",
+    "configure_check",
+    "configure_claims",
+    "configure_compile",
+    "configure_convert",
+    "configure_diff",
+    "configure_fmt",
+    "configure_install",
+    "configure_lint",
+    "configure_mcp_proxy",
+    "configure_query",
+    "configure_replay",
+    "configure_rule",
+    "configure_suggest",
+]
+
+
+# The options of ``policy audit``.
+
+
+AUDIT_FORMATS = ("text", "json", "markdown", "html")
+
+_EPILOG = """\
+`attenuated` is what the files declare along a chain, `enforced` what the host
+does; an escalation is granted by the host alone, a dead letter by the files alone.
+
+exit status: 0 everything was read, whatever was found in it; 2 a file that may
+say something about agents cannot be read or parsed
+
+examples:
+  policy audit .
+  policy audit v1.2.0 --format json
+  policy audit --format html > audit.html
+"""
+
+
+def configure_audit(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "List what every agent may do, through every chain that can come about."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+    add_hosts(parser)
+
+
+# The options of ``policy check``.
+
+
+CHECK_FORMATS = ("text", "json", "markdown")
+
+_EPILOG_CHECK = """\
+A CALL is written as in a test of our notation: `Tool(argument)`, whose argument
+is taken literally, `Tool`, or `Tool({"argument": "value", ...})`.
+
+exit status: 0 every call is allowed, 1 one is denied or to be asked for,
+2 a call, or a policy that was asked about, cannot be read
+
+examples:
+  policy check --chain 'main>explore' 'Bash(git push origin)'
+  policy check team.policy 'Edit(src/app.py)' 'Read(/etc/passwd)'
+  policy check . --tool Bash --input '{"command": "git push"}' --format json
+  policy check . --calls calls.jsonl --format json
+  policy check policy.json --calls calls.jsonl      # compiled: no file is parsed
+"""
+
+
+def configure_check(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Decide one call, or a stream of calls, and say why."
+    parser.usage = "%(prog)s [options] [PATH] [CALL ...]"
+    parser.epilog = _EPILOG_CHECK
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="PATH, CALL",
+        help="a folder, a file, a compiled policy or a git revision (default: .), and calls",
+    )
+    parser.add_argument(
+        "--chain",
+        metavar="A>B>C",
+        help="who calls, from the root down (default: the one agent that starts chains)",
+    )
+    parser.add_argument(
+        "--reading",
+        choices=READINGS,
+        default="attenuated",
+        help="what the files declare along the chain, or what the host does (default: attenuated)",
+    )
+    add_hosts(parser)
+    parser.add_argument(
+        "--root",
+        metavar="FOLDER",
+        help="the folder of the project, for which paths are decided (default: PATH, or the folder"
+        " of that file; of a revision or a compiled policy none)",
+    )
+    parser.add_argument("--tool", help="the tool of one call, with --input")
+    parser.add_argument("--input", metavar="JSON", help="its arguments: a JSON object")
+    parser.add_argument(
+        "--calls",
+        metavar="FILE",
+        help='calls, one JSON object a line: {"tool", "input"[, "chain"]}; - is standard input',
+    )
+    add_recording(parser)
+
+
+# The options of ``policy test``.
+
+
+CLAIMS_FORMATS = ("text", "json", "markdown")
+
+_EPILOG_CLAIMS = """\
+exit status: 0 every claim holds, 1 one fails, 2 one could not be proven or a
+file cannot be parsed, or there is no claim at all
+
+examples:
+  policy test
+  policy test team.policy --verbose
+"""
+
+
+def configure_claims(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Run the `expect`, `test` and `never` statements of *.policy files."
+    parser.epilog = _EPILOG_CLAIMS
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="show what holds as well")
+    add_hosts(parser)
+
+
+# The options of ``policy compile``.
+
+
+COMPILE_FORMATS: tuple[str, ...] = ()
+
+
+def configure_compile(parser: argparse.ArgumentParser) -> None:
+    """Describe the verb, and add its arguments."""
+    parser.description = (
+        "Write what the files at PATH come to as one compiled policy: every agent, every chain,"
+        " both readings. It is loaded by `policy.load_compiled` and by `policy hook`, without"
+        " reading the files again. Equal policies give equal text."
+    )
+    parser.add_argument(
+        "path", nargs="?", default=".", help="a folder, a file or a revision (default: .)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="-",
+        help="where it is written (default: standard output)",
+    )
+    add_hosts(parser)
+
+
+# The options of ``policy convert``.
+
+
+CONVERT_FORMATS = ("text", "json", "markdown")
+
+_EPILOG_CONVERT = """\
+What is written is read back by the other host's own front end, and compared with
+the original for every agent and chain, as each host enforces it. Where the other
+host cannot say something, it is made to say less; `looser` is what is granted
+beyond the original all the same, `stricter` what is granted no more, `dropped`
+what the files do not say at all. Each comes with a call that was decided by both.
+
+A conversion that is looser, or is not proven to be no looser, is refused: nothing
+is written. Calls that the original's host could not read are no calls of it.
+
+One file goes to standard output and the report to standard error; several are
+shown, or written with -o. A file that is there is replaced with --force alone.
+
+exit status: 0 converted, 1 refused, 2 a file cannot be read or written
+
+examples:
+  policy convert . --to policy
+  policy convert team.policy --to claude-code -o .
+  policy convert . --from claude-code --to zeph --format json
+"""
+
+
+def configure_convert(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Convert the policies of one host to another, and tell what is lost."
+    parser.epilog = _EPILOG_CONVERT
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument("--to", required=True, choices=_host_names(), metavar="HOST", help=_hosts())
+    parser.add_argument(
+        "--from",
+        dest="source",
+        default="",
+        choices=_host_names(),
+        metavar="HOST",
+        help="convert its projects alone",
+    )
+    parser.add_argument("-o", dest="folder", metavar="FOLDER", help="write the files below FOLDER")
+    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument(
+        "--allow-looser",
+        action="store_true",
+        help="convert rule by rule, though the other host grants more by them",
+    )
+    parser.add_argument(
+        "--allow-unproven",
+        action="store_true",
+        help="convert where calls were tried and not all compared",
+    )
+    add_output(parser)
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+
+
+def _hosts() -> str:
+    return "one of " + ", ".join(_host_names())
+
+
+def _host_names() -> tuple[str, ...]:
+    from policy.analysis.conversion.converting import hosts  # noqa: PLC0415  # no other verb needs the front ends
+
+    return tuple(hosts())
+
+
+# The options of ``policy diff``.
+
+
+DIFF_FORMATS = ("text", "json", "markdown", *MACHINE)
+
+_EPILOG_DIFF = """\
+OLD and NEW are folders, files or git revisions; an existing path beats a
+revision. `policy diff X` compares the revision X with the working tree, `A..B`
+two revisions, `A...B` the revision B with where it left A.
+
+Every change comes with a call that is decided differently, and the rules that
+decide it before and after.
+
+exit status: 0 done, 1 what --fail-on names was found (what could not be
+compared exactly counts as widened) or --max is exceeded, 2 a changed file cannot be read or parsed
+
+examples:
+  policy diff main..HEAD --fail-on widened
+  policy diff HEAD
+  policy diff before.policy after.policy --format markdown
+  policy diff main..HEAD --output markdown=comment.md --output sarif=policy.sarif
+"""
+
+
+def configure_diff(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Tell which decisions differ between OLD and NEW, each with a witness."
+    parser.usage = "%(prog)s [options] OLD [NEW]"
+    parser.epilog = _EPILOG_DIFF
+    parser.add_argument("old", metavar="OLD", help="a folder, a file, a git revision, or A..B")
+    parser.add_argument("new", metavar="NEW", nargs="?", help="the same (default: working tree)")
+    parser.add_argument(
+        "--fail-on",
+        choices=("widened", "any", "none"),
+        default="none",
+        help="exit 1 if there is such a change (default: none)",
+    )
+    parser.add_argument(
+        "--reading", choices=READINGS, help="compare this reading alone (default: both)"
+    )
+    parser.add_argument(
+        "--max",
+        metavar="FILE",
+        help="exit 1 if NEW grants more than the one agent of this *.policy file",
+    )
+    add_output(parser)
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+    add_hosts(parser)
+
+
+# The options of ``policy fmt``.
+
+
+FMT_FORMATS = ()
+
+_EPILOG_FMT = """\
+Files of hosts are laid out as their host reads them: keys, their order, quotes,
+comments and all text below a header are kept. A file that cannot be parsed, or
+whose canonical form would mean anything else, is reported and left as it is.
+
+With --minimise, rules are left out whose absence changes no decision: of any
+agent by itself, nor of any chain, in either reading. A rule that only repeats
+what holds anyhow goes, a second lock among them. Of what is left no set of rules
+can be left out; whether other rules would be fewer is not searched. A file of a
+host is judged with all others of the folder. A rule that changes nothing and is
+kept all the same is named with the reason, e.g. an example that is of it.
+
+exit status: 0 done, 1 something would change (with --check), 2 a file cannot
+be read, parsed or written
+
+examples:
+  policy fmt
+  policy fmt --check --diff policies/
+  policy fmt .claude/settings.json pikuri.host.yaml
+  policy fmt --hosts .
+  policy fmt --minimise --diff team.policy
+  policy fmt - < team.policy
+"""
+
+
+def configure_fmt(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Rewrite files in their canonical form."
+    parser.epilog = _EPILOG_FMT
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        default=["."],
+        metavar="PATH",
+        help="files, of hosts too, or folders with *.policy files (default: .);"
+        " - is standard input, in our notation",
+    )
+    parser.add_argument(
+        "--hosts", action="store_true", help="in folders, also files that a host reads"
+    )
+    parser.add_argument(
+        "--minimise",
+        action="store_true",
+        help="also leave out rules without which every call is decided alike",
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if it would")
+    parser.add_argument("--diff", action="store_true", help="change nothing; show what would")
+
+
+# The options of ``policy install``.
+
+
+INSTALL_FORMATS: tuple[str, ...] = ()
+
+_EPILOG_INSTALL = """\
+The settings are shown before they are written. By default they are the local ones of the
+project in this folder, which are not shared, since they name the program where it is on
+this machine. --undo takes out what was put in, and leaves everything else as it is; a file in which
+nothing else was is removed.
+
+exit status: 0 done, or nothing to do; 1 shown and not written, or settings keep the
+host from running it; 2 a file cannot be read or written
+
+examples:
+  policy install claude-code
+  policy install claude-code --user --yes
+  policy install claude-code --policy policy.json
+  policy install claude-code --undo
+"""
+
+
+def configure_install(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Make a runtime ask the policy before every call."
+    parser.epilog = _EPILOG_INSTALL
+    parser.add_argument("runtime", choices=("claude-code",), help="the runtime")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--project", action="store_true", help="in the settings that the project shares"
+    )
+    where.add_argument("--user", action="store_true", help="in the settings of the user")
+    parser.add_argument("--policy", metavar="FILE", help="a compiled policy that alone decides")
+    parser.add_argument("--root", metavar="AGENT", help="the agent that the main conversation is")
+    add_recording(parser)
+    parser.add_argument(
+        "--no-resident", action="store_true", help="leave no process behind for further calls"
+    )
+    parser.add_argument("--undo", action="store_true", help="take it out again")
+    parser.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
+    parser.add_argument("--yes", action="store_true", help="write it unasked")
+
+
+# The options of ``policy lint``.
+
+
+LINT_FORMATS = ("text", "json", "markdown", *MACHINE)
+
+_EPILOG_LINT = """\
+A finding goes away by mending it, by `--fix` where there is one way to mend it
+that grants no more, by a comment `# policy: ignore[CODE] REASON` on its line or
+the one above (YAML, TOML and *.policy files), by an entry of policy-lint.yaml
+(`policy rule unused-suppression`; JSON has no comments), or by a baseline of
+what is known. A file that cannot be read counts in any case.
+
+exit status: 0 nothing found, 1 something of the severity of --fail-on, 2 a file
+that may say something about agents cannot be read, parsed or written
+
+examples:
+  policy lint
+  policy lint --select unknown,dead --format github
+  policy lint --fix
+  policy lint --write-baseline .policy-baseline.json
+"""
+
+
+def configure_lint(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "List what is the matter with policies, with a place and a mend."
+    parser.epilog = _EPILOG_LINT
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument(
+        "--select",
+        action="append",
+        default=[],
+        metavar="CODES",
+        help="findings whose code starts so, separated by commas (default: all)",
+    )
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="CODES", help="all but these"
+    )
+    parser.add_argument("--fix", action="store_true", help="mend in place what can be")
+    parser.add_argument("--diff", action="store_true", help="change nothing; show what --fix would")
+    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that it knows")
+    parser.add_argument(
+        "--write-baseline", metavar="FILE", help="write all findings there, and exit 0"
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=[severity.value for severity in Severity],
+        default="warning",
+        help="the least severity that makes the exit status 1 (default: warning)",
+    )
+    add_output(parser)
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+    add_hosts(parser)
+
+
+# The options of verbs that decide logged calls again.
+
+
+def add_logs(parser: argparse.ArgumentParser) -> None:
+    """Add what is read, and what calls of it are decided as."""
+    parser.add_argument("logs", nargs="+", type=Path, metavar="LOGS", help="files and folders")
+    parser.add_argument(
+        "--reading",
+        choices=READINGS,
+        default="attenuated",
+        help="what the files declare along the chain, or what the host does (default: attenuated)",
+    )
+    parser.add_argument(
+        "--root", default="", metavar="AGENT", help="the agent that starts every chain of the logs"
+    )
+    parser.add_argument(
+        "--home",
+        default=str(Path("~").expanduser()),
+        metavar="FOLDER",
+        help="the home folder of those who called (default: yours)",
+    )
+
+
+# The options of ``policy mcp-proxy``.
+
+
+MCP_PROXY_FORMATS = ()
+
+
+MCP_PROXY_TAKES_COMMAND = True
+
+_EPILOG_MCP_PROXY = """\
+Calls that are denied never reach the server, and the model is told; what is asked
+for is put to the client by elicitation; tools that can never be allowed are not
+listed. To read a resource is a call of `read_resource` with its `uri`, to get a
+prompt one of `get_prompt` with its `name`; a policy that does not speak of them
+denies both. Everything else passes as it is. An agent that another one starts is
+given a proxy of its own, with its chain.
+
+exit status: that of the server; 2 a policy that cannot be read, or a server that
+cannot be started
+
+examples:
+  policy mcp-proxy --chain main --server github -- github-mcp-server stdio
+  policy mcp-proxy --chain 'main>explore' --policy team.policy -- python server.py
+"""
+
+
+def configure_mcp_proxy(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Run an MCP server (standard input and output) behind the policy."
+    parser.usage = "%(prog)s [options] -- COMMAND [ARGUMENT ...]"
+    parser.epilog = _EPILOG_MCP_PROXY
+    parser.add_argument(
+        "--chain", metavar="A>B>C", required=True, help="who calls, from the root down"
+    )
+    parser.add_argument(
+        "--policy",
+        default=".",
+        metavar="PATH",
+        help="a folder, a file or a compiled policy (default: .)",
+    )
+    parser.add_argument(
+        "--server",
+        default="",
+        metavar="NAME",
+        help="the policy calls its tools `mcp__NAME__TOOL` (default: as the server does)",
+    )
+    parser.add_argument(
+        "--project", default=".", metavar="FOLDER", help="what rules about files speak of"
+    )
+    parser.add_argument(
+        "--undecided",
+        action="append",
+        choices=("resources", "prompts"),
+        default=[],
+        help="let them pass, whatever the policy says (may be repeated)",
+    )
+    add_recording(parser)
+    add_hosts(parser)
+
+
+# The options of ``policy query``.
+
+
+QUERY_FORMATS = ("text", "json", "markdown")
+
+_EPILOG_QUERY = """\
+MATCHER is written as in a rule of our notation: `Bash(git push *)`, `mcp__*`,
+`Edit(src/**)`, `Task`. An agent can where one call that it matches is allowed
+or asked for; the call that is shown was decided.
+
+exit status: 0 some agent can (with --not: some agent cannot), 1 none, 2 the
+matcher or a file cannot be read
+
+examples:
+  policy query 'Bash(git push *)'
+  policy query 'Edit(.github/**)' --not
+  policy query 'WebFetch' main --reading enforced --format json
+"""
+
+
+def configure_query(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Tell which agents can make a call, by the shortest chain, with a call."
+    parser.epilog = _EPILOG_QUERY
+    parser.add_argument("matcher", metavar="MATCHER", help="the calls, as a rule would name them")
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+    parser.add_argument("--not", action="store_true", dest="without", help="tell who cannot")
+    parser.add_argument("--reading", choices=READINGS, help="of this reading alone (default: both)")
+    add_output(parser)
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+
+
+# The options of ``policy replay``.
+
+
+REPLAY_FORMATS = ("text", "json", "markdown")
+
+_EPILOG_REPLAY = """\
+LOGS are records of this program (`policy check --record FILE`), transcripts of
+Claude Code (a session's file, or a folder of them), and JSON lines with "tool",
+"input", "chain" and "effect". What a call got is taken from the log, or decided
+by the policy of --against. Arguments that were kept from a log are not guessed.
+
+exit status: 0 nothing changes that --fail-on names, 1 something does, 2 a log
+or a policy cannot be read
+
+examples:
+  policy replay ~/.claude/projects --policy . --reading enforced
+  policy replay calls.jsonl --policy new/ --against old/ --fail-on widened
+"""
+
+
+def configure_replay(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Decide logged calls again, and list those that are decided otherwise."
+    parser.epilog = _EPILOG_REPLAY
+    parser.add_argument(
+        "--policy",
+        default=".",
+        metavar="NEW",
+        help="a folder, a file, a compiled policy or a git revision (default: .)",
+    )
+    parser.add_argument("--against", metavar="OLD", help="decide what the calls got by this one")
+    add_logs(parser)
+    parser.add_argument(
+        "--fail-on", choices=("widened", "any"), help="exit with 1 where calls are granted more"
+    )
+    add_hosts(parser)
+    add_output(parser)
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+
+
+# The options of ``policy rule``.
+
+
+RULE_FORMATS = ("text", "json", "markdown")
+
+_EPILOG_RULE = """\
+exit status: 0 done, 2 there is no such code
+
+examples:
+  policy rule
+  policy rule dead-star
+"""
+
+
+def configure_rule(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Explain a finding by its code; without one, list them all."
+    parser.epilog = _EPILOG_RULE
+    parser.add_argument(
+        "code", nargs="?", metavar="CODE", help="as a finding shows it, in brackets"
+    )
+
+
+# The options of ``policy suggest``.
+
+
+SUGGEST_FORMATS = ("text", "json")
+
+_EPILOG_SUGGEST = """\
+LOGS are those of `policy replay`. The policy is printed in our notation, what it
+covers and what it does not to standard error. Calls that the policy in force
+denies are never covered, and every chain is compared with it: a rule that would
+grant more takes over what the policy denies there, or gives way to narrower ones.
+
+exit status: 0 all calls are covered and nothing exceeds the policy in force, 1
+not all, or it is not proven, 2 a log or a policy cannot be read
+
+examples:
+  policy suggest ~/.claude/projects --policy . --reading enforced > team.policy
+  policy suggest calls.jsonl --policy . --least 5 --format json
+"""
+
+
+def configure_suggest(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.description = "Propose the smallest policy that covers what was used."
+    parser.epilog = _EPILOG_SUGGEST
+    parser.add_argument(
+        "--policy", metavar="CURRENT", help="the policy in force, which is not exceeded"
+    )
+    parser.add_argument(
+        "--least",
+        type=int,
+        default=3,
+        metavar="N",
+        help="distinct calls that a rule must stand for to match more than they (default: 3)",
+    )
+    add_logs(parser)
+    add_hosts(parser)
+
+
+@attrs.frozen
+class Verb:
+    """What a verb takes.
+
+    Attributes:
+        configure: gives a parser its description and arguments.
+        formats: what `--format` may name, the default first.
+        takes_command: whether the words after ``--`` are a command to run.
+
+    """
+
+    configure: Callable[[argparse.ArgumentParser], None]
+    formats: tuple[str, ...]
+    takes_command: bool = False
+
+
+# By the module that runs the verb.
+VERBS: Final = {
+    "audit": Verb(configure_audit, AUDIT_FORMATS),
+    "check": Verb(configure_check, CHECK_FORMATS),
+    "claims": Verb(configure_claims, CLAIMS_FORMATS),
+    "compile": Verb(configure_compile, COMPILE_FORMATS),
+    "convert": Verb(configure_convert, CONVERT_FORMATS),
+    "diff": Verb(configure_diff, DIFF_FORMATS),
+    "fmt": Verb(configure_fmt, FMT_FORMATS),
+    "install": Verb(configure_install, INSTALL_FORMATS),
+    "lint": Verb(configure_lint, LINT_FORMATS),
+    "mcp_proxy": Verb(
+        configure_mcp_proxy, MCP_PROXY_FORMATS, takes_command=MCP_PROXY_TAKES_COMMAND
+    ),
+    "query": Verb(configure_query, QUERY_FORMATS),
+    "replay": Verb(configure_replay, REPLAY_FORMATS),
+    "rule": Verb(configure_rule, RULE_FORMATS),
+    "suggest": Verb(configure_suggest, SUGGEST_FORMATS),
+}

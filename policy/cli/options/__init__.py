@@ -1,1 +1,0 @@
-"""What each verb is told, and its help: to explain itself it loads nothing else."""

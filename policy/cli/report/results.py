@@ -1,0 +1,307 @@
+"""Findings and changes as SARIF, JUnit and annotations."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Final
+from urllib.parse import quote
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+import attrs
+
+import policy
+from policy.analysis import catalogue
+from policy.cli.report.as_json import Object
+from policy.core.finding import Finding, Severity
+from policy.core.source import Place, Span, visible
+
+__all__ = ["Result", "ResultRule", "end_of", "github", "junit", "of_finding", "rules_of", "sarif"]
+
+
+@attrs.frozen
+class ResultRule:
+    """What a code means.
+
+    Attributes:
+        code: stable.
+        level: how much it matters.
+        title: the defect, in a few words.
+        text: Markdown, or "".
+
+    """
+
+    code: str
+    level: Severity
+    title: str
+    text: str = ""
+
+
+@attrs.frozen
+class Result:
+    """One thing to be told.
+
+    Attributes:
+        code: of its rule.
+        level: how much it matters.
+        message: in one line.
+        detail: what else there is to say, in lines; or "".
+        place: where; None where there is no file.
+        end: where it ends, line and column behind its last character; None where there
+            is no text, so that the place is a file.
+        suppressed: why somebody suppressed it; None where nobody did.
+        known: whether a baseline knows it.
+
+    """
+
+    code: str
+    level: Severity
+    message: str
+    detail: str = ""
+    place: Place | None = None
+    end: tuple[int, int] | None = None
+    suppressed: str | None = None
+    known: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """What stays the same when lines move: the file, the code and the message."""
+        file = self.place.file if self.place else ""
+        return hashlib.sha256(f"{file}\0{self.code}\0{self.message}".encode()).hexdigest()[:32]
+
+
+def of_finding(finding: Finding, *, suppressed: str | None = None, known: bool = False) -> Result:
+    """Return a finding as a result."""
+    return Result(
+        finding.code,
+        finding.severity,
+        visible(finding.message),
+        visible(finding.help),
+        finding.place if finding.span or finding.file else None,
+        end_of(finding.span) if finding.span else None,
+        suppressed,
+        known,
+    )
+
+
+def end_of(span: Span) -> tuple[int, int]:
+    """Return line and column behind the last character of *span*, or of its first line."""
+    place = span.place
+    line = len(span.source.line(place.line)) + 1
+    return place.line, max(min(place.column + span.end - span.start, line), place.column)
+
+
+def rules_of(results: list[Result]) -> list[ResultRule]:
+    """Return the rules behind *results*, by code; those of the catalogue with its text."""
+    rules: dict[str, ResultRule] = {}
+    for result in sorted(results, key=lambda one: one.code):
+        if result.code not in rules:
+            rules[result.code] = _rule(result)
+    return list(rules.values())
+
+
+def _rule(result: Result) -> ResultRule:
+    if result.code not in catalogue.codes():
+        return ResultRule(result.code, result.level, result.code.replace("-", " "))
+    page = catalogue.page(result.code)
+    return ResultRule(page.code, page.severity, page.title, page.text)
+
+
+# Results as SARIF 2.1.0, for code scanning.
+#
+# https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the numbers of
+# sections below are its.
+
+
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+
+def sarif(
+    results: Sequence[Result], rules: Iterable[ResultRule] | None = None, *, exact: bool = True
+) -> Object:
+    """Return the log of one run.
+
+    Args:
+        results: in their order.
+        rules: what their codes mean; by default what the catalogue says.
+        exact: whether these are all; said as a property of the run.
+
+    """
+    known = list(rules_of(list(results)) if rules is None else rules)
+    indices = {rule.code: index for index, rule in enumerate(known)}
+    return {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "agent-policy",
+                        "semanticVersion": policy.__version__,
+                        "rules": [_rule_of_sarif(rule) for rule in known],
+                    }
+                },
+                # Columns are counted in characters (3.14.17).
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(result, indices) for result in results],
+                "properties": {"exact": exact},
+            }
+        ],
+    }
+
+
+def _rule_of_sarif(rule: ResultRule) -> Object:
+    shape: Object = {
+        "id": rule.code,
+        "shortDescription": {"text": rule.title},
+        "defaultConfiguration": {"level": _LEVELS[rule.level]},
+    }
+    if rule.text:
+        shape["help"] = {"text": rule.text, "markdown": f"# {rule.title}\n\n{rule.text}"}
+    return shape
+
+
+def _result(result: Result, indices: dict[str, int]) -> Object:
+    text = f"{result.message}\n{result.detail}" if result.detail else result.message
+    shape: Object = {
+        "ruleId": result.code,
+        "ruleIndex": indices[result.code],
+        "level": _LEVELS[result.level],
+        "message": {"text": text},
+        "partialFingerprints": {"policyResult/v1": result.fingerprint},
+    }
+    if result.place is not None:
+        shape["locations"] = [{"physicalLocation": _location(result)}]
+    if result.suppressed is not None:
+        shape["suppressions"] = [{"kind": "inSource", "justification": result.suppressed}]
+    elif result.known:
+        shape["suppressions"] = [{"kind": "external"}]
+    return shape
+
+
+def _location(result: Result) -> Object:
+    place = result.place
+    # A relative reference: a colon in its first segment would be a scheme (RFC 3986, 4.2).
+    uri = quote(place.file.encode("utf-8", "surrogatepass")) if place else ""
+    location: Object = {"artifactLocation": {"uri": uri}}
+    if result.end is not None and place is not None:
+        line, column = result.end
+        location["region"] = {
+            "startLine": place.line,
+            "startColumn": place.column,
+            "endLine": line,
+            "endColumn": column,
+        }
+    return location
+
+
+# Results as JUnit XML, which test reports of every forge read.
+#
+# A file is a suite, a result a test case that failed. What is only worth knowing,
+# suppressed or known is skipped, so that it fails nothing.
+
+
+_NOWHERE: Final = "policy"
+
+
+def junit(results: Sequence[Result], name: str) -> str:
+    """Return *results* as one document; *name* is that of the whole report.
+
+    Where there are none, one test case passes, since a report without any is
+    taken for one that was not run.
+    """
+    root = Element("testsuites", name=name)
+    suites: dict[str, list[Result]] = {}
+    for result in results:
+        suites.setdefault(result.place.file if result.place else _NOWHERE, []).append(result)
+    for file, members in suites.items():
+        skipped = sum(map(_is_skipped, members))
+        suite = SubElement(
+            root,
+            "testsuite",
+            name=visible(file),
+            tests=str(len(members)),
+            failures=str(len(members) - skipped),
+            errors="0",
+            skipped=str(skipped),
+        )
+        for result in members:
+            _case(suite, result)
+    if not suites:
+        suite = SubElement(
+            root, "testsuite", name=name, tests="1", failures="0", errors="0", skipped="0"
+        )
+        SubElement(suite, "testcase", classname=name, name="nothing found")
+    totals = {key: sum(int(s.get(key, "0")) for s in root) for key in ("tests", "failures")}
+    root.attrib.update({key: str(total) for key, total in totals.items()}, errors="0")
+    indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, "unicode") + "\n"
+
+
+def _is_skipped(result: Result) -> bool:
+    return result.level is Severity.NOTE or result.suppressed is not None or result.known
+
+
+def _case(suite: Element, result: Result) -> None:
+    place = result.place
+    at = f"{place.line}:{place.column}: " if place and result.end else ""
+    case = SubElement(
+        suite,
+        "testcase",
+        classname=result.code,
+        name=visible(f"{at}{result.message}"),
+        file=visible(place.file) if place else "",
+        line=str(place.line) if place and result.end else "1",
+    )
+    if _is_skipped(result):
+        why = result.suppressed or ("in the baseline" if result.known else result.level.value)
+        SubElement(case, "skipped", message=visible(why))
+        return
+    failure = SubElement(case, "failure", message=visible(result.message), type=result.code)
+    failure.text = visible(f"{place or ''} {result.level.value}: {result.message}".strip())
+    if result.detail:
+        failure.text += "\n" + "\n".join(map(visible, result.detail.splitlines()))
+
+
+# Results as workflow commands of GitHub Actions, which show them beside the lines of a change.
+#
+# https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+
+
+_COMMANDS: Final = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.NOTE: "notice",
+}
+
+
+def github(results: Iterable[Result]) -> str:
+    """Return a line for each result that nobody suppressed and no baseline knows."""
+    lines = [_line(result) for result in results if result.suppressed is None and not result.known]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _line(result: Result) -> str:
+    properties = {}
+    place = result.place
+    if place is not None:
+        properties["file"] = visible(place.file)
+    if place is not None and result.end is not None:
+        line, column = result.end
+        properties |= {"line": str(place.line), "endLine": str(line)}
+        # Without an end of its own on the same line the column is shown from 1.
+        properties |= {"col": str(place.column), "endColumn": str(max(column - 1, place.column))}
+    properties["title"] = result.code
+    text = "%0A".join(map(_data, (result.message, *result.detail.splitlines())))
+    shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{_COMMANDS[result.level]} {shown}::{text}"
+
+
+def _data(text: str) -> str:
+    # What the runner decodes; all other control characters are spelled out.
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

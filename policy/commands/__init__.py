@@ -1,0 +1,1 @@
+"""Shell commands, taken apart into what rules apply to."""

@@ -1,0 +1,1110 @@
+"""A shell command read by a grammar: words, redirections, statements."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
+from itertools import dropwhile, pairwise
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from policy.commands.ambiguities import (
+    TESTS,
+    has_background,
+    has_sum,
+    is_plain_test,
+    without_quoted,
+)
+from policy.commands.expansions import has_stray, is_ended_oddly, is_inner
+from policy.commands.match_texts import is_assignment, is_reworded
+from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, UNSEEN
+from policy.commands.scanner import Scanner
+from policy.commands.shapes import INSIDE, WORDS, ill_formed
+from policy.commands.unsupported import gives_up
+from policy.commands.words import (
+    DESCRIPTOR,
+    FOLDERS,
+    HARMLESS_TARGETS,
+    SET_BY_SHELL,
+    Script,
+    SimpleCommand,
+    Statement,
+    Target,
+    Word,
+    otherwise,
+    targets_of,
+    with_home,
+)
+from policy.commands.wrappers import KEYWORDS
+from policy.core import limits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Language, Node, Parser
+
+    from policy.commands.knowledge import Shell
+
+__all__ = [
+    "RedirectionReader",
+    "StatementReader",
+    "WordReader",
+    "is_installed",
+    "parsed",
+    "read_script",
+]
+
+
+_ESCAPE: Final = re.compile(r"\\(\n|.)", re.DOTALL)
+_QUOTED_ESCAPE: Final = re.compile(r'\\([$`"\\\n])')
+# What zsh reads beside a variable in a text: `"$x[1]"`, `"$x:h"`, `"$=x"`.
+_OF_ZSH: Final = re.compile(
+    r"(?<!\\)(?:\\\\)*\$(?:(?:\w+|[-?*@!#$](?:\w*|[-?*@!#]))(?:\[|:[A-Za-z&])|[+^=~\[])"
+)
+# A variable in braces.
+_BRACED: Final = re.compile(r"\$\{([A-Za-z_]\w*)(?::\?[^{}$`]*)?\}")
+# What may be the name of a variable that is set: no option, and no part of a path.
+_NAME: Final = re.compile(r"(?<![\w$/.-])(?<!\$[{])[A-Za-z_]\w*(?![\w/.-])", re.ASCII)
+# What a shell makes several words of, where no quotes are around it.
+_PARTED: Final = re.compile(r"[\s*?\[]")
+_UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
+_NUMBERS: Final = re.compile(
+    r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
+)
+_OF_CASES: Final = frozenset({";;", ";&", ";;&"})
+# A word that begins with the home folder.
+_HOMED: Final = re.compile(r"""["']*\$HOME(?!\w)""")
+_QUOTING: Final = re.compile(r"['\"\\]")
+# Braces that a host may not read as a shell does, whatever else is in them.
+_ESCAPED_BRACES: Final = re.compile(r"\{[^{]*\\\}|\{[^}]*\\\{")
+
+
+class WordReader(ABC):
+    """Reads words into a script; whoever reads statements derives from it.
+
+    Its methods never raise, and their depth is bounded.
+    """
+
+    def __init__(self, source: bytes, shell: Shell, *, closed: bool) -> None:
+        self.source = source
+        self.shell = shell
+        self.script = Script()
+        self.variables: dict[str, str] = {}
+        self.guessed: set[str] = set()  # those of the variables that were set from a guess
+        self.inside = 0  # statements that hold others
+        self.aside = 0  # of these, whose parts no host follows
+        self.substituted = 0  # of these, that are `$(...)`
+        self.closed = closed  # whether the last quote is one that nobody wrote
+        self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
+        self._put_in = False  # into a word: what nobody knows
+
+    def text_of(self, node: Node) -> str:
+        """Return what was written."""
+        return self.source[node.start_byte : node.end_byte].decode("utf-8")
+
+    def _at(self, node: Node) -> int:
+        """Return at which character of the text a node begins."""
+        return len(self.source[: node.start_byte].decode("utf-8"))
+
+    def give_up(self, node: Node) -> None:
+        """Note that what stands in *node* is not read: it is nested too deep."""
+        self.script.doubt(self.text_of(node), "is nested too deep to be read")
+        self.script.unread = True
+
+    @abstractmethod
+    def statement(self, node: Node, depth: int) -> None:
+        """Read a statement and all that it holds."""
+
+    def word(self, node: Node, depth: int) -> Word:
+        """Return a word; commands that are substituted in it become commands before it."""
+        word = Word(self.text_of(node))
+        if depth > limits.NESTING:
+            self.give_up(node)
+            word.literal = word.known = False
+            return word
+        first = len(self.script.commands)
+        pieces: list[str] = []
+        self._piece(node, word, pieces, depth)
+        word.plain = "".join(pieces)
+        if word.plain[1:2] not in ("", "/") and word.plain[0] == "~" and _HOMED.match(word.raw):
+            # `"$HOME x"`: a file beside the home folder.
+            word.plain, word.literal, word.known = "$HOME" + word.plain[1:], False, False
+        word.inner = (first, len(self.script.commands))
+        if self.closed and node.end_byte == len(self.source):
+            word.raw, self.unclosed = word.raw[:-1], word
+            # Where something stands before the quote, nobody knows which braces are quoted.
+            if "{" in word.raw and node.type != "raw_string":
+                self.script.doubt(word.raw, DIFFER)
+        if not word.literal and self.shell.control:
+            self._put_in = False
+            word.vetted = self._is_vetted(node, word) and not (
+                self._put_in and word.plain.startswith("-")
+            )
+        return word
+
+    def _piece(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
+        kind, text = node.type, self.text_of(node)
+        if kind == "raw_string":
+            ends = self.closed and node.end_byte == len(self.source)
+            pieces.append(text[:-1] if ends else text[1:-1])
+        elif kind == "string":
+            self._string(node, word, pieces, depth)
+        elif kind == "concatenation":
+            for child in node.children:
+                self._piece(child, word, pieces, depth + 1)
+            if self._has_braces(node, "".join(pieces)):
+                word.literal = word.known = False
+        elif kind == "simple_expansion":
+            self._variable(text[1:], word, pieces, quoted=text == "$HOME" and not any(pieces))
+            word.guessed |= _PARTED.search(pieces[-1]) is not None  # it may be several words
+        elif (name := self._braced(text)) is not None:
+            self._variable(name, word, pieces, quoted=False)
+            word.guessed |= _PARTED.search(pieces[-1]) is not None
+        elif kind in ("word", "number", "regex", "extglob_pattern") or (
+            not node.is_named and not node.children
+        ):
+            word.glob |= bool(_UNQUOTED_GLOB.search(text))
+            word.literal &= kind != "$"
+            if (kind == "number" and node.children) or self._has_braces(node, text):
+                word.literal = word.known = False
+            pieces.append(_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
+        elif kind == "ansi_c_string":
+            word.literal = word.known = False
+            pieces.append(text[2:-1])
+        elif kind in ("variable_name", "special_variable_name", "test_operator", "file_descriptor"):
+            pieces.append(text)
+        else:
+            word.literal = word.known = False
+            pieces.append(text)
+            self.substitutions(node, depth)
+
+    def _string(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
+        position = node.start_byte + 1
+        if _OF_ZSH.search(self.text_of(node)):
+            self.script.doubt(self.text_of(node), DIFFER)
+        for child in node.named_children:
+            if child.type == "string_content":
+                continue
+            text = self.text_of(child)
+            # The grammar counts blanks before a variable as part of it.
+            blanks = len(text) - len(text.lstrip()) if child.type == "simple_expansion" else 0
+            self._quoted(position, child.start_byte + blanks, pieces)
+            position = child.end_byte
+            if child.type == "simple_expansion":
+                self._variable(text[blanks + 1 :], word, pieces, quoted=not any(pieces))
+            elif (name := self._braced(text)) is not None:
+                self._variable(name, word, pieces, quoted=False)
+            else:
+                word.literal = word.known = False
+                pieces.append(self.text_of(child))
+                self.substitutions(child, depth + 1)
+        last = node.children[-1]
+        ends = node.child_count > 1 and last.type == '"' and not last.is_missing
+        self._quoted(position, node.end_byte - ends, pieces)
+
+    def _quoted(self, start: int, end: int, pieces: list[str]) -> None:
+        text = self.source[start:end].decode("utf-8")
+        pieces.append(_QUOTED_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
+
+    def _variable(self, name: str, word: Word, pieces: list[str], *, quoted: bool) -> None:
+        value = self.variables.get(name)
+        folder = FOLDERS.get(name) if quoted else None
+        if value is None and folder is not None and self._is_inherited(name):
+            value = folder
+            word.literal &= name == "HOME"
+        else:
+            word.literal = False
+            word.guessed |= value is not None and (
+                name in self.guessed or not self._is_set_once(name)
+            )
+        word.known &= value is not None
+        pieces.append("$" + name if value is None else value)
+
+    def _braced(self, text: str) -> str | None:
+        """Return the variable whose value `${x}` comes to, None where that is not known."""
+        found = _BRACED.fullmatch(text)
+        return found[1] if found is not None and found[1] in self.variables else None
+
+    def substitutions(self, node: Node, depth: int) -> None:
+        """Read the commands of every substitution below *node*, which stands in a word."""
+        self.script.unclosed |= has_stray(node)
+        if node.type == "expansion" and not (self.script.unclosed or is_inner(node)):
+            self.script.unclosed = is_ended_oddly(self.source.decode("utf-8"), self._at(node))
+        if depth > limits.NESTING:
+            self.give_up(node)
+        elif node.type in ("command_substitution", "process_substitution"):
+            if "\\`" in (text := self.text_of(node)):
+                # One within another, which the grammar takes for a text.
+                inner = text.strip("`").replace("\\`", "`")
+                self.script.commands += Scanner(inner).run().commands
+                self.script.doubt(text, UNKNOWN)
+            # A shell looks for the end of what begins so in another way.
+            self.script.unclosed |= text.startswith("$(`")
+            # An array that ends where the substitution does: or is it a sum?
+            self.script.unclosed |= text.endswith("))") and _ends_in_array(node.children[-2])
+            self.inside += 1
+            self.substituted += (is_put_in := text.startswith("$("))
+            for child in node.children:
+                if child.is_named:
+                    self.statement(child, depth + 1)
+                elif child.type in _OF_CASES:
+                    self.script.unclosed |= node.children[0].type == "$("
+                elif child.type == "&":
+                    self.script.background = self.script.background_inside = True
+            self.inside -= 1
+            self.substituted -= is_put_in
+        else:
+            if node.type in _TEXTS and "`" in (text := self.text_of(node)):
+                # In an expansion the grammar takes one for a text: `${x:-`ls`}`.
+                self.script.commands += Scanner(text).run().commands
+                self.script.doubt(text, DIFFER)
+                # Between double quotes a single one is none.
+                quoted = node.type == "raw_string"
+                self.script.unclosed |= quoted or not _is_in_default(node)
+            for child in node.named_children:
+                self.substitutions(child, depth + 1)
+
+    def _has_braces(self, node: Node, plain: str) -> bool:
+        """Whether a shell may put several words for one that comes to *plain* without braces."""
+        text = self.text_of(node)
+        if "{" not in text or node.type not in ("word", "concatenation"):
+            return False
+        bare = (node.children or [node]) if node.type == "concatenation" else [node]
+        if any("{" in self.text_of(each) and each.type not in _QUOTED for each in bare):
+            return _has_several(plain) or _ESCAPED_BRACES.search(text) is not None
+        return _has_braces(text)
+
+    def _is_vetted(self, node: Node, word: Word) -> bool:
+        """Whether the host takes a word that it cannot know: a text with something put in."""
+        kind = node.type
+        if kind == "concatenation":
+            return not self._has_braces(node, word.plain) and all(
+                self._is_vetted(child, word) for child in node.children
+            )
+        if kind == "word":
+            return not self._has_braces(node, self.text_of(node))
+        if kind == "string":
+            return self._is_vetted_text(node)
+        if kind == "simple_expansion":
+            return self.text_of(node) == "$HOME" and self._is_inherited("HOME")
+        if kind == "arithmetic_expansion":
+            self._put_in = True
+            return self._is_number(node)
+        return kind in ("number", "raw_string", "variable_name", "test_operator")
+
+    def _is_vetted_text(self, node: Node) -> bool:
+        """Whether quoted text has two characters of its own beside what is put in."""
+        own, put_in = len(self.text_of(node)) - 2, False
+        for child in node.named_children:
+            text = self.text_of(child).lstrip()
+            if child.type == "string_content":
+                continue
+            if (
+                child.type == "simple_expansion"
+                and text[1:] not in SET_BY_SHELL
+                and not self._is_inherited(text[1:])
+            ):
+                return False
+            if text == "$HOME":
+                own += 2
+                continue
+            own -= len(text)
+            if child.type == "simple_expansion":
+                put_in = True
+                if text[1:] not in self.shell.variables.texts:
+                    return False
+            elif child.type == "arithmetic_expansion":
+                put_in = True
+                if not self._is_number(child):
+                    return False
+            elif child.type == "command_substitution":
+                if self._is_document(child):
+                    own += 2
+                else:
+                    put_in = True
+            else:
+                return False
+        self._put_in |= put_in
+        return own >= 2 or not put_in
+
+    def _is_inherited(self, name: str) -> bool:
+        """Whether nothing in the text may set a variable: its name stands behind a `$` alone."""
+        return re.search(rf"(?<![$\w]){re.escape(name)}(?!\w)", self._unquoted) is None
+
+    def _is_set_once(self, name: str) -> bool:
+        """Whether the text has the name of a variable once, but for where its value is put in.
+
+        Any other place may set it too: `x+=1`, `read x`, `for x in a`, `unset x`.
+        """
+        return self._names[name] == 1
+
+    @cached_property
+    def _unquoted(self) -> str:
+        return _QUOTING.sub("", self.source.decode("utf-8"))
+
+    @cached_property
+    def _names(self) -> Counter[str]:
+        return Counter(_NAME.findall(self._unquoted))
+
+    def _is_number(self, node: Node) -> bool:
+        """Whether arithmetic has numbers and operators only."""
+        return _NUMBERS.fullmatch(self.text_of(node)) is not None
+
+    def _is_document(self, node: Node) -> bool:
+        """Whether it is ``$(cat <<'E'``, a text and ``E)``: quoted in another way."""
+        if node.named_child_count != 1 or node.named_children[0].type != "redirected_statement":
+            return False
+        text = self.text_of(node)
+        return re.match(r"\$\(\s*cat\s*<<\s*['\"]", text) is not None
+
+
+_QUOTED: Final = frozenset({"string", "raw_string", "ansi_c_string", "expansion"})
+
+
+def _has_several(text: str) -> bool:
+    """Whether there is what parts several words in braces."""
+    return "," in text or ".." in text
+
+
+def _has_braces(text: str) -> bool:
+    """Whether a shell may put several words for *text*, which is not quoted as a whole.
+
+    Each stretch of it counts from its first brace to its last, quotes and all.
+    """
+    if "{" not in text:
+        return False
+    for stretch in text.split():
+        within = stretch[stretch.index("{") : stretch.rfind("}")] if "{" in stretch else ""
+        if "," in within or ".." in within:
+            return True
+    return _ESCAPED_BRACES.search(text) is not None
+
+
+# What a grammar takes for a text in an expansion.
+_TEXTS: Final = frozenset("word raw_string regex extglob_pattern number".split())
+_DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
+
+
+def _is_in_default(node: Node) -> bool:
+    """Whether it is part of what an expansion comes to where its variable has no value."""
+    above = node.parent
+    while above is not None and above.type == "concatenation":
+        above = above.parent
+    return above is not None and any(child.type in _DEFAULTS for child in above.children)
+
+
+def _ends_in_array(node: Node) -> bool:
+    while node.children and node.type != "array":
+        node = node.children[-1]
+    return node.type == "array"
+
+
+# What a shell command redirects, read from the tree of a grammar (`policy.commands.bash`).
+
+
+# A name that is the same once it was expanded again, as one operator does.
+_TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
+
+# A text in double quotes into which nothing but variables are put, and those.
+_QUOTED_BASH_REDIRECTIONS: Final = re.compile(r'"((?:[^"\\`$]|\$[A-Za-z_]\w*)*)"')
+_NAMED: Final = re.compile(r"\$([A-Za-z_]\w*)")
+
+# What a shell puts something else for, or would without the quotes around it.
+_EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
+
+
+class RedirectionReader(WordReader):
+    """Reads redirections and documents: the files that they name, and the words in them."""
+
+    def redirect(self, node: Node, depth: int) -> list[Word]:
+        """Read a redirection; return words that only look like more targets."""
+        operator, targets = "", []
+        for child in node.children:
+            if not child.is_named:
+                operator = child.type
+            elif child.type != "file_descriptor":
+                targets.append(self.word(child, depth + 1))
+                if child.type == "concatenation" and _EXPANDED.search(self.text_of(child)):
+                    self.script.doubt(self.text_of(child), UNKNOWN)
+        if operator == "<<<":
+            given = [word for word in targets if not (word.literal or word.vetted)]
+            for word in given:
+                self.script.doubt(word.raw, UNKNOWN)
+            self.script.given += given
+            return []
+        if operator not in (">", ">>", ">|", "<", "&>", "&>>", ">&", "<&") or not targets:
+            self.script.doubt(self.text_of(node), UNSEEN)
+            return targets
+        target = targets[0]
+        if target.raw == "}" or (operator[1:] == "&" and target.plain[:1] == "-"):
+            self.script.doubt(self.text_of(node), DIFFER)
+        if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
+            target.plain not in HARMLESS_TARGETS
+        ):
+            told = target.literal or (operator[0] in ">&" and with_home(target))
+            if not told or target.raw[:1] == "$":
+                self.script.doubt(target.raw, UNKNOWN)
+                self.script.given.append(target)
+            if target.plain[:1] == "!" or (
+                operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
+            ):
+                self.script.doubt(self.text_of(node), DIFFER)
+            self._aim(target, writes=operator[0] in ">&")
+            if self._is_followed(target):
+                self.script.targets.append(Target(target.plain, operator[0] in ">&"))
+        return targets[1:]
+
+    def _is_followed(self, target: Word) -> bool:
+        """Whether a host knows what a quoted text comes to: each variable in it is set once."""
+        text = _QUOTED_BASH_REDIRECTIONS.fullmatch(target.raw)
+        if text is None or target.literal or not target.known:
+            return False
+        told = self.source.decode("utf-8")
+        names = set(_NAMED.findall(text[1]))
+        return all(len(re.findall(rf"(?<![$\w]){name}\+?=", told)) == 1 for name in names)
+
+    def _aim(self, target: Word, *, writes: bool) -> None:
+        self.script.targets += targets_of(target, writes=writes)
+        if target is self.unclosed:
+            for others in otherwise(target):
+                for other in others:
+                    self.script.targets += targets_of(other, writes=writes)
+                self.script.targets += [Target(None, writes)] * (writes and len(others) > 1)
+
+    def document(self, node: Node, depth: int) -> None:
+        """Read a here-document, and what stands behind the word that ends it."""
+        start = next((child for child in node.children if child.type == "heredoc_start"), None)
+        word = self.text_of(start) if start is not None else ""
+        quoted = any(mark in word for mark in "'\"\\")
+        if word[:1] in ("'", '"') and word[-1:] != word[:1]:
+            self.script.doubt(word, DIFFER)
+        for child in node.children:
+            if child.type == "heredoc_body":
+                if not quoted:
+                    self._substituted(child, depth + 1)
+            elif child.type == "heredoc_end" and self.inside:
+                behind = self.source[child.end_byte :].partition(b"\n")[0]
+                if behind:  # the text goes on, to a shell
+                    self.script.doubt(behind.decode("utf-8"), DIFFER)
+                self.script.unclosed |= behind.lstrip(b" \t")[:1] not in (b"", b")")
+            elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
+                self.statement(child, depth + 1)
+        if not quoted:
+            self.script.doubt(self.text_of(start or node), "does not quote its word")
+
+    def _substituted(self, node: Node, depth: int) -> None:
+        """Read the substitutions of a text, also where the grammar does not see them."""
+        found = len(self.script.commands)
+        self.substitutions(node, depth)
+        text = self.text_of(node)
+        if len(self.script.commands) == found and ("$(" in text or "`" in text):
+            quoted = text.replace("\\", "").replace('"', "")
+            self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
+
+
+# The statements of a shell command, read from the tree of a grammar (`policy.commands.bash`).
+
+
+# Words that end a part of a statement, and are no names of programs.
+_ENDING: Final = frozenset("then do done elif else fi esac }".split())
+
+
+# In an expression that a text is matched with; a grammar takes all of it for text.
+_PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
+
+_GLUED: Final = re.compile(r"\{\S")
+
+
+# Statements whose parts no host follows one by one.
+_ASIDE: Final = frozenset("function_definition case_statement c_style_for_statement".split())
+
+
+def _is_aside(node: Node) -> bool:
+    return node.type in _ASIDE or (
+        node.type == "for_statement" and node.children[0].type == "select"
+    )
+
+
+class StatementReader(RedirectionReader):
+    """Walks a tree once.
+
+    Attributes:
+        lost: where text stands that is in no node and no word: from, and up to.
+        recovered: where text stands that is in no node, and in a word all the same.
+    """
+
+    def __init__(self, source: bytes, shell: Shell, *, closed: bool) -> None:
+        super().__init__(source, shell, closed=closed)
+        self.lost: list[tuple[int, int]] = []
+        self.recovered: list[tuple[int, int]] = []
+
+    def read(self, root: Node) -> Script:
+        """Return what a tree comes to; `lost` is what is missing in that."""
+        self.lost = [*_uncovered(root, self.source)]
+        self.statement(root, 0)
+        if self.unclosed is not None:
+            self.script.commands += self._otherwise(self.unclosed)
+        return self.script
+
+    def _otherwise(self, word: Word) -> Iterator[SimpleCommand]:
+        """Yield what a command comes to besides whose last word has a quote that is not closed."""
+        for command in self.script.commands[:]:
+            if command.words and command.words[-1] is word:
+                for others in otherwise(word):
+                    yield attrs.evolve(command, words=[*command.words[:-1], *others])
+
+    # --- statements ----------------------------------------------------------------
+
+    def statement(self, node: Node, depth: int) -> None:
+        """Read a statement and all that it holds."""
+        kind = node.type
+        if depth > limits.NESTING:
+            self.give_up(node)
+            return
+        if kind == "command":
+            self._command(node, depth)
+        elif kind in ("variable_assignment", "variable_assignments"):
+            self._assignments(node, depth)
+        elif kind in ("declaration_command", "unset_command", "test_command"):
+            self._flat(node, depth)
+        elif kind == "redirected_statement":
+            self._redirected(node, depth)
+        elif kind in WORDS:
+            self.word(node, depth)
+        elif kind == "heredoc_redirect":
+            self.document(node, depth)
+        elif kind in ("file_redirect", "herestring_redirect"):
+            self.redirect(node, depth)  # of no command
+        elif kind != "comment":
+            self._children(node, kind, depth)
+
+    def _children(self, node: Node, kind: str, depth: int) -> None:
+        if kind == "c_style_for_statement":
+            self.script.unclosed |= not has_sum(self.text_of(node))
+        if kind in ("subshell", "compound_statement"):
+            text = self.text_of(node)
+            self.script.unclosed |= text.startswith("((") and not has_sum(text)
+            # `{a` is a program to a shell, so that its `}` ends what it stands in.
+            self.script.unclosed |= self.inside > 0 and _GLUED.match(text) is not None
+        # Between the words of a command none can stand.
+        between = node.parent is not None and node.parent.type == "command"
+        if kind == "subshell" and self.substituted and not between:
+            # `$(a; (b))`: do both parentheses end together?
+            self.script.unclosed |= self.source[node.end_byte : node.end_byte + 1] == b")"
+        self.script.split |= kind in ("pipeline", "subshell") and not between
+        self.script.grouped |= kind == "subshell" and node.named_child_count > 1
+        if kind in INSIDE and not self.inside:
+            self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
+        self.inside += kind in INSIDE
+        self.aside += (is_aside := _is_aside(node))
+        for child in node.children:
+            if child.is_missing and child.next_sibling is not None:
+                self.script.unclosed |= self.text_of(child.next_sibling).startswith("((")
+            if child.is_named:
+                self.statement(child, depth + 1)
+            if child.type == "&":
+                self.script.background = True
+                self.script.background_inside |= self.inside > 0
+        self.inside -= kind in INSIDE
+        self.aside -= is_aside
+
+    def _command(self, node: Node, depth: int) -> None:
+        command = SimpleCommand(reworded=is_reworded(self.text_of(node)), aside=self.aside > 0)
+        words, redirected, leads = command.words, False, False
+        for child in node.children:
+            kind = child.type
+            if kind in ("file_redirect", "herestring_redirect"):
+                self._drop_descriptor(words, child.start_byte)
+                redirected |= bool(words)
+                command.ahead = command.ahead or len(words)
+                command.directed = True
+                command.led |= not words
+                leads |= all(map(is_assignment, words))
+                before, known = not words, len(self.script.targets)
+                extra = self.redirect(child, depth + 1)
+                words += extra
+                command.swallowed |= bool(extra)
+                command.fills |= any(t.writes for t in self.script.targets[known:])
+                command.writes |= before and command.fills
+                continue
+            command.swallowed |= redirected
+            if kind == "variable_assignment":
+                words.append(self._assignment(child, depth + 1))
+            elif kind == "command_name":
+                words.append(self.word(child.children[0], depth + 1))
+            elif child.is_named and kind not in WORDS:
+                self.script.unclosed |= self.text_of(child).startswith("((")
+                self.statement(child, depth + 1)
+            elif kind != "ERROR":
+                words.append(self.word(child, depth + 1))
+        command.fed = self._with_text(node)
+        if leads or command.directed:
+            command.bare = self._bare(node, words, leads=leads)
+        while len(words) > 1 and words[0].raw == "!":
+            if command.led:  # `<a ! ls`: it is one
+                self.script.doubt(self.text_of(node), DIFFER)
+            del words[0]  # `! ! ls`: the grammar takes the second for a program
+            command.ahead = max(0, command.ahead - 1)
+        if not words and node.children:
+            words.append(Word())  # a redirection alone, which is no program
+        if words:
+            # No test of a grammar, or what no shell but one begins with something redirected.
+            if words[0].raw in TESTS or (command.led and is_assignment(words[0])):
+                self.script.doubt(self.text_of(node), DIFFER)
+            self.script.unclosed |= self.inside > 0 and words[0].raw in _ENDING
+        self._add(command)
+
+    def _bare(self, node: Node, words: list[Word], *, leads: bool) -> str:
+        """Return by which text rules know a command that redirects before its program, or none."""
+        if all(not word.raw or is_assignment(word) for word in words):
+            return self._without_last_assignments(node)
+        if not leads:
+            return ""
+        broken = any(child.type == "ERROR" for child in node.children)
+        return self._without_last_assignments(node) if broken else self.text_of(node)
+
+    def _without_last_assignments(self, node: Node) -> str:
+        """Return what stands in a statement before the variables that are set at its end.
+
+        It ends where the grammar gets it wrong: `> x A=1; ls` is two to a shell.
+        """
+        end = node.start_byte
+        for child in node.children:
+            if child.type == "ERROR":
+                break
+            if child.type != "variable_assignment" and child.end_byte > child.start_byte:
+                end = child.end_byte
+        return self.source[node.start_byte : end].decode("utf-8")
+
+    def _with_text(self, node: Node) -> str:
+        """Return a command with the text that is put on its input, but no files; "" for none."""
+        if all(child.type != "herestring_redirect" for child in node.children):
+            return ""
+        left = (child for child in node.children if child.type != "file_redirect")
+        return " ".join([self.text_of(child) for child in left])
+
+    def _add(self, command: SimpleCommand) -> None:
+        if command.words:
+            self.script.commands.append(command)
+
+    def _flat(self, node: Node, depth: int) -> None:
+        """Read a declaration or a test: words and operators, however they nest."""
+        words: list[Word] = []
+
+        def walk(child: Node, depth: int) -> None:
+            if depth > limits.NESTING:
+                self.give_up(child)
+            elif child.type == "variable_assignment":
+                words.append(self._assignment(child, depth))
+            elif child.type in WORDS or not child.children:
+                words.append(self.word(child, depth))
+            else:
+                for each in child.children:
+                    walk(each, depth + 1)
+
+        for child in node.children:
+            walk(child, depth + 1)
+            if node.type == "declaration_command" and child.type == "concatenation":
+                self.script.doubt(self.text_of(child), UNSEEN)
+        if node.type == "declaration_command" and all(map(is_assignment, words[1:])):
+            self._remember(words[1:])
+        if words[0].raw in TESTS:
+            # `[[a` is a program to a shell.
+            begun = self.text_of(node)[len(words[0].raw) :][:1]
+            put_in = any(a.raw == "=~" and _PUT_IN.search(b.raw) for a, b in pairwise(words))
+            if put_in or not (begun.isspace() and is_plain_test(words)):
+                self.script.doubt(self.text_of(node), DIFFER)
+            for word in words:
+                if "$" in word.raw and word.raw[0] != "'":
+                    word.literal, word.vetted = False, word.literal or word.vetted
+        self._add(SimpleCommand(words))
+
+    def _assignments(self, node: Node, depth: int) -> None:
+        nodes = [node] if node.type == "variable_assignment" else node.named_children
+        words = [self._assignment(each, depth + 1) for each in nodes]
+        self._remember(words)
+        # One alone is no command to rules, and several are that stand in no other statement.
+        bare = self.text_of(node) if len(nodes) > 1 and _is_outermost(node) else ""
+        self._add(SimpleCommand(words, piped=_is_piped(node), bare=bare))
+
+    def _remember(self, words: list[Word]) -> None:
+        """Note the values of variables that are set for what follows."""
+        for word in words:
+            name, _, value = word.plain.partition("=")
+            if word.known and not word.glob:
+                self.variables[name] = value
+                (self.guessed.add if word.guessed else self.guessed.discard)(name)
+            else:
+                self.variables.pop(name, None)
+
+    def _assignment(self, node: Node, depth: int) -> Word:
+        value = node.child_by_field_name("value")
+        raw = self.text_of(node)
+        if value is None:
+            return Word(raw, raw)
+        word = self.word(value, depth)
+        name = self.source[node.start_byte : value.start_byte].decode("utf-8")
+        word.raw = raw[:-1] if word is self.unclosed else raw
+        word.plain = name + word.plain
+        return word
+
+    def _drop_descriptor(self, words: list[Word], at: int) -> None:
+        """Take the last word away where it is part of what is redirected at *at*: `{fd}>a`."""
+        if len(words) < 2 or not _DESCRIPTOR.fullmatch(words[-1].raw):
+            return
+        raw = words[-1].raw.encode("utf-8")
+        if self.source[at - len(raw) : at] == raw and self.source[at : at + 1] in (b"<", b">"):
+            del words[-1]
+
+    def _redirected(self, node: Node, depth: int) -> None:
+        body = node.child_by_field_name("body")
+        first = len(self.script.commands)
+        if body is not None:
+            self.statement(body, depth + 1)
+        else:
+            self._add(SimpleCommand([Word()], bare=self.text_of(node)))
+        count, inner = len(self.script.commands), len(self.script.targets)
+        if count > first:
+            self._direct(self.script.commands[-1], node, body)
+        for child in node.children:
+            if child.type == "heredoc_redirect":
+                self.document(child, depth + 1)
+            elif child.type in ("file_redirect", "herestring_redirect"):
+                extra = self.redirect(child, depth + 1)
+                if extra and body is not None and 0 < len(self.script.commands) == count:
+                    # `> f b`: the grammar takes `b` for another target.
+                    last = self.script.commands[-1]
+                    last.ahead = last.ahead or len(last.words)
+                    last.words += extra
+                    last.swallowed = True
+                elif extra:
+                    self._add(SimpleCommand(extra, swallowed=True))
+                if extra and body is None and all(map(is_assignment, extra)):
+                    last = self.script.commands[first]
+                    last.bare = _without_end(self.text_of(node), extra)
+        if any(target.writes for target in self.script.targets[inner:]):
+            commands = self.script.commands[first:count]
+            within = {n for each in commands for word in each.words for n in range(*word.inner)}
+            for number, command in enumerate(commands, first):
+                command.fills |= number not in within
+
+    def _direct(self, command: SimpleCommand, node: Node, body: Node | None) -> None:
+        """Note that *node* redirects a command, the last of its *body*."""
+        if body is not None and not command.directed:
+            self._recover_dash(command, body)
+        command.directed = True
+        self._drop_descriptor(command.words, body.end_byte if body is not None else 0)
+        negated = _negated(body)
+        if negated is not None and negated.type.startswith("variable_assignment"):
+            command.bare = self.source[negated.start_byte : node.end_byte].decode("utf-8")
+
+    def _recover_dash(self, command: SimpleCommand, body: Node) -> None:
+        """Give the last command of *body* the dash before a here-document: `cat - <<E`.
+
+        The grammar has no node for it, or takes it for a part of the operator.
+        """
+        end = body.end_byte
+        while body.type in ("negated_command", "pipeline", "list"):
+            body = body.children[-1]
+        for start, stop in self.lost:
+            between = self.source[end:stop]
+            if between[:1] in (b" ", b"\t") and between.strip(b" \t") == b"-" and start >= end:
+                if body.type == "command":
+                    command.words.append(Word("-", "-"))
+                    self.lost.remove((start, stop))
+                    self.recovered.append((start, stop))
+                return
+
+
+# `{fd}>a`, which sets a variable: a grammar takes it for a word.
+_DESCRIPTOR: Final = re.compile(r"\{[A-Za-z_]\w*(?:\[[^\]]*\])?\}")
+
+
+def _negated(node: Node | None) -> Node | None:
+    """Return the statement that another negates, however often; the node of any other."""
+    while node is not None and node.type == "negated_command":
+        node = node.children[-1]
+    return node
+
+
+def _without_end(text: str, words: Sequence[Word]) -> str:
+    """Return what stands in a text before *words*, with which it ends; else all of it."""
+    left = text.rstrip()
+    for word in reversed(words):
+        left = left.removesuffix(word.raw).rstrip()
+    return left
+
+
+# What parts words; a backslash before any other blank makes that a word.
+_BLANK: Final = re.compile(rb"[ \t\n]|\\\n")
+
+# Tokens that become words with all of their text, whatever that is.
+_IN_WORDS: Final = frozenset({"$", "``"})
+
+
+def _uncovered(root: Node, source: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where *source* has text that is in no node below *root*: from, and up to.
+
+    Blanks aside. An operator covers no more text than it consists of.
+    """
+    nodes, gaps = [root], [(0, root.start_byte), (root.end_byte, len(source))]
+    while nodes:
+        node = nodes.pop()
+        at = node.start_byte
+        if node.child_count and node.type != "heredoc_body":  # which is text beside its nodes
+            for child in node.children:
+                gaps.append((at, child.start_byte))
+                at = max(at, child.end_byte)
+            gaps.append((at, node.end_byte))
+            nodes += node.children
+        elif not node.is_named and node.type not in _IN_WORDS:
+            own = source[at : node.end_byte].removesuffix(node.type.encode("utf-8"))
+            gaps.append((at, at + len(own)))
+    return (gap for gap in gaps if _BLANK.sub(b"", source[slice(*gap)]))
+
+
+def _is_outermost(node: Node) -> bool:
+    """Return whether a statement is joined with others at most."""
+    above = node.parent
+    while above is not None and above.type in _JOINING:
+        above = above.parent
+    return above is None
+
+
+_JOINING: Final = frozenset("program list pipeline redirected_statement".split())
+
+
+def _is_piped(node: Node) -> bool:
+    above = node.parent
+    while above is not None and above.type in ("redirected_statement", "negated_command"):
+        above = above.parent
+    return above is not None and above.type == "pipeline"
+
+
+# A shell command read by a real grammar, for hosts that look inside commands themselves.
+#
+# The grammar is that of tree-sitter-bash, an optional dependency. Its tree becomes
+# a `Script`, the same form that `policy.commands.plain` gives plain commands. Whatever has not one
+# of the shapes that the host looks through (`policy.commands.shapes`) is taken apart all the same,
+# so that a rule can deny what is inside, and makes the script a doubtful one.
+
+
+@cache
+def _language() -> Language | None:
+    try:
+        import tree_sitter_bash  # noqa: PLC0415 - an extra, and 27 ms
+        from tree_sitter import Language  # noqa: PLC0415
+    except ImportError:
+        return None
+    return Language(tree_sitter_bash.language())
+
+
+def _parser() -> Parser | None:
+    # One for each command: threads must not share it.
+    language = _language()
+    if language is None:
+        return None
+    from tree_sitter import Parser  # noqa: PLC0415 - as above
+
+    return Parser(language)
+
+
+def is_installed() -> bool:
+    """Return whether the grammar is there: the extra ``bash``."""
+    return _language() is not None
+
+
+def parsed(source: bytes) -> Node | None:
+    """Return the tree of the grammar, None where it is not installed."""
+    parser = _parser()
+    return parser and parser.parse(source).root_node
+
+
+def read_script(text: str, shell: Shell) -> Script | None:
+    """Return what the grammar makes of *text*; None where it is not installed.
+
+    Never fails, and never vouches for what it has not read to the end.
+    """
+    parser = _parser()
+    if parser is None:
+        return None
+    given, text = text, _HALF.sub("\ufffd", text)
+    source, closed = text.encode("utf-8"), False
+    root = parser.parse(source).root_node
+    swallowed = [*_swallowed_breaks(root)] if b"\n\\" in source else []
+    if swallowed:
+        source = bytes(59 if at in swallowed else byte for at, byte in enumerate(source))
+        root = parser.parse(source).root_node
+    source, root = _as_a_shell(parser, source, root)
+    if root.has_error:
+        for mended in _mended(source):
+            other = parser.parse(mended).root_node
+            if not other.has_error:
+                source, root, closed = mended, other, mended.endswith(b"'")
+                break
+    reader = StatementReader(source, shell, closed=closed)
+    script = reader.read(root)
+    script.closed = closed
+    if given != text:
+        script.doubt("", DIFFER)
+    if swallowed:
+        script.doubt("\\\n", DIFFER)
+    if "<<" in text and _may_end_before(text):
+        script.doubt("<<", DIFFER)
+    covered = bytearray(source)
+    for start, end in reader.recovered:
+        covered[start:end] = b" " * (end - start)
+    ill = ill_formed(root, bytes(covered), shell)
+    if ill is not None:
+        script.doubt(reader.text_of(ill), NO_COMMAND if root.has_error else UNSEEN)
+    script.abandoned = gives_up(root, text, script, shell)
+    for start, end in reader.lost:
+        script.doubt(source[start:end].decode("utf-8").strip(), UNSEEN)
+    if root.has_error or reader.lost:
+        # What stands in a wrong tree, or beside all nodes, may stand nowhere in the script.
+        scanned = Scanner(text, sums=True).run()
+        script.commands += scanned.commands
+        script.commands += _begun(scanned.commands)
+        # `x#y < a`: to the grammar of some versions a comment begins there.
+        script.targets += scanned.targets if "#" in text else []
+        script.unclosed |= _is_unfinished(root)
+        script.background |= has_background(without_quoted(text))
+        script.broken = True
+    return script
+
+
+def _as_a_shell(parser: Parser, source: bytes, root: Node) -> tuple[bytes, Node]:
+    """Return a text that the grammar reads as a shell reads *source*, and its tree."""
+    if b"!" in source and (negating := _negations(root, source)):
+        source = bytes(32 if at in negating else byte for at, byte in enumerate(source))
+        root = parser.parse(source).root_node
+    for _ in range(limits.NESTING if b"<<" in source else 0):
+        longer = _with_whole_documents(source, root)
+        if longer == source:
+            break
+        source = longer
+        root = parser.parse(source).root_node
+    return source, root
+
+
+def _begun(commands: Iterable[SimpleCommand]) -> Iterator[SimpleCommand]:
+    """Yield the commands that stand behind a word that begins a statement, or a part of one."""
+    for command in commands:
+        behind = [*dropwhile(lambda word: word.raw in KEYWORDS, command.words)]
+        if behind and len(behind) < len(command.words):
+            yield attrs.evolve(command, words=behind)
+
+
+# Half a character, which no program is given.
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _swallowed_breaks(node: Node) -> Iterator[int]:
+    """Yield where lines end that the grammar puts into a word that is the name of a program."""
+    if node.type == "word" and not node.child_count and (node.text or b"").startswith(b"\n"):
+        yield node.start_byte
+    for child in node.children:
+        yield from _swallowed_breaks(child)
+
+
+def _negations(root: Node, source: bytes) -> set[int]:
+    """Return where something negates what redirects alone: the grammar knows of no such statement.
+
+    It takes that for an error, or `!` for a program.
+    """
+    nodes, found, misread = [(root, root.has_error)], set[int](), False
+    while nodes:
+        node, wrong = nodes.pop()
+        if node.child_count:
+            nodes += ((child, wrong or node.type == "command_name") for child in node.children)
+        elif node.text == b"!" and _REDIRECTING.match(source, node.end_byte):
+            found.add(node.start_byte)
+            misread |= wrong
+    return found if misread else set()
+
+
+_REDIRECTING = re.compile(rb"[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>)")
+
+
+def _with_whole_documents(source: bytes, root: Node) -> bytes:
+    """Return *source* with its first here-document as long as it is to a shell.
+
+    The grammar ends one where a line begins with its last word, a shell where that is all of the
+    line, or the text ends. What closes a substitution behind the word may close it all the same.
+    """
+    for node in _ends_of_documents(root):
+        behind = source[node.end_byte :].partition(b"\n")[0]
+        if not behind or behind.lstrip(b" \t")[:1] == b")":
+            continue
+        word = source[node.start_byte : node.end_byte].lstrip(b"\t")
+        at = node.end_byte - len(word)
+        longer = source[:at] + b"." * len(word) + source[at + len(word) :]
+        lines = longer[at:].split(b"\n")[1:]
+        if not any(line.lstrip(b"\t") == word for line in lines):
+            longer += b"\n" + word
+        return longer
+    return source
+
+
+def _ends_of_documents(node: Node) -> Iterator[Node]:
+    if node.type == "heredoc_end":
+        yield node
+    for child in node.children:
+        yield from _ends_of_documents(child)
+
+
+# Behind the word; a parenthesis right behind it may end a substitution, and is looked at there.
+_ENDING_BASH = re.compile(r"[`}]|[^ \t)].*\)")
+
+
+def _may_end_before(text: str) -> bool:
+    """Whether a line begins with the word that ends a here-document, and goes on to end more."""
+    words = {found[1] for found in _DOCUMENT.findall(text.encode("utf-8"))}
+    if not words:
+        return False
+    begun = tuple(word.decode("utf-8") for word in words)
+    for line in text.split("\n")[1:]:
+        word = next(filter(line.lstrip("\t").startswith, begun), None)
+        if word is not None and _ENDING_BASH.search(line.lstrip("\t"), len(word)):
+            return True
+    return False
+
+
+_OPENING = frozenset({"$(", "${", "$((", "$["})
+
+
+def _is_unfinished(node: Node) -> bool:
+    """Return whether a sum, an expansion or a substitution begins there that may not end."""
+    if not node.has_error:
+        return False
+    children, text = node.children, (node.text or b"").decode("utf-8")
+    if node.type == "ERROR":
+        if any(child.type in _OPENING for child in children):
+            return True
+        if "((" in text and not has_sum(text):
+            return True
+    if node.type == "arithmetic_expansion":
+        ends = "((" in text and has_sum(text)
+        return children[-1].is_missing or children[-1].is_named or not ends
+    if node.type in ("command_substitution", "expansion") and children[0].type in _OPENING:
+        return text != "$()"
+    return any(_is_unfinished(child) for child in children)
+
+
+_DOCUMENT = re.compile(rb"<<-?[ \t]*(['\"]?)([\w.]+)\1")
+
+
+def _mended(source: bytes) -> Iterator[bytes]:
+    """Yield what the host takes an unfinished command for. A shell runs nothing of most."""
+    if begun := _DOCUMENT.findall(source):
+        yield source + b"\n" + begun[-1][1]
+    for operator in (b"|&", b"|"):
+        before = source.rstrip().removesuffix(operator)
+        if before != source.rstrip() and before.rstrip(b" \t")[-1:] not in b";&|\n":
+            yield before
+    if b"'" in source and not source.endswith(b"\\"):
+        yield source + b"'"

@@ -1,0 +1,458 @@
+"""What a host knows of shells and of programs in commands: data, carried by every table."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+import attrs
+
+__all__ = [
+    "FileTools",
+    "Files",
+    "Kinds",
+    "Program",
+    "ProgramTable",
+    "Programs",
+    "Shell",
+    "Syntax",
+    "Variables",
+    "Wrapper",
+    "Wrappers",
+    "Wrapping",
+]
+
+
+class Files(enum.Enum):
+    """Which operands of a program are files, e.g. those that it reads."""
+
+    NONE = "none"
+    ALL = "all"
+    FIRST = "first"
+    REST = "rest"  # all but the first, which is an expression
+    SETS = "sets"  # all but the first two, or the first where an option deletes
+    LEADING = "leading"  # all before the first option
+    BUT_LAST = "but last"
+    LAST = "last"
+    SLASHED = "slashed"  # those that can be no other names
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen(cache_hash=True)
+class Program:
+    """What a host knows of a program: when it does no harm, and which files it opens.
+
+    Attributes:
+        harmless: whether it runs without a rule, if its arguments are as below.
+        flags: what an option matches that takes no other word, for it to be harmless,
+            as an expression; None is any. What is not named is not harmless.
+        values: options whose value is the next word, which is no operand, likewise.
+        pairs: what an option and its value match with a blank between them, where this
+            is not just any value, likewise.
+        files: options whose value is a file that it reads, likewise.
+        unsafe: of other options, those with which it is not harmless, likewise.
+        skipped: options that take a value where files are looked for, likewise, if the host
+            looks for these among others than *values*.
+        sure: what every option before one with a value must match for the next word to be
+            that value and no operand, likewise; nothing where it always is.
+        beside: what two words must not match that follow one another, with a blank between
+            them, for it to be harmless, likewise.
+        needs: options of which one must be there for it to be harmless, likewise.
+        ahead: whether that must stand before its operands.
+        once: whether only one of those may be there.
+        leading: whether it is harmless only where its options come before its operands.
+        ends: whether ``--`` ends its options.
+        first: what its first operand must match to be harmless, as an expression.
+        operands: what every operand must match of which *first* says nothing, likewise.
+        most: operands it may have to be harmless; None is any number.
+        globs: whether it is harmless with a glob that the shell expands.
+        given: options with which even its first operand is a file, where all but the first
+            are, likewise.
+        reads: the operands that it reads as files.
+        writes: the operands that it writes as files.
+        removes: whether what it writes is removed.
+        copies: the operands that are copied, where it has no option: those it opens as if it
+            wrote them, but no rule denies them as such.
+        uproots: the operands that it takes away, with all that is below them.
+        into: whether what it writes may be a folder that it puts files into: the last, or one
+            that an option names, so that behind any option nobody knows which it writes.
+        anywhere: whether the files that it opens count wherever it lies: `/bin/rm`.
+        lists: whether it reads the folder it runs in where it names no file.
+        lists_if: options of which one must be there for that, likewise.
+        trailing: whether all that stands behind its first operand may be a file, options too.
+        moves: whether its operand becomes the folder of what follows.
+        spares: whether it writes nothing where it is harmless.
+        confined: whether a way up out of a folder it went down into is too devious for it.
+        runs: whether its operands are a command that must itself be harmless.
+        texts: whether it is harmless with text that something is put into (`Word.vetted`).
+        piped: whether it is harmless with what another program gives it as arguments.
+        direct: whether it is harmless only where no wrapper or assignment stands before it.
+        internal: whether it is part of a shell, so that no program runs it.
+        carried: whether it is harmless behind all that the host looks for files behind.
+        lines: whether it is harmless with a line break in an argument that is no option.
+        stays: whether it is harmless only where no change of folder came before.
+        unchecked: what its arguments match, with a NUL between them, where the host
+            vouches for nothing of the command that they stand in; None is never.
+        settled: whether it vouches for nothing either where an argument is not known before.
+        unexpanded: the same where a shell expands one.
+        spelled: whether it is harmless only where it is spelled without quotes, and is put
+            no text on its standard input.
+        spelling: what every argument must match as it is written, quotes and all, likewise.
+        subcommands: by the first operand; one that is not there is not known.
+        before: options that take a value and may stand before a subcommand, as an expression.
+        enters: of these, those whose value is the folder that files are looked for in.
+        forms: other ways to call it that are harmless too.
+    """
+
+    harmless: bool = True
+    flags: str | None = None
+    values: str = ""
+    pairs: str = ""
+    files: str = ""
+    skipped: str | None = None
+    sure: str = ""
+    beside: str = ""
+    unsafe: str = ""
+    needs: str = ""
+    ahead: bool = False
+    once: bool = False
+    leading: bool = False
+    ends: bool = True
+    first: str = ""
+    operands: str = ""
+    most: int | None = None
+    globs: bool = True
+    given: str = ""
+    reads: Files = Files.NONE
+    writes: Files = Files.NONE
+    removes: bool = False
+    copies: Files = Files.NONE
+    uproots: Files = Files.NONE
+    into: bool = False
+    anywhere: bool = False
+    lists: bool = False
+    lists_if: str = ""
+    trailing: bool = True
+    moves: bool = False
+    spares: bool = False
+    confined: bool = True
+    runs: bool = False
+    texts: bool = False
+    piped: bool = False
+    direct: bool = False
+    internal: bool = False
+    carried: bool = False
+    lines: bool = True
+    stays: bool = False
+    unchecked: str | None = None
+    settled: bool = False
+    unexpanded: bool = False
+    spelled: bool = False
+    spelling: str = ""
+    before: str = ""
+    enters: str = ""
+    subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
+    forms: tuple[Program, ...] = ()
+
+    @property
+    def opening(self) -> Program:
+        """The same, but for whether it is harmless: the files that it opens, and where it goes."""
+        return Program(
+            **{name: getattr(self, name) for name in _OPENING},
+            subcommands={name: each.opening for name, each in self.subcommands.items()},
+            forms=tuple(form for form in (self, *self.forms) if form.spares),
+        )
+
+
+# What tells which files a program opens, and what stands beside it, whether it runs or not.
+_OPENING = (
+    "values pairs files skipped sure given ends reads writes removes copies uproots into anywhere"
+    " lists lists_if trailing moves confined runs stays unchecked settled unexpanded"
+    " before enters"
+).split()
+
+
+@attrs.frozen
+class Wrapper:
+    """A program that runs the program named behind it, and what may stand between them.
+
+    Attributes:
+        flags: what an option matches that takes no other word, as an expression.
+        values: options whose value is the next word, likewise.
+        value: what such a value must match, likewise.
+        needs: whether there must be an option.
+        operands: what each operand matches that must stand before the program, likewise.
+        optional: whether these may be left out.
+        assignments: whether assignments may stand there.
+        appends: whether it puts more arguments behind those of the program.
+        quiet: whether the program is as harmless behind it as it is alone.
+        bare: whether it is quiet only without options.
+        ends: whether ``--`` ends its options.
+        single: whether it has one option at most.
+        idle: options with which it runs no program, as an expression.
+        runs: what the name of the program behind it must match, as an expression.
+        loose: whether it is looked through by what stands behind it alone: options that
+            it does not know are passed over, one operand and assignments may stand
+            anywhere among them, and what is known counts by the name of its program.
+        scripts: options whose value is a command as one text, as an expression.
+        unruled: whether it is looked through for the files that are opened behind it, and by
+            no rule.
+    """
+
+    flags: str = ""
+    values: str = ""
+    value: str = ".*"
+    needs: bool = False
+    operands: tuple[str, ...] = ()
+    optional: bool = False
+    assignments: bool = False
+    appends: bool = False
+    quiet: bool = False
+    bare: bool = False
+    ends: bool = False
+    single: bool = False
+    idle: str = ""
+    runs: str = ""
+    loose: bool = False
+    scripts: str = ""
+    unruled: bool = False
+
+
+_Known = TypeVar("_Known", Program, Wrapper)
+
+
+class ProgramTable(Mapping[str, _Known]):
+    """What is known of programs, by name; a digest stands for it where a table is hashed.
+
+    Attributes:
+        known: the same as a plain mapping, for where time counts; never to be changed.
+    """
+
+    __slots__ = ("_value", "known")
+
+    def __init__(self, programs: Mapping[str, _Known] | None = None) -> None:
+        self.known: dict[str, _Known] = dict(programs or {})
+        self._value = ""
+
+    @property
+    def value(self) -> str:
+        """The digest; "" where nothing is known."""
+        if self.known and not self._value:
+            known = _sorted_sets(repr(sorted(self.known.items())))
+            self._value = hashlib.sha256(known.encode()).hexdigest()
+        return self._value
+
+    def __getitem__(self, name: str) -> _Known:
+        return self.known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.known)
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ProgramTable):
+            return NotImplemented
+        return self is other or self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.known))  # those who know other things know other names, mostly
+
+
+Programs = ProgramTable[Program]
+Wrappers = ProgramTable[Wrapper]
+
+
+def _sorted_sets(text: str) -> str:
+    # The order in which a set prints differs from one process to the next.
+    return re.sub(
+        r"frozenset\(\{(.*?)\}\)", lambda found: ", ".join(sorted(found[1].split(", "))), text
+    )
+
+
+# What a host knows of shell commands: data, carried by every table.
+#
+# Nothing here decides. `policy.shell` reads commands by it.
+
+
+@attrs.frozen(cache_hash=True)
+class Wrapping:
+    """Commands that run the command behind them.
+
+    Attributes:
+        names: of those; rules that deny or ask are matched with what is behind them too.
+        transparent: those that rules which allow look through as well.
+        denying: what is known of their options, where it is; without it rules that deny look
+            behind anything like an option.
+        granting: the same for rules that allow.
+        carrying: the same for files that the program behind them opens; without it the host looks
+            for them behind all that are known.
+
+    """
+
+    names: frozenset[str] = frozenset()
+    transparent: frozenset[str] = frozenset()
+    denying: Wrappers = Wrappers()
+    granting: Wrappers = Wrappers()
+    carrying: Wrappers = Wrappers()
+
+
+@attrs.frozen(cache_hash=True)
+class Variables:
+    """Variables of a shell, by what setting or naming them does.
+
+    Attributes:
+        harmless: whose assignment before a command changes nothing of note.
+        locales: of these, harmless with a locale that all know.
+        texts: those that the host takes within quoted text, though not what they hold.
+        guarded: what the name of one matches whose value decides what follows.
+        counted: those that hold numbers, whose values a shell works out.
+        inherited: those that an environment has, beside the *guarded*.
+
+    """
+
+    harmless: frozenset[str] = frozenset()
+    locales: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    guarded: str = ""
+    counted: frozenset[str] = frozenset()
+    inherited: frozenset[str] = frozenset()
+
+
+@attrs.frozen(cache_hash=True)
+class Syntax:
+    """What of the language a host looks at, by the names of the grammar (tree-sitter-bash).
+
+    Attributes:
+        structures: what it looks through; empty where it looks at plain commands only.
+        redirected: of these, whose redirections it looks at.
+        abandoned: what else it gives up a whole text for, so that it looks for no file in it.
+
+    """
+
+    structures: frozenset[str] = frozenset()
+    redirected: frozenset[str] = frozenset()
+    abandoned: frozenset[str] = frozenset()
+
+
+@attrs.frozen(cache_hash=True)
+class FileTools:
+    """The tools that what a command does with a file is a call of; "" is of none.
+
+    Attributes:
+        output: to redirect into it.
+        input: to redirect from it.
+        reads: to read one named as an operand.
+        writes: to write such a one.
+        removes: to remove such a one.
+        shadows: to read just any.
+        inner: those of these tools that nobody calls: they are only there to
+            carry what file rules say of commands.
+
+    """
+
+    output: str = ""
+    input: str = ""
+    reads: str = ""
+    writes: str = ""
+    removes: str = ""
+    shadows: str = ""
+    inner: frozenset[str] = frozenset()
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The tools that opening a file by its name is a call of."""
+        tools = {self.output, self.input, self.reads, self.writes, self.removes}
+        return frozenset(tools - {""})
+
+    @property
+    def opening(self) -> tuple[str, ...]:
+        """The tools that opening a file is a call of, and the one that may deny any."""
+        tools = (self.output, self.input, self.reads, self.writes, self.removes, self.shadows)
+        return tuple(dict.fromkeys(filter(None, tools)))
+
+
+@attrs.frozen(cache_hash=True)
+class Kinds:
+    """Programs of which a host knows one thing, by that.
+
+    Attributes:
+        scripted: those that a rule which denies makes doubtful in ``bash -c SCRIPT``.
+        odd: those with arguments that are not vouched for, and wrappers.
+        interpreters: those that are given scripts.
+        speechless: those whose operands are no files that they read.
+        idle: those that do nothing where they are given nothing, as who only sets a variable
+            does then; empty where neither counts as harmless.
+        movers: those that change the folder of what follows.
+        versioning: those that run what a repository tells them to.
+        planting: those that write any file they name.
+        repository: what the name of a file in a folder matches by which that is a repository.
+        checked: those that a host checks by itself where they are not harmless, beside all rules.
+        trusting: whether rules that allow speak of commands for whose arguments nobody vouches,
+            a wrapper with an option that it has not among them, and look behind a ``--`` of any.
+
+    """
+
+    scripted: frozenset[str] = frozenset()
+    odd: frozenset[str] = frozenset()
+    interpreters: frozenset[str] = frozenset()
+    speechless: frozenset[str] = frozenset()
+    idle: frozenset[str] = frozenset()
+    movers: frozenset[str] = frozenset()
+    versioning: frozenset[str] = frozenset()
+    planting: frozenset[str] = frozenset()
+    repository: str = ""
+    checked: frozenset[str] = frozenset()
+    trusting: bool = False
+
+
+@attrs.frozen(cache_hash=True)
+class Shell:
+    """What a host knows of shell commands.
+
+    Attributes:
+        wrapping: of commands that run the command behind them.
+        variables: of variables.
+        syntax: of the language.
+        files: which tools decide about the files of a command.
+        programs: of programs, each with its options.
+        kinds: of programs, one thing each.
+        whole: whether a rule for any command grants what cannot be taken apart too,
+            and what nothing but a default would ask for of the files it opens.
+        control: whether rules that allow look into loops and conditions.
+        awaited: what it knows of a command that nobody waits for, which it asks for though a rule
+            allows every one, where it allows that without this rule; None where it does not.
+        longest: characters of a command that are taken apart; 0 is any number.
+        cwd: the folder a change to which is none; "" is not known.
+        traced: whether it asks for every command of which it cannot tell which files are
+            read, whatever allows it (`policy.commands.tracing`).
+        setting: whether a command that does nothing but set variables does no harm, whichever
+            they are, but for those that are guarded.
+        spanning: whether a star of a rule that allows takes other commands too.
+        folding: whether more blanks between words are one to a rule that allows.
+        kept: files of the host's own, absolute, which are spoken of wherever a folder that
+            holds them is moved or removed.
+
+    """
+
+    wrapping: Wrapping = Wrapping()
+    variables: Variables = Variables()
+    syntax: Syntax = Syntax()
+    files: FileTools = FileTools()
+    programs: Programs = Programs()
+    kinds: Kinds = Kinds()
+    whole: bool = False
+    control: bool = False
+    awaited: Shell | None = None
+    longest: int = 0
+    cwd: str = ""
+    traced: bool = False
+    setting: bool = False
+    spanning: bool = False
+    folding: bool = True
+    kept: tuple[str, ...] = ()

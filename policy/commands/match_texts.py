@@ -1,0 +1,623 @@
+"""The texts by which rules know a command."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile, islice, takewhile
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from policy.commands.words import ASSIGNMENT, Word
+from policy.commands.wrappers import (
+    KEYWORDS,
+    basename,
+    behind_options,
+    behind_wrapper,
+    expression,
+    innermost,
+    is_assignment,
+    led,
+    unwrapped,
+)
+from policy.core import limits
+
+if TYPE_CHECKING:
+    from policy.commands.knowledge import Shell
+
+__all__ = [
+    "JOINS",
+    "KEYWORDS",
+    "MORE",
+    "Spelled",
+    "Whole",
+    "around",
+    "as_granted",
+    "as_text",
+    "as_written",
+    "bare_piece",
+    "behind_all",
+    "exposed",
+    "feared",
+    "is_assignment",
+    "is_expanded",
+    "is_fragment",
+    "is_reworded",
+    "is_safe_assignment",
+    "match_stages",
+    "may_vanish",
+    "readings",
+    "reworded",
+    "shortened",
+    "stages",
+    "without_vanishing",
+]
+
+
+_REWORDED: Final = re.compile(r"\n|\$[A-Za-z_]")
+_QUOTED: Final = re.compile(r"""\A\Z|["'\\ \t\n$`;|&<>(){}#]""")
+_EXPANDED: Final = re.compile(r"[*?]|\[.*\]")
+_SUBSTITUTED: Final = re.compile(r"\$\(|`|[<>]\(")
+_VARIABLE: Final = re.compile(r"\$\w+")
+_FOLDER: Final = re.compile(r"\A[~.](?=/|\Z)")
+_SOME_VALUE: Final = "\x1f"
+
+
+def is_reworded(text: str) -> bool:
+    """Return whether a simple command that is written so is put together anew."""
+    return _REWORDED.search(text) is not None
+
+
+def reworded(words: Sequence[Word], name: int) -> list[Word]:
+    """Return the words of such a command, from the one behind its *name* on as they are put."""
+    return [*words[: name + 1], *map(_reworded, words[name + 1 :])]
+
+
+def _reworded(word: Word) -> Word:
+    text = word.plain
+    if not word.literal:
+        if not word.vetted:
+            return word  # which no rule grants
+        if _SUBSTITUTED.search(word.raw):
+            text = _SOME_VALUE
+        else:
+            text = _FOLDER.sub(_SOME_VALUE, _VARIABLE.sub(_SOME_VALUE, text))
+    return attrs.evolve(word, raw=_put(text))
+
+
+def _put(text: str) -> str:
+    if not _QUOTED.search(text):
+        return text
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def exposed(words: Sequence[Word]) -> list[Word]:
+    """Return the words of such a command, with the stars that are quoted no more."""
+    return [
+        attrs.evolve(word, glob=True)
+        if _EXPANDED.search(word.plain) and not _QUOTED.search(word.plain)
+        else word
+        for word in words
+    ]
+
+
+# By which texts rules may know one simple command.
+#
+# A rule that denies or asks knows it behind every assignment and wrapper, without
+# quotes, and by the bare name of its program. One that allows knows it as it is
+# written, behind assignments and wrappers that change nothing of note.
+
+
+_LOCALE: Final = re.compile(r"C|POSIX|UTF-?8|[\w-]+\.UTF-?8(?:@\w+)?", re.IGNORECASE | re.ASCII)
+_SIMPLE_VALUE: Final = re.compile(r"[A-Za-z0-9_./:-]+")
+# A value that names a file outside of the working folder, or may.
+_ELSEWHERE: Final = re.compile(r"^[.~]*[/\\]|[/\\][/\\]|:[/\\.]|(?:^|[/\\])\.\.(?:[/\\]|$)")
+
+
+def as_written(words: Sequence[Word]) -> str:
+    """Return the text of a command, blanks between words folded."""
+    return " ".join([word.raw for word in words])
+
+
+def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -> Sequence[Word]:
+    """Return the command behind what rules that allow look through.
+
+    What is *harmless* runs behind more assignments than rules look through.
+    """
+    start = 0
+    if "=" in words[0].raw:
+        start = _safe_assignments(words, shell, harmless=harmless)
+    if shell.wrapping.granting.known:
+        while start < limits.NESTING and (
+            wrapper := shell.wrapping.granting.known.get(words[start].plain)
+        ):  # a host that knows the options
+            ends = shell.kinds.trusting
+            behind = behind_wrapper(words, start, wrapper, quoted=False, ends=ends)
+            if behind is None or _is_keyword(words[behind], shell):
+                break
+            start = behind
+            if wrapper.appends:
+                break
+        return words[start:] if start else words
+    words = words[start:] if start else words
+    start = led(words, shell).granted
+    return words[start:] if start else words
+
+
+def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether it is an option alone, or nothing, or its wrapper has no such option or program."""
+    name = words[0]
+    if name.plain.startswith(("-", "|", "&")) or not name.plain or not name.literal:
+        return True
+    wrapper = shell.wrapping.granting.known.get(words[0].plain)
+    if wrapper is None or wrapper.appends or len(words) == 1:
+        return False
+    if wrapper.idle and expression(wrapper.idle).fullmatch(words[1].plain):
+        return False
+    behind = behind_options(words, 0, wrapper, quoted=True)
+    if wrapper.runs:
+        started = words[1 if behind is None or behind == len(words) else behind]
+        if not expression(wrapper.runs).fullmatch(started.plain):
+            return True
+    return behind is None and (words[1].plain.startswith("-") or bool(wrapper.operands))
+
+
+def _safe_assignments(words: Sequence[Word], shell: Shell, *, harmless: bool) -> int:
+    index = 0
+    while index < len(words) - 1 and is_safe_assignment(words[index], shell, harmless=harmless):
+        index += 1
+    return index
+
+
+def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> bool:
+    """Whether *word* sets a variable that the host takes for harmless to a plain value.
+
+    Before a *harmless* command the value may be quoted, or empty.
+    """
+    match = ASSIGNMENT.match(word.raw)
+    if match is None or match[2] or word.raw[match.end() - 2] == "+":
+        return False
+    name, value = match[1], word.raw[match.end() :]
+    if name not in shell.variables.harmless or value[:1] == "=":
+        return False
+    if harmless:
+        if not word.literal or word.glob:
+            return False
+        value = word.plain[match.end() :]
+        if "$" in word.raw and "~" in value:
+            return False  # it is the name of a home folder
+    elif not _SIMPLE_VALUE.fullmatch(value):
+        return False
+    if name in shell.variables.locales:
+        return _LOCALE.fullmatch(value) is not None or (not value and name == "LANG")
+    return not _ELSEWHERE.search(value)
+
+
+def is_expanded(word: Word) -> bool:
+    """Whether a shell puts the name of a file for *word*; `[` is a program, `=x` one of zsh."""
+    return (word.glob and word.plain not in ("[", "[[")) or word.plain.startswith("=")
+
+
+def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
+    """Return the program and its arguments behind every assignment and wrapper."""
+    if shell.wrapping.denying.known:
+        start, last = 0, min(len(words) - 1, limits.NESTING)
+        while start < last and (behind := _behind_known(words, start, shell)) is not None:
+            start = behind
+    else:
+        start = led(words, shell).program
+    return words[start:] if start else words
+
+
+def match_stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
+    """Yield the command, and what it is behind each of its assignments and wrappers."""
+    at: int | None = 0
+    for _ in range(limits.NESTING):
+        if at is None:
+            return
+        yield words[at:] if at else words
+        at = _behind_known(words, at, shell)
+
+
+def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
+    """Yield every text by which a rule that denies may know the command."""
+    if shell.wrapping.denying.known:
+        # Blanks at both ends are no part of it, quoted or not.
+        yield from dict.fromkeys(text.strip() for text in _known_by(words, shell))
+        return
+    for start in led(words, shell).starts:
+        yield from _names(words[start:])
+
+
+# A variable in front of a text, set to what holds nothing that is put in.
+_SET: Final = re.compile(
+    r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?="
+    r"(?:'[^'\n\r]*'|\"(?:\\.|[^\"$`\\\n\r])*\"|\\.|[^\s$`;|&()<>\\'\"])*[ \t]+"
+)
+
+
+def as_text(bare: str) -> Iterator[str]:
+    """Yield how rules that deny or ask know a command by its text: without what it sets, too.
+
+    It runs no program, or redirects something before it. Nothing of "".
+    """
+    start = 0
+    if not bare:
+        return
+    while found := _SET.match(bare, start):
+        start = found.end()
+    yield " ".join(bare.split())
+    if start:
+        yield " ".join(bare[start:].split())
+
+
+def feared(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
+    """Return the texts of a command that only rules which deny or ask match, each by itself.
+
+    Where a host knows its wrappers: how it is written behind each of them, quotes and all, and
+    what `xargs` runs, with and without an argument more. Elsewhere: every text that the command
+    may be besides, where nobody knows what a wrapper runs.
+    """
+    if not shell.wrapping.denying.known:
+        texts = (text for start in led(words, shell).feared for text in _names(words[start:]))
+        return tuple(dict.fromkeys(texts))
+    known = {*readings(words, shell), as_written(words)}
+    *behind, last = _behind_each(words, shell)
+    behind = [*behind[: limits.NESTING], last]  # a hostile command has thousands of wrappers
+    found = [text for one in behind if one for text in (as_written(one), as_written(_named(one)))]
+    for text in (*known, *found):
+        if _XARGS.match(text):
+            run = text.removeprefix("xargs ")
+            found += (run, run + MORE)
+    return tuple(text for text in dict.fromkeys(found) if text not in known)
+
+
+# Any other argument, or the text that a command is given to read: to rules it is part of it.
+MORE: Final = " \x1f"
+
+
+def _behind_each(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
+    """Yield a command behind each assignment and keyword, and behind all of its wrappers."""
+    while len(words) > 1 and _is_before(words[0], shell):
+        yield words
+        words = words[1:]
+    yield from unwrapped(words, shell, wide=False)
+    yield from unwrapped(words, shell, wide=True)
+
+
+def _known_by(words: Sequence[Word], shell: Shell) -> Iterator[str]:
+    """Yield the texts of a command and of what its wrappers run in the end."""
+    program = words
+    while len(program) > 1 and _is_before(program[0], shell):
+        program = program[1:]
+    inside = [innermost(program, shell, wide=False)]
+    if any(_is_loose(word, shell) for word in program[:-1]):
+        inside.append(innermost(program, shell, wide=True))
+    found: list[str] = []
+    for one in (words, program, *inside):
+        if one:
+            found += (" ".join([word.plain for word in one]), *shortened(one))
+    for one in inside:
+        if one and (named := _named(one)) is not one:
+            found += (" ".join([word.plain for word in named]), *shortened(named))
+    for text in found:
+        if (closer := _closer(text, shell)) is not None and closer not in found:
+            found.append(closer)
+    yield from found
+
+
+def _named(words: Sequence[Word]) -> Sequence[Word]:
+    """Return a command with the bare name of its program."""
+    name = basename(words[0].plain)
+    if name == words[0].raw:
+        return words
+    return [Word(name, name), *words[1:]] if name or len(words) == 1 else words[1:]
+
+
+def _is_loose(word: Word, shell: Shell) -> bool:
+    wrapper = shell.wrapping.denying.known.get(basename(word.plain))
+    return wrapper is not None and wrapper.loose
+
+
+_XARGS: Final = re.compile(r"xargs (?!-)")
+
+
+def _is_keyword(word: Word, shell: Shell) -> bool:
+    return word.raw in KEYWORDS and word.raw not in shell.wrapping.names
+
+
+def _is_before(word: Word, shell: Shell) -> bool:
+    """Whether the command that *word* begins goes on behind it: it sets a variable, or is `!`."""
+    return is_assignment(word) or (_is_keyword(word, shell) and word.raw != "coproc")
+
+
+def _closer(text: str, shell: Shell) -> str | None:
+    """Return *text* behind its first assignments and wrappers, read once more; None for neither."""
+    first = text.split(" ", 1)[0]
+    known = shell.wrapping.granting.known
+    if not first or not ("=" in first or first in known or _QUOTE.search(first)):
+        return None
+    words = [Word(piece, piece) for piece in text.split()]
+    while len(words) > 1 and is_assignment(words[0]):
+        words = words[1:]
+    for _ in range(limits.NESTING):
+        name = _QUOTE.sub("", words[0].plain)
+        words[0] = Word(name, name)
+        wrapper = shell.wrapping.granting.known.get(name)
+        behind = (
+            None
+            if wrapper is None or wrapper.appends
+            else behind_wrapper(words, 0, wrapper, quoted=False, ends=True)
+        )
+        if behind is None:
+            break
+        words = words[behind:]
+    return " ".join([word.plain for word in words])
+
+
+_QUOTE: Final = re.compile(r"['\"\\]")
+
+
+# A word that a shell may leave out: nothing, or what an expansion comes to.
+_VANISHING: Final = re.compile(
+    r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))?|`.*`|[<>]\(.*\)|''|\"\"", re.DOTALL
+)
+_VANISHING_FIRST: Final = frozenset(("", *"$`<>'\""))
+
+
+_MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|[<>]\(| =(?: |\Z)")
+
+
+def may_vanish(text: str) -> bool:
+    """Whether some word of *text* may be one that a shell leaves out."""
+    return _MAY_VANISH.search(text) is not None
+
+
+def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the text without the words that a shell may leave out, if there are such."""
+    left = [
+        word.plain
+        for word in words
+        if word.raw[:1] not in _VANISHING_FIRST or not _VANISHING.fullmatch(word.raw)
+    ]
+    return (" ".join(left),) if left and len(left) < len(words) else ()
+
+
+def shortened(words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the text without those words, and up to the first into which a command is put.
+
+    There Claude Code 2.1.329 ends, and where `=` stands alone it sees no word.
+    """
+    begun = [words[0], *takewhile(lambda word: not _is_put_into(word), words[1:])]
+    left = [
+        word.plain
+        for word in begun
+        if word.raw[:1] not in _LEFT_OUT_FIRST or not _LEFT_OUT.fullmatch(word.raw)
+    ]
+    cut = (" ".join(left),) if left and len(left) < len(words) else ()
+    return tuple(dict.fromkeys((*without_vanishing(words), *cut)))
+
+
+_LEFT_OUT: Final = re.compile(
+    rf"{_VANISHING.pattern}|=|\$\[[^\]]*\]|\$'(?:\\.|[^'\\])*'|\$\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}",
+    re.DOTALL,
+)
+_LEFT_OUT_FIRST: Final = _VANISHING_FIRST | {"="}
+_SPELLED: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+_PUT_IN: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
+
+
+def _is_put_into(word: Word) -> bool:
+    """Whether what a command comes to is put into a word, and not into a quoted text in it."""
+    return not word.literal and _PUT_IN.search(_SPELLED.sub("", word.raw)) is not None
+
+
+def _names(words: Sequence[Word]) -> Iterator[str]:
+    rest = [word.plain for word in words]
+    yield " ".join(rest)
+    yield from without_vanishing(words)
+    if "/" in rest[0]:
+        yield " ".join([rest[0].rsplit("/", 1)[1], *rest[1:]])
+
+
+def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None:
+    """Return the number of the program behind the word at *start*; None if that is one."""
+    if start >= len(words) - 1:
+        return None
+    word = words[start]
+    if is_assignment(word):
+        while start < len(words) and is_assignment(words[start]):
+            start += 1
+        return start if start < len(words) else None
+    if word.raw in KEYWORDS and word.raw not in shell.wrapping.names:
+        return start + 1 if word.raw != "coproc" else None
+    for wrapper in (
+        shell.wrapping.granting.known.get(word.plain),
+        shell.wrapping.denying.known.get(basename(word.plain)),
+    ):
+        if wrapper and (behind := behind_wrapper(words, start, wrapper)) is not None:
+            return behind
+    return None
+
+
+# A command as a whole, in the texts by which rules that spell it out know it.
+
+
+_PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
+_STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
+# What joins commands but a pipe, and where a word begins.
+_JOINED: Final = re.compile(r"(?<![<>])&(?!>)|;|\n|\|\|")
+_BEGUN: Final = re.compile(r"(?<!\S)\S")
+_BESIDES: Final = re.compile(r"[&|;\n#<>]")
+# What is joined by one operator between two blanks, each time, and has nothing else of these.
+_EVENLY: Final = re.compile(
+    r"(?:[^&|;\n#<>\\]+|(?<=[^\s&|] )(?:&&|\|\|?)(?= [^\s&|]))*+",
+)
+# Where a statement is one of several in another, the text between them is as it stands.
+_NESTS: Final = re.compile(r"\b(?:do|then|case|esac)\b|[(){}]|;;|<<(?!<)")
+_DOCUMENT: Final = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.+-]+))")
+
+_TARGET: Final = r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&<>'\"\\])+"
+_AROUND: Final = re.compile(
+    r"(\\.|'[^']*'|\"(?:\\.|[^\"\\])*\")"
+    rf"|(?:(?<!\s)\s+)?(?<!\w)[0-9]*(?:&>>?|>>|>[|&]?|<&?)(?![<(])[ \t]*{_TARGET}"
+    r"|(?:(?<!\s)\s+)?(&&?|\|\|?|;|\n)\s*|(?<!\S)#[^\n]*",
+    re.DOTALL,
+)
+
+
+class Spelled(enum.Enum):
+    """Which rules allow a command that they spell out as a whole.
+
+    Attributes:
+        APART: none: each of its parts is looked at by itself.
+        VERBATIM: one of the same text alone, since nobody looks into it.
+        AS_A_WHOLE: one of the same text, or a prefix of it.
+
+    """
+
+    APART = enum.auto()
+    VERBATIM = enum.auto()
+    AS_A_WHOLE = enum.auto()
+
+
+@attrs.frozen
+class Whole:
+    """All of a command. Its texts are made once a rule may speak of them.
+
+    Attributes:
+        spelled: which rules allow it that spell it out.
+        astray: whether it goes to several folders, so that no rule speaks of its text as it is.
+        several: whether it has several simple commands.
+        doubtful: whether the host asks for it whatever is allowed, unless all commands are.
+        told: its *bare* text, where its pieces told that.
+    """
+
+    _text: str
+    _first: Sequence[Word]  # its first simple command
+    _shell: Shell
+    spelled: Spelled
+    astray: bool
+    several: bool
+    doubtful: bool
+    told: str | None = attrs.field(default=None, eq=False)
+
+    @property
+    def piped(self) -> bool:
+        """Whether it may have pipes."""
+        return self.several and "|" in self._text and _PIPE.search(self._text) is not None
+
+    @property
+    def _is_even(self) -> bool:
+        """Whether its operators stand as they do where rules are asked for it."""
+        return _EVENLY.fullmatch(self._text) is not None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its text, and the same with its pipes as rules have them."""
+        whole = self._text.strip(" \t\n")
+        if self.astray or whole.startswith("$"):
+            return ()  # no rule spells out a program that nobody knows
+        if not self.piped or self._is_even:
+            return (whole,)
+        told = _without_documents(whole)
+        piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(told))
+        return (whole, piped) if told is whole else (piped,)
+
+    @property
+    def stages(self) -> Iterator[str]:
+        """Its stages of several commands, by which rules that deny or ask know them.
+
+        Each as it stands and without what is redirected, from every word of its first command
+        on: nobody looks which of these lead others.
+        """
+        for stage in stages(_without_documents(self._text)) if self.piped else ():
+            stripped = stage.strip(" \t\n")
+            if _JOINED.search(stripped) is None:
+                continue
+            alone, spaced = _AROUND.sub(_alone, stripped), _AROUND.sub(_without, stripped)
+            for text in dict.fromkeys((stripped, alone.strip(), spaced.strip())):
+                joined = _JOINED.search(text)
+                starts = _BEGUN.finditer(text, 0, joined.start() if joined else 0)
+                for begun in islice(starts, limits.NESTING):
+                    yield text[begun.start() :]
+
+    @property
+    def bare(self) -> str:
+        """Its text without what is redirected, comments, and what stands around its first program.
+
+        So rules that deny or ask spell out what is joined; "" where it is nothing else.
+        """
+        if self.told is not None:
+            return self.told
+        if not _BESIDES.search(self._text):
+            return ""
+        bare = _without_documents(self._text)
+        if _may_nest(bare) and _NESTS.search(bare):
+            return bare if bare != self._text else ""
+        bare = bare if self._is_even else _AROUND.sub(_without, bare)
+        bare = bare.strip().removeprefix(around(self._first, self._shell)).strip()
+        return bare if bare != self._text or not self.texts else ""
+
+
+def around(words: Sequence[Word], shell: Shell) -> str:
+    """Return what stands around the program of a command, in front of it."""
+    program = [*dropwhile(is_assignment, words)]
+    return as_written(words[: len(words) - len(as_granted(program, shell))]) if program else ""
+
+
+def bare_piece(text: str) -> str | None:
+    """Return what a simple command adds to the bare text of a whole.
+
+    None where it looks like more than one.
+    """
+    if _may_nest(text) and _NESTS.search(text):
+        return None
+    return _AROUND.sub(_without, text).strip()
+
+
+# What joins commands, as it stands in the bare text of a whole.
+JOINS: Final = {"&&": " && ", "||": " || ", "|": " | ", ";": " ; ", "\n": " "}
+
+
+def stages(text: str) -> list[str]:
+    """Return what stands between the pipes of a text, quoted ones left alone."""
+    pipes = [found.span() for found in _STAGE.finditer(text) if found[1]]
+    starts, ends = [0, *(end for _, end in pipes)], [*(start for start, _ in pipes), len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _may_nest(text: str) -> bool:
+    # An expression looks at every letter for the first of a word.
+    return any(each in text for each in _NESTING)
+
+
+_NESTING: Final = ("do", "then", "case", "esac", "(", ")", "{", "}", ";;", "<<")
+
+
+def _without_documents(text: str) -> str:
+    """Return a text without those that it puts on the input of commands: all, or none."""
+    if "<<" not in text:
+        return text
+    kept: list[str] = []
+    ends: list[str] = []
+    for line in text.split("\n"):
+        if ends:
+            if line.lstrip("\t") == ends[0]:
+                del ends[0]
+            continue
+        ends = ["".join(names) for names in _DOCUMENT.findall(line)]
+        kept.append(_DOCUMENT.sub("", line))
+    return text if ends else "\n".join(kept)
+
+
+def _alone(found: re.Match[str]) -> str:
+    """Return what is quoted and what joins as it stands, and nothing of the rest."""
+    return found[0] if found[2] else found[1] or ""
+
+
+def _without(found: re.Match[str]) -> str:
+    """Return what is quoted as it stands, what joins between blanks, and nothing of the rest."""
+    return found[1] or (f" {found[2].strip()} ".replace("  ", " ") if found[2] else "")

@@ -1,0 +1,55 @@
+"""A PowerShell command, taken apart into its parts.
+
+Case does not count, and an alias stands for the command it names. Parts are cut
+at pipes, semicolons, line ends and the chain operators of version 7. Whatever
+could hold another command (variables, script blocks, groups, escapes, the call
+operator) is not looked into: no rule grants it, and rules that deny are asked about
+whatever might be a command in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from policy.commands.parts import Command, CommandPart
+
+__all__ = ["canonical_powershell", "read_powershell"]
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:(?P<joint>&&|\|\||[|;\n])|(?P<word>(?:'[^']*'|"[^"$`]*"|[^\s'"|;&$`(){}@<>,#])+)|(?P<odd>.))""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def canonical_powershell(text: str, aliases: Mapping[str, str]) -> str:
+    """Return *text* in the case of all commands, its alias replaced: what rules are matched as."""
+    name, blank, rest = text.casefold().partition(" ")
+    name = name.strip("'\"").rsplit("\\", 1)[-1]
+    return aliases.get(name, name) + blank + rest
+
+
+def read_powershell(text: str, aliases: Mapping[str, str]) -> Command:
+    """Return the parts of a PowerShell command. Never fails; never vouches for a guess."""
+    parts: list[list[str]] = [[]]
+    odd = False
+    for match in _TOKEN.finditer(text.rstrip()):
+        if match["joint"]:
+            parts.append([])
+        elif match["word"]:
+            parts[-1].append(match["word"])
+        else:
+            odd = True
+            parts.append([])  # a command may start behind it
+    return Command(
+        tuple(
+            CommandPart(
+                canonical_powershell(" ".join(words), aliases),
+                grantable=not odd and words[0][0] not in "'\"",
+            )
+            for words in parts
+            if words
+        ),
+        unread=odd,
+    )

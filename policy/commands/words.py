@@ -1,0 +1,233 @@
+"""The words, redirections and commands that a shell command is taken apart into."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from policy.commands.parts import Doubt
+
+if TYPE_CHECKING:
+    from policy.commands.simple import Alone
+
+__all__ = [
+    "ASSIGNMENT",
+    "DESCRIPTOR",
+    "FOLDERS",
+    "HARMLESS_TARGETS",
+    "Script",
+    "SimpleCommand",
+    "Statement",
+    "Target",
+    "Word",
+    "in_home",
+    "is_pattern",
+    "otherwise",
+    "targets_of",
+    "with_home",
+]
+
+ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")
+
+HARMLESS_TARGETS: Final = frozenset({"/dev/null"})
+DESCRIPTOR: Final = re.compile(r"(?:[0-9]+|-)\Z")
+
+# What two variables hold that every shell has, as rules and paths write it.
+FOLDERS: Final = {"HOME": "~", "PWD": "."}
+
+# Parameters of a shell that nothing in a text sets: `$?` is how the last command ended.
+SET_BY_SHELL: Final = frozenset("?$#-")
+
+# What stands in the name of a file for the home folder that is put into it: no name has it.
+_PUT_IN_HOME: Final = "\x1e"
+
+
+@attrs.define
+class Word:
+    """A word of a command.
+
+    Attributes:
+        raw: as written.
+        plain: without quotes and escapes, and with the values of variables that are known.
+        literal: whether it has no expansion of any kind.
+        known: whether *plain* is what the program gets, globs aside.
+        guessed: whether *plain* has the value of a variable that the text may set in another place.
+        glob: whether it has a glob outside quotes.
+        vetted: whether the host takes it though it is not literal.
+        inner: the numbers of the commands that are substituted in it: from, and up to.
+    """
+
+    raw: str = ""
+    plain: str = ""
+    literal: bool = True
+    known: bool = True
+    guessed: bool = False
+    glob: bool = False
+    vetted: bool = False
+    inner: tuple[int, int] = (0, 0)
+
+
+@attrs.frozen
+class Target:
+    """The file of a redirection; None where it is not a literal name."""
+
+    name: str | None
+    writes: bool
+
+
+_PATTERN: Final = re.compile(r"[*?{}]|\[.*\]", re.DOTALL)
+
+
+def is_pattern(name: str) -> bool:
+    """Whether *name* has what a shell expands, which some hosts write nowhere, quoted or not."""
+    return _PATTERN.search(name) is not None
+
+
+def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
+    """Return what a word comes to besides, whose last quote is not closed.
+
+    To some the last letter behind the quote is its end; others overlook it, so that the word
+    ends at a blank.
+    """
+    _, quote, behind = word.raw.rpartition("'")
+    loose = f"{quote}{behind}" if quote else ""
+    before = word.plain.removesuffix(loose)
+    cut = attrs.evolve(word, plain=before + loose[1:-1])
+    pieces = zip(word.raw.split(), (before + loose[1:]).split(), strict=False)
+    return [cut], [attrs.evolve(word, raw=raw, plain=plain) for raw, plain in pieces]
+
+
+def with_home(word: Word) -> str | None:
+    """Return a name into which nothing but the home folder is put, as names have it; else None."""
+    name = word.plain.replace("$HOME", _PUT_IN_HOME)
+    homed = word.vetted and not word.known and name != word.plain
+    return name if homed and _EXPANDING.isdisjoint(name) else None
+
+
+def in_home(name: str, home: str, *, control: bool) -> str:
+    """Return the name of a file with *home* where `with_home` left room for it.
+
+    Where hosts look for no values (*control*), such a character is one of the name.
+    """
+    return name.replace(_PUT_IN_HOME, home) if control else name
+
+
+_EXPANDING: Final = frozenset("$`")
+
+
+def targets_of(word: Word, *, writes: bool) -> list[Target]:
+    """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
+    if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", word.plain):
+        patterned = writes and is_pattern(word.plain)
+        return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
+    if word.literal and (word.plain[:1] != "~" or word.plain[1:2] in ("", "/")):
+        # What denies a file of this name counts; that it is the one that is opened nobody believes.
+        return [Target(word.plain, writes), Target(None, writes)]
+    homed = with_home(word) if writes else None
+    return [*([Target(homed, writes)] if homed else []), Target(None, writes)]
+
+
+@attrs.define
+class SimpleCommand:
+    """A simple command of a script.
+
+    Attributes:
+        words: what it consists of; none where an operator has nothing beside it.
+        directed: whether something is redirected.
+        led: whether something is redirected before its program.
+        writes: whether that is a file it writes.
+        fills: whether it is redirected, or a statement that it is part of, to a file it writes.
+        swallowed: whether words stand behind a redirection, which some read as more targets.
+        ahead: how many stand before the first redirection that has any before it; 0 for none.
+        piped: whether it is part of a pipeline; told of assignments alone.
+        bare: its text, where something is redirected before its program, or nothing stands in it
+            but that and variables that are set, not one of them alone: without those at its end.
+            "" where that is not so.
+        aside: whether it stands in a function, in a case or in a loop that no host follows.
+        fed: all of its text, where that puts a text on its input; "" where none is.
+        reworded: whether a host puts its text together anew from its words: it goes on behind
+            a line break, or names a variable.
+        own: what it is by itself, once somebody looked (`policy.commands.simple`).
+    """
+
+    words: list[Word] = attrs.field(factory=list)
+    directed: bool = False
+    led: bool = False
+    writes: bool = False
+    fills: bool = False
+    swallowed: bool = False
+    ahead: int = 0
+    fed: str = ""
+    reworded: bool = False
+    aside: bool = False
+    piped: bool = False
+    bare: str = ""
+    own: Alone | None = attrs.field(default=None, eq=False, repr=False)
+
+
+@attrs.frozen
+class Statement:
+    """The text of a statement that holds others and stands in none.
+
+    Attributes:
+        text: as it is written.
+        piped: whether it is part of a pipeline.
+    """
+
+    text: str
+    piped: bool
+
+
+# A hostile command has one at every character, and nobody reads them all.
+_MOST_DOUBTS: Final = 8
+
+
+@attrs.define
+class Script:
+    """A command, cut.
+
+    Attributes:
+        commands: its simple commands.
+        targets: the files of redirections.
+        doubts: why nobody vouches for it.
+        unread: whether not even all commands in it were found.
+        statements: its statements that hold others.
+        unclosed: whether readers differ on where something ends that holds others.
+        background: whether nobody waits for one of its commands.
+        background_inside: whether that is one of a statement that holds others.
+        split: whether it has a pipe, or a group between parentheses, outside of its words.
+        grouped: whether several statements stand between two parentheses.
+        broken: whether it is no command to a grammar, or has text that no node of it covers.
+        closed: whether its last quote is one that nobody wrote.
+        given: words behind the signs of redirections of which nobody knows what they come to.
+        abandoned: why a host that looks into it gives it up (`policy.commands.unsupported`).
+        plain: whether what its words come to follows from how each is written.
+    """
+
+    commands: list[SimpleCommand] = attrs.field(factory=list)
+    targets: list[Target] = attrs.field(factory=list)
+    doubts: list[Doubt] = attrs.field(factory=list)
+    unread: bool = False
+    statements: list[Statement] = attrs.field(factory=list)
+    unclosed: bool = False
+    background: bool = False
+    background_inside: bool = False
+    split: bool = False
+    grouped: bool = False
+    broken: bool = False
+    closed: bool = False
+    given: list[Word] = attrs.field(factory=list)
+    abandoned: Doubt | None = None
+    plain: bool = False
+
+    @property
+    def opaque(self) -> bool:
+        """Whether there is something that nobody vouches for."""
+        return bool(self.doubts)
+
+    def doubt(self, text: str, why: str) -> None:
+        """Note why nobody vouches for it, and at which of its text."""
+        if len(self.doubts) < _MOST_DOUBTS:
+            self.doubts.append(Doubt(text, why))

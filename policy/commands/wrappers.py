@@ -1,0 +1,630 @@
+"""What precedes a program: wrappers, their options, and assignments."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from policy.commands.words import ASSIGNMENT, Word
+from policy.core import limits
+
+if TYPE_CHECKING:
+    from policy.commands.knowledge import Shell, Wrapper
+
+__all__ = [
+    "KEYWORDS",
+    "LEADERS",
+    "Leader",
+    "Led",
+    "WordPlace",
+    "basename",
+    "behind_options",
+    "behind_wrapper",
+    "carries_files",
+    "expression",
+    "innermost",
+    "is_assignment",
+    "is_quiet",
+    "led",
+    "unwrapped",
+]
+
+
+@attrs.frozen(cache_hash=True)
+class Leader:
+    """What may stand between a program and the one that it runs.
+
+    Attributes:
+        flags: what an option matches that takes no other word, as an expression, or of which the
+            next word is a command.
+        values: options whose value is the next word, likewise.
+        value: what such a value matches where it has one, likewise.
+        operand: what the operand matches that stands before the program, likewise; "" for none.
+        harmless: whether all that its options do is to run the program otherwise.
+
+    """
+
+    flags: str = ""
+    values: str = ""
+    value: str = ".+"
+    operand: str = ""
+    harmless: bool = True
+
+
+def _leader(
+    flags: str = "",
+    letters: str = "",
+    names: str = "",
+    *,
+    joined: str = "",
+    long: str = "",
+    operand: str = "",
+) -> Leader:
+    """Return one whose options are one letter or long.
+
+    Args:
+        flags: the letters of options without a value.
+        letters: those of options with one.
+        joined: those of options with one, if any, in the same word: one of more than letters.
+        names: long options with one, without the dashes.
+        long: long options without one, likewise.
+        operand: what its operand matches.
+
+    """
+    alone = (
+        f"-[{flags}{joined}]+" if flags or joined else "",
+        f"-[{joined}][^A-Za-z].*" if joined else "",
+        _long(long),
+        f"-[{letters}].+" if letters else "",
+    )
+    valued = (f"-[{letters}]" if letters else "", _long(names))
+    return Leader("|".join(filter(None, alone)), "|".join(filter(None, valued)), operand=operand)
+
+
+def _long(names: str) -> str:
+    return f"--({names.replace(' ', '|')})" if names else ""
+
+
+_PLAIN: Final = Leader()
+_NUMBER: Final = "-?[0-9]+"
+_BUFFERED: Final = "L|[0-9]+[KMGTPE]?B?"
+
+LEADERS: Final[dict[str, Leader]] = {
+    "builtin": _PLAIN,
+    "chroot": _leader(long="skip-chdir", operand=".+"),
+    "chrt": _leader(
+        "abdfimoprRv",
+        "DPT",
+        "sched-deadline sched-period sched-runtime",
+        long="all-tasks batch deadline fifo idle max other pid reset-on-fork rr verbose",
+        operand="[0-9]+",
+    ),
+    "command": Leader("-[pvV]+"),
+    "doas": _leader("Lns", "aCu"),
+    "env": _leader(
+        "0iSv",
+        "Cu",
+        "chdir unset",
+        long="block-signal debug default-signal ignore-environment ignore-signal"
+        " list-signal-handling null split-string",
+    ),
+    "exec": _leader("cl", "a"),
+    "flock": _leader(
+        "cenosuxF",
+        "Ew",
+        "conflict-exit-code timeout wait",
+        long="close command exclusive nb no-fork nonblock shared unlock verbose",
+        operand=".+",
+    ),
+    "function": Leader(operand=".+"),
+    "ionice": _leader("t", "cnpPu", "class classdata pgid pid uid", long="ignore"),
+    "nice": Leader(rf"-n?{_NUMBER}|--adjustment={_NUMBER}", "-n|--adjustment", _NUMBER),
+    "nocorrect": _PLAIN,
+    "noglob": _PLAIN,
+    "nohup": _PLAIN,
+    "nsenter": _leader(
+        "aFeZ",
+        "GSt",
+        "setgid setuid target",
+        joined="CimnprTUuWw",
+        long="all cgroup env follow-context ipc mount net no-fork pid preserve-credentials root"
+        " time user uts wd wdns",
+    ),
+    "pkexec": _leader("", "", "user", long="disable-internal-agent keep-cwd"),
+    "setsid": _leader("cfw", long="ctty fork wait"),
+    "stdbuf": Leader(
+        f"-[eio]({_BUFFERED})|--(error|input|output)=({_BUFFERED})",
+        "-[eio]|--(error|input|output)",
+        _BUFFERED,
+    ),
+    "strace": _leader(
+        "cCdfFhiknqrtTvVwxyYzZD",
+        "abeEIoOpPsSuUX",
+        "attach columns detach-on env expr interruptible output string-limit summary-columns"
+        " summary-sort-by trace trace-path user",
+    ),
+    "sudo": _leader(
+        "ABbEeHiKklNnPSsVv",
+        "CDghpRrTtUu",
+        "chdir chroot close-from command-timeout group host other-user prompt role type user",
+        long="askpass background bell edit login non-interactive preserve-env preserve-groups"
+        " reset-timestamp set-home shell stdin",
+    ),
+    "taskset": _leader(
+        "acp", long="all-tasks cpu-list pid", operand="(?i:(0x)?[0-9a-f,]+)|[0-9,:-]+"
+    ),
+    # What it measures it may write to a file.
+    "time": attrs.evolve(
+        _leader("apqvV", "fo", "format output", long="append portability quiet verbose"),
+        harmless=False,
+    ),
+    "timeout": Leader(
+        "-[fpv]+|--(foreground|preserve-status|verbose)|-[ks][A-Za-z0-9_.+-]+"
+        "|--(kill-after|signal)=[A-Za-z0-9_.+-]+",
+        "-[ks]|--(kill-after|signal)",
+        "[A-Za-z0-9_.+-]+",
+        "(?i:[0-9.][0-9a-fx.]*(e[+-]?[0-9]+)?|inf(inity)?)[smhd]?",
+    ),
+    "unshare": _leader(
+        "cfr",
+        "GRSw",
+        "boottime map-group map-groups map-user map-users monotonic propagation root setgid"
+        " setgroups setuid wd",
+        joined="CimnpTUu",
+        long="cgroup fork ipc keep-caps kill-child map-auto map-current-user map-root-user mount"
+        " mount-proc net pid time user uts",
+    ),
+    "watch": _leader("bcdegptwx", "nq", "equexit interval", long="beep chgexit color errexit exec"),
+    "xargs": _leader(
+        "0oprtx",
+        "adEILnPs",
+        "arg-file delimiter max-args max-chars max-procs process-slot-var",
+        joined="eil",
+        long="eof exit interactive max-lines no-run-if-empty null open-tty replace show-limits"
+        " verbose",
+    ),
+}  # fmt: skip
+
+
+# What runs behind a program that runs another: `timeout 5 make`, `env -S 'make x'`.
+#
+# A host knows such programs by their options (`policy.commands.knowledge.Wrapper`). Where one is
+# *loose*, rules that deny look for the program behind it whatever options it has.
+
+
+@lru_cache(maxsize=1024)
+def expression(text: str) -> re.Pattern[str]:
+    """Return the expression that data of a host spells out."""
+    return re.compile(text)
+
+
+_PROGRAM: Final = re.compile(r"(?:.*[/\\])?(.*?)(?:\.exe)?", re.DOTALL | re.IGNORECASE)
+
+
+def basename(program: str) -> str:
+    """Return the name of a program without its folder, and without its ending on Windows."""
+    if "/" not in program and "\\" not in program and program[-4:].lower() != ".exe":
+        return program
+    match = _PROGRAM.fullmatch(program)
+    return match[1] if match else program
+
+
+def behind_wrapper(
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool = True, ends: bool = False
+) -> int | None:
+    """Return the number of the program that the wrapper at *start* runs; None of none known.
+
+    Options and operands are taken in quotes where *quoted* says so, and with *ends* ``--``
+    may end those of any wrapper.
+    """
+    if wrapper.loose:
+        index, script = _behind_loosely(words, start, wrapper, wide=None)
+        return index if index < len(words) and not (script and index == start) else None
+    behind = behind_options(words, start, wrapper, quoted=quoted, ends=ends)
+    return behind if behind is not None and behind < len(words) else None
+
+
+def behind_options(
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool, ends: bool = False
+) -> int | None:
+    """Return the number of the word behind all of a wrapper; None where that is not known."""
+    index, last, ended = start + 1, len(words) - 1, False
+    texts = [word.plain if quoted else word.raw for word in words]
+    while index <= last and texts[index].startswith("-"):
+        option = texts[index]
+        if option == "--" and (wrapper.ends or ends):
+            ended = True
+            break
+        if wrapper.single and index > start + 1:
+            return None
+        if wrapper.flags and expression(wrapper.flags).fullmatch(option):
+            index += 1
+        elif (
+            wrapper.values
+            and index < last
+            and expression(wrapper.values).fullmatch(option)
+            and expression(wrapper.value).fullmatch(texts[index + 1])
+        ):
+            index += 2
+        else:
+            return None
+    if wrapper.needs and index == start + 1:
+        return None
+    index += ended
+    for operand in wrapper.operands:
+        if index <= last and expression(operand).fullmatch(texts[index]):
+            index += 1
+        elif not wrapper.optional:
+            return None
+    while wrapper.assignments and index <= last and ASSIGNMENT.match(texts[index]):
+        index += 1
+    return index
+
+
+def carries_files(words: Sequence[Word], end: int, shell: Shell) -> bool:
+    """Return whether the host looks for the files of the program at *end*, behind wrappers."""
+    start = 0
+    while start < end and (ASSIGNMENT.match(words[start].raw) or words[start].raw == "!"):
+        start += 1
+    while start < end:
+        wrapper = shell.wrapping.carrying.known.get(basename(words[start].plain))
+        if wrapper is None:
+            return not shell.wrapping.carrying.known
+        behind = behind_wrapper(words, start, wrapper, ends=True)
+        if behind is None:
+            return False
+        start = behind
+    return True
+
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_CLUSTER: Final = re.compile(r"-[A-Za-z]+")
+
+
+def _behind_loosely(
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, wide: bool | None
+) -> tuple[int, str]:
+    """Return the number of the word behind a wrapper, and the command it is given as a text.
+
+    Read *wide* or not as by rules that deny, or, with None, as by whoever looks for files.
+    Where there is such a text, the number is that of the word that holds it, or that of the
+    wrapper where it is only part of a word.
+    """
+    index, last, taken = start + 1, len(words) - 1, False
+    operand = wrapper.operands[0] if wrapper.operands else ""
+    while index <= last:
+        text = words[index].plain
+        is_operand = bool(operand) and expression(operand).fullmatch(text) is not None
+        if text == "--":
+            index += 1
+            if not taken and index < last and operand and _is(operand, words[index].plain):
+                taken = True
+                index += 1
+                continue
+            break
+        if wrapper.scripts:
+            found = _script(words, index, wrapper)
+            if found is not None:
+                at, script = found
+                if script:
+                    return (start if at == index else at), script
+                index = at + 1
+                continue
+        if text.startswith("-") and (text != "-" or not operand):
+            if wrapper.idle and _is(wrapper.idle, text):
+                return len(words), ""
+            takes = _is(wrapper.values, text) or (wide and _takes_at_end(text, wrapper))
+            index += 2 if takes and index < last else 1
+        elif _assigns(words[start].plain, text, wrapper, wide=wide):
+            index += 1
+        elif not taken and is_operand and index < last:
+            taken = True
+            index += 1
+        else:
+            break
+    return index, ""
+
+
+def _is(known: str, text: str) -> bool:
+    return bool(known) and expression(known).fullmatch(text) is not None
+
+
+def _takes_at_end(text: str, wrapper: Wrapper) -> bool:
+    """Whether the last letter of several is the first of them that takes a value."""
+    if not _CLUSTER.fullmatch(text):
+        return False
+    takes = [_is(wrapper.values, f"-{letter}") for letter in text[1:]]
+    return takes.index(True) == len(takes) - 1 if True in takes else False
+
+
+def _assigns(program: str, text: str, wrapper: Wrapper, *, wide: bool | None) -> bool:
+    if wide is None:
+        return wrapper.assignments and "=" in text
+    if not wide:
+        return wrapper.assignments and _NAME.match(text) is not None
+    return "=" in text and (wrapper.assignments or (basename(program) == "sudo" and text[0] != "/"))
+
+
+def _script(words: Sequence[Word], index: int, wrapper: Wrapper) -> tuple[int, str] | None:
+    """Return where the command of an option stands, and its text; None if it is no such option."""
+    text = words[index].plain
+    if _is(wrapper.scripts, text) and index + 1 < len(words):
+        return index + 1, words[index + 1].plain.strip()
+    name, joined, value = text.partition("=")
+    if joined and name and _is(wrapper.scripts, name):
+        return index, value.strip()
+    if len(text) > 2 and text[1] != "-" and _is(wrapper.scripts, text[:2]):
+        return index, text[2:].strip()
+    return None
+
+
+def unwrapped(words: Sequence[Word], shell: Shell, *, wide: bool) -> Iterator[Sequence[Word]]:
+    """Yield a command from each assignment on that its wrappers lead to, then what runs in the end.
+
+    So rules that deny look for programs. Read *wide*, several letters behind one dash may end in
+    one with a value, and `sudo` takes assignments.
+    """
+    for _ in range(limits.NESTING):
+        while words and _NAME.match(words[0].plain):
+            yield words
+            words = words[1:]
+        wrapper = shell.wrapping.denying.known.get(basename(words[0].plain)) if words else None
+        if wrapper is None or wrapper.unruled:
+            break
+        if not wrapper.loose:
+            behind = behind_options(words, 0, wrapper, quoted=True)
+            if behind is None:
+                break
+            words = words[behind:]
+            continue
+        index, script = _behind_loosely(words, 0, wrapper, wide=wide)
+        if index >= len(words) and not script:
+            break
+        words = [Word(one, one) for one in script.split()] if script else words[index:]
+    yield words
+
+
+def innermost(words: Sequence[Word], shell: Shell, *, wide: bool) -> Sequence[Word]:
+    """Return the last that `unwrapped` yields."""
+    return deque(unwrapped(words, shell, wide=wide), maxlen=1)[0]
+
+
+def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
+    """Whether a harmless program, perhaps one that *moves*, is as harmless behind these words."""
+    found = [shell.wrapping.granting.known.get(word.plain) for word in around]
+    wrappers = [wrapper for wrapper in found if wrapper is not None]
+    if any(not wrapper.quiet for wrapper in wrappers):
+        return False
+    if not any(wrapper.bare for wrapper in wrappers):
+        return True
+    # It runs programs, and nothing that is part of a shell.
+    if moves or not wrappers[-1].bare:
+        return False
+    return not any(word.plain.startswith("-") for word in around)
+
+
+# What stands before a program, word by word: wrappers, what they are told, and assignments.
+#
+# Where a wrapper has an option that it is not known to take, nobody knows which word behind it is
+# told to it, and which is the program that it runs: any that may be is feared to be that. No rule
+# grants anything for it, and what a rule denies or asks for is not granted. So a rule that allows
+# takes no word for a program that others pass over.
+
+
+# The first words of commands that hold other commands.
+KEYWORDS: Final = frozenset(
+    "if then elif else fi for while until do done case esac select function coproc time"
+    " ! { }".split()
+)
+
+
+def is_assignment(word: Word) -> bool:
+    """Whether *word* sets a variable."""
+    return "=" in word.raw and ASSIGNMENT.match(word.raw) is not None
+
+
+@attrs.frozen(cache_hash=True)
+class _Thread:
+    """One way to read the words so far: what the next one is.
+
+    Attributes:
+        leader: the wrapper that it stands behind; None where a command begins with it.
+        owed: whether the operand of that is still to come.
+        takes: whether it is the value of an option.
+        ended: whether it is no option any more.
+
+    """
+
+    leader: Leader | None = None
+    owed: bool = False
+    takes: bool = False
+    ended: bool = False
+
+    def begins(self, text: str) -> bool:
+        """Whether a command may begin with the word *text*."""
+        if self.leader is None:
+            return True
+        if self.takes or self._is_option(text):
+            return False
+        return not self.owed or not _is_of_leading(self.leader.operand, text)
+
+    def surely_begins(self, text: str) -> bool:
+        """Whether a command begins with the word *text*, and all that stands before is in order."""
+        return not self.owed and self.begins(text)
+
+    def after(self, text: str, shell: Shell) -> tuple[_Threads, bool]:
+        """Return how the next word may be read behind *text*, and whether that is in order."""
+        leader = self.leader
+        if leader is None:
+            return _led(text, shell), True
+        if self.takes:
+            return frozenset({attrs.evolve(self, takes=False)}), _is_of_leading(leader.value, text)
+        if self._is_option(text):
+            return self._behind_option(text, leader)
+        if self.owed and _is_of_leading(leader.operand, text):
+            return frozenset({attrs.evolve(self, owed=False)}), True
+        # Without its operand it runs nothing.
+        return frozenset({self}) if ASSIGNMENT.match(text) else _led(text, shell), not self.owed
+
+    def _is_option(self, text: str) -> bool:
+        """Whether it is one; a dash alone is an operand where one that it may be is to come."""
+        if self.leader is None or self.ended or not text.startswith("-"):
+            return False
+        return not (text == "-" and self.owed and _is_of_leading(self.leader.operand, text))
+
+    def _behind_option(self, text: str, leader: Leader) -> tuple[_Threads, bool]:
+        taking = attrs.evolve(self, takes=True)
+        if text == "--":
+            behind = attrs.evolve(self, ended=True) if self.owed else _COMMAND
+            return frozenset({behind}), leader.harmless
+        if _is_of_leading(leader.flags, text):
+            return frozenset({self}), leader.harmless
+        if _is_of_leading(leader.values, text):
+            return frozenset({taking}), leader.harmless
+        if text.startswith("--") and "=" in text:
+            return frozenset({self}), False
+        return frozenset({self, taking}), False
+
+
+_Threads = frozenset[_Thread]
+_COMMAND: Final = _Thread()
+_UNKNOWN: Final = Leader()
+
+
+def _is_of_leading(known: str, text: str) -> bool:
+    return bool(known) and expression(known).fullmatch(text) is not None
+
+
+def _behind(name: str) -> _Thread:
+    leader = LEADERS.get(name, _UNKNOWN)
+    return _Thread(leader, owed=bool(leader.operand))
+
+
+@lru_cache(maxsize=4096)
+def _led(text: str, shell: Shell) -> _Threads:
+    """Return how the word behind the first one of a command may be read, if that leads others."""
+    if "=" in text and ASSIGNMENT.match(text):
+        return frozenset({_COMMAND})
+    name = text.rsplit("/", 1)[-1]
+    if name in shell.wrapping.names or name in ("time", "function"):
+        return frozenset({_behind(name)})
+    return frozenset({_COMMAND}) if name in KEYWORDS else frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _after(threads: _Threads, text: str, shell: Shell) -> _Threads:
+    """Return how the next word may be read behind *text*.
+
+    Where nobody knows which wrapper is told what, of none more is known than its name: there are
+    but few such ways, however many wrappers there are.
+    """
+    found = frozenset[_Thread]().union(*(each.after(text, shell)[0] for each in threads))
+    if len({each.leader for each in found} - {None}) < 2:
+        return found
+    return frozenset(
+        each if each.leader is None else attrs.evolve(each, leader=_UNKNOWN) for each in found
+    )
+
+
+@attrs.frozen(cache_hash=True)
+class WordPlace:
+    """What is known of the word that comes next.
+
+    Attributes:
+        threads: the ways in which it may be read by rules that deny or ask.
+        granting: the one for rules that allow, where it may not be their program; None where that
+            was before.
+        sure: whether everybody knows what all words so far are.
+
+    """
+
+    threads: _Threads = frozenset({_COMMAND})
+    granting: _Thread | None = _COMMAND
+    sure: bool = True
+
+    @property
+    def leads(self) -> bool:
+        """Whether all words so far may lead what follows."""
+        return bool(self.threads)
+
+    def begins(self, word: Word) -> bool:
+        """Whether a command begins with *word* to rules that deny or ask, or is feared to."""
+        return any(thread.begins(word.plain) for thread in self.threads)
+
+    def grants(self, word: Word) -> bool:
+        """Whether rules that allow look at the command that begins with *word*."""
+        return self.granting is not None and self.granting.surely_begins(word.plain)
+
+    def after(self, word: Word, shell: Shell) -> WordPlace:
+        """Return the place behind *word*."""
+        found, granting = _after(self.threads, word.plain, shell), self.granting
+        if granting is not None:
+            if granting.surely_begins(word.plain):
+                granting = _seen_through(word, shell)
+            else:
+                behind, is_known = granting.after(word.plain, shell)
+                granting = next(iter(behind)) if is_known else None
+        return WordPlace(found, granting, sure=self.sure and len(found) < 2)
+
+
+def _seen_through(word: Word, shell: Shell) -> _Thread | None:
+    """Return how the word is read behind a wrapper that rules which allow see through."""
+    name = word.raw.removeprefix("\\")
+    return _behind(name) if name in shell.wrapping.transparent else None
+
+
+@attrs.frozen
+class Led:
+    """What stands before the program of a command.
+
+    Attributes:
+        starts: the numbers of the words with which a command begins, the first of them 0.
+        feared: those with which one may begin, where nobody knows.
+        program: the last of all.
+        granted: the one with which rules that allow take a command to begin.
+
+    """
+
+    starts: tuple[int, ...]
+    feared: tuple[int, ...]
+    program: int
+    granted: int
+
+
+_ALONE: Final = Led((0,), (), 0, 0)
+_START: Final = WordPlace()
+
+
+@lru_cache(maxsize=4096)
+def _passed(place: WordPlace, raw: str, plain: str, shell: Shell) -> tuple[bool, bool, WordPlace]:
+    """Return whether a command begins with a word at *place*, to whom, and the place behind it."""
+    word = Word(raw, plain)
+    return place.begins(word), place.grants(word), place.after(word, shell)
+
+
+def led(words: Sequence[Word], shell: Shell) -> Led:
+    """Return what stands before the program of a command, as far as anybody looks."""
+    if words and not _led(words[0].plain, shell):
+        return _ALONE
+    starts: list[int] = []
+    feared: list[int] = []
+    granted, place = 0, _START
+    for number, word in enumerate(words[: limits.NESTING]):
+        begins, grants, behind = _passed(place, word.raw, word.plain, shell)
+        if begins:
+            (starts if place.sure else feared).append(number)
+        if grants:
+            granted = number
+        place = behind
+        if not place.leads:
+            break
+    else:
+        if len(words) > limits.NESTING:
+            feared.append(limits.NESTING)
+    program = max([0, *starts, *feared])
+    return Led(tuple(starts), tuple(feared), program, granted)

@@ -1,0 +1,337 @@
+"""Commands that rules know by other texts than the one that is written.
+
+A rule that denies or asks knows ``sudo rm x`` as ``rm x`` too, and one that allows may
+know ``timeout 5 rm x`` so. Where two tables decide such a command differently, a line
+of one matches what is written, and a line of the other what is behind a *prefix*
+(``sudo ``, ``A=1 ``, ``/bin/``). As in `policy.compare.pair` it is enough to try members of
+what both lines share, the prefix taken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Final
+
+from policy.commands.knowledge import Shell
+from policy.commands.match_texts import KEYWORDS
+from policy.compare.odd import escaped, in_quotes, quoted
+from policy.compare.opening import unasked
+from policy.compare.overlap import ODD, is_disguise, leads_another
+from policy.compare.prefixes import (
+    NO_PREFIX,
+    Prefix,
+    harmless,
+    left_open,
+    pipelines,
+    prefixes,
+    samples,
+    start_of,
+)
+from policy.compare.view import View
+from policy.core.effect import Effect
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.families import members
+from policy.patterns.pattern import Pattern, freeze
+
+__all__ = ["ODD_LINES", "SAMPLES", "Disguises"]
+
+# Why an answer is not exact where rules spell out what a shell acts on.
+ODD_LINES: Final = "rules that spell out quotes or operators beside stars are compared by samples"
+
+# Commands that no rule can grant, or that open files nobody knows.
+SAMPLES: Final = ("", ";", "$x", "q7z $x", "q7z > $x", "q7z < $x", "cat $x", "q7z; q7y")
+
+_FORMS: Final = ("'{0}'{1}", "'{0}{1}'", "\\{0}{1}", "{0}{1} 'q7y'", "{0}{1} $x")
+
+# Combinations of lines that are tried for one edit.
+_COMBINATIONS: Final = 512
+
+
+# Ways to begin a command that are tried with a word in quotes.
+_STARTS: Final = 32
+
+
+class Disguises:
+    """What some lists over commands tell apart beyond what is written.
+
+    Args:
+        views: the lists.
+        fresh: a character that no pattern names.
+        shell: how commands are read.
+
+    Attributes:
+        exhausted: whether some combinations were left out.
+
+    """
+
+    def __init__(self, views: Sequence[View], fresh: str, shell: Shell) -> None:
+        self._views = views
+        self._fresh = fresh
+        self._shell = shell
+        self.exhausted = False
+        self._open = [
+            [e for e in view.entries if e.pattern is not None and is_disguise(e.pattern, shell)]
+            for view in views
+        ]
+        self._prefixes = prefixes(tuple(map(tuple, self._open)), fresh, shell)
+        # Each pattern once, and whether a line with it denies or asks.
+        self._lines: dict[Pattern, bool] = {}
+        for view in views:
+            for entry, pattern in zip(view.entries, view.patterns, strict=True):
+                strict = entry.effect is not Effect.ALLOW
+                self._lines[pattern] = self._lines.get(pattern, False) or strict
+        # The rest a host has built in: many that say the same.
+        self._written = {
+            pattern
+            for view in views
+            for entry, pattern in zip(view.entries, view.patterns, strict=True)
+            if entry.place is not None
+        }
+        # Of lines that spell out one of the two, the other one tells nothing.
+        spelled = any("'" in str(pattern) for pattern in self._lines)
+        self._quotes = ("'", '"') if spelled else ("'",)
+        self._tried: set[object] = set()
+        # Commands that run where no rule speaks of them, beside those that stand for all.
+        self._quiet: set[str] = set()
+        self._others: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {}
+        # Behind most prefixes lines leave the same open.
+        self._met: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def _left(self, pattern: Pattern, text: str) -> tuple[str, ...]:
+        """Return what a pattern leaves open behind *text*, frozen."""
+        return left_open(pattern, text, self._fresh)
+
+    @property
+    def _open_patterns(self) -> Iterator[Pattern]:
+        return (e.pattern for entries in self._open for e in entries if e.pattern is not None)
+
+    def spelled_out(self) -> Iterator[str]:
+        """Yield the commands that lines spell out and that are no one command of plain words."""
+        odd = (pattern for pattern in self._open_patterns if pattern.exact)
+        for number, pattern in enumerate(dict.fromkeys(odd)):
+            if number >= _COMBINATIONS:
+                self.exhausted = True
+                return
+            yield str(pattern)
+
+    def of(self, pattern: Pattern, *, reads: bool, hides: bool, met: bool) -> Iterator[str]:
+        """Yield commands that a line with *pattern* knows by some of their texts, frozen.
+
+        Args:
+            pattern: of the line.
+            reads: whether what the line says of a text that is not written counts.
+            hides: whether it counts in that it hides what other lines say.
+            met: whether other lists decide beside that of the line.
+
+        """
+        frozen = freeze(pattern, self._fresh)
+        yield frozen
+        for text in self._harmless(pattern):
+            # Behind some prefixes they are not, though rules that allow see through them.
+            yield text
+            yield from (prefix.text + text for prefix in self._prefixes if prefix.transparent)
+        if reads and not pattern.exact and self._shell.control:
+            # By the text of a whole pipeline, though by that of none of its parts.
+            yield from (freeze(pattern, text) for text in pipelines(self._shell))
+            if not {"&", ";"}.isdisjoint(str(pattern)):
+                # So is what opens a file.
+                for name in sorted(self._shell.kinds.scripted):
+                    yield freeze(pattern, f"{name} q7z")
+        for text in self._hidden(frozen) if hides else (frozen,) if reads else ():
+            yield from self._escaped(text)
+            for prefix in self._prefixes:
+                told = self._tells(prefix) and pattern in self._written
+                if told or self._is_new(self._way(prefix, text), prefix.text + text, text):
+                    yield from self._shared(prefix, text)
+            program, blank, rest = text.partition(" ")
+            for form in _FORMS:
+                written = form.format(program, blank + rest)
+                if self._is_new(form, written, text):
+                    yield written
+        if met and not reads:
+            yield from self._granted(frozen)
+        if is_disguise(pattern, self._shell):
+            yield from self._behind(pattern)
+        yield from self._quoted(frozen)
+
+    def _escaped(self, frozen: str) -> Iterator[str]:
+        """Yield commands of plain words that are known by an odd text, behind each prefix too."""
+        plain = escaped(frozen)
+        if plain == frozen:
+            return
+        yield plain
+        for prefix in self._prefixes:
+            if prefix.transparent:
+                yield prefix.text + plain
+
+    def _granted(self, frozen: str) -> Iterator[str]:
+        """Yield commands that a rule knows which allows, and another list by what is written.
+
+        That one may ask for them, and so grant what this one allows.
+        """
+        for prefix in self._prefixes:
+            if prefix.transparent and prefix.behind != NO_PREFIX.behind:
+                yield from self._shared(prefix, frozen)
+
+    def _behind(self, pattern: Pattern) -> Iterator[str]:
+        """Yield commands that a line knows by what is written, and others behind a prefix."""
+        for prefix in self._prefixes:
+            for rest in self._left(pattern, prefix.text):
+                yield prefix.text + rest
+                for text in self._known(prefix, rest):
+                    known = text.removeprefix(prefix.text)
+                    if self._is_new(prefix.text, text, known):
+                        yield text
+                        if known.partition(" ")[0] in KEYWORDS:  # there too it is no program
+                            yield prefix.text + in_quotes(known)
+
+    def _quoted(self, frozen: str) -> Iterator[str]:
+        """Yield a command with words in quotes, where they say no more than words do."""
+        if not ODD.isdisjoint(frozen):
+            yield from quoted(frozen)
+            if frozen.startswith(self._fresh) and "'" not in frozen:
+                yield from (f"{start}'{frozen}'" for start in self._granted_starts)
+                yield f"q7z'{frozen[1:]}"  # all behind a quote that nothing closes is one word
+            elif "'" not in frozen:
+                start, _, rest = frozen.partition(self._fresh)
+                yield from (f"{start}{told}'{self._fresh}{rest}" for told in ("", "--x "))
+        # A word of the shell is the name of a program.
+        yield from (in_quotes(frozen, quote) for quote in self._quotes)
+
+    def _shared(self, prefix: Prefix, frozen: str) -> Iterator[str]:
+        """Yield commands behind *prefix* that are *frozen*, for all that lists say of both."""
+        for tried, chosen in enumerate(prefix.behind):
+            if tried >= _COMBINATIONS:
+                self.exhausted = True
+                return
+            yield from self._members(prefix, (frozen, *chosen))
+
+    def _harmless(self, pattern: Pattern) -> Iterator[str]:
+        """Yield commands that *pattern* matches and that run where no rule speaks of them."""
+        program, blank, _ = start_of(pattern).partition(" ")
+        complete = blank or pattern.exact
+        begun = (name for name in self._shell.programs if name.startswith(program))
+        for name in (program,) if complete else begun:
+            yield from filter(pattern.matches, harmless(name, self._shell))
+        if program and set(program) == {"["}:  # which ends where it is closed
+            yield from (freeze(pattern, text) for text in ("q7z", f"q7z {']' * len(program)}"))
+
+    def _tells(self, prefix: Prefix) -> bool:
+        """Return whether lines tell commands apart that stand behind a prefix."""
+        return any(rest != self._fresh for rests in prefix.behind for rest in rests)
+
+    def _way(self, prefix: Prefix, text: str) -> object:
+        """Return how *text* is known behind a prefix: of lines by those that it may share."""
+        tells = self._tells(prefix)
+        shares = [self._may_meet((text, *chosen)) for chosen in prefix.behind] if tells else ()
+        return prefix.text, *shares
+
+    def _is_new(self, way: object, written: str, text: str) -> bool:
+        """Return whether *written* may show more than another command known as *way*.
+
+        All depends on which lines match what is written, on what each list says of *text*,
+        by which it is known as well, on which of both comes first, and where it runs unasked
+        behind which prefixes it does.
+        """
+        sample = text if text in samples(self._shell) else text in self._quiet
+        # Whether it is known by yet another text, or is several commands.
+        led = leads_another(text.partition(" ")[0], self._shell) or not ODD.isdisjoint(text)
+        key = way, sample, led, tuple(self._told(view, written, text) for view in self._views)
+        known = key in self._tried
+        self._tried.add(key)
+        return not known
+
+    def _told(self, view: View, written: str, text: str) -> object:
+        first, line = view.automaton.first(text), view.automaton.first(written)
+        if first == NO_MATCH:
+            return line
+        entry = view.entries[first]
+        exact = entry.pattern is not None and entry.pattern.exact
+        return line, first < line, entry.effect, entry.reason, exact
+
+    def _hidden(self, frozen: str) -> Iterator[str]:
+        """Yield what *frozen* shares with lines that deny or ask."""
+        yield frozen
+        yield from self._known(NO_PREFIX, frozen)
+
+    def _known(self, prefix: Prefix, rest: str) -> Iterator[str]:
+        """Yield commands behind *prefix* that other lines know there, and are *rest* as well."""
+        start = rest.partition(self._fresh)[0]
+        whole = Pattern.text(rest.replace(self._fresh, "*"))
+        usual = filter(whole.matches, (*samples(self._shell), *self._unasked))
+        unasked = dict.fromkeys((*islice(self._harmless(whole), 1), *usual))
+        yield from (prefix.text + text for text in unasked)
+        tried = 0
+        for pattern, strict in self._lines.items():
+            other = start_of(pattern)
+            hidden = not (strict or prefix.transparent)
+            if hidden or not (start.startswith(other) or other.startswith(start)):
+                continue
+            tried += 1
+            if tried > _COMBINATIONS:
+                self.exhausted = True
+                return
+            frozen = freeze(pattern, self._fresh)
+            yield from self._members(prefix, (rest, frozen))
+            for chosen in self._beside(prefix, rest):
+                if self._may_meet((frozen, *chosen)):
+                    yield from self._members(prefix, (rest, frozen, *chosen))
+            if not strict:
+                for text in islice(filter(whole.matches, self._harmless(pattern)), 1):
+                    self._quiet.add(text)
+                    yield prefix.text + text
+
+    def _beside(self, prefix: Prefix, rest: str) -> tuple[tuple[str, ...], ...]:
+        """Return what other lines that may decide with *rest* leave open behind *prefix*."""
+        key = prefix.text, rest
+        found = self._others.get(key)
+        if found is None:
+            told = {rest, self._fresh}
+            behind = prefix.behind[:_COMBINATIONS]
+            found = tuple(each for each in behind if not told.issuperset(each))
+            self._others[key] = found
+        return found
+
+    def _may_meet(self, frozen: Iterable[str]) -> bool:
+        """Return whether some text may be all of *frozen*, by what they start with."""
+        starts = sorted((each.partition(self._fresh)[0] for each in frozen), key=len)
+        return all(map(starts[-1].startswith, starts))
+
+    @cached_property
+    def _unasked(self) -> tuple[str, ...]:
+        """One that runs where no rule speaks of it, and of which none does."""
+        silent = (
+            text
+            for text in self._harmless(Pattern.text("*"))
+            if all(view.automaton.first(text) == NO_MATCH for view in self._views)
+        )
+        return tuple(islice(silent, 1))
+
+    @cached_property
+    def _granted_starts(self) -> tuple[str, ...]:
+        """What commands begin with that run whatever word follows, quoted or not."""
+        silent = (
+            text.removesuffix("q7z")
+            for text in unasked(self._shell)
+            if text.endswith(" q7z")
+            and all(view.automaton.first(text) == NO_MATCH for view in self._views)
+        )
+        allowed = (start_of(p) for p, strict in self._lines.items() if not (strict or p.exact))
+        starts = (*islice(silent, 1), *(start for start in allowed if start.endswith(" ")))
+        return tuple(islice(dict.fromkeys(starts), _STARTS))
+
+    def _members(self, prefix: Prefix, frozen: tuple[str, ...]) -> Iterator[str]:
+        shared = self._met.get(frozen)
+        if shared is None:
+            if len(self._met) >= _COMBINATIONS:
+                self._met.clear()
+            shared = self._met[frozen] = tuple(dict.fromkeys(self._meet(frozen)))
+        return (prefix.text + member for member in shared)
+
+    def _meet(self, frozen: tuple[str, ...]) -> Iterator[str]:
+        try:
+            yield from members(frozen, self._fresh)
+        except OverflowError:
+            self.exhausted = True

@@ -1,0 +1,315 @@
+"""Commands that open files of which two sides say different things.
+
+What a command gets is the strictest of what its parts get and the files it opens. Where
+two sides differ in a file, some command shows it just when one that opens this file is
+granted more than the stricter side grants of the file. For a redirection any command will
+do, so of all commands one of those that are granted most; a file that a program opens as
+an operand needs one of the programs that open such files, alone, as lines spell it out,
+or behind what lines name before it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, islice, product
+from typing import Final
+
+import attrs
+
+from policy.commands.knowledge import Files, Program, Shell
+from policy.compare.overlap import is_disguise
+from policy.compare.pair import Difference
+from policy.compare.reads import read_alike
+from policy.compare.scripts import Scripts, doubted_effects
+from policy.compare.view import View, prefix_of
+from policy.compare.witness import CHANGES, Effects, weaker
+from policy.core.effect import Effect
+from policy.core.memory import OnDemand
+from policy.patterns.expressions import expression
+from policy.patterns.pattern import Pattern, freeze
+from policy.tables.dialect import Dialect
+
+__all__ = ["Openings", "opened_by", "reading", "unasked"]
+
+# Lines whose commands are tried with each file.
+_LINES = 200
+
+# Stands for a file in a command that opens it.
+_FILE = "q7w"
+
+
+class Openings:
+    """Commands of some lists that open files.
+
+    Args:
+        views: the lists.
+        dialect: how commands are read, and names of files.
+        ask: what a command gets of both sides.
+        doubted: what both sides say of a command that is doubtful.
+
+    """
+
+    def __init__(
+        self,
+        views: Sequence[View],
+        dialect: Dialect,
+        ask: Callable[[str], Difference],
+        doubted: Effects,
+    ) -> None:
+        self._views = views
+        self._dialect = dialect
+        self._shell = attrs.evolve(dialect.shell, cwd="")
+        self._ask = ask
+        self._doubted = doubted
+        granting = dict.fromkeys(
+            pattern
+            for effect in (Effect.ALLOW, Effect.ASK)
+            for view in views
+            for entry, pattern in zip(view.entries, view.patterns, strict=True)
+            if entry.effect is effect
+        )
+        self._granting = list(islice(granting, _LINES))
+        self._allowed = {
+            prefix_of(pattern)
+            for view in views
+            for entry, pattern in zip(view.entries, view.patterns, strict=True)
+            if entry.effect is Effect.ALLOW
+        }
+        if any(view.default is Effect.ALLOW for view in views):
+            self._allowed.add("")
+        self._scripts = Scripts(views, self._granting, self._shell)
+        self.exhausted = len(granting) > _LINES
+        self._untried = self._commands()
+        # one command for each way in which both sides grant those tried so far
+        self._granted: dict[object, str] = {}
+
+    def redirected(self, tool: str, file: str) -> Iterator[str]:
+        """Yield commands that are redirected to *file*, a canonical name, as a call of *tool*."""
+        if tool not in (self._shell.files.output, self._shell.files.input):
+            return
+        for name in self._spelled(file):
+            for command in self._most_granted():
+                yield from _redirected(command, tool, name, self._shell)
+
+    def of(self, tool: str, file: str, wanted: Collection[Effects]) -> Iterator[str]:
+        """Yield commands that open *file*, a canonical name, as a call of *tool* by an operand.
+
+        Those are left out that are no change *wanted*: where each is of what one side allows,
+        a program that runs unasked on neither side, and that no rule allows.
+        """
+        openers = _openers(self._shell).get(tool, {})
+        known = list(openers)
+        if all(Effect.ALLOW in each for each in wanted):
+            known = [text for text in known if openers[text] or self._allows(text)]
+        names = [*self._spelled(file)]
+        for name in names:
+            yield from self._with(name, known)
+        for name in names if self._scripts else ():
+            yield from self._scripted(tool, name, openers)
+
+    def _scripted(self, tool: str, name: str, openers: Iterable[str]) -> Iterator[str]:
+        if tool == self._shell.files.removes:
+            yield from self._scripts.removing(name)
+        programs: dict[str, str] = {}
+        for text in openers:
+            programs.setdefault(text.partition(" ")[0], text.replace(_FILE, name))
+        redirected = _redirected("q7z", tool, name, self._shell)
+        yield from self._scripts.opening((*redirected, *programs.values()))
+
+    def _allows(self, text: str) -> bool:
+        """Whether a rule may allow a command, by how both start, whichever file it names."""
+        text = text.partition(_FILE)[0]
+        return any(text.startswith(start) or start.startswith(text) for start in self._allowed)
+
+    def changes(self, file: Difference) -> set[Effects]:
+        """Return what commands can show that open a file of which both sides say this."""
+        return set[Effects]().union(*map(self.of_effects, self._effects(file)))
+
+    def least(self, file: Difference) -> set[Effects]:
+        """Return the same but for what they show without the file."""
+        return weaker(self._effects(file))
+
+    def _effects(self, file: Difference) -> Iterator[Effects]:
+        """Yield what both sides say of a file, alone and in a script."""
+        yield file.effects
+        if self._scripts:
+            yield doubted_effects((file.before, file.after), self._doubted)
+
+    def of_effects(self, file: Effects) -> set[Effects]:
+        """Return the same of a file with these effects that stands in no script."""
+        rest = (self._ask(text).effects for text in self._most_granted())
+        return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
+
+    def unknown(self, tools: Mapping[str, object]) -> Iterator[str]:
+        """Yield commands that open files of *tools* of which nobody knows which they are.
+
+        Of those that count in the same way one for all that lines tell apart.
+        """
+        for alike in _unknown(self._shell):
+            said: dict[object, str] = {}
+            for form, text in alike:
+                both = text, _FORMS[form]
+                key = tuple(view.automaton.first(each) for view in self._views for each in both)
+                said.setdefault(key, form.format(text))
+            yield from said.values()
+        for tool in tools:
+            for command in self._most_granted():
+                yield from _redirected(command, tool, "$x", self._shell)
+
+    def _with(self, name: str, openers: Iterable[str]) -> Iterator[str]:
+        known = [text.replace(_FILE, name) for text in openers]
+        yield from known
+        for pattern in self._granting:
+            yield freeze(pattern, name)
+            start = pattern.tokens[0] if pattern.tokens else ""
+            if is_disguise(pattern, self._shell):
+                before = start if isinstance(start, str) else ""
+                yield from filter(pattern.matches, (before + text for text in known))
+
+    def _most_granted(self) -> Iterator[str]:
+        """Yield one command for each way in which both sides grant commands that open nothing."""
+        yield from [*self._granted.values()]
+        for text in self._untried:
+            decided = self._ask(text)
+            way = tuple(
+                (each.effect, bool(each.because)) for each in (decided.before, decided.after)
+            )
+            if way not in self._granted:
+                self._granted[way] = text
+                yield text
+
+    def _commands(self) -> Iterator[str]:
+        yield "q7z"
+        yield from unasked(self._shell)
+        yield from (freeze(pattern, "q7z") for pattern in self._granting)
+
+    def _spelled(self, file: str) -> Iterator[str]:
+        """Yield how a command may name a file."""
+        below = self._dialect.cwd.rstrip("/") + "/"
+        if file.startswith(below):
+            yield shlex.quote(file.removeprefix(below))
+        yield shlex.quote(file or "/")
+
+
+def _redirected(command: str, tool: str, name: str, shell: Shell) -> Iterator[str]:
+    for sign, each in ((">", shell.files.output), ("<", shell.files.input)):
+        if each == tool:
+            yield f"{command} {sign} {name}"
+
+
+def opened_by(patterns: Sequence[Pattern], shell: Shell) -> frozenset[str]:
+    """Return the tools that the files are calls of which commands of all *patterns* may open."""
+    starts = (pattern.tokens[0] for pattern in patterns if pattern.tokens)
+    names = [start.partition(" ")[0] for start in starts if isinstance(start, str) and " " in start]
+    known = [shell.programs.known.get(name) for name in names]
+    programs = [program for program in known if program] or [*shell.programs.known.values()]
+    return frozenset(tool for program in programs for tool in _tools(program, shell))
+
+
+def _tools(program: Program, shell: Shell) -> Iterator[str]:
+    for form in (program, *program.forms):
+        if form.reads is not Files.NONE or form.files or form.moves or form.lists:
+            yield shell.files.reads
+        if form.writes is not Files.NONE:
+            yield shell.files.writes
+        if form.removes:
+            yield shell.files.removes
+        if form.runs:
+            yield from (shell.files.reads, shell.files.writes, shell.files.removes)
+    for below in program.subcommands.values():
+        yield from _tools(below, shell)
+
+
+def unasked(shell: Shell) -> Iterator[str]:
+    """Yield commands that run where no rule speaks of them, and open no file."""
+    return chain.from_iterable(_unasked(shell).values())
+
+
+@lru_cache(maxsize=16)  # a host has one or two
+def _unasked(shell: Shell) -> Mapping[str, Sequence[str]]:
+    """Return the same by their programs, read when they are asked for: the first will often do."""
+
+    def texts(name: str) -> Sequence[str]:
+        read = ((text, read_alike(text, shell)) for text in (name, f"{name} q7z"))
+        return [
+            text
+            for text, command in read
+            if [part.harmless for part in command.parts] == [True] and not command.redirections
+        ]
+
+    return OnDemand(shell.programs, texts)
+
+
+@lru_cache(maxsize=16)
+def reading(shell: Shell) -> str:
+    """Return a program that only reads the file that it is given."""
+    texts = _openers(shell).get(shell.files.reads, {})
+    return next((text.partition(" ")[0] for text in texts if text.count(" ") == 1), "cat")
+
+
+@lru_cache(maxsize=16)
+def _openers(shell: Shell) -> dict[str, dict[str, bool]]:
+    """Return commands that open a file, by the tool that this is a call of, the harmless first.
+
+    Each with whether it is harmless.
+    """
+    found: dict[str, dict[str, bool]] = {}
+    for text, _ in _calls("", shell.programs):
+        command = read_alike(text, shell)
+        for file in command.redirections:
+            if file.target == _FILE:
+                harmless = all(part.harmless for part in command.parts)
+                found.setdefault(file.tool, {})[text] = harmless
+    return {
+        tool: dict(sorted(texts.items(), key=lambda each: not each[1]))
+        for tool, texts in found.items()
+    }
+
+
+# How a command stands where nobody knows what it opens, and what stands beside it.
+_FORMS: Final = {"{}": "", "cd q7y && {}": "cd q7y", "(({}": "", "cd q7y & {}": "cd q7y"}
+
+# One of these, and the command.
+_Formed = tuple[str, str]
+
+
+@lru_cache(maxsize=16)
+def _unknown(shell: Shell) -> tuple[tuple[_Formed, ...], ...]:
+    """Return commands that open files nobody knows, those together that count in the same way."""
+    known = dict(_calls("", shell.programs))
+    texts = list(dict.fromkeys(chain.from_iterable(_openers(shell).values())))
+    # Programs of which the same is known open the same, but where nobody can read the command.
+    alike: dict[object, list[str]] = {}
+    for text in texts:
+        alike.setdefault(known[text], []).append(text)
+    few, each = list(alike.values()), [[text] for text in texts]
+    found: dict[object, list[_Formed]] = {}
+    for form in _FORMS:
+        for group, name in product(each if "((" in form else few, ("$x", "q7z")):
+            command = read_alike(form.format(group[0].replace(_FILE, name)), shell)
+            files = {file for file in command.redirections if file.target is None}
+            if files:
+                key = frozenset(files), frozenset(part.harmless for part in command.parts)
+                formed = ((form, text.replace(_FILE, name)) for text in group)
+                found.setdefault(key, []).extend(formed)
+    return tuple(map(tuple, found.values()))
+
+
+def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[tuple[str, object]]:
+    """Yield calls with a file, each with what is known of it: of the program, and what follows."""
+    for name, program in programs.items():
+        for form in (program, *program.forms):
+            if form.reads is form.writes is Files.NONE and not form.removes:
+                continue
+            for option in dict.fromkeys(("", _shortest(form.needs))):
+                first = dict.fromkeys((_shortest(form.first), "q7z"))
+                for operands in (*((one, _FILE) for one in first), (_FILE, "q7z")):
+                    rest = " ".join(filter(None, (option, *operands)))
+                    yield f"{before}{name} {rest}", (program, before, rest)
+        yield from _calls(f"{before}{name} ", program.subcommands)
+
+
+def _shortest(text: str) -> str:
+    return (expression(text).shortest() or "") if text else ""

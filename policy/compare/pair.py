@@ -1,0 +1,489 @@
+"""Where two sides decide differently: a text for lines that decide it, and its call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain, product
+
+import attrs
+
+from policy.compare.sides import ListSide, Sides, is_inside
+from policy.compare.view import View, may_meet
+from policy.compare.witness import Difference, Effects
+from policy.core import limits
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.domains import Domain
+from policy.patterns.families import members
+from policy.patterns.pattern import Pattern, PatternKind, freeze, readable
+from policy.patterns.search import SearchResult, search
+
+__all__ = [
+    "HIDING",
+    "OPAQUE",
+    "OVERLAPS",
+    "UNREAD",
+    "Difference",
+    "Runs",
+    "TextPair",
+    "hidden_by",
+    "search_together",
+]
+
+
+# Lines before another one that are looked at one by one, before all of them are.
+HIDING = 8
+
+# What both sides grant.
+_Effects = tuple[Effect, Effect]
+
+
+def search_together(
+    lists: Sides,
+    domains: Sequence[Domain],
+    but: Sequence[Domain],
+    *,
+    seen: Container[_Effects],
+    view: int | None = None,
+    line: int = NO_MATCH,
+) -> SearchResult:
+    """Return a shortest text that both sides decide differently.
+
+    What it costs grows with what lines tell apart, not with the number of combinations.
+
+    Args:
+        lists: both sides.
+        domains: the text is in all of them.
+        but: it is in none of these.
+        seen: the effects that it does not show.
+        view: the list of the line that decides it; None where any does.
+        line: that line, or no line of that list.
+
+    """
+    pattern = None if view is None else lists.pattern(view, line)
+    before = () if view is None else lists.views[view].patterns[:line]
+    # What these hide decides nothing, in no list.
+    hidden = set(before)
+    if view is not None:
+        hidden.update(each for each in lists.patterns if lists.containing(each, view) < line)
+    runs = [Runs.of(each, pattern, hidden) for each in lists.views]
+    runs += map(Runs.outside, but)
+    # Most lines before it match nothing that would be found.
+    hiding: Sequence[Pattern] = ()
+    while True:
+        if view is not None:
+            own = lists.views[view]
+            effects = {0: None, NO_MATCH: own.effect(line)}
+            runs[view] = Runs(hidden_by(own.kind, hiding), effects)
+        found = _found(lists, [*domains, *([pattern.automaton] if pattern else [])], runs, seen)
+        if found.text is None or view is None:
+            return found
+        first = lists.views[view].automaton.first(found.text)
+        if first == line:
+            return found
+        hiding = (*hiding, before[first]) if len(hiding) < HIDING else before
+
+
+@attrs.frozen(eq=False)
+class Runs:
+    """The runs of lines of a list, as they are searched.
+
+    Attributes:
+        automaton: which run decides.
+        effects: what each says; None where no such text is looked for.
+
+    """
+
+    automaton: Automaton | Domain
+    effects: Mapping[int, Effect | None]
+
+    @classmethod
+    def of(cls, view: View, pattern: Pattern | None, but: Collection[Pattern]) -> Runs:
+        """Return the runs of a list for texts of *pattern*, if given, that match none of *but*."""
+        default = view.default
+        patterns: list[Pattern] = []
+        ranks: list[int] = []
+        effects: list[Effect] = []
+        for entry, each in zip(view.entries, view.patterns, strict=True):
+            if each in but or (pattern is not None and not may_meet(each, pattern)):
+                continue
+            if pattern is not None and is_inside(pattern, each):
+                default = entry.effect
+                break
+            if effects[-1:] != [entry.effect]:
+                effects.append(entry.effect)
+            patterns.append(each)
+            ranks.append(len(effects) - 1)
+        automaton = _by_rank(view.kind, tuple(patterns), tuple(ranks))
+        return cls(automaton, {**dict(enumerate(effects)), NO_MATCH: default})
+
+    @classmethod
+    def outside(cls, domain: Domain) -> Runs:
+        """Return that the texts of *domain* are not looked for."""
+        return cls(domain, {0: None, NO_MATCH: Effect.ALLOW})
+
+
+# Several tools have the same lists, and what one search walked need not be built for the next.
+@lru_cache(maxsize=32)
+def _by_rank(kind: PatternKind, patterns: tuple[Pattern, ...], ranks: tuple[int, ...]) -> Automaton:
+    tokens = [pattern.tokens for pattern in patterns]
+    return Automaton(tokens, kind.separator, ranks=ranks)
+
+
+def hidden_by(kind: PatternKind, patterns: Sequence[Pattern]) -> Automaton:
+    """Return an automaton that tells whether any of *patterns* matches, not which."""
+    return _by_rank(kind, tuple(patterns), (0,) * len(patterns))
+
+
+def _found(
+    lists: Sides,
+    guides: Sequence[Automaton | Domain],
+    runs: Sequence[Runs],
+    seen: Container[_Effects],
+) -> SearchResult:
+    wanted = _shows(lists, runs, seen)
+    return search(
+        guides,
+        [each.automaton for each in runs],
+        wanted,
+        fresh=lists.fresh,
+        extra=lists.extra,
+        budget=limits.SEARCH_STATES,
+        hoped=cache(lambda possible: any(map(wanted, product(*possible)))),
+    )
+
+
+def _shows(
+    lists: Sides, runs: Sequence[Runs], seen: Container[_Effects]
+) -> Callable[[tuple[int, ...]], bool]:
+    """Return whether those of the *runs* that decide show effects that are not *seen*."""
+
+    @cache
+    def shows(deciding: tuple[int, ...]) -> bool:
+        said = [each.effects[run] for each, run in zip(runs, deciding, strict=True)]
+        effects = [effect for effect in said if effect is not None]
+        if len(effects) < len(said):
+            return False
+        before, after = lists.granted(effects)
+        return before is not after and (before, after) not in seen
+
+    return shows
+
+
+# Where two sides decide differently: a text for lines that decide it, and the call it is of.
+#
+# Of the texts that some lines match (`policy.compare.sides`) it is enough to try those in which
+# a fresh character fills what all of them leave open (`policy.patterns.search`). Where too many
+# lines overlap, all lists are searched together. Every text is asked of both sides before it is
+# told.
+
+
+# Reasons of a decision that no rule gave: the call could not be read.
+UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
+
+# Combinations of deciding lines that are tried for one edit, before all lists are searched
+# together; and those that take a search each.
+_COMBINATIONS = 2_000
+_SEARCHES = 50
+
+# Lines that show a change but not all that they say, of which other texts are looked for.
+_LESSER = 20
+
+OVERLAPS = "more rules overlap than are tried together"
+_SEARCHED = "patterns overlap in more ways than are searched"
+_DOMAIN = "whether calls have some of the texts that rules tell apart is not known"
+OPAQUE = "what the host knows of commands decides beside the rules"
+
+
+class TextPair(Sides):
+    """The two sides, and what a text of theirs stands for.
+
+    Args:
+        before: one side.
+        after: the other.
+        domain: the texts that are possible.
+        ask: the call that a text stands for, as it is decided by both sides.
+        wider: the texts that are possible, where *domain* is only some of them.
+        letters: characters for "any text", the best first, where a call can
+            hold no others.
+        words: texts that people can read and that may stand for one.
+
+    Attributes:
+        why: why something was left undecided so far; nothing where nothing was.
+        told: the effects of all differences so far.
+        also: domains that a text must be in too.
+        but: domains that it must not be in.
+
+    """
+
+    def __init__(
+        self,
+        before: ListSide,
+        after: ListSide,
+        *,
+        domain: Domain,
+        ask: Callable[[str], Difference],
+        wider: Domain | None = None,
+        letters: str = "",
+        words: Callable[[str], Iterable[str]] = readable,
+    ) -> None:
+        super().__init__(before, after, letters=letters)
+        self.domain = domain
+        self._wider = wider
+        self.ask = ask
+        self.why: dict[str, None] = {}
+        self.told: set[Effects] = set()
+        self._lesser: dict[Effects, int] = {}
+        self.also: list[Domain] = []
+        self.but: list[Domain] = []
+        self._words = words
+
+    def differences(self) -> Iterator[Difference]:
+        """Yield a difference for every pair of deciding lines that gives one.
+
+        Lines that nobody wrote, those a host has built in and what is decided without any,
+        are told together: one difference for each pair of effects, of the latter if it has one.
+        """
+        if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:
+            return
+        together: set[Effects] = set()
+        for view, line in sorted(self.edits, key=lambda edit: edit[1] != NO_MATCH):
+            pattern = self.pattern(view, line)
+            if pattern is not None and any(each.denies(pattern) for each in self.denying):
+                continue
+            written = line != NO_MATCH and self.views[view].entries[line].place is not None
+            yield from self.by_line(view, line, set() if written else together)
+
+    def holds(self, text: str) -> bool:
+        """Return whether a text is possible."""
+        return all(each.holds(text) for each in (self.domain, *self.also)) and not any(
+            each.holds(text) for each in self.but
+        )
+
+    def by_line(self, view: int, line: int, seen: set[Effects]) -> Iterator[Difference]:
+        """Yield differences decided by one line, one for each pair of effects not *seen*."""
+        if len(self.views) == 1:
+            effects = self.effects({view: line})
+            if effects[0] is effects[1] or effects in seen:
+                return
+        pattern = self.pattern(view, line)
+        frozen = freeze(pattern, self.fresh) if pattern is not None else self.fresh
+        if self.plain or pattern is None:
+            firsts = [other.automaton.first(frozen) for other in self.views]
+        else:
+            firsts = [other.covering(pattern) for other in self.views]
+        if line != NO_MATCH and firsts[view] < line:
+            return  # a line before this one matches all that it matches
+        chosen = {view: line}
+        sample = self._confirmed(frozen, chosen) if self.holds(frozen) else None
+        if sample is not None and sample.effects not in seen:
+            seen.add(sample.effects)
+            self.told.add(sample.effects)
+            yield sample
+        searched = 0
+        for tried, combination in enumerate(self.combinations(chosen, firsts, seen)):
+            if tried >= _COMBINATIONS or (searched >= _SEARCHES and not self.plain):
+                yield from self._all_at_once(seen, view, line)
+                return
+            if self._is_precluded(combination):
+                continue
+            searched += 1
+            text = self._text(combination)
+            if text is None:
+                continue
+            effects = self.effects(combination)
+            for difference in self._shown(text, combination, effects):
+                self.told.add(difference.effects)
+                yield difference
+                if difference.is_like(effects) and effects in self.told:
+                    seen.add(effects)
+
+    def _shown(self, text: str, chosen: Mapping[int, int], wanted: Effects) -> Iterator[Difference]:
+        """Yield what *text* shows, and if that is not the change *wanted* what others show.
+
+        Where it is one in that direction it is enough that any line shows the one that is wanted.
+        """
+        difference = self._confirmed(text, chosen)
+        if difference is not None:
+            yield difference
+        shown = None if difference is None else difference.effects
+        if difference is not None and difference.is_like(wanted):
+            if wanted in self.told:
+                return
+            self._lesser[wanted] = self._lesser.get(wanted, 0) + 1
+            if self._lesser[wanted] > _LESSER:
+                self.doubt(OVERLAPS, wanted)
+                return
+        # The search and the table disagree, since a host knows more of
+        # commands than rules say, e.g. that `ls` only reads.
+        for each in self.otherwise(text, chosen, wanted) if shown != wanted else ():
+            if each.effects != shown:
+                yield each
+
+    def _all_at_once(
+        self, seen: set[Effects], view: int | None = None, line: int = NO_MATCH
+    ) -> Iterator[Difference]:
+        """Yield differences by searching all lists together, those that one line decides if given.
+
+        One for each pair of effects not *seen*. What it costs grows with what lines tell
+        apart, not with the number of combinations.
+        """
+        while True:
+            domains = [self.domain, *self.also]
+            found = search_together(self, domains, self.but, seen=seen, view=view, line=line)
+            if not found.exact:
+                self.why[OVERLAPS] = None
+            if found.text is None:
+                return
+            firsts = {n: each.automaton.first(found.text) for n, each in enumerate(self.views)}
+            difference = self._confirmed(found.text, firsts)
+            if difference is None:
+                self.why[OVERLAPS] = None
+            else:
+                yield difference
+            seen.add(self.effects(firsts))
+
+    def _is_precluded(self, combination: Mapping[int, int]) -> bool:
+        """Return whether a line before a chosen one matches all that another chosen one does.
+
+        Of star patterns one match tells; of plain lists most of these are never chosen.
+        """
+        if self.plain and not self.by_default:
+            return False
+        for view, line in combination.items():
+            pattern = self.pattern(view, line)
+            if pattern is not None and any(
+                self.containing(pattern, other) < last for other, last in combination.items()
+            ):
+                return True
+        return False
+
+    def otherwise(
+        self, text: str, chosen: Mapping[int, int], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield a difference that other texts than *text* show, which the same lines decide.
+
+        Of one text it is settled that there is none; of many it may hold for this one alone.
+
+        Args:
+            text: one that the lines decide, and that shows no such difference.
+            chosen: the lines.
+            wanted: how calls change by what the lines say.
+
+        """
+        del text
+        patterns = [self.pattern(view, line) for view, line in chosen.items()]
+        if not any(pattern is not None and pattern.exact for pattern in patterns):
+            self.doubt(OPAQUE, wanted)
+        yield from ()
+
+    def doubt(self, why: str, wanted: Effects) -> None:
+        """Admit that calls may change as *wanted* of which none was found, and *why*."""
+        del wanted
+        self.why[why] = None
+
+    def _text(self, combination: Mapping[int, int]) -> str | None:
+        """Return a text that every view decides by its line of *combination*, or None."""
+        guides = [p for view, line in combination.items() if (p := self.pattern(view, line))]
+        if self.plain and all(self.holds(freeze(p, self.fresh)) for p in guides):
+            decided = False
+            try:
+                for text in members([freeze(p, self.fresh) for p in guides], self.fresh):
+                    if self._decided(text, combination):
+                        if self.holds(text):
+                            return text
+                        decided = True
+            except OverflowError:
+                return self._searched(guides, combination)
+            if not decided or self.domain.closed:
+                return None
+        return self._searched(guides, combination)
+
+    def _searched(
+        self,
+        guides: Sequence[Pattern],
+        combination: Mapping[int, int],
+        but: Sequence[Domain] = (),
+    ) -> str | None:
+        found = self._search(self.domain, guides, combination, but)
+        if not found.exact:
+            self.why[_SEARCHED] = None
+        elif (
+            found.text is None
+            and self._wider is not None
+            and self._search(self._wider, guides, combination) != SearchResult(None)
+        ):
+            self.why[_DOMAIN] = None
+        return found.text
+
+    def _search(
+        self,
+        domain: Domain,
+        guides: Sequence[Pattern],
+        combination: Mapping[int, int],
+        but: Sequence[Domain] = (),
+    ) -> SearchResult:
+        """Search *domain* for a text of *guides* that *combination* decides, and not in *but*."""
+        outside = (*but, *self.but)
+        # Most lines before those that are to decide match nothing that would be found.
+        hiding: dict[int, tuple[Pattern, ...]] = dict.fromkeys(combination, ())
+        while True:
+            watched = [
+                (hidden_by(self.views[number].kind, hiding[number]), NO_MATCH)
+                if len(hiding[number]) < HIDING
+                else (self.views[number].automaton, line)
+                for number, line in combination.items()
+            ]
+            wanted = tuple(line for _, line in watched)
+            found = search(
+                [domain, *self.also, *(pattern.automaton for pattern in guides)],
+                [*(automaton for automaton, _ in watched), *outside],
+                (*wanted, *(NO_MATCH for _ in outside)).__eq__,
+                fresh=self.fresh,
+                extra=self.extra,
+                budget=limits.SEARCH_STATES,
+                least=wanted,
+            )
+            hides = {} if found.text is None else self._hides(found.text, combination)
+            if not hides:
+                return found
+            for number, pattern in hides.items():
+                hiding[number] = (*hiding[number], pattern)
+
+    def _hides(self, text: str, combination: Mapping[int, int]) -> dict[int, Pattern]:
+        """Return the pattern of each line that decides a text before one of *combination* does."""
+        firsts = {number: self.views[number].automaton.first(text) for number in combination}
+        return {
+            number: self.views[number].patterns[firsts[number]]
+            for number, line in combination.items()
+            if firsts[number] < line
+        }
+
+    def _decided(self, text: str, combination: Mapping[int, int]) -> bool:
+        return all(
+            self.views[view].automaton.first(text) == line for view, line in combination.items()
+        )
+
+    def _confirmed(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
+        """Return the difference that *text* shows when both tables are asked, or None."""
+        if not self._decided(text, chosen):
+            return None
+        # A fresh character is in no host name, but a word may stand for it.
+        words = chain(self._words(text), (text.replace(self.fresh, "q7z"), text))
+        tried: set[str] = set()
+        for candidate in words:
+            if candidate in tried:
+                continue
+            tried.add(candidate)
+            if candidate != text and not (
+                self.holds(candidate) and self._decided(candidate, chosen)
+            ):
+                continue
+            found = self.ask(candidate)
+            if found.before.effect is found.after.effect:
+                continue
+            if not {found.before.reason, found.after.reason} & UNREAD:
+                return found
+        return None

@@ -1,0 +1,466 @@
+"""Two sides of a comparison, and which lines may decide a difference together."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+
+import attrs
+
+from policy.compare.view import LineIndex, View
+from policy.core.effect import Effect
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.pattern import Pattern, freeze
+from policy.patterns.search import fresh_character
+from policy.tables.entry import RowEntry
+
+__all__ = ["Edited", "ListSide", "Sides", "counterparts", "is_inside"]
+
+
+def counterparts(
+    before: Sequence[RowEntry], after: Sequence[RowEntry], *, alike: bool = True
+) -> dict[int, int]:
+    """Return which lines of *before* stand in *after* too, in the same order.
+
+    Whatever call is decided differently is decided, on one side or the other,
+    by a line without a counterpart: of two lists with the same lines in the
+    same order the first that matches is the same.
+
+    Args:
+        before: the lines of one list.
+        after: those of the other.
+        alike: whether a line that says something else of the same texts is none. If it
+            is one, both may decide a call differently too, and no others do beside either.
+
+    """
+    pairs = [*_same(before, after, range(len(before)), range(len(after)), alike=True)]
+    if not alike:
+        paired, others = dict(pairs), {place for _, place in pairs}
+        left = [number for number in range(len(before)) if number not in paired]
+        over = [number for number in range(len(after)) if number not in others]
+        pairs = sorted([*pairs, *_same(before, after, left, over, alike=False)])
+    return dict(pairs[i] for i in _increasing([second for _, second in pairs]))
+
+
+def _same(
+    before: Sequence[RowEntry],
+    after: Sequence[RowEntry],
+    some: Sequence[int],
+    others: Sequence[int],
+    *,
+    alike: bool,
+) -> Iterator[tuple[int, int]]:
+    """Yield two by two *some* lines of *before* and *others* of *after* that are the same."""
+    # Hardly a line stands twice in a list: where one does, the places behind the first.
+    places: dict[object, int] = {}
+    further: dict[object, list[int]] = {}
+    for number in reversed(others):
+        said = after[number].pattern, alike and after[number].effect
+        if said in places:
+            further.setdefault(said, []).append(places[said])
+        places[said] = number
+    for number in some:
+        said = before[number].pattern, alike and before[number].effect
+        place = places.pop(said, None)
+        if place is not None:
+            yield number, place
+            if further.get(said):
+                places[said] = further[said].pop()
+
+
+def _increasing(numbers: Sequence[int]) -> list[int]:
+    """Return the positions of a longest increasing subsequence."""
+    tails: list[int] = []
+    at: list[int] = []
+    previous: list[int] = []
+    for position, number in enumerate(numbers):
+        length = bisect_left(tails, number)
+        previous.append(at[length - 1] if length else -1)
+        tails[length : length + 1] = [number]
+        at[length : length + 1] = [position]
+    result: list[int] = []
+    position = at[-1] if at else -1
+    while position >= 0:
+        result.append(position)
+        position = previous[position]
+    return result[::-1]
+
+
+# Two sides of a comparison, and the lines one of which decides any difference between them.
+#
+# Only lines without a counterpart on the other side can be among those that decide a text
+# differently, so the cost is that of the edit, not of the lists.
+
+
+@attrs.frozen
+class ListSide:
+    """A meet of lists over one text.
+
+    Attributes:
+        views: the lists.
+        floor: what holds whatever the text is.
+
+    """
+
+    views: tuple[View, ...]
+    floor: Effect = Effect.ALLOW
+
+
+class Edited:
+    """The lists of two sides, and the lines that one of them alone has or that say something else.
+
+    Args:
+        before: one side.
+        after: the other.
+
+    Attributes:
+        views: the lists, each once.
+        sides: the numbers of those that are on each side.
+        floors: what each side grants at most.
+        kept: view -> line -> the same line in the view it is compared with.
+        kept_lines: view -> those lines, in order.
+        own: view -> its other lines.
+        own_lines: the same, by what they start and end with.
+        partners: a line that says something else of the same texts, and that line of the
+            other view.
+        aligned: the same by the entries of two views: other defaults change nothing of it.
+
+    """
+
+    def __init__(self, before: ListSide, after: ListSide) -> None:
+        by_key: dict[object, int] = {}
+        self.views: list[View] = []
+        self.sides: list[set[int]] = []
+        for side in (before, after):
+            numbers = set()
+            for view in side.views:
+                number = by_key.setdefault(view.key, len(self.views))
+                if number == len(self.views):
+                    self.views.append(view)
+                numbers.add(number)
+            self.sides.append(numbers)
+        self.floors = [before.floor, after.floor]
+        self.kept: dict[int, dict[int, int]] = {}
+        self.kept_lines: dict[int, list[int]] = {}
+        self.own: dict[int, list[int]] = {}
+        self.own_lines: dict[int, LineIndex] = {}
+        self.partners: dict[tuple[int, int], tuple[int, int]] = {}
+        self.aligned: dict[tuple[int, int, bool], dict[int, int]] = {}
+
+    @cached_property
+    def edits(self) -> list[tuple[int, int]]:
+        """The lines, as view and index, one of which decides any difference."""
+        return list(self._edits())
+
+    def _edits(self) -> Iterator[tuple[int, int]]:
+        only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
+        if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
+            (before,), (after,) = only
+            yield from self._edits_of_two(before, after)
+            return
+        if self.floors[0] is not self.floors[1]:
+            only = [set(), set(range(len(self.views)))]
+        same: dict[int, set[int]] = {}
+        alike: dict[int, bool] = {}
+        for one, other in self._pairs(*only):
+            aligned = self._aligned(self.views[one], self.views[other])
+            default = self.views[one].default is self.views[other].default
+            for number, alone in ((one, {*aligned}), (other, {*aligned.values()})):
+                same[number] = same.get(number, alone) & alone
+                alike[number] = alike.get(number, True) and default
+        for number in sorted(
+            {*only[0], *only[1], *same}, key=lambda n: (n not in self.sides[1], n)
+        ):
+            list_ = self.views[number]
+            for line in range(list_.shared, len(list_.entries)):
+                if line not in same.get(number, ()):
+                    yield number, line
+            if not alike.get(number):
+                yield number, NO_MATCH
+
+    def _edits_of_two(self, before: int, after: int) -> Iterator[tuple[int, int]]:
+        """Yield the same of two lists: lines that only one has, or that say something else."""
+        kept = self._aligned(self.views[before], self.views[after], alike=False)
+        self.kept = {before: kept, after: {new: old for old, new in kept.items()}}
+        says: dict[int, list[int]] = {}
+        for view, other in ((after, before), (before, after)):
+            counterpart = self.kept[view]
+            lines = range(len(self.views[view].entries))
+            self.own[view] = [line for line in lines if line not in counterpart]
+            patterns, entries = self.views[view].patterns, self.views[view].entries
+            self.own_lines[view] = LineIndex(
+                (n, patterns[n], entries[n].effect) for n in self.own[view]
+            )
+            self.kept_lines[view] = sorted(counterpart)
+            others = self.views[other].entries
+            changed = {
+                n: at for n, at in counterpart.items() if entries[n].effect is not others[at].effect
+            }
+            self.partners |= {(view, line): (other, at) for line, at in changed.items()}
+            says[view] = sorted((*self.own[view], *changed))
+        for view, lines_of in says.items():
+            yield from ((view, line) for line in lines_of)
+        if self.views[before].default is not self.views[after].default:
+            yield after, NO_MATCH
+
+    def instead(self, view: int, line: int) -> Effect | None:
+        """Return what the other side says of the same texts in the same place, if it does.
+
+        And nobody wrote either, or somebody both.
+        """
+        other, place = self.partners.get((view, line), (view, line))
+        views = self.views[view], self.views[other]
+        alike = views[0].nobody_said[line + 1] is views[1].nobody_said[place + 1]
+        return views[1].effect(place) if alike and other != view else None
+
+    def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
+        """Yield lists of both sides two by two, those with most lines in common first.
+
+        However they are paired: where the sides differ, what grants less on one of them decides
+        otherwise than any list of the other. One that is left over is paired with one that both
+        sides have, or that is paired already, where few lines tell these two apart.
+        """
+        common = [
+            (len(self._aligned(self.views[one], self.views[other])), one, other)
+            for one in sorted(before)
+            for other in sorted(after)
+        ]
+        left = before | after
+        for _, one, other in sorted(common, key=lambda each: -each[0]):
+            if {one, other} <= left:
+                left -= {one, other}
+                yield one, other
+        for one in sorted(left) if self.floors[0] is self.floors[1] else ():
+            others = sorted(self.sides[one in before])
+            other = max(others, key=lambda each: self._saved(one, each), default=one)
+            if self._saved(one, other) > 0 and other != one:
+                yield one, other
+
+    def _saved(self, one: int, other: int) -> int:
+        """Return how many lines fewer are to be looked at where a list is paired with another."""
+        lists = self.views[one], self.views[other]
+        return 2 * len(self._aligned(*lists)) - len(lists[1].entries)
+
+    def _aligned(self, before: View, after: View, *, alike: bool = True) -> dict[int, int]:
+        key = id(before.entries), id(after.entries), alike
+        if key not in self.aligned:
+            self.aligned[key] = counterparts(before.entries, after.entries, alike=alike)
+        return self.aligned[key]
+
+
+# Two sides of a comparison, as lists over one text: which lines may decide one together.
+#
+# Two lists A and B decide some text differently just when there are a line of A
+# and a line of B with different effects, and a text that both lines match and
+# both lists decide by those lines (`policy.compare.pair`). One of them is an edit
+# (`policy.compare.sides`).
+#
+# Where a side is a meet of several lists, a line is chosen for each of them.
+
+
+class Sides(Edited):
+    """The lists of two sides, and the lines that may decide a text together.
+
+    Args:
+        before: one side.
+        after: the other.
+        letters: characters for "any text", the best first, where a call can
+            hold no others.
+
+    Attributes:
+        by_default: whether only texts count that no line decides on one of the sides.
+
+    """
+
+    def __init__(self, before: ListSide, after: ListSide, *, letters: str = "") -> None:
+        super().__init__(before, after)
+        self._letters = letters
+        self.by_default = False
+        # pattern, view -> the line that matches all that the pattern does
+        self._containing: dict[tuple[Pattern, int], int] = {}
+
+    @cached_property
+    def patterns(self) -> list[Pattern]:
+        """The patterns of all views."""
+        return [pattern for view in self.views for pattern in view.patterns]
+
+    @cached_property
+    def fresh(self) -> str:
+        """A character that no pattern names, and that a call can hold."""
+        letters = set[str]().union(*(view.letters for view in self.views))
+        chosen = next((c for c in self._letters if c not in letters), None)
+        return chosen or fresh_character(letters)
+
+    @cached_property
+    def extra(self) -> frozenset[str]:
+        """The characters that sets of the patterns tell apart from a fresh one."""
+        return frozenset[str]().union(*(view.excluded for view in self.views))
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all patterns are star patterns."""
+        return all(view.is_plain for view in self.views)
+
+    @cached_property
+    def denying(self) -> Sequence[View]:
+        """The lists of both sides that deny whatever no line of theirs grants."""
+        shared = (self.views[number] for number in sorted(self.sides[0] & self.sides[1]))
+        return [view for view in shared if view.default is Effect.DENY]
+
+    def pattern(self, view: int, line: int) -> Pattern | None:
+        """Return the pattern of a line; None for the default."""
+        return None if line == NO_MATCH else self.views[view].patterns[line]
+
+    def combinations(
+        self, chosen: dict[int, int], firsts: Sequence[int], seen: Container[object]
+    ) -> Iterator[dict[int, int]]:
+        """Yield *chosen* with a deciding line for every other view as well.
+
+        Left out is what cannot be, or shows nothing new: effects that are equal
+        or *seen*; a line whose counterpart decides before a chosen one. Of star
+        patterns, the line that matches the frozen one contains all of it
+        (*firsts*), so no later line decides any of it.
+        """
+        rest = [number for number in range(len(self.views)) if number not in chosen]
+        if not rest:
+            effects = self.effects(chosen)
+            by_line = self.by_default and NO_MATCH not in chosen.values()
+            if effects[0] is not effects[1] and effects not in seen and not by_line:
+                yield chosen
+            return
+        if all(effect is Effect.DENY for effect in self._so_far(chosen)):
+            return  # whatever the other views say
+        if len(chosen) == 1:
+            (decides,) = chosen.items()
+            other, line = self.partners.get(decides, decides)
+            if other not in chosen:
+                # Lines that stand before either are edits of their own.
+                yield from self.combinations({**chosen, other: line}, firsts, seen)
+                return
+        # Where little is granted little has to be tried, and most of that ends there.
+        number = min(rest, key=self._granting.__getitem__)
+        view = self.views[number]
+        patterns = [p for other, line in chosen.items() if (p := self.pattern(other, line))]
+        nearest = max(patterns, key=_literal, default=None)
+        last = firsts[number] if patterns else NO_MATCH
+        # Only the effect of the last view tells whether there is something new.
+        is_last = len(rest) == 1
+        earliest = max((line for other, line in chosen.items() if other in self.kept), default=-1)
+        # What lines decide on both sides is the same whoever runs it.
+        open_ = not (is_last and self.by_default and NO_MATCH not in chosen.values())
+        only = next((pattern for pattern in patterns if pattern.exact), None)
+        if only is not None:
+            # Of a single text each view says at once which line decides it.
+            line = view.automaton.first(freeze(only, self.fresh))
+            if (line == NO_MATCH or (open_ and line >= view.shared)) and (
+                not is_last or self._tells(number, view.effect(line), chosen, seen)
+            ):
+                yield from self.combinations({**chosen, number: line}, firsts, seen)
+            return
+        telling = (e for e in Effect if not is_last or self._tells(number, e, chosen, seen))
+        for effect in telling if open_ else ():
+            for line in self._lines(number, nearest, effect, earliest, last):
+                if nearest is not None and view.is_hidden(line, nearest):
+                    continue
+                if is_last and not self._tells(number, effect, chosen, seen):
+                    break
+                yield from self.combinations({**chosen, number: line}, firsts, seen)
+        if last == NO_MATCH and (not is_last or self._tells(number, view.default, chosen, seen)):
+            yield from self.combinations({**chosen, number: NO_MATCH}, firsts, seen)
+
+    def _lines(
+        self, number: int, nearest: Pattern | None, effect: Effect, earliest: int, last: int
+    ) -> Iterator[int]:
+        """Yield the lines of a view that can decide beside those chosen so far."""
+        view = self.views[number]
+        first = view.shared
+        kept = self.kept.get(number)
+        if kept is not None:
+            if earliest == NO_MATCH:
+                return  # what no line matches there is matched by no kept one here
+            # Those that are kept are in the same order on both sides.
+            first = max(first, self._first_kept(number, earliest))
+            before = min(first - 1, last)
+            if nearest is not None:
+                yield from sorted(self.own_lines[number].near(nearest, effect, 0, before))
+            else:
+                yield from self._saying(
+                    effect, number, (n for n in self.own[number] if n <= before)
+                )
+        if nearest is not None:
+            yield from view.lines.near(nearest, effect, first, last)
+            return
+        yield from self._saying(effect, number, range(first, min(last + 1, len(view.entries))))
+
+    def _saying(self, effect: Effect, number: int, lines: Iterable[int]) -> Iterator[int]:
+        return (line for line in lines if self.views[number].entries[line].effect is effect)
+
+    def _first_kept(self, number: int, earliest: int) -> int:
+        """Return the first line whose counterpart is not before *earliest*."""
+        kept = self.kept_lines[number]
+        at = bisect_left(kept, earliest, key=self.kept[number].__getitem__)
+        return kept[at] if at < len(kept) else len(self.views[number].entries)
+
+    def _tells(
+        self, number: int, effect: Effect, chosen: Mapping[int, int], seen: Container[object]
+    ) -> bool:
+        """Return whether *effect* of the last view would show something new."""
+        before, after = (
+            min([floor, *(effect if n == number else self._effect(n, chosen[n]) for n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before is not after and (before, after) not in seen
+
+    def _effect(self, view: int, line: int) -> Effect:
+        return self.views[view].effect(line)
+
+    @cached_property
+    def _granting(self) -> list[tuple[bool, int]]:
+        """What each view grants by default, and how many lines it has, to compare views by."""
+        return [(view.default is not Effect.DENY, len(view.entries)) for view in self.views]
+
+    def _so_far(self, chosen: Mapping[int, int]) -> tuple[Effect, Effect]:
+        """Return the most that both sides can grant where these lines decide."""
+        before, after = (
+            min([floor, *(self._effect(n, line) for n, line in chosen.items() if n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
+
+    def containing(self, pattern: Pattern, view: int) -> int:
+        """Return the first line of a view that may decide a text of *pattern*, if it has all of it.
+
+        NO_MATCH where that is not known of the line.
+        """
+        key = pattern, view
+        if key not in self._containing:
+            first = self.views[view].automaton.first(freeze(pattern, self.fresh))
+            known = first != NO_MATCH and is_inside(pattern, self.views[view].patterns[first])
+            self._containing[key] = first if known else NO_MATCH
+        return self._containing[key]
+
+    def effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
+        """Return what both sides grant where each list decides by its line of *combination*."""
+        return self.granted({n: self._effect(n, line) for n, line in combination.items()})
+
+    def granted(self, effects: Mapping[int, Effect] | Sequence[Effect]) -> tuple[Effect, Effect]:
+        """Return what both sides grant where each list says its one of *effects*."""
+        before, after = (
+            min([floor, *(effects[n] for n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
+
+
+def _literal(pattern: Pattern) -> int:
+    return sum(len(token) for token in pattern.tokens if isinstance(token, str))
+
+
+@lru_cache(maxsize=65_536)  # tools share most of their lines
+def is_inside(narrow: Pattern, wide: Pattern) -> bool:
+    """Return whether *wide* is known to match all that *narrow* does."""
+    try:
+        return narrow <= wide
+    except OverflowError:
+        return False

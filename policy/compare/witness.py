@@ -1,0 +1,306 @@
+"""Which call a text stands for, and what both sides make of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import product
+from typing import Final
+
+import attrs
+
+from policy.core.decision import Decision
+from policy.core.effect import Effect
+from policy.patterns.domains import BRACED, COMMANDS, DEAD, OBJECTS, TRIMMED_PATHS, Domain, joined
+from policy.patterns.pattern import readable
+from policy.patterns.tokens import BLANKS, folded
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.entry import KINDS
+
+__all__ = [
+    "CHANGES",
+    "Call",
+    "CallShape",
+    "Difference",
+    "Effects",
+    "of_direction",
+    "signature",
+    "stronger",
+    "weaker",
+    "witness_call",
+]
+
+
+Call = dict[str, object]
+
+# Names for an argument that nobody named; rules may name some of them.
+_NAMES: Final = ("argument", "input", "text", "value", "content")
+
+
+@attrs.frozen
+class CallShape:
+    """Calls of one tool that differ in one text only.
+
+    Attributes:
+        dialect: how the host reads them.
+        argument: what rules speak of.
+        parameters: other arguments, the same in all of these calls.
+        sole: the one argument of a call that has no other, where nobody described the
+            tool: a rule that names it and one that does not speak of the same text.
+        named: the arguments that rules name.
+        behind: the folder, as it is spelled, behind whose name the text of a path begins.
+
+    """
+
+    dialect: Dialect
+    argument: Argument
+    parameters: Mapping[str, str] = attrs.field(factory=dict)
+    sole: str = ""
+    named: frozenset[str] = frozenset()
+    behind: str = ""
+
+    @classmethod
+    def each(
+        cls,
+        dialect: Dialect,
+        argument: Argument,
+        cases: Iterable[Mapping[str, str]],
+        named: Iterable[str],
+    ) -> list[CallShape]:
+        """Return the shapes of all calls that can be read, by what their parameters are."""
+        names = sorted(named)
+        shapes = [cls(dialect, argument, case, named=frozenset(names)) for case in cases]
+        if argument.kind is ArgumentKind.TEXT and not argument.fields:
+            shapes += (cls(dialect, argument, sole=name) for name in names)
+        return shapes
+
+    @property
+    def domain(self) -> Domain:
+        """The texts that a witness may have."""
+        return self._domains[0]
+
+    @property
+    def wider(self) -> Domain | None:
+        """All texts that are possible, where these are more."""
+        return self._domains[1]
+
+    @property
+    def _domains(self) -> tuple[Domain, Domain | None]:
+        match self.argument.kind:
+            case ArgumentKind.COMMAND:
+                return COMMANDS, None
+            case ArgumentKind.JSON:
+                return OBJECTS, BRACED
+            case ArgumentKind.PATH if self.argument.trimmed:
+                return TRIMMED_PATHS, None
+            case ArgumentKind.JOINED:
+                return joined(len(self.argument.fields)), None
+            case kind if self._is_whole:
+                before, after = self._frame
+                return _framed(before, after), BRACED
+            case kind:
+                return KINDS[kind].domain, None
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the text is that of all arguments, since there are several."""
+        return not self.argument.fields and bool(self.parameters) and not self.sole
+
+    @property
+    def _free(self) -> str:
+        return next(name for name in (*_NAMES, *map(str, range(99))) if name not in self.named)
+
+    @property
+    def _frame(self) -> tuple[str, str]:
+        mark = "\uf8ff"
+        shown = json.dumps(
+            {**self.parameters, self._free: mark},
+            sort_keys=True,
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+        before, _, after = shown.partition(mark)
+        return before, after
+
+    def call(self, text: str) -> Call:
+        """Return the call whose argument is read as *text*, or any call where none is."""
+        if self.sole:
+            return {self.sole: text}
+        if self._is_whole:
+            before, after = self._frame
+            inside = text.removeprefix(before).removesuffix(after)
+            return {**self.parameters, self._free: inside}
+        if not self.argument.fields and self.argument.kind is ArgumentKind.TEXT:
+            return {self._free: text}
+        if self.behind:
+            path = _as_typed(self.dialect, self.behind + text)
+            return {self.argument.fields[0]: path, **self.parameters}
+        return {**witness_call(self.dialect, self.argument, text), **self.parameters}
+
+    def readable(self, text: str) -> Iterator[str]:
+        """Yield texts that people can read and that may stand for *text*, the best first."""
+        if self.argument.kind is ArgumentKind.PATH and not self.behind:
+            # A file has a name, what may be left out is a folder; and people think of the
+            # folder they are in.
+            name = "notes.txt" if self.argument.absent is None else ""
+            named = text + name if text.endswith("/") else text or f"/{name}"
+            cwd = folded(self.dialect.cwd) if self.dialect.fold else self.dialect.cwd
+            if not f"{named}/".startswith(f"{cwd}/"):
+                yield from readable(cwd + named)
+            yield from readable(named)
+        elif self.argument.kind is ArgumentKind.URL:
+            yield "example.com"
+        yield from readable(text)
+
+    def unreadable(self) -> Call | None:
+        """Return a call whose argument cannot be read, or None where there is none.
+
+        All such calls are decided alike, those that are too long included.
+        """
+        match self.argument:
+            case Argument(kind=ArgumentKind.TEXT, fields=()):
+                return None  # whatever it is called with is read
+            case Argument(
+                kind=ArgumentKind.LENIENT
+                | ArgumentKind.FILES
+                | ArgumentKind.JOINED
+                | ArgumentKind.JSON
+            ):
+                return None  # what cannot be read counts as empty
+            case Argument(absent=None):
+                return {**self.parameters}
+            case argument:
+                return {argument.fields[0]: None, **self.parameters}
+
+
+def _framed(before: str, after: str) -> Domain:
+    """Return the texts between two others that JSON writes as they stand."""
+    table: dict[str, dict[str, str]] = {}
+    for number, letter in enumerate(before):
+        following = f"before {number + 1}" if number + 1 < len(before) else "inside"
+        table[f"before {number}"] = {letter: following, "": DEAD}
+    odd = dict.fromkeys(("\\", *map(chr, range(32))), DEAD)
+    table["inside"] = {**odd, after[0]: "after 1", "": "inside"}
+    for number, letter in enumerate(after[1:], 1):
+        table[f"after {number}"] = {letter: f"after {number + 1}", "": DEAD}
+    table[f"after {len(after)}"] = {"": DEAD}
+    return Domain(table, frozenset({f"after {len(after)}"}), unlocks=before + after)
+
+
+def witness_call(dialect: Dialect, argument: Argument, text: str) -> Call:
+    """Return a call whose argument is read as *text*, or any call where none is."""
+    match argument.kind:
+        case ArgumentKind.URL:
+            text = f"https://{text}/"
+        case ArgumentKind.PATH:
+            text = _as_typed(dialect, _in_own_letters(dialect, text))
+        case ArgumentKind.JOINED:
+            parts = text.split(" ", len(argument.fields) - 1)
+            return dict(zip(argument.fields, parts, strict=False))
+        case ArgumentKind.JSON:
+            return _object(text)
+        case _:
+            pass
+    return {argument.fields[0] if argument.fields else "argument": text}
+
+
+def _object(text: str) -> Call:
+    """Return the arguments that *text* is the JSON of, or else an argument that holds it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"argument": text}
+
+
+def _as_typed(dialect: Dialect, path: str) -> str:
+    """Return a canonical path as people write it: from the folder they are in, or from home."""
+    if path == dialect.cwd:
+        return "."
+    if path.startswith(dialect.cwd + "/"):
+        path = path[len(dialect.cwd) + 1 :]
+        return f"./{path}" if path[:1] in BLANKS else path  # else it could be trimmed
+    if path == dialect.home or path.startswith(dialect.home + "/"):
+        return "~" + path[len(dialect.home) :]
+    return path or "/"
+
+
+def _in_own_letters(dialect: Dialect, path: str) -> str:
+    """Return a path with the folder it is below as that is spelled (`Dialect.cased`)."""
+    for folder in sorted(dialect.cased, key=len, reverse=True):
+        name = folded(folder)
+        if path == name or path.startswith(name + "/"):
+            return folder + path[len(name) :]
+    return path
+
+
+# What a call gets of both sides, as a pair: which changes there are, and which say more.
+#
+# A reviewer is told every pair of effects that some call has: that a call which was denied runs
+# unasked now is another thing than that somebody is asked. What else a command does may be asked
+# for on both sides alike, so that of commands one pair stands for another (`weaker`).
+
+
+# What a call gets before and after.
+Effects = tuple[Effect, Effect]
+
+CHANGES: Final = frozenset((one, other) for one, other in product(Effect, Effect) if one != other)
+
+
+@attrs.frozen
+class Difference:
+    """Calls of one tool that are decided differently, shown by one of them.
+
+    Attributes:
+        tool: its name.
+        call: the witness; both decisions are of it.
+        before: what it got.
+        after: what it gets.
+
+    """
+
+    tool: str
+    call: Call = attrs.field(eq=False)
+    before: Decision
+    after: Decision
+
+    @property
+    def effects(self) -> Effects:
+        """What both decisions come to."""
+        return self.before.effect, self.after.effect
+
+    @property
+    def widened(self) -> bool:
+        """Whether more is granted than before."""
+        return self.before.effect < self.after.effect
+
+    def is_like(self, effects: Effects) -> bool:
+        """Whether it grants more where a change with these effects does, or less."""
+        return self.widened is (effects[0] < effects[1])
+
+
+def signature(found: Difference) -> object:
+    """Return what tells differences apart: what each decision comes to, and by which rules."""
+    return *found.effects, found.before.because, found.after.because
+
+
+def of_direction(*, widened: bool) -> frozenset[Effects]:
+    """Return the changes that grant more, or those that grant less."""
+    return frozenset((before, after) for before, after in CHANGES if (before < after) is widened)
+
+
+def weaker(changes: Iterable[Effects]) -> set[Effects]:
+    """Return *changes*, and what is left of them where something is asked for on both sides.
+
+    Such a command is one of two parts, of which the other one is no news.
+    """
+    return {
+        (before & floor, after & floor)
+        for before, after in changes
+        for floor in (Effect.ALLOW, Effect.ASK)
+    } & CHANGES
+
+
+def stronger(changes: Container[Effects]) -> set[Effects]:
+    """Return the changes of which one of *changes* may be what is left, these included."""
+    return {each for each in CHANGES if any(left in changes for left in weaker([each]))}

@@ -1,0 +1,170 @@
+"""The answer to one call, with its reasons, and where the rules behind it are written."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, NoReturn, Protocol
+
+import attrs
+
+from policy.core.effect import Effect
+from policy.core.source import Place, Source, Span
+
+__all__ = ["EVERY_TOOL", "Because", "Clause", "Decision", "Does", "Hashed", "Reason", "rule_span"]
+
+
+# What stands for a rule where an agent has a tool since it lists none.
+EVERY_TOOL: Final = "every tool"
+
+
+class Reason(enum.Enum):
+    """Why a decision is as it is. The values are a contract: add, never rename."""
+
+    RULE = "rule"  # a rule says so
+    DEFAULT = "default"  # no rule speaks of the call, so the default of a table holds
+    UNRESTRICTED = "unrestricted"  # no table speaks at all
+    UNAVAILABLE = "unavailable"  # the agent does not have the tool
+    MALFORMED = "malformed-call"  # the arguments cannot be read, so no rule can be trusted to speak
+    TOO_LONG = "too-long"  # an argument exceeds `limits.CALL_CHARACTERS`
+    PROTECTED = "protected"  # the host guards this against every rule that allows
+    CLASSIFIER = "classifier"  # a model of the host decides, which nothing here foresees
+    NO_TOOLS = "no-tools"  # the agent would have no tool, so the host does not start it
+    DEPTH = "depth"  # a limit of depth is reached, so the agent may start no other
+    NO_ROOT = "no-root"  # a path may lead anywhere, since the folder of the project is not known
+    UNANALYSABLE = "not-analysable"  # a command cannot be shown to be what the rules speak of
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen(cache_hash=True)
+class Because:
+    """One determining rule: its text, what it says, whose it is, where it stands."""
+
+    rule: str
+    effect: Effect
+    link: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        at = f" at {self.place}" if self.place else ""
+        return f"{self.effect} {self.rule} ({self.link}{at})"
+
+
+class Hashed(Protocol):
+    """What has a content hash, which it takes a while to make: a table of thousands of rules."""
+
+    @property
+    def hash(self) -> str:
+        """``sha256:…``."""
+        ...
+
+
+def _hash_of(asked: str | Hashed) -> str:
+    return asked if isinstance(asked, str) else asked.hash
+
+
+@attrs.frozen(slots=True, cache_hash=True)
+class Decision:
+    """What a call gets, and why.
+
+    Attributes:
+        effect: the answer.
+        reason: which kind of reason it has.
+        because: the determining rules. Of an ASK, the rules of every link that
+            asks; of a DENY, of the first link that denies.
+        links: the links of the chain that decided, from the root. Of an ASK
+            some hosts need each of them to confirm.
+
+    """
+
+    effect: Effect
+    reason: Reason
+    because: tuple[Because, ...] = ()
+    links: tuple[str, ...] = ()
+    _asked: str | Hashed = attrs.field(default="", alias="table", eq=_hash_of, repr=False)
+
+    @property
+    def table(self) -> str:
+        """Content hash of the table that was asked, ``sha256:…``, made when it is read."""
+        return _hash_of(self._asked)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Decision, (self.effect, self.reason, self.because, self.links, self.table)
+
+    def __bool__(self) -> NoReturn:
+        msg = "a Decision is neither true nor false; compare its effect"
+        raise TypeError(msg)
+
+    def __str__(self) -> str:
+        reasons = "; ".join(map(str, self.because)) or self.reason.value
+        return f"{self.effect}: {reasons}"
+
+
+class Does(enum.Enum):
+    """What a clause of a command does. The values are a contract: add, never rename."""
+
+    RUNS = "runs"  # a simple command
+    READS = "reads"  # a file
+    WRITES = "writes"
+    REMOVES = "removes"
+    HIDES = "hides"  # what nobody can tell, or vouches for
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class Clause:
+    """One thing that a command does, and what it would get alone.
+
+    Attributes:
+        does: which kind of thing.
+        text: the simple command as rules that allow know it, or the name of the file; "" where
+            that is not known.
+        decision: what the link that decides the command says of it.
+        why: of what nobody vouches for: a sentence whose subject is the text.
+    """
+
+    does: Does
+    text: str
+    decision: Decision
+    why: str = ""
+
+
+# Where a rule that decided something stands in the text of its file.
+
+
+# What may stand around a rule where it is written.
+_QUOTES = ('"', "'", "")
+
+
+def rule_span(because: Because, source: Source) -> Span | None:
+    """Return where the rule stands in *source*, as far as its text can be made out."""
+    place = because.place
+    if place is None or not because.rule:
+        return None
+    try:
+        start = source.offset(place.line, place.column)
+        line = source.line(place.line)
+    except IndexError:  # the file is another one by now
+        return None
+    rest = line[place.column - 1 :]
+    for quote in _QUOTES:
+        if rest.startswith(f"{quote}{because.rule}{quote}"):
+            return source.span(start, start + len(because.rule) + 2 * len(quote))
+    return source.span(start, start + max(len(_token(rest)), 1))
+
+
+def _token(text: str) -> str:
+    """Return the first word of *text*, with what its quotes or parentheses hold."""
+    if text[:1] in {'"', "'"}:
+        end = text.find(text[0], 1)
+        return text[: end + 1] if end > 0 else text
+    depth = 0
+    for index, character in enumerate(text):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        elif depth <= 0 and character in " \t,]}":
+            return text[:index]
+    return text

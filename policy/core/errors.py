@@ -1,0 +1,91 @@
+"""What can be wrong, with the text that is wrong and the way to mend it.
+
+A message is lowercase, has no full stop, puts what the user wrote in
+backticks, and says what was expected and what was found. The mend is the
+``help``. The place is a span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policy.core.source import Place, Span, visible
+
+__all__ = ["PolicyError", "PolicyErrors", "show"]
+
+
+class PolicyError(Exception):
+    """One mistake in one place of one policy.
+
+    Attributes:
+        message: what was expected and what was found.
+        span: the offending text, or None when there is no text (a file that
+            cannot be opened).
+        help: how to mend it, or "".
+        file: the file, also where there is no span.
+
+    """
+
+    def __init__(
+        self, message: str, span: Span | None = None, *, help: str = "", file: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.help = help
+        self.file = file or (span.source.name if span else "")
+
+    @property
+    def place(self) -> Place:
+        """The first character of the mistake."""
+        return self.span.place if self.span else Place(self.file or "<policy>")
+
+    def __str__(self) -> str:
+        return show(self.message, self.span, help=self.help, place=self.place)
+
+
+class PolicyErrors(PolicyError):
+    """Every independent mistake of one run, in the order of the text."""
+
+    def __init__(self, errors: Iterable[PolicyError]) -> None:
+        self.errors = tuple(sorted(errors, key=lambda error: error.place))
+        first = self.errors[0]
+        super().__init__(first.message, first.span, help=first.help, file=first.file)
+
+    def __str__(self) -> str:
+        return "\n".join(str(error) for error in self.errors)
+
+
+_CONTEXT = 100  # characters of a line that are shown
+
+
+def show(message: str, span: Span | None, *, help: str = "", place: Place | None = None) -> str:
+    """Return *message* with its place, its line of text, carets and help."""
+    at = place or (span.place if span else None)
+    lines = [f"{at}: {message}" if at else message]
+    if span is not None:
+        lines += _excerpt(span)
+    if help:
+        lines.append(f"  = help: {help}")
+    return "\n".join(lines) + "\n"
+
+
+def _excerpt(span: Span) -> list[str]:
+    number, column = span.source.line_and_column(span.start)
+    text = span.source.line(number)
+    before = text[: column - 1]
+    marked = text[column - 1 : column - 1 + max(span.end - span.start, 0)]
+    left = max(0, len(before) - _CONTEXT // 2)
+    lead = "…" if left else ""
+    room = max(_CONTEXT - (len(before) - left), 1)
+    rest = text[column - 1 :]
+    tail = "…" if len(rest) > room else ""
+    shown = lead + visible(before[left:]) + visible(rest[:room]).replace("\t", " ") + tail
+    carets = max(len(visible(marked[:room])), 1)
+    gutter = " " * len(str(number))
+    indent = " " * (len(lead) + len(visible(before[left:])))
+    return [
+        f"{gutter} |",
+        f"{number} | {shown}",
+        f"{gutter} | {indent}{'^' * carets}",
+    ]

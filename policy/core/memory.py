@@ -1,0 +1,114 @@
+"""Weak references, garbage collection while tables are built, and lazy mappings."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ContextDecorator
+from threading import Lock
+from typing import Final, Generic, TypeVar
+from weakref import ReferenceType, ref
+
+__all__ = ["OnDemand", "alive", "never_at_the_end", "seldom_collecting", "weakly"]
+
+
+_V = TypeVar("_V")
+
+
+def weakly(values: Iterable[_V]) -> frozenset[ReferenceType[_V]]:
+    """Return references to *values*."""
+    return frozenset(map(ref, values))
+
+
+def alive(reference: ReferenceType[_V]) -> _V:
+    """Return the value of *reference*. Raises ReferenceError where nobody has it any more."""
+    found = reference()
+    if found is None:
+        raise ReferenceError(reference)
+    return found
+
+
+# The collector of cycles, run seldom while many values are made that stay.
+#
+# Python looks for values that lead to one another in circles whenever some hundreds more were made
+# than went. Reading and comparing thousands of rules makes hundreds of thousands, of which hardly
+# one goes before the answer is there: looking took a fourth of the time.
+
+
+_SELDOM: Final = (100_000, 50, 50)
+
+
+class _Seldom(ContextDecorator):
+    """Collects seldom from when the first comes in until the last goes out, of all threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._before = _SELDOM
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._before = gc.get_threshold()
+                if 0 < self._before[0] < _SELDOM[0]:  # 0: somebody collects by hand, or never
+                    gc.set_threshold(*_SELDOM)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and gc.get_threshold() == _SELDOM:
+                gc.set_threshold(*self._before)
+
+
+seldom_collecting: Final = _Seldom()
+
+
+def never_at_the_end() -> None:
+    """Let the process end without a last look, since all that is there goes with it."""
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
+
+
+# A mapping whose values are built when they are asked for: whoever decides asks for few.
+
+
+_Value = TypeVar("_Value")
+
+
+class OnDemand(Mapping[str, _Value], Generic[_Value]):
+    """What *build* makes of each of *names*, in their order, each built once at most.
+
+    *build* must not fail: what can be wrong with files is found when they are read.
+    """
+
+    __slots__ = ("_build", "_built", "_names")
+
+    def __init__(self, names: Iterable[str], build: Callable[[str], _Value]) -> None:
+        self._names = dict.fromkeys(names)
+        self._build = build
+        self._built: dict[str, _Value] = {}
+
+    def __getitem__(self, name: str) -> _Value:
+        """Return the value of *name*. Raises KeyError for a name that is not there."""
+        if name not in self._built:
+            if name not in self._names:
+                raise KeyError(name)
+            self._built[name] = self._build(name)
+        return self._built[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether *name* is there, and build nothing."""
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<OnDemand {', '.join(self._names)}>"

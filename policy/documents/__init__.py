@@ -1,1 +1,0 @@
-"""Reading files: YAML and JSON with places, and the headers of Markdown files."""

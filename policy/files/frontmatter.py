@@ -1,0 +1,124 @@
+"""The header of a Markdown file: where it starts, where it ends, what it is in.
+
+A header stands between two lines of three dashes (YAML) or three plus signs
+(TOML), the first of which is the first line of the file. Only offsets are
+kept, so that whatever reads the header points into the file. Hosts differ in
+small ways (blanks after the dashes, a byte order mark, what closes a header);
+what they need to tell is here as spans.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Final
+
+import attrs
+
+from policy.core.errors import PolicyError
+from policy.core.source import Source, Span
+from policy.files.text import BYTE_ORDER_MARK, DocumentTrap, Remark, has_byte_order_mark
+
+__all__ = ["FrontMatter", "HeaderLanguage", "misplaced_front_matter", "split_front_matter"]
+
+
+class HeaderLanguage(enum.Enum):
+    """The language of a header."""
+
+    YAML = "yaml"
+    TOML = "toml"
+
+
+@attrs.frozen
+class FrontMatter:
+    """A file taken apart.
+
+    Attributes:
+        kind: the language of the header.
+        opening: the first fence with the blanks after it, without its line break.
+        header: the lines between the fences.
+        closing: the second fence, likewise.
+        body: all that follows.
+        byte_order_mark: whether the file starts with one.
+
+    """
+
+    kind: HeaderLanguage
+    opening: Span
+    header: Span
+    closing: Span
+    body: Span
+    byte_order_mark: bool = False
+
+
+_OPENING: Final = re.compile(r"(---|\+\+\+)[ \t]*(?=\r?\n|\Z)")
+_CLOSING: Final = {
+    "---": re.compile(r"^---[ \t]*(?=\r?$)", re.MULTILINE),
+    "+++": re.compile(r"^\+\+\+[ \t]*(?=\r?$)", re.MULTILINE),
+}
+_KINDS: Final = {"---": HeaderLanguage.YAML, "+++": HeaderLanguage.TOML}
+
+
+def split_front_matter(source: Source) -> FrontMatter | None:
+    """Return the header and body of *source*; None where the first line is no fence.
+
+    Raises `PolicyError` where the header is never closed.
+    """
+    text = source.text
+    start = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
+    opening = _OPENING.match(text, start)
+    if not opening:
+        return None
+    header = _after_line_break(text, opening.end())
+    closing = _CLOSING[opening[1]].search(text, header)
+    if not closing or header == opening.end():
+        raise PolicyError(
+            f"the header is not closed: no line `{opening[1]}` follows",
+            source.span(*opening.span(1)),
+            help=f"write `{opening[1]}` on a line of its own after the last key",
+        )
+    return FrontMatter(
+        _KINDS[opening[1]],
+        source.span(*opening.span()),
+        source.span(header, closing.start()),
+        source.span(*closing.span()),
+        source.span(_after_line_break(text, closing.end()), len(text)),
+        has_byte_order_mark(source),
+    )
+
+
+def _after_line_break(text: str, offset: int) -> int:
+    found = re.compile(r"\r?\n").match(text, offset)
+    return found.end() if found else offset
+
+
+# What people leave above a header, or write instead of its first line.
+_LATE: Final = re.compile(
+    r"(?:[\s\ufeff]|<!--(?:(?!-->).)*+-->|\#[^\n]*\n|```[a-z]*\n)*+"
+    r"(?P<fence>-{2,}|\u2014-?|\u2013-?)[ \t]*\r?\n(?=[A-Za-z_-]+:)",
+    re.DOTALL,
+)
+
+
+def misplaced_front_matter(source: Source) -> Remark | None:
+    """Return a remark on a header that is none because its first line is not first.
+
+    For a file that `split_front_matter` answers None for.
+    """
+    found = _LATE.match(source.text)
+    if not found or _OPENING.match(source.text):
+        return None
+    start, end = found.span("fence")
+    above = source.text[:start].strip(BYTE_ORDER_MARK + " \t\r\n")
+    if found["fence"] != "---":
+        message = f"`{found['fence']}` does not start a header; `---` does"
+    elif above or "\n" in source.text[:start]:
+        message = "`---` starts a header on the first line of a file only"
+    else:
+        message = "`---` starts a header at the start of its line only"
+    return Remark(
+        DocumentTrap.LATE_FENCE,
+        message,
+        source.span(start, end),
+        help="make `---` the first three characters of the file",
+    )

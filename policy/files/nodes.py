@@ -1,0 +1,425 @@
+"""A document with places, and what its values must be."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Final, Protocol, assert_never
+
+import attrs
+
+from policy.core.source import Span
+
+__all__ = [
+    "VALUES",
+    "AnyOf",
+    "ListOf",
+    "MappingNode",
+    "MappingOf",
+    "Node",
+    "NodeEntry",
+    "ObjectOf",
+    "OneWord",
+    "ScalarNode",
+    "SequenceNode",
+    "ShapeMistake",
+    "Value",
+    "ValueKind",
+    "ValueShape",
+    "describe",
+    "plain",
+    "repeated",
+    "walk",
+]
+
+
+# Values in one document, more than twice the rules of a file. Sixteen megabytes of
+# ``1,`` would fill a gigabyte with nodes.
+VALUES: Final = 500_000
+
+Value = str | int | float | bool | None
+
+
+def _typed(value: Value) -> tuple[str, Value]:
+    # Python holds that True == 1 == 1.0; documents do not.
+    return type(value).__name__, value
+
+
+@attrs.frozen
+class ScalarNode:
+    """A string, number, truth value or null, and the text it was read from."""
+
+    value: Value = attrs.field(eq=_typed)
+    span: Span = attrs.field(eq=False, repr=False)
+    quoted: bool = attrs.field(default=False, eq=False)
+
+    @property
+    def raw(self) -> str:
+        """The text as written, with its quotes: ``yes``, ``1.10``, ``"a"``."""
+        return self.span.text
+
+    def content_span(self) -> Span | None:
+        """Return the span of the value without its quotes.
+
+        None when the value is not written out as it is: it has escapes, or
+        runs over several lines.
+        """
+        span, raw = self.span, self.span.text
+        if self.quoted and raw[1:-1] == self.value:
+            return Span(span.source, span.start + 1, span.end - 1)
+        if not self.quoted and (raw == self.value or not isinstance(self.value, str)):
+            return span
+        return None
+
+    def part(self, start: int, end: int) -> Span:
+        """Return where characters *start* to *end* of the value are written.
+
+        That is the whole scalar when they cannot be told apart.
+        """
+        content = self.content_span()
+        if content is not None:
+            return Span(content.source, content.start + start, content.start + end)
+        offsets = self._offsets
+        if offsets is None or not 0 <= start <= end < len(offsets):
+            return self.span
+        return Span(
+            self.span.source, self.span.start + offsets[start], self.span.start + offsets[end]
+        )
+
+    @cached_property
+    def _offsets(self) -> list[int] | None:
+        """Where each character of an escaped value starts in the raw text."""
+        if not self.quoted or not isinstance(self.value, str):
+            return None
+        raw = self.raw
+        pieces = _WRITTEN[raw[0]]
+        offsets = [match.start() for match in pieces.finditer(raw, 1, len(raw) - 1)]
+        return [*offsets, len(raw) - 1] if len(offsets) == len(self.value) else None
+
+
+# What one character of a value may be written as, by the quote around it.
+_WRITTEN: Final = {
+    '"': re.compile(
+        r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+        r"|\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)|.",
+        re.DOTALL,
+    ),
+    "'": re.compile(r"''|.", re.DOTALL),
+}
+
+
+@attrs.frozen
+class SequenceNode:
+    """A list."""
+
+    items: tuple[Node, ...]
+    span: Span = attrs.field(eq=False, repr=False)
+
+
+@attrs.frozen
+class NodeEntry:
+    """A key and its value; the key is a `ScalarNode` so that a place in it can be shown."""
+
+    key: ScalarNode
+    value: Node
+
+    @property
+    def name(self) -> str:
+        """The key as text; every reader refuses keys that are not."""
+        return str(self.key.value)
+
+
+@attrs.frozen
+class MappingNode:
+    """Entries in the order written; a key may be there twice, and the last one counts."""
+
+    entries: tuple[NodeEntry, ...]
+    span: Span = attrs.field(eq=False, repr=False)
+
+    @cached_property
+    def _last(self) -> dict[str, NodeEntry]:
+        return {entry.name: entry for entry in self.entries}
+
+    def entry(self, name: str) -> NodeEntry | None:
+        """Return the entry that counts for *name*."""
+        return self._last.get(name)
+
+    def get(self, name: str) -> Node | None:
+        """Return the value of *name*, or None where there is no such key."""
+        entry = self._last.get(name)
+        return entry.value if entry else None
+
+    def repeated(self) -> tuple[tuple[NodeEntry, NodeEntry], ...]:
+        """Return every entry that a later one replaces, with the one that counts."""
+        if len(self._last) == len(self.entries):
+            return ()
+        pairs = ((entry, self._last[entry.name]) for entry in self.entries)
+        return tuple((lost, kept) for lost, kept in pairs if lost is not kept)
+
+
+Node = ScalarNode | SequenceNode | MappingNode
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield *node* and all below it, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        match current:
+            case ScalarNode():
+                pass
+            case SequenceNode(items=items):
+                waiting.extend(reversed(items))
+            case MappingNode(entries=entries):
+                waiting.extend(entry.value for entry in reversed(entries))
+            case _:
+                assert_never(current)
+
+
+def repeated(node: Node) -> tuple[tuple[NodeEntry, NodeEntry], ...]:
+    """Return `Mapping.repeated` of every mapping in *node*, in the order of the text."""
+    pairs = [
+        pair for part in walk(node) if isinstance(part, MappingNode) for pair in part.repeated()
+    ]
+    return tuple(sorted(pairs, key=lambda pair: pair[0].key.span.start))
+
+
+def plain(node: Node) -> object:
+    """Return *node* as dicts, lists and scalars, without places."""
+    match node:
+        case ScalarNode(value=value):
+            return value
+        case SequenceNode(items=items):
+            return [plain(item) for item in items]
+        case MappingNode(entries=entries):
+            return {entry.name: plain(entry.value) for entry in entries}
+        case _:
+            assert_never(node)
+
+
+def describe(node: Node) -> str:
+    """Return what a person calls *node*: ``a list``, ``a mapping``, ``the number `5` ``."""
+    match node:
+        case SequenceNode():
+            return "a list"
+        case MappingNode():
+            return "a mapping"
+        case ScalarNode(value=str()):
+            return "a string"
+        case ScalarNode(value=None):
+            return "null"
+        case ScalarNode(value=bool()):
+            return f"`{node.raw}`"
+        case ScalarNode():
+            return f"the number `{node.raw}`"
+        case _:
+            assert_never(node)
+
+
+# What the values of a document must be, as data, and where they are something else.
+#
+# A shape says what people call it, so that a mistake tells what was expected, of which key,
+# and what stands there. Nothing here knows a host.
+
+
+@attrs.frozen
+class ShapeMistake:
+    """A value that is not what was expected, and where it is."""
+
+    wanted: str
+    name: str
+    node: Node
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in a line."""
+        return f"expected {self.wanted} for {self.name}, found {describe(self.node)}"
+
+
+class ValueShape(Protocol):
+    """What a value must be."""
+
+    @property
+    def wanted(self) -> str:
+        """What people call it, e.g. ``a list``."""
+
+    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
+        """Yield where *node*, the value of the key *name*, is something else."""
+
+
+# A whole number beyond is none that every program reads as it is written.
+_WHOLE: Final = 2**53 - 1
+_ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]*://.")
+_TIME: Final = re.compile(r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9]")
+
+
+class ValueKind(enum.Enum):
+    """A value without others below it, as people call it."""
+
+    TEXT = "a string"
+    TRUTH = "true or false"
+    NUMBER = "a number"
+    SECONDS = "a number of seconds above 0"
+    SHARE = "a number above 0 and up to 1"
+    RATE = "a number from 0 to 1"
+    COUNT = "a whole number above 0"
+    WHOLE = "a whole number, 0 or more"
+    ADDRESS = "an address such as https://example.com/"
+    TIME = "a time such as 07:30"
+
+    __hash__ = object.__hash__
+
+    @property
+    def wanted(self) -> str:
+        """What people call it."""
+        return self.value
+
+    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
+        """Yield *node* where it is something else."""
+        if not self.holds(node):
+            yield ShapeMistake(self.wanted, f"`{name}`", node)
+
+    def holds(self, node: Node) -> bool:
+        """Return whether the value is of this kind."""
+        value = node.value if isinstance(node, ScalarNode) else None
+        if isinstance(value, bool):
+            return self is ValueKind.TRUTH
+        if isinstance(value, int | float):
+            return self._counts(value)
+        if not isinstance(value, str):
+            return False
+        match self:
+            case ValueKind.TEXT:
+                return True
+            case ValueKind.ADDRESS:
+                return _ADDRESS.match(value) is not None
+            case ValueKind.TIME:
+                return _TIME.fullmatch(value) is not None
+            case _:
+                return False
+
+    def _counts(self, value: float) -> bool:
+        match self:
+            case ValueKind.NUMBER:
+                return True
+            case ValueKind.SECONDS:
+                return value > 0
+            case ValueKind.SHARE:
+                return 0 < value <= 1
+            case ValueKind.RATE:
+                return 0 <= value <= 1
+            case ValueKind.COUNT:
+                return value == int(value) and 0 < value <= _WHOLE
+            case ValueKind.WHOLE:
+                return value == int(value) and 0 <= value <= _WHOLE
+            case _:
+                return False
+
+
+@attrs.frozen(init=False)
+class OneWord:
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    def __init__(self, *words: str) -> None:
+        """Take the words in the order that people are told them."""
+        self.__attrs_init__(words)
+
+    @property
+    def wanted(self) -> str:
+        """The words."""
+        *others, last = (f"`{word}`" for word in self.words)
+        return f"{', '.join(others)} or {last}" if others else last
+
+    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
+        """Yield *node* where it is none of them."""
+        if not isinstance(node, ScalarNode) or node.value not in self.words:
+            yield ShapeMistake(self.wanted, f"`{name}`", node)
+
+
+@attrs.frozen
+class ListOf:
+    """A list whose every item has one shape."""
+
+    item: ValueShape
+    wanted: str = "a list"
+
+    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
+        """Yield *node* where it is no list, else what is wrong with its items."""
+        if not isinstance(node, SequenceNode):
+            yield ShapeMistake(self.wanted, f"`{name}`", node)
+            return
+        for item in node.items:
+            yield from self.item.mistakes(item, f"{name}[]")
+
+
+@attrs.frozen
+class MappingOf:
+    """An object of names that anybody chooses, whose every value has one shape; None is any."""
+
+    value: ValueShape | None = None
+    wanted: str = "an object"
+
+    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
+        """Yield *node* where it is no object, else what is wrong with its values."""
+        if not isinstance(node, MappingNode):
+            yield ShapeMistake(self.wanted, f"`{name}`", node)
+        elif self.value is not None:
+            for entry in node.entries:
+                yield from self.value.mistakes(entry.value, f"{name}.{entry.name}")
+
+
+@attrs.frozen
+class ObjectOf:
+    """An object with keys of its own; other keys may hold anything.
+
+    Attributes:
+        fields: what each key must be where it is there.
+        needed: the keys that must be there.
+    """
+
+    fields: Mapping[str, ValueShape]
+    needed: tuple[str, ...] = ()
+    wanted: str = "an object"
+
+    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
+        """Yield *node* where it is no object, else what is wrong with it."""
+        if not isinstance(node, MappingNode):
+            yield ShapeMistake(self.wanted, f"`{name}`", node)
+            return
+        for key in self.needed:
+            if node.entry(key) is None:
+                yield ShapeMistake(f"a key `{key}`", f"`{name}`" if name else "the document", node)
+        for entry in node.entries:
+            shape = self.fields.get(entry.name)
+            if shape is not None:
+                yield from shape.mistakes(entry.value, f"{name}.{entry.name}".lstrip("."))
+
+
+@attrs.frozen(init=False)
+class AnyOf:
+    """What has one of some shapes."""
+
+    shapes: tuple[ValueShape, ...]
+
+    def __init__(self, *shapes: ValueShape) -> None:
+        """Take the shapes in the order that people are told them."""
+        self.__attrs_init__(shapes)
+
+    @property
+    def wanted(self) -> str:
+        """The shapes."""
+        return ", or ".join(shape.wanted for shape in self.shapes)
+
+    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
+        """Yield what is wrong with *node* by the shape that fits it best, else *node*."""
+        found = [list(shape.mistakes(node, name)) for shape in self.shapes]
+        if all(found):
+            inner = [each for each in found if all(one.node is not node for one in each)]
+            yield from (
+                min(inner, key=len) if inner else [ShapeMistake(self.wanted, f"`{name}`", node)]
+            )

@@ -1,0 +1,104 @@
+"""Bytes to text, and remarks about a document that can be read all the same."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+import attrs
+
+from policy.core.errors import PolicyError
+from policy.core.source import Source, Span, visible
+
+__all__ = [
+    "BYTE_ORDER_MARK",
+    "DocumentTrap",
+    "FileText",
+    "Remark",
+    "cite",
+    "decode",
+    "has_byte_order_mark",
+]
+
+
+BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+@attrs.frozen(slots=False)
+class FileText(Source):
+    """The text of a file, without the byte order mark it may start with.
+
+    Places are those an editor shows, which does not count the mark. Some hosts
+    do not read a file that has one, so it is not forgotten either.
+    """
+
+    byte_order_mark: bool = False
+
+
+def decode(name: str, data: bytes) -> FileText:
+    """Return the text of the file *name*; raise `PolicyError` unless it is UTF-8."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(name, data, error.start) from None
+    if text.startswith(BYTE_ORDER_MARK):
+        return FileText(name, text[1:], byte_order_mark=True)
+    return FileText(name, text)
+
+
+def has_byte_order_mark(source: Source) -> bool:
+    """Return whether the text starts with the mark, or its file did."""
+    if isinstance(source, FileText) and source.byte_order_mark:
+        return True
+    return source.text.startswith(BYTE_ORDER_MARK)
+
+
+def _not_utf8(name: str, data: bytes, offset: int) -> PolicyError:
+    for mark, encoding in ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16")):
+        if data.startswith(mark):
+            return PolicyError(
+                f"the file is {encoding}, not UTF-8", file=name, help="save the file as UTF-8"
+            )
+    # The text up to the bad byte is good, so the mistake has a place.
+    source = Source(name, data.decode("utf-8", "replace"))
+    start = len(data[:offset].decode("utf-8"))
+    return PolicyError(
+        f"the byte `0x{data[offset]:02x}` is not UTF-8",
+        source.span(start, start + 1),
+        help="save the file as UTF-8",
+    )
+
+
+_CITED = 60  # characters of what somebody wrote that are repeated in a message
+
+
+def cite(text: str) -> str:
+    """Return *text* in backticks: one line, nothing hidden, not too long."""
+    first, _, more = text.strip().partition("\n")
+    if len(first) > _CITED or more:
+        first = first[:_CITED].rstrip() + "…"
+    return f"`{visible(first)}`"
+
+
+# What is odd about a document that can be read all the same.
+
+
+class DocumentTrap(enum.Enum):
+    """Ways in which a file says something else than its author meant."""
+
+    SPLIT = "split-in-parentheses"
+    COMMENT = "comment-in-rule"
+    MAPPING = "mapping-for-rule"
+    UNBALANCED = "unbalanced-parentheses"
+    WORD = "word-or-truth-value"
+    LATE_FENCE = "late-front-matter"
+
+
+@attrs.frozen
+class Remark:
+    """One trap somebody may have walked into: where, what happened, how to mend it."""
+
+    trap: DocumentTrap
+    message: str
+    span: Span
+    help: str = ""

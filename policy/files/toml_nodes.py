@@ -1,0 +1,168 @@
+"""TOML to nodes. Values are what the standard library reads; places are looked up.
+
+Only the places of keys and of what stands behind them are known. Whatever is
+not found in the text as it is, e.g. an escaped string, gets the place of the
+value around it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping as Keyed
+from typing import Final
+
+import attrs
+
+from policy.core.errors import PolicyError
+from policy.core.source import Source, Span
+from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode
+
+__all__ = ["read_toml"]
+
+
+def read_toml(source: Source, start: int, end: int) -> Node:
+    """Return the document in *source* from *start* up to *end*.
+
+    Raises:
+        PolicyError: it is not TOML.
+
+    """
+    # As many characters as before, so that places stay what they are.
+    text = re.sub(r"\r(?!\n)", "\n", source.text[start:end])
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _mistake(str(error), source, start, end) from None
+    except RecursionError:
+        msg = "lists and tables are nested too deep"
+        raise PolicyError(msg, source.span(start, start)) from None
+    places = _places(text, source, start)
+    whole = _Place(source.span(start, start), source.span(start, end))
+    return _Nodes(places).mapping(values, (), whole)
+
+
+_AT: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)\Z")
+
+
+def _mistake(text: str, source: Source, start: int, end: int) -> PolicyError:
+    found = _AT.search(text)
+    message = text[: found.start()] if found else text
+    offset = end
+    if found and found[1]:
+        line, _ = source.line_and_column(start)
+        offset = source.offset(line + int(found[1]) - 1, int(found[2]))
+    message = message[:1].lower() + message[1:]
+    return PolicyError(message, source.span(min(offset, end), min(offset + 1, end)))
+
+
+@attrs.frozen
+class _Place:
+    key: Span
+    value: Span
+
+
+_Path = tuple[str, ...]
+
+_NAME: Final = r"""[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*'"""
+_KEY: Final = rf"(?:{_NAME})(?:[ \t]*\.[ \t]*(?:{_NAME}))*"
+_LINE: Final = re.compile(
+    rf"^[ \t]*(?:\[\[?[ \t]*(?P<table>{_KEY})[ \t]*\]\]?|(?P<key>{_KEY})[ \t]*=[ \t]*)",
+    re.MULTILINE,
+)
+
+
+def _places(text: str, source: Source, start: int) -> Keyed[_Path, _Place]:
+    """Return where keys and values are, as far as lines tell."""
+    places: dict[_Path, _Place] = {}
+    lines = list(_LINE.finditer(text))
+    table: _Path = ()
+    # The table that each list of tables is at.
+    last: dict[_Path, _Path] = {}
+    for number, line in enumerate(lines):
+        end = lines[number + 1].start() if number + 1 < len(lines) else len(text)
+        value = text[line.end() : end].rstrip()
+        span = source.span(start + line.end(), start + line.end() + len(value))
+        if line["table"] is not None:
+            table = ()
+            for name in _names(line["table"]):
+                table = last.get((*table, name), (*table, name))
+            key = source.span(start + line.start("table"), start + line.end("table"))
+            if line[0].lstrip().startswith("[["):
+                listed = table if table not in last.values() else table[:-1]
+                places.setdefault(listed, _Place(key, key))
+                count = int(table[-1].strip("[]")) + 1 if listed != table else 0
+                last[listed] = table = (*listed, f"[{count}]")
+            places.setdefault(table, _Place(key, key))
+        else:
+            key = source.span(start + line.start("key"), start + line.end("key"))
+            places.setdefault((*table, *_names(line["key"])), _Place(key, span))
+    return places
+
+
+def _names(key: str) -> _Path:
+    return tuple(name.strip("\"'") for name in re.findall(_NAME, key))
+
+
+@attrs.frozen
+class _Nodes:
+    places: Keyed[_Path, _Place]
+
+    def mapping(self, values: Keyed[str, object], path: _Path, around: _Place) -> MappingNode:
+        entries = []
+        for name, value in values.items():
+            place = self.places.get((*path, name), around)
+            key = ScalarNode(name, place.key)
+            entries.append(NodeEntry(key, self.node(value, (*path, name), place)))
+        return MappingNode(tuple(entries), around.value)
+
+    def node(self, value: object, path: _Path, place: _Place) -> Node:
+        if isinstance(value, dict):
+            return self.mapping(value, path, place)
+        if isinstance(value, list):
+            items = self._items(value, path, place)
+            return SequenceNode(items, _closed(place.value, items))
+        if value is None or isinstance(value, str | int | float | bool):
+            return ScalarNode(value, _exact(place.value, value), quoted=isinstance(value, str))
+        msg = "expected text, a number, a truth value, a list or a table, found a date"
+        raise PolicyError(msg, place.value)
+
+    def _items(self, values: list[object], path: _Path, place: _Place) -> tuple[Node, ...]:
+        items: list[Node] = []
+        span = place.value
+        at = span.start
+        for index, value in enumerate(values):
+            written = (span.source.text.find(f"{q}{value}{q}", at, span.end) for q in "\"'")
+            found = min((start for start in written if start >= 0), default=-1)
+            if isinstance(value, str) and found >= 0:
+                at = found + len(value) + 2
+                items.append(ScalarNode(value, span.source.span(found, at), quoted=True))
+            else:
+                below = (*path, f"[{index}]")
+                items.append(self.node(value, below, self.places.get(below, place)))
+        return tuple(items)
+
+
+def _closed(span: Span, items: tuple[Node, ...]) -> Span:
+    """Return where a list itself is written, without a remark behind it, if it can be told."""
+    last = items[-1].span.end if items else span.start + 1
+    found = _END.match(span.source.text, last, span.end)
+    return span.source.span(span.start, found.end()) if found else span
+
+
+_END: Final = re.compile(r"(?:[\s,]|#[^\n]*\n)*\]")
+
+
+def _exact(span: Span, value: object) -> Span:
+    """Return where *value* itself is written, without a remark behind it, if it can be told."""
+    text = span.text
+    found = _BARE.match(text)
+    written = (f"{quote}{value}{quote}" for quote in "\"'")
+    if isinstance(value, str):
+        size = next((len(one) for one in written if text.startswith(one)), len(text))
+    else:
+        size = found.end() if found else len(text)
+    return span.source.span(span.start, span.start + size)
+
+
+_BARE: Final = re.compile(r"[\w.+-]+")

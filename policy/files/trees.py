@@ -1,0 +1,364 @@
+"""Files below one root, on disk or in memory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from policy.core import limits
+from policy.core.errors import PolicyError
+from policy.files.text import FileText, cite, decode
+
+__all__ = [
+    "SKIPPED",
+    "Folder",
+    "Memory",
+    "Problem",
+    "SingleFile",
+    "Tree",
+    "is_skipped",
+    "missing",
+    "too_large",
+    "too_many",
+]
+
+
+# Folders that hold no policy of this tree: other repositories' insides, and
+# what package managers unpack.
+SKIPPED: Final = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        ".jj",
+        ".bzr",
+        "CVS",
+        "_darcs",
+        "node_modules",
+        ".venv",
+        "__pycache__",
+    }
+)
+
+
+def is_skipped(path: str) -> bool:
+    """Return whether a folder of *path* is one nobody looks into."""
+    return not SKIPPED.isdisjoint(path.split("/")[:-1])
+
+
+@attrs.frozen(order=True)
+class Problem:
+    """Something below a tree that was not looked at, and why."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{cite(self.path)[1:-1]}: {self.message}"
+
+
+class Tree(ABC):
+    """A set of files; paths are relative and have slashes on every system."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What people call it: a path, a revision."""
+
+    @property
+    def root(self) -> Path | None:
+        """The folder of this machine that it is; None of files that lie in none."""
+        return None
+
+    @abstractmethod
+    def paths(self) -> tuple[str, ...]:
+        """Return every path, sorted."""
+
+    @abstractmethod
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what is there and was not looked at, sorted."""
+
+    def named(self) -> tuple[str, ...]:
+        """Return every path, and those of problems: what a host may read, though `read` does not.
+
+        A front end asks for these where a file that it does not see could deny something.
+        """
+        return tuple(sorted({*self.paths(), *(problem.path for problem in self.problems())}))
+
+    def unread(self, path: str) -> PolicyError:
+        """Return the error for a path that is not among `paths`."""
+        for problem in self.problems():
+            if problem.path == path:
+                return PolicyError(problem.message, file=path)
+        return missing(path, self.label)
+
+    @abstractmethod
+    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
+        """Return the bytes at *path*.
+
+        Raises `PolicyError` where there is no such file, it cannot be read, or
+        it has more than *limit* bytes, in which case it is not read at all.
+        """
+
+    def source(self, path: str, limit: int = limits.FILE_BYTES) -> FileText:
+        """Return the text at *path*; raise `PolicyError` as `read`, or unless it is UTF-8."""
+        return decode(path, self.read(path, limit))
+
+
+def missing(path: str, label: str) -> PolicyError:
+    """Return the error for a path that is not in a tree."""
+    return PolicyError(f"there is no such file in {cite(label)}", file=path)
+
+
+def too_large(path: str, size: int, limit: int) -> PolicyError:
+    """Return the error for a file nobody will read."""
+    return PolicyError(f"the file has {size:,} bytes; at most {limit:,} are read", file=path)
+
+
+def too_many(label: str) -> PolicyError:
+    """Return the error for a tree with more files than are looked at."""
+    return PolicyError(
+        f"there are more than {limits.TREE_FILES:,} files",
+        file=label,
+        help="name a folder below it",
+    )
+
+
+def _sorted(files: Mapping[str, str | bytes]) -> Mapping[str, str | bytes]:
+    for path in files:
+        if "\\" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
+            raise ValueError(f"expected a relative path such as `a/b.json`, found {path!r}")
+    return {path: files[path] for path in sorted(files)}
+
+
+@attrs.frozen
+class Memory(Tree):
+    """Files given as text, or as bytes."""
+
+    files: Mapping[str, str | bytes] = attrs.field(converter=_sorted)
+    name: str = "<memory>"
+
+    @property
+    def label(self) -> str:
+        """The name it was given."""
+        return self.name
+
+    def paths(self) -> tuple[str, ...]:
+        """Return every path, sorted."""
+        return tuple(self.files)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return nothing."""
+        return ()
+
+    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
+        """Return the bytes at *path*."""
+        if path not in self.files:
+            raise missing(path, self.label)
+        content = self.files[path]
+        data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+        if len(data) > limit:
+            raise too_large(path, len(data), limit)
+        return data
+
+
+# Files on disk: those of a folder, found by one walk, or one by itself.
+
+
+@attrs.frozen
+class Folder(Tree):
+    """A folder as it is now.
+
+    Attributes:
+        path: where it is.
+        follows: whether links are followed out of it: it is somebody's own, not a stranger's.
+        top: the names in it that are looked at; None is all.
+
+    """
+
+    path: Path = attrs.field(converter=Path)
+    follows: bool = False
+    top: frozenset[str] | None = None
+
+    @property
+    def label(self) -> str:
+        """The path as given."""
+        return str(self.path)
+
+    @property
+    def root(self) -> Path:
+        """The folder itself."""
+        return self.path
+
+    def paths(self) -> tuple[str, ...]:
+        """Return every path, sorted; the folder is walked once."""
+        return self._walked[0]
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return links that lead out, what is no file, and what cannot be opened."""
+        return self._walked[1]
+
+    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
+        """Return the bytes at *path*."""
+        if path not in self._known:
+            raise self.unread(path)
+        return _read_file(self.path / path, None if self.follows else self._root, path, limit)
+
+    @cached_property
+    def _root(self) -> Path:
+        return self.path.resolve()
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self._walked[0])
+
+    @cached_property
+    def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+        walk = _Walk(self._root, self.label, self.follows, self.top)
+        walk.run()
+        return tuple(sorted(walk.files)), tuple(sorted(walk.problems))
+
+
+@attrs.frozen
+class SingleFile(Tree):
+    """One file; its folder is where it stands, and nothing else in there is seen."""
+
+    path: Path = attrs.field(converter=Path)
+
+    @property
+    def label(self) -> str:
+        """The path as given."""
+        return str(self.path)
+
+    @property
+    def root(self) -> Path:
+        """The folder that the file is in."""
+        return self.path.parent
+
+    def paths(self) -> tuple[str, ...]:
+        """Return the name of the file."""
+        return (self.path.name,)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return nothing: a file that was named and cannot be read is an error."""
+        return ()
+
+    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
+        """Return the bytes of the file."""
+        if path != self.path.name:
+            raise missing(path, self.label)
+        # Somebody named this path, so where it leads is what they meant.
+        return _read_file(self.path, None, path, limit)
+
+
+@attrs.define
+class _Walk:
+    """One walk through a folder.
+
+    Links to folders are followed within the root, or anywhere in a folder whose links
+    are followed, as hosts do; one that leads to a folder it stands in would never end.
+    Every folder counts as a file, so that links that fan out come to an end too.
+    """
+
+    root: Path
+    label: str
+    follows: bool = False
+    top: frozenset[str] | None = None
+    files: list[str] = attrs.Factory(list)
+    problems: list[Problem] = attrs.Factory(list)
+    seen: int = 0
+
+    def run(self) -> None:
+        """Fill in the files and problems."""
+        # A folder, its path, and the real paths of the folders around it.
+        waiting: list[tuple[str, str, frozenset[str]]] = [("", str(self.root), frozenset())]
+        while waiting:
+            prefix, folder, around = waiting.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    children = sorted(entries, key=lambda entry: entry.name)
+            except OSError as error:
+                self.problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
+                continue
+            inside = around | {os.path.realpath(folder)}
+            for entry in children:
+                if self.top is not None and not prefix and entry.name not in self.top:
+                    continue
+                self.seen += 1
+                if self.seen > limits.TREE_FILES:
+                    raise too_many(self.label)
+                if self.take(prefix + entry.name, entry, inside):
+                    waiting.append((f"{prefix}{entry.name}/", entry.path, inside))
+
+    def take(self, path: str, entry: os.DirEntry[str], inside: frozenset[str]) -> bool:
+        """Add *entry*; return whether it is a folder to look into."""
+        if entry.name in SKIPPED:
+            return False
+        try:
+            path.encode("utf-8")
+        except UnicodeEncodeError:
+            name = os.fsencode(path).decode("utf-8", "backslashreplace")
+            self.problems.append(Problem(name, "the name is not UTF-8"))
+            return False
+        try:
+            if entry.is_symlink() and not self._may_follow(path, entry, inside):
+                return False
+            mode = entry.stat().st_mode
+        except OSError as error:
+            self.problems.append(Problem(path, _reason(error)))
+            return False
+        if stat.S_ISREG(mode):
+            self.files.append(path)
+        elif not stat.S_ISDIR(mode):
+            self.problems.append(Problem(path, "neither a file nor a folder"))
+        return stat.S_ISDIR(mode)
+
+    def _may_follow(self, path: str, entry: os.DirEntry[str], inside: frozenset[str]) -> bool:
+        target = Path(os.path.realpath(entry.path))
+        if not target.exists():
+            self.problems.append(Problem(path, "a link to nothing"))
+        elif str(target) in inside:
+            self.problems.append(Problem(path, "a link to a folder it stands in"))
+        elif not target.is_relative_to(self.root):
+            if self.follows:
+                return True
+            self.problems.append(Problem(path, "a link that leads out of the folder"))
+        elif is_skipped(f"{target.relative_to(self.root).as_posix()}/"):
+            self.problems.append(Problem(path, "a link into a folder that is not looked into"))
+        else:
+            return True
+        return False
+
+
+def _read_file(file: Path, root: Path | None, path: str, limit: int) -> bytes:
+    """Return the bytes of *file*, which must really be below *root* if there is one."""
+    try:
+        # Looked at again: what was a file during the walk may be a link by now.
+        real = file.resolve(strict=True)
+        if root is not None and not real.is_relative_to(root):
+            raise PolicyError("a link that leads out of the folder", file=path)
+        # A pipe would wait for ever for somebody to write.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(real, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise PolicyError("not a file", file=path)
+            if status.st_size > limit:
+                raise too_large(path, status.st_size, limit)
+            data = stream.read(limit + 1)
+    except OSError as error:
+        raise PolicyError(_reason(error), file=path) from None
+    if len(data) > limit:
+        raise too_large(path, len(data), limit)
+    return data
+
+
+def _reason(error: OSError) -> str:
+    return f"cannot be read: {(error.strerror or str(error)).lower()}"

@@ -1,0 +1,121 @@
+"""What is said in a file of our own notation and hardly meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Final
+
+from policy.core.finding import Finding, Severity
+from policy.core.source import Edit, Span
+from policy.hosts.names import looks_absolute
+from policy.hosts.notation.semantics import SEMANTICS
+from policy.language.mistakes import closest
+from policy.language.syntax import Agent, Agents, Delegate, Document, Grant, Inherit, Matcher, Root
+from policy.tables.dialect import ArgumentKind
+
+__all__ = ["document_findings"]
+
+
+def document_findings(document: Document, starts: tuple[str, ...]) -> Iterator[Finding]:
+    """Yield what is the matter with *document*, whose chains start with *starts*."""
+    agents = [node for node in document.body if isinstance(node, Agent)]
+    rooted = any(isinstance(node, Root) for node in document.body)
+    always = starts if rooted else starts[:1] if len(agents) == 1 else ()
+    names = [agent.name for agent in agents]
+    for agent in agents:
+        for node in agent.body:
+            if isinstance(node, Inherit) and agent.name in always:
+                yield _root_inherits(agent, node)
+            elif isinstance(node, Grant | Delegate):
+                for matcher in node.matchers:
+                    yield from _tool(matcher)
+                    yield from _path(matcher)
+                    yield from _agents(matcher, names)
+
+
+def _root_inherits(agent: Agent, node: Inherit) -> Finding:
+    return Finding(
+        "root-inherits",
+        f"`{agent.name}` starts a chain, so there is nobody to inherit from",
+        Severity.WARNING,
+        node.span,
+        help="grant what it needs with `allow`",
+        edits=_without(node.span),
+    )
+
+
+def _without(span: Span) -> tuple[Edit, ...]:
+    """Return the edit that takes out a statement that has its line for itself."""
+    source, number = span.source, span.place.line
+    line = source.line(number)
+    if line.strip() != span.text.strip():
+        return ()
+    start = source.offset(number, 1)
+    end = source.text.find("\n", start) + 1 or len(source.text)
+    return (Edit(source.span(start, end), ""),)
+
+
+_KNOWN: Final = frozenset({*SEMANTICS.dialect.arguments, *SEMANTICS.dialect.aliases})
+
+# How much of a name must agree before it is taken for a misspelt one.
+_ALIKE: Final = 0.75
+_SHORT: Final = 4
+
+
+def _tool(matcher: Matcher) -> Iterator[Finding]:
+    """Yield that a tool is nearly one whose arguments are known here.
+
+    Any other name may be a tool of some runtime, and so may one in small letters;
+    but what such a rule says of arguments is compared as text, not as a command.
+    """
+    tool = matcher.tool
+    if tool in _KNOWN or "*" in tool or tool.startswith("mcp__"):
+        return
+    folded = {name.casefold(): name for name in _KNOWN}
+    near = folded.get(tool.casefold(), "")
+    if near and matcher.specifier is not None:
+        said = f"`{tool}` is not `{near}`: the argument in `{matcher}` is compared as text"
+    elif not near and (found := _misspelt(tool)):
+        near = found
+        said = f"`{tool}` is none of the tools whose arguments are known"
+    else:
+        return
+    yield Finding(
+        "unknown-tool", said, Severity.WARNING, matcher.span, help=f"did you mean `{near}`?"
+    )
+
+
+def _misspelt(tool: str) -> str:
+    """Return the tool that *tool* is a slip of, or ""."""
+    alike = [name for name in sorted(_KNOWN) if abs(len(name) - len(tool)) < 2]
+    found = difflib.get_close_matches(tool, alike, 1, _ALIKE) if len(tool) >= _SHORT else []
+    return found[0] if found else ""
+
+
+def _path(matcher: Matcher) -> Iterator[Finding]:
+    argument = SEMANTICS.dialect.argument(matcher.tool)
+    text = matcher.specifier.text if matcher.specifier else ""
+    if argument.kind is ArgumentKind.PATH and looks_absolute(text):
+        yield Finding(
+            "looks-absolute",
+            f"`{matcher}` is a path below the project: one slash does not make it absolute",
+            Severity.WARNING,
+            matcher.span,
+            help=f"write `{matcher.tool}(/{text})` for the root of the file system",
+        )
+
+
+def _agents(matcher: Matcher, names: list[str]) -> Iterator[Finding]:
+    if not isinstance(matcher.specifier, Agents):
+        return
+    for name in matcher.specifier.names:
+        # A name with a colon may be an agent of another host's files.
+        if name not in names and "*" not in name and ":" not in name:
+            yield Finding(
+                "unknown-agent",
+                f"there is no agent `{name}` in this file",
+                Severity.WARNING,
+                matcher.span,
+                help=closest(name, names) or f"define it: `agent {name} {{ … }}`",
+            )

@@ -1,0 +1,134 @@
+"""How files of our own notation decide: what a rule matches, and which decides first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from policy.commands.knowledge import FileTools, Shell, Wrapping
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.language.syntax import Agents, Parameter, Rule
+from policy.patterns import notations
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Gap
+from policy.tables.compile import Rank, Semantics
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry
+
+__all__ = ["PROFILE", "SEMANTICS", "path_patterns", "read_rule"]
+
+PROFILE: Final = "policy@1"
+_COMMAND = Argument(
+    ArgumentKind.COMMAND,
+    ("command",),
+    parameters=frozenset({"run_in_background", "timeout", "description"}),
+)
+_PATH = Argument(ArgumentKind.PATH, ("file_path", "path"))
+_FOLDER = Argument(ArgumentKind.PATH, ("path",), absent=".")
+
+_DIALECT: Final = Dialect(
+    PROFILE,
+    arguments={
+        "Bash": _COMMAND,
+        "Monitor": _COMMAND,
+        "PowerShell": Argument(ArgumentKind.TEXT, ("command",)),
+        "Read": _PATH,
+        "Write": _PATH,
+        "Edit": _PATH,
+        "MultiEdit": _PATH,
+        "NotebookEdit": Argument(ArgumentKind.PATH, ("notebook_path",)),
+        "Glob": _FOLDER,
+        "Grep": _FOLDER,
+        "LS": _FOLDER,
+        "WebFetch": Argument(ArgumentKind.URL, ("url",)),
+        "WebSearch": Argument(ArgumentKind.TEXT, ("query",)),
+        "Skill": Argument(ArgumentKind.TEXT, ("skill",)),
+        "Task": Argument(ArgumentKind.TEXT, ("subagent_type", "agent")),
+    },
+    aliases={"Agent": "Task"},
+    shell=Shell(
+        wrapping=Wrapping(
+            names=frozenset(
+                "builtin chroot chrt command doas env exec flock ionice nice nohup nocorrect noglob"
+                " nsenter parallel pkexec setsid stdbuf strace sudo taskset time timeout unshare"
+                " watch xargs".split()
+            ),
+            transparent=frozenset("command nice nohup stdbuf time timeout".split()),
+        ),
+        files=FileTools(output="Write", input="Read"),
+    ),
+)
+
+
+def read_rule(rule: Rule) -> tuple[Entry, ...]:
+    """Return the lines of a rule of our own notation.
+
+    Raises:
+        PolicyError: the specifier can match no call.
+
+    """
+    matcher = rule.matcher
+    entry = partial(Entry, matcher.tool, rule.effect, rule=str(matcher), place=matcher.span.place)
+    specifier = matcher.specifier
+    if specifier is None:
+        return (entry(),)
+    argument = _DIALECT.argument(matcher.tool)
+    if isinstance(specifier, Agents):
+        return tuple(entry(notations.single(name)) for name in specifier.names)
+    if not specifier.text.strip():
+        msg = "expected a specifier, found `()`"
+        raise PolicyError(msg, matcher.span, help=f"write `{matcher.tool}` for any call")
+    if isinstance(specifier, Parameter) and argument.has(specifier.name):
+        return (entry(notations.single(specifier.value), specifier.name),)
+    try:
+        if argument.kind is ArgumentKind.PATH:
+            patterns = path_patterns(specifier.text, rule.effect, _DIALECT)
+        else:
+            patterns = _READERS[argument.kind](specifier.text)
+    except notations.Unusable as unusable:
+        msg = f"`{matcher}` matches no call: {unusable}"
+        raise PolicyError(msg, matcher.span) from None
+    return tuple(entry(pattern) for pattern in patterns)
+
+
+def path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern, ...]:
+    """Return the paths of which a rule speaks, as the host of *dialect* reads calls.
+
+    As people write them in settings: ``//`` is the root of all files, ``~/`` is home, and ``/``
+    is the project itself; ``.`` is its folder, with all that is below. On some systems a file
+    has its name in any letters, so a rule that guards one ignores case.
+
+    Raises:
+        Unusable: no path can match it.
+
+    """
+    if text in (".", "./"):
+        return (Pattern.of(PatternKind.PATH, [dialect.cwd, Gap.DEEP]),)
+    anchor, glob = dialect.cwd, text.removeprefix("./")
+    if text.startswith("//"):
+        anchor, glob = "", text[1:]
+    elif text == "~" or text.startswith("~/"):
+        anchor, glob = dialect.home, text[1:] or "/"
+    guards = effect is not Effect.ALLOW and not dialect.fold
+    return notations.paths(glob, anchor, fold=dialect.fold, any_case=guards)
+
+
+def _host_patterns(text: str) -> tuple[Pattern, ...]:
+    return notations.hosts(text.removeprefix("domain:").strip())
+
+
+_READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
+    ArgumentKind.TEXT: lambda text: (notations.single(text),),
+    ArgumentKind.COMMAND: notations.commands,
+    ArgumentKind.URL: _host_patterns,
+}
+
+SEMANTICS: Final = Semantics(
+    profile=PROFILE,
+    dialect=_DIALECT,
+    precedence=(Rank(Effect.DENY), Rank(Effect.ASK), Rank(Effect.ALLOW)),
+    default=Effect.DENY,
+    read=read_rule,
+)

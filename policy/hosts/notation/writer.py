@@ -1,0 +1,271 @@
+"""A project in our own notation: one file, whatever host it comes from.
+
+What is denied is decided before what is asked for, and that before what is
+allowed: what a host asks for only where nothing else is allowed is denied here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+import attrs
+
+from policy.compare.overlap import glob_pattern
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.hosts.notation.semantics import SEMANTICS, read_rule
+from policy.hosts.project import (
+    Dropped,
+    Portable,
+    PortableAgent,
+    PortableLine,
+    ToolRules,
+    WrittenFiles,
+    covers,
+    ranked,
+)
+from policy.language.parse import parse_matcher, parse_notation
+from policy.language.pattern_text import host, path, stars
+from policy.language.printer import print_document, print_matcher, print_name
+from policy.language.syntax import Matcher, Rule, specifier
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.pattern import Pattern, PatternKind, excluded_characters, named, tokens_of
+from policy.patterns.search import fresh_character, search
+from policy.tables.chain import SPAWN_TOOL
+from policy.tables.dialect import ArgumentKind
+from policy.tables.ruleset import Entry
+
+__all__ = ["WRITER"]
+
+_DIALECT: Final = SEMANTICS.dialect
+
+
+@attrs.frozen
+class _Writer:
+    """Writes ``*.policy`` files; the words of our notation are the common ones."""
+
+    counterparts: Mapping[str, str] = attrs.field(
+        factory=lambda: {**{tool: tool for tool in _DIALECT.arguments}, "Agent": SPAWN_TOOL}
+    )
+    carried: frozenset[str] = frozenset()
+
+    def knows(self, _: str) -> bool:
+        """Return True: whose tools these are is not said here."""
+        return True
+
+    def write(self, portable: Portable) -> WrittenFiles:
+        """Return the file of a project."""
+        dropped: list[Dropped] = []
+        lines = [f"root {print_name(name)}" for name in portable.starts]
+        for agent in portable.agents:
+            lines += ["", *_agent(agent, portable, dropped)]
+            if agent.description or agent.prompt:
+                dropped.append(Dropped("its description and its prompt", agent.name))
+        text = print_document(parse_notation(Source("<converted>", "\n".join([*lines, ""]))))
+        name = portable.title.partition("@")[0]
+        names = {agent.name: agent.name for agent in portable.agents}
+        return WrittenFiles({f"{name}.policy": text}, names, dropped=tuple(dropped))
+
+
+def _agent(agent: PortableAgent, portable: Portable, dropped: list[Dropped]) -> Iterator[str]:
+    rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
+    _tools(agent, rules, dropped)
+    _starts(agent, portable, rules)
+    yield f"agent {print_name(agent.name)} {{"
+    for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY):
+        if rules[effect]:
+            yield f"    {effect.value} {', '.join(rules[effect])}"
+    if agent.starts:
+        # Whom it starts has what it has, whatever this one may do itself.
+        yield "    delegate *"
+    if agent.bounds.trust is not None:
+        yield f"    trust {agent.bounds.trust}"
+    depth = agent.bounds.depth
+    if agent.name in portable.starts and agent.starts:
+        bounds = [bound for bound in (depth, portable.depth) if bound is not None]
+        depth = min(bounds, default=None)
+    limits = [("depth", depth), ("turns", agent.bounds.turns)]
+    told = ", ".join(f"{name} {bound}" for name, bound in limits if bound is not None)
+    if told:
+        yield f"    limit {told}"
+    yield "}"
+
+
+_Rules = dict[Effect, list[str]]
+
+
+def _tools(agent: PortableAgent, rules: _Rules, dropped: list[Dropped]) -> None:
+    if agent.otherwise is Effect.ALLOW:
+        rules[Effect.ALLOW].append("*")
+    granting = [*_globs(agent, rules)]
+    for tool, said in agent.tools.items():
+        around = [e for glob, e in granting if glob_pattern(glob).matches(tool)]
+        around += [Effect.ALLOW] if agent.otherwise is Effect.ALLOW else []
+        try:
+            for effect, matcher in _tool(tool, said, around):
+                rules[effect].append(print_matcher(matcher))
+        except PolicyError:
+            dropped.append(Dropped(f"`{tool}`, which cannot be written as a tool", agent.name))
+
+
+def _starts(agent: PortableAgent, portable: Portable, rules: _Rules) -> None:
+    started = {name: effect for name, effect in agent.starts.items() if effect is not Effect.DENY}
+    for name, effect in started.items():
+        rules[effect].append(f"{SPAWN_TOOL}({name})")
+    for less in Effect if started else ():
+        lines = tuple(line for line in agent.starting if line.effect is less)
+        rules[less] += map(print_matcher, _spelled(SPAWN_TOOL, lines, less))
+    if agent.otherwise is Effect.ALLOW:
+        others = (other.name for other in portable.agents if other.name not in started)
+        rules[Effect.DENY] += [f"{SPAWN_TOOL}({name})" for name in others]
+
+
+def _globs(agent: PortableAgent, rules: dict[Effect, list[str]]) -> Iterator[tuple[str, Effect]]:
+    """Yield the globs that grant, and add a rule for each that is worth it."""
+    for glob, effect in agent.globs.items():
+        if effect is Effect.DENY or agent.otherwise is Effect.ALLOW:
+            if effect is not Effect.ALLOW:
+                rules[effect].append(glob)
+            continue
+        named = [said for tool, said in agent.tools.items() if glob_pattern(glob).matches(tool)]
+        # One rule for all of them must not grant what is granted of one in part.
+        if all(said.constant in (effect, Effect.DENY) for said in named):
+            rules[effect].append(glob)
+            yield glob, effect
+
+
+def _tool(tool: str, said: ToolRules, around: list[Effect]) -> Iterator[tuple[Effect, Matcher]]:
+    parse_matcher(tool)
+    whole = Matcher(tool, span=Source("<rule>", tool).whole())
+    constant = said.constant
+    if constant is not None:
+        if (constant is not Effect.DENY and constant not in around) or (
+            constant is not Effect.ALLOW and any(effect > constant for effect in around)
+        ):
+            yield constant, whole
+        return
+    lists, default = ranked(said)
+    if default is Effect.ASK and lists[Effect.ALLOW]:
+        # Asked for first, all of it would be; and what a host asks for unbidden goes with it,
+        # but for what it asks for of that which is allowed.
+        default = Effect.DENY
+        held = {id(line) for line in _asked_of_allowed(said)}
+        lists[Effect.ASK] = [ln for ln in lists[Effect.ASK] if ln.written or id(ln) in held]
+    rules = {e: _spelled(tool, tuple(lists[e]), e) for e in Effect if e is not default}
+    granted = default is not Effect.DENY or rules.get(Effect.ASK) or rules.get(Effect.ALLOW)
+    if whole in rules.get(Effect.DENY, ()) or not granted or (around and default is Effect.DENY):
+        if around:
+            yield Effect.DENY, whole
+        return
+    if default is not Effect.DENY:
+        yield default, whole
+    yield from ((effect, matcher) for effect, matchers in rules.items() for matcher in matchers)
+    if default is Effect.DENY:
+        denied = _spelled(tool, tuple(lists[Effect.DENY]), Effect.DENY)
+        yield from ((Effect.DENY, matcher) for matcher in denied)
+
+
+def _asked_of_allowed(said: ToolRules) -> Iterator[PortableLine]:
+    """Yield the lines by which a host asks, unbidden, for calls that a later line allows."""
+    for number, line in enumerate(said.lines):
+        if line.effect is Effect.ASK and not line.written:
+            allowed = [one for one in said.lines[number + 1 :] if one.effect is Effect.ALLOW]
+            behind = tuple(one.pattern for one in allowed if one.field == line.field)
+            if len(behind) < len(allowed) or (behind and _is_shared(line.pattern, behind)):
+                yield line
+
+
+def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
+    """Return whether some text of *pattern* is one of *others* as well, or may be."""
+    tokens = tokens_of((pattern, *others))
+    found = search(
+        [pattern.automaton],
+        [_automaton(others)],
+        lambda firsts: firsts != (NO_MATCH,),
+        fresh=fresh_character(named(tokens)),
+        extra=excluded_characters(tokens),
+        hoped=lambda possible: possible != (_NONE,),
+    )
+    return found.text is not None or not found.exact
+
+
+_NONE: Final = frozenset({NO_MATCH})
+
+
+@lru_cache(maxsize=16)  # lines beside one another have the same behind them
+def _automaton(patterns: tuple[Pattern, ...]) -> Automaton:
+    return Automaton([pattern.tokens for pattern in patterns], patterns[0].kind.separator)
+
+
+@lru_cache(maxsize=1024)  # most agents of a project have the same lines
+def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tuple[Matcher, ...]:
+    """Return matchers that say *lines* of one effect: no more where they grant, no less else."""
+    found: dict[int, Matcher] = {}
+    done: list[Entry] = []
+    # What has a star may say what has none as well; the order stays that of the lines.
+    for number, line in sorted(enumerate(lines), key=lambda pair: pair[1].pattern.exact):
+        if any(_covers(entry, line) for entry in done):
+            continue
+        matcher = _matcher(tool, line, effect)
+        entries = _entries(matcher, effect) if matcher is not None else ()
+        if effect is Effect.ALLOW:
+            wanted = [one.pattern for one in lines if one.field == line.field]
+            says = bool(entries) and all(
+                e.field == line.field and e.pattern and covers(e.pattern, wanted) for e in entries
+            )
+        else:
+            says = any(_covers(entry, line) for entry in entries)
+            if not says:
+                # What cannot be told apart is denied, or asked for, as a whole.
+                return (Matcher(tool, span=Source("<rule>", tool).whole()),)
+        if matcher is not None and says:
+            done += entries
+            found[number] = matcher
+    return tuple(found[number] for number in sorted(found))
+
+
+def _covers(entry: Entry, line: PortableLine) -> bool:
+    if entry.field != line.field:
+        return False
+    return entry.pattern is None or covers(line.pattern, [entry.pattern])
+
+
+def _entries(matcher: Matcher, effect: Effect) -> tuple[Entry, ...]:
+    try:
+        parsed = parse_matcher(str(matcher))
+        return read_rule(Rule(effect, parsed, span=parsed.span))
+    except PolicyError:
+        return ()
+
+
+def _matcher(tool: str, line: PortableLine, effect: Effect) -> Matcher | None:
+    text = _text(tool, line, effect)
+    if text is None or not text.strip():
+        return None
+    source = Source("<rule>", text)
+    return Matcher(tool, specifier(tool, text), span=source.whole())
+
+
+def _text(tool: str, line: PortableLine, effect: Effect) -> str | None:
+    if line.field:
+        value = stars(line.pattern, effect)
+        return None if value is None else f"{line.field}:{value}"
+    kind = _DIALECT.argument(tool).kind
+    if kind is ArgumentKind.PATH:
+        found = path(line.pattern, _DIALECT.cwd, _DIALECT.home, effect)
+        if found is None:
+            return None
+        anchor, glob = found
+        if not glob:
+            return {"cwd": ".", "home": "~", "root": "//**"}[anchor]
+        return {"cwd": glob, "home": f"~{glob}", "root": f"/{glob}"}[anchor]
+    if kind is ArgumentKind.URL:
+        name = host(line.pattern, effect) if line.pattern.kind is PatternKind.HOST else None
+        return None if name is None else f"domain:{name}"
+    return stars(line.pattern, effect)
+
+
+WRITER: Final = _Writer()

@@ -1,0 +1,122 @@
+"""Everything that was found in one place: projects, chains, findings, and what was not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+import attrs
+
+from policy.core.finding import Finding, Severity
+from policy.core.memory import seldom_collecting
+from policy.files.opening import Tree, is_unreadable, kind_of_unread, open_tree
+from policy.hosts import FRONT_ENDS
+from policy.hosts.project import FrontEnd, Project
+from policy.tables.placement import place_at
+from policy.tables.projects import Projects
+
+__all__ = ["Unread", "Workspace", "load", "load_tree"]
+
+
+@attrs.frozen(order=True)
+class Unread:
+    """A file that may say something about agents and that nobody reads."""
+
+    path: str
+    what: str
+
+
+@attrs.frozen(slots=False, repr=False)
+class Workspace(Projects[Project]):
+    """The projects of one tree.
+
+    Attributes:
+        label: how people know the tree.
+        projects: in the order of their hosts and roots.
+        problems: what is the matter with files of no project.
+        unread: files that may say something and that nobody reads.
+
+    """
+
+    projects: tuple[Project, ...]
+    problems: tuple[Finding, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything that is the matter, in the order of the files."""
+        found = [*self.problems, *(f for project in self.projects for f in project.findings)]
+        return tuple(sorted(dict.fromkeys(found), key=lambda finding: finding.place))
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The files that were read."""
+        return frozenset(file.path for project in self.projects for file in project.files)
+
+    @cached_property
+    def modes(self) -> Mapping[str, Workspace]:
+        """The projects whose host has permission modes, as sessions in another mode have them."""
+        having = [project for project in self.projects if project.modes]
+        names = dict.fromkeys(name for project in having for name in project.modes)
+        return {
+            name: attrs.evolve(self, projects=tuple(p.modes.get(name, p) for p in having))
+            for name in names
+        }
+
+
+def load(
+    path: str | Path = ".",
+    *,
+    front_ends: Iterable[FrontEnd] | None = None,
+    root: str | Path | None = None,
+) -> Workspace:
+    """Return what is found at *path*: a folder, a file or a git revision.
+
+    What cannot be read is a finding of the workspace, never an exception.
+
+    Args:
+        path: an existing path beats a revision of the repository around the
+            current folder.
+        front_ends: who reads; by default every host.
+        root: the folder of the project, for which chains decide paths; by default *path*, or
+            the folder of that file. Of a revision none is known unless it is given: then a
+            path that is absolute or leaves the project is denied (``no-root``).
+
+    Raises:
+        PolicyError: *path* is none of these.
+
+    """
+    return load_tree(open_tree(str(path)), front_ends=front_ends, root=root)
+
+
+@seldom_collecting
+def load_tree(
+    tree: Tree,
+    *,
+    front_ends: Iterable[FrontEnd] | None = None,
+    root: str | Path | None = None,
+) -> Workspace:
+    """Return what is found in *tree* (see `load`)."""
+    chosen = FRONT_ENDS if front_ends is None else tuple(front_ends)
+    projects = tuple(
+        sorted(
+            (project for front_end in chosen for project in front_end.load(tree)),
+            key=lambda project: (project.host, project.root),
+        )
+    )
+    read = {file.path for project in projects for file in project.files}
+    unread = [
+        Unread(path, what)
+        for path in tree.paths()
+        if path not in read and (what := kind_of_unread(path)) is not None
+    ]
+    # A project says what comes of a file that it would have read.
+    told = {f.place.file for p in projects for f in p.findings if is_unreadable(f)}
+    problems = tuple(
+        Finding("unreadable", problem.message, Severity.ERROR, file=problem.path)
+        for problem in tree.problems()
+        if problem.path not in told
+    )
+    place = place_at(tree.root if root is None else root)
+    return Workspace(tree.label, projects, problems, tuple(unread), place=place)

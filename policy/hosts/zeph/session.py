@@ -1,0 +1,1204 @@
+"""The gates of a session: policy rules, grants, scopes and autonomy."""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from policy.commands.knowledge import FileTools, Shell, Wrapping
+from policy.compare.dead_rules import placed
+from policy.core.decision import Decision
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.finding import Finding, Severity
+from policy.core.source import Source, Span
+from policy.files.json_nodes import read_json
+from policy.files.nodes import MappingNode as Keyed
+from policy.files.nodes import Node
+from policy.files.text import decode
+from policy.files.toml_nodes import read_toml
+from policy.hosts.zeph.definition import HeaderFields, ZephProfile
+from policy.hosts.zeph.names import (
+    READ_ONLY,
+    SHELLS,
+    ZephError,
+    ZephErrorKind,
+    ZephErrors,
+    normalize,
+)
+from policy.hosts.zeph.spawning import (
+    AgentsConfig,
+    Forward,
+    SpawnContext,
+    SpawnUsage,
+    TrustLevel,
+    fold,
+)
+from policy.patterns.notations import Unusable, is_glob
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Gap, OneOf, Token
+from policy.tables.chain import SPAWN_TOOL
+from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
+
+__all__ = [
+    "DECLARED",
+    "ENFORCED",
+    "FILE_BYTES",
+    "RAW",
+    "SHELL_DIALECTS",
+    "Autonomy",
+    "BlockedCommand",
+    "GrantState",
+    "PermissionGrants",
+    "PolicyEnforcer",
+    "PolicyRule",
+    "RuleVerdict",
+    "SessionPermissions",
+    "Strictness",
+    "ToolScope",
+    "Unusable",
+    "ZephOptions",
+    "ZephSession",
+    "blocked_rules",
+    "build_spawn_context",
+    "cased",
+    "check_secret",
+    "glob",
+    "qualify",
+    "read_policy_file",
+    "read_rules",
+    "rules_at",
+    "rules_of",
+]
+
+
+def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
+    """Return what the glob *text* matches.
+
+    Raises:
+        Unusable: it is no glob.
+
+    """
+    branches: list[list[Token]] = [[]]
+    for tokens in _tokens(text.lower() if ignore_case else text):
+        branches = [[*branch, *option] for branch in branches for option in _options(tokens)]
+        if len(branches) > _BRANCHES:
+            msg = "it has too many `**`"
+            raise Unusable(msg)
+    if ignore_case:
+        branches = [[piece for token in branch for piece in cased(token)] for branch in branches]
+    return tuple(Pattern.of(PatternKind.TEXT, branch) for branch in branches)
+
+
+# Ways in which the `**/` of one glob can be there or not.
+_BRANCHES = 64
+
+
+def cased(token: Token) -> Iterator[Token]:
+    """Yield what matches the letters of *token* in either case."""
+    if isinstance(token, OneOf):
+        characters = {other for character in token.characters for other in _cases(character)}
+        yield OneOf(frozenset(characters), token.negated)
+        return
+    if not isinstance(token, str):
+        yield token
+        return
+    for character in token:
+        cases = _cases(character)
+        yield OneOf(frozenset(cases)) if len(cases) > 1 else character
+
+
+# Signs whose small letter is one of plain text.
+_SIGNS = {"k": "\u212a", "\xe5": "\u212b", "\u03c9": "\u2126"}
+
+
+def _cases(character: str) -> set[str]:
+    lower = character.lower()
+    found = {character, lower, character.upper(), _SIGNS.get(lower, lower)}
+    return {one for one in found if len(one) == 1 and one.lower() == lower}
+
+
+# What stands for the parts that `**/` may be: none, or any text up to a slash.
+_PARTS: tuple[list[Token], ...] = ([], [Gap.ANY, "/"])
+
+
+def _options(tokens: list[Token]) -> tuple[list[Token], ...]:
+    return _PARTS if tokens == [Gap.DEEP] else (tokens,)
+
+
+def _tokens(text: str) -> Iterator[list[Token]]:
+    position = 0
+    while position < len(text):
+        character = text[position]
+        if character == "*":
+            stars = len(text) - position - len(text[position:].lstrip("*"))
+            position += stars
+            if stars == 1:
+                yield [Gap.ANY]
+                continue
+            _check_stars(text, position - stars, stars)
+            yield [Gap.DEEP] if position < len(text) else [Gap.ANY]
+            position += 1
+        elif character == "?":
+            yield [Gap.ONE]
+            position += 1
+        elif character == "[":
+            group, position = _set(text, position + 1)
+            yield [group]
+        else:
+            yield [character]
+            position += 1
+
+
+def _check_stars(text: str, start: int, stars: int) -> None:
+    if stars > 2:
+        msg = "a wildcard is `*` or `**`"
+        raise Unusable(msg)
+    before, after = text[:start], text[start + 2 :]
+    if (before and not before.endswith("/")) or (after and not after.startswith("/")):
+        msg = "`**` must be a whole part of a path"
+        raise Unusable(msg)
+
+
+def _set(text: str, position: int) -> tuple[OneOf, int]:
+    """Return the set that starts behind the ``[`` and the position behind its ``]``."""
+    negated = text[position : position + 1] == "!"
+    position += negated
+    end = text.find("]", position + 1)
+    if end < 0:
+        msg = "`[` is never closed"
+        raise Unusable(msg)
+    body, characters, index = text[position:end], set[str](), 0
+    while index < len(body):
+        if body[index + 1 : index + 2] == "-" and index + 2 < len(body):
+            low, high = ord(body[index]), ord(body[index + 2])
+            if high - low >= 256:
+                msg = f"`{body[index : index + 3]}` stands for too many characters"
+                raise Unusable(msg)
+            characters.update(map(chr, range(low, high + 1)))
+            index += 3
+        else:
+            characters.add(body[index])
+            index += 1
+    return OneOf(frozenset(characters), negated), end + 1
+
+
+# The rules of a policy file, as written: which keys mean something, and what Zeph passes over.
+#
+# Zeph does not refuse a key that it does not know, so that a condition with a
+# misspelt name is none, and the rule speaks of more calls than its author meant.
+
+
+FILE_BYTES: Final = 256 * 1024
+_EFFECTS: Final = (Effect.ALLOW, Effect.DENY)
+
+# `capabilities` is read, and nothing asks for it.
+_KEYS: Final = ("effect", "tool", "paths", "env", "trust_level", "args_match", "capabilities")
+
+
+@attrs.frozen
+class PolicyRule:
+    """One rule, as written; None and no entries are no condition.
+
+    Attributes:
+        effect: what it says, to allow or to deny.
+        tool: a glob over names of tools.
+        paths: globs, one of which must match a path of the call.
+        env: variables, all of which must be there.
+        trust_level: how much the caller must be trusted at least.
+        args_match: an expression that some argument must match.
+        span: where it is written, or None.
+        ignored: keys that are written and mean nothing.
+
+    """
+
+    effect: Effect
+    tool: str = "*"
+    paths: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    trust_level: TrustLevel | None = None
+    args_match: str | None = None
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    ignored: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
+
+    def findings(self, number: int) -> Iterator[Finding]:
+        """Yield what is the matter with the rule, the *number*-th of its policy."""
+        for name, span in self.ignored:
+            yield Finding(
+                "rule-key-ignored",
+                f"`{name}` is no condition: rule {number} speaks of more calls than written",
+                Severity.ERROR,
+                span,
+                help="the conditions are `paths`, `env`, `trust_level` and `args_match`",
+            )
+        if self.effect is Effect.DENY and self.trust_level not in (None, TrustLevel.BLOCKED):
+            yield Finding(
+                "trust-exempts-from-deny",
+                f"rule {number} denies `{self.tool}` to trusted callers only: whoever is less"
+                " trusted than its `trust_level` is not denied",
+                Severity.WARNING,
+                self.span,
+                help="leave `trust_level` out of a rule that denies",
+            )
+
+
+def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effect]:
+    """Return the ``rules`` of a policy, and its ``default_effect``.
+
+    Raises:
+        ZephError: of kind ``FileParse``, with every mistake.
+
+    """
+    source = Source("<policy>", json.dumps(values, ensure_ascii=False))
+    return _policy(read_json(source))
+
+
+def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...]:
+    """Return the rules of a file, which must really be below *cwd*.
+
+    A ``default_effect`` there counts for nothing: it belongs to the configuration.
+
+    Raises:
+        ZephError: it is elsewhere, too large, cannot be read, or is no policy.
+
+    """
+    name = str(path)
+    try:
+        real, root = (Path(cwd) / path).resolve(strict=True), Path(cwd).resolve(strict=True)
+        if not real.is_relative_to(root):
+            message = "policy file escapes project root"
+            raise ZephError(ZephErrorKind.FILE_ESCAPES_ROOT, message, file=name)
+        if real.stat().st_size > FILE_BYTES:
+            raise ZephError(ZephErrorKind.FILE_TOO_LARGE, "policy file too large", file=name)
+        data = real.read_bytes()
+    except OSError as error:
+        raise ZephError(
+            ZephErrorKind.FILE_LOAD, str(error.strerror or error).lower(), file=name
+        ) from None
+    try:
+        return read_rules(decode(name, data))
+    except ZephError:
+        raise
+    except PolicyError as error:
+        raise _parse_error(error) from None
+
+
+def read_rules(source: Source) -> tuple[PolicyRule, ...]:
+    """Return the rules of the text of a policy file.
+
+    Raises:
+        PolicyError: it is no TOML, or no policy, with every mistake.
+
+    """
+    return _policy(read_toml(source, 0, len(source.text)))[0]
+
+
+def _policy(node: Node) -> tuple[tuple[PolicyRule, ...], Effect]:
+    if not isinstance(node, Keyed):
+        raise ZephError(ZephErrorKind.FILE_PARSE, "expected keys and values", node.span)
+    root = HeaderFields(node, "", typed=True, errors=[], spans={})
+    found = rules_at(root)
+    if root.errors:
+        raise _parse_error(ZephErrors(root.errors))
+    return found
+
+
+def rules_at(section: HeaderFields) -> tuple[tuple[PolicyRule, ...], Effect]:
+    """Return the ``rules`` of a section, and its ``default_effect``; note what is wrong."""
+    rules = tuple(
+        _rule(section.item(item, f"rules[{index}]"))
+        for index, item in enumerate(section.sequence("rules"))
+    )
+    default = Effect.DENY
+    if section.entry("default_effect"):
+        default = _effect(section, "default_effect")
+    return rules, default
+
+
+def _rule(fields: HeaderFields) -> PolicyRule:
+    if fields.entry("effect") is None:
+        fields.missing("effect")
+    return PolicyRule(
+        _effect(fields, "effect"),
+        fields.text("tool"),
+        fields.texts("paths"),
+        fields.texts("env"),
+        fields.optional_choice("trust_level", TrustLevel),
+        fields.optional("args_match"),
+        fields.node.span if fields.node else None,
+        tuple((path.rpartition(".")[2], span) for path, span in fields.unknown(*_KEYS)),
+    )
+
+
+def _effect(fields: HeaderFields, name: str) -> Effect:
+    return fields.choice(name, Effect.DENY, _EFFECTS)
+
+
+def _parse_error(error: PolicyError) -> ZephError:
+    errors = error.errors if isinstance(error, PolicyErrors) else (error,)
+    found = [
+        ZephError(ZephErrorKind.FILE_PARSE, one.message, one.span, help=one.help, file=one.file)
+        for one in errors
+    ]
+    return found[0] if len(found) == 1 else ZephErrors(found)
+
+
+# The policy rules of a session: conditions on tool, paths, environment, trust and arguments.
+#
+# Rules that deny are asked first, wherever they stand, then those that allow,
+# then the default. Every condition of a rule must hold.
+#
+# `PolicyEnforcer.decide` asks all of them. In a table conditions on paths and on
+# arguments have no place: there such a rule denies every call of its tool, or
+# grants none, and a finding says so.
+
+
+_RULES: Final = 256
+_REGEX_BYTES: Final = 1024
+
+# Arguments an expression is tried on. What is longer no rule can allow.
+_TEXT: Final = 4096
+
+
+@attrs.frozen
+class RuleVerdict:
+    """What the rules say of a call.
+
+    Attributes:
+        effect: the answer.
+        rule: the number of the rule that decided, None being the default.
+        trace: what happened, in one line, as Zeph has it.
+
+    """
+
+    effect: Effect
+    rule: int | None
+    trace: str
+
+
+@attrs.frozen
+class _Compiled:
+    number: int
+    rule: PolicyRule
+    tool: tuple[Pattern, ...]
+    paths: tuple[tuple[Pattern, ...], ...]
+    expression: re.Pattern[str] | None
+
+    def may_match(self, trust: TrustLevel, variables: frozenset[str]) -> bool:
+        """Return whether the conditions hold that do not speak of the call."""
+        least = self.rule.trust_level
+        return (least is None or trust >= least) and variables.issuperset(self.rule.env)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a table can hold the rule as it is."""
+        plain = not _NO_STAR.search(self.rule.tool)
+        return plain and not self.rule.paths and self.expression is None
+
+
+@attrs.frozen
+class PolicyEnforcer:
+    """Policy rules, compiled.
+
+    Attributes:
+        rules: as written.
+        default: what a call gets that no rule speaks of.
+
+    """
+
+    rules: tuple[PolicyRule, ...]
+    default: Effect
+    _compiled: tuple[_Compiled, ...] = attrs.field(eq=False, repr=False)
+
+    @classmethod
+    def of(cls, rules: Iterable[PolicyRule], default: Effect = Effect.DENY) -> PolicyEnforcer:
+        """Return the rules compiled.
+
+        Raises:
+            ZephError: too many rules, or one that is no glob or no expression.
+
+        """
+        listed = tuple(rules)
+        if len(listed) > _RULES:
+            message = f"too many rules: {len(listed)} exceeds maximum of {_RULES}"
+            raise ZephError(ZephErrorKind.TOO_MANY_RULES, message)
+        compiled = [_compile(number, rule) for number, rule in enumerate(listed)]
+        compiled.sort(key=lambda one: one.rule.effect is not Effect.DENY)
+        return cls(listed, default, tuple(compiled))
+
+    @classmethod
+    def load(
+        cls, path: str | Path, cwd: str | Path, default: Effect = Effect.DENY
+    ) -> PolicyEnforcer:
+        """Return the rules of a file, which must be below *cwd*; the default is not in there.
+
+        Raises:
+            ZephError: it is elsewhere, too large, cannot be read, or is no policy.
+
+        """
+        return cls.of(read_policy_file(path, cwd), default)
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, object]) -> PolicyEnforcer:
+        """Return what ``rules`` and ``default_effect`` say.
+
+        Raises:
+            ZephError: as `of`, and of kind ``FileParse`` where they are no policy.
+
+        """
+        return cls.of(*rules_of(values))
+
+    def decide(
+        self,
+        tool: str,
+        params: Mapping[str, object],
+        trust: TrustLevel,
+        env: Iterable[str] = (),
+    ) -> RuleVerdict:
+        """Return what a call gets, by whom it is made and where."""
+        name, paths, variables = _tool(tool), tuple(_paths(params)), frozenset(env)
+        for one in self._compiled:
+            rule = one.rule
+            if not one.may_match(trust, variables):
+                continue
+            if not any(pattern.matches(name) for pattern in one.tool):
+                continue
+            if rule.paths and not _any_matches(one.paths, paths):
+                continue
+            if one.expression is not None and not _found(one.expression, params, rule.effect):
+                continue
+            trace = f"rule[{one.number}] {rule.effect}: tool={tool} matched {_tool(rule.tool)}"
+            return RuleVerdict(rule.effect, one.number, trace)
+        return RuleVerdict(self.default, None, f"default: {self.default} (no matching rules)")
+
+    def rule_set(self, trust: TrustLevel, env: Iterable[str] = ()) -> RuleSet:
+        """Return the rules as a caller of that trust meets them, there.
+
+        What a table cannot hold is never granted by it (`findings` tells which rules).
+        """
+        variables = frozenset(env)
+        active = [one for one in self._compiled if one.may_match(trust, variables)]
+        entries = [Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")]
+        # First the shell, whose other names no glob may match.
+        for name in _SHELLS:
+            entries += (
+                entry
+                for one in active
+                if any(pattern.matches(_SHELL) for pattern in one.tool)
+                for entry in _entries(one, name)
+            )
+            entries.append(Entry(name, self.default, rule="default_effect"))
+        entries += (entry for one in active for entry in _entries(one, _star(one.rule)))
+        return RuleSet(tuple(entries), self.default, ENFORCED)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is the matter with the rules."""
+        for number, rule in enumerate(self.rules):
+            yield from rule.findings(number)
+        for one in sorted(self._compiled, key=lambda one: one.number):
+            shell = any(pattern.matches(_SHELL) for pattern in one.tool)
+            bash = any(pattern.matches(name) for pattern in glob(one.rule.tool) for name in _SHELLS)
+            if bash and not shell:
+                yield Finding(
+                    "rule-misses-shell",
+                    f"rule {one.number} never speaks of the shell: in front of a glob its name is"
+                    f" `{_SHELL}`, which `{one.rule.tool}` does not match",
+                    Severity.ERROR,
+                    one.rule.span,
+                    help=f"write `{_SHELL}`",
+                )
+            if not one.is_exact:
+                denies = one.rule.effect is Effect.DENY
+                does = "denies every call of its tool" if denies else "grants no call"
+                yield Finding(
+                    "rule-beyond-tables",
+                    f"rule {one.number} has conditions that tables do not hold: in audits and"
+                    f" comparisons it {does}",
+                    Severity.NOTE,
+                    one.rule.span,
+                )
+
+
+def _entries(one: _Compiled, tool: str) -> Iterator[Entry]:
+    if one.is_exact or one.rule.effect is Effect.DENY:
+        place = one.rule.span.place if one.rule.span else None
+        rule = f"rule[{one.number}]: {one.rule.tool}"
+        yield Entry(tool, one.rule.effect, rule=rule, place=place)
+
+
+def _star(rule: PolicyRule) -> str:
+    """Return the tools of *rule*, or more of them where no star says which."""
+    return _NO_STAR.sub("*", _tool(rule.tool))
+
+
+# What stands for less than any text, and what the tool of an entry means otherwise.
+_NO_STAR: Final = re.compile(r"\[!?\]?[^\]]*\]|\?|/?\*\*/?|\A=")
+
+
+def _compile(number: int, rule: PolicyRule) -> _Compiled:
+    try:
+        tool = glob(_tool(rule.tool))
+        paths = tuple(glob(path) for path in rule.paths)
+    except Unusable as unusable:
+        message = f"invalid glob pattern in rule {number}: {unusable}"
+        raise ZephError(ZephErrorKind.INVALID_GLOB, message, rule.span) from None
+    return _Compiled(number, rule, tool, paths, _expression(number, rule))
+
+
+# What grows with more than the text: repeats of repeats, and what no linear engine has.
+_COSTLY: Final = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\(\?[=!<]|\\[1-9]")
+
+
+def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
+    text = rule.args_match
+    if text is None:
+        return None
+    if len(text.encode()) > _REGEX_BYTES:
+        message = f"regex pattern in rule {number} exceeds maximum length ({_REGEX_BYTES} bytes)"
+        raise ZephError(ZephErrorKind.REGEX_TOO_LONG, message, rule.span)
+    reason = "it could take too long"
+    if not _COSTLY.search(text):
+        try:
+            return re.compile(text)
+        except (re.error, RecursionError, OverflowError) as error:
+            reason = str(error)
+    message = f"invalid regex in rule {number}: {reason}"
+    raise ZephError(ZephErrorKind.INVALID_REGEX, message, rule.span) from None
+
+
+# --- what is asked of a call ------------------------------------------------------------
+
+# The shell by any of its names is one tool here, and goes by this one.
+_SHELL: Final = "shell"
+_SHELLS: Final = ("bash", "sh", _SHELL)
+
+
+def _tool(name: str) -> str:
+    name = name.strip(BLANKS).lower()
+    return _SHELL if name in _SHELLS else name
+
+
+_PATH_KEYS: Final = ("file_path", "path", "uri", "url", "query")
+_ABSOLUTE: Final = re.compile(r"/[^\s;|&<>]+")
+
+
+def _paths(params: Mapping[str, object]) -> Iterator[str]:
+    for key in _PATH_KEYS:
+        value = params.get(key)
+        if isinstance(value, str):
+            yield _normal(value)
+    command = params.get("command")
+    if isinstance(command, str):
+        yield from map(_normal, _ABSOLUTE.findall(command))
+
+
+def _normal(path: str) -> str:
+    """Return *path* without ``.``, ``..`` and empty parts, as far as its text tells.
+
+    A path that starts nowhere keeps its first part, also in front of ``..``.
+    """
+    is_rooted = path.startswith("/")
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            if len(parts) > (0 if is_rooted else 1):
+                parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return ("/" if is_rooted else "") + "/".join(parts) or path
+
+
+def _any_matches(globs: Iterable[tuple[Pattern, ...]], paths: Iterable[str]) -> bool:
+    patterns = [pattern for each in globs for pattern in each]
+    return any(pattern.matches(path) for path in paths for pattern in patterns)
+
+
+def _found(expression: re.Pattern[str], params: Mapping[str, object], effect: Effect) -> bool:
+    texts = [value for value in params.values() if isinstance(value, str)]
+    if any(len(text) > _TEXT for text in texts):
+        return effect is Effect.DENY
+    return any(expression.search(text) for text in texts)
+
+
+# Grants: they end what a policy allows, and never widen it.
+
+
+class GrantState(enum.Enum):
+    """What became of a grant."""
+
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+    SWEPT = "swept"  # removed from the list of grants after it expired
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class PermissionGrants:
+    """The grants of a run, in the order they were given. Names are compared as written.
+
+    Zeph removes a grant from its list when it expires, and remembers that there was one:
+    the tool stays denied. So keep the record here, as `GrantState.SWEPT`.
+    """
+
+    records: tuple[tuple[str, GrantState], ...] = ()
+
+    def check(self, tool: str) -> Effect:
+        """Return whether a call of *tool* goes on: there is no grant for it, or one in force.
+
+        One that ended denies the tool until another one is given.
+        """
+        return Effect.DENY if tool in self.ended else Effect.ALLOW
+
+    @property
+    def ended(self) -> frozenset[str]:
+        """The tools whose last grant is in force no more."""
+        last = dict(self.records)
+        return frozenset(name for name, state in last.items() if state is not GrantState.ACTIVE)
+
+    def rule_set(self, dialect: Dialect) -> RuleSet:
+        """Return the grants as rules. By a loose dialect, names are compared so too."""
+        # No id has a star in it, and an entry with one would stand for several.
+        named = (name for name in sorted(self.ended) if not is_glob(name))
+        entries = (Entry(name, Effect.DENY, rule="a grant that has ended") for name in named)
+        return RuleSet(tuple(entries), Effect.ALLOW, dialect)
+
+
+def check_secret(
+    name: str,
+    listed: Collection[str],
+    approved: Collection[str],
+    *,
+    background: bool = False,
+) -> None:
+    """Refuse a secret that the definition does not list, or that nobody approved.
+
+    Raises:
+        ZephError: of kind ``Invalid``.
+
+    """
+    if name not in listed:
+        message = f"secret '{name}' is not in permissions.secrets"
+        raise ZephError(ZephErrorKind.INVALID, message)
+    if background:
+        message = f"secret '{name}' is denied to an agent in the background"
+        raise ZephError(ZephErrorKind.INVALID, message)
+    if name not in approved:
+        message = f"no active grant for secret '{name}'"
+        raise ZephError(ZephErrorKind.INVALID, message)
+
+
+# Capability scopes: globs over qualified ids, expanded once against what is registered.
+
+
+_BUILT_IN: Final = "builtin:"
+
+# What is there when a session starts, so that a pattern without a match is a mistake.
+_STATIC: Final = (_BUILT_IN, "skill:")
+
+
+def qualify(name: str) -> str:
+    """Return the id with its namespace; one without is built in."""
+    return name if ":" in name else _BUILT_IN + name
+
+
+class Strictness(enum.Enum):
+    """Which patterns must match something when a session starts."""
+
+    STRICT = "strict"
+    PERMISSIVE = "permissive"
+    PROVISIONAL = "provisional_for_dynamic_namespaces"  # those of what is always there
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class ToolScope:
+    """The tools in scope: a set of ids, looked up and never searched.
+
+    Attributes:
+        tools: the ids.
+        findings: patterns that match nothing as yet.
+
+    """
+
+    tools: frozenset[str]
+    findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        patterns: Iterable[str],
+        registry: Iterable[str],
+        *,
+        name: str = "scope",
+        strictness: Strictness = Strictness.PROVISIONAL,
+        general: bool = False,
+    ) -> ToolScope:
+        """Return what *patterns* match of *registry*.
+
+        Args:
+            patterns: globs over ids with their namespaces; one without matches none.
+            registry: the ids of the tools there are.
+            name: of the scope, for messages.
+            strictness: which patterns must match something.
+            general: whether a pattern may match the whole registry.
+
+        Raises:
+            ZephError: the first pattern that is no glob, that matches the whole
+                registry, or that must match something and does not; or an id of
+                the registry has no namespace.
+
+        """
+        registered = tuple(registry)
+        for tool in registered:
+            if ":" not in tool:
+                message = f"tool id '{tool}' has no namespace prefix (expected '<namespace>:<id>')"
+                raise ZephError(ZephErrorKind.UNQUALIFIED_ID, message, help=f"`{_BUILT_IN}{tool}`?")
+        found: set[str] = set()
+        findings: list[Finding] = []
+        for pattern in patterns:
+            said = f"scope '{name}': pattern '{pattern}'"
+            matched = _matched(pattern, registered, name)
+            if registered and not general and len(matched) == len(registered):
+                message = f"{said} matches the entire registry"
+                help_ = 'use default_scope="general" to opt in'
+                raise ZephError(ZephErrorKind.ACCIDENTALLY_FULL, message, help=help_)
+            if not matched:
+                findings.append(_dead(pattern, f"{said} matched zero registered tools", strictness))
+            found.update(matched)
+        return cls(frozenset(found), tuple(findings))
+
+    def holds(self, tool: str) -> bool:
+        """Return whether a call of *tool* is in scope; else Zeph says ``OutOfScope``."""
+        return qualify(tool) in self.tools
+
+    def __and__(self, other: ToolScope) -> ToolScope:
+        """Return what is in both scopes."""
+        return ToolScope(self.tools & other.tools, self.findings + other.findings)
+
+
+def _matched(pattern: str, registered: Iterable[str], name: str) -> list[str]:
+    try:
+        patterns = [each for option in _options_of_scopes(pattern) for each in glob(option)]
+    except Unusable as unusable:
+        message = f"scope '{name}': invalid glob pattern '{pattern}': {unusable}"
+        raise ZephError(ZephErrorKind.INVALID_PATTERN, message) from None
+    return [tool for tool in registered if any(each.matches(tool) for each in patterns)]
+
+
+def _dead(pattern: str, message: str, strictness: Strictness) -> Finding:
+    always = pattern.startswith(_STATIC) and strictness is Strictness.PROVISIONAL
+    if always or strictness is Strictness.STRICT:
+        raise ZephError(ZephErrorKind.DEAD_PATTERN, f"{message} (dead pattern)")
+    help_ = "" if ":" in pattern else f"`{_BUILT_IN}{pattern}`?"
+    return Finding("dead-scope-pattern", message, Severity.WARNING, help=help_)
+
+
+# Ways in which the `{a,b}` of one pattern can be chosen.
+_CHOICES: Final = 256
+_STARS: Final = re.compile(r"(?<![/*])\*{2,}|\*{2,}(?![/*])")
+_BRACES: Final = re.compile(r"\{([^{}]*)\}")
+
+
+def _options_of_scopes(pattern: str) -> Iterator[str]:
+    """Yield the globs that a pattern with ``{a,b}`` is, two stars beside other text being one."""
+    waiting, done = [pattern], 0
+    while waiting:
+        text = waiting.pop()
+        braces = _BRACES.search(text)
+        if braces is not None:
+            before, after = text[: braces.start()], text[braces.end() :]
+            waiting += (f"{before}{choice}{after}" for choice in braces[1].split(","))
+        elif "{" in text or "}" in text:
+            msg = "`{` is never closed" if "{" in text else "`}` closes nothing"
+            raise Unusable(msg)
+        else:
+            yield text if set(text) == {"*"} else _STARS.sub("*", text)
+        done += 1
+        if done > _CHOICES:
+            msg = "it has too many `{…}`"
+            raise Unusable(msg)
+
+
+# How Zeph names tools and reads calls: as it does, as its gates do, and as files are meant.
+#
+# Two readings of one call. Zeph matches the text of a command as a whole, and
+# only by the rules of a session. What an agent's list says of the arguments, as
+# in ``Bash(cargo *)``, it cuts off; here that is declared, and decided for each
+# part of a command.
+
+
+_FIELDS: Final = {
+    "bash": ("command",),
+    "read": ("file_path", "path"),
+    "write": ("file_path", "path"),
+    "edit": ("file_path", "path"),
+    "delete_path": ("path",),
+    "create_directory": ("path",),
+    "set_working_directory": ("path",),
+    "web_scrape": ("url", "uri"),
+    "fetch": ("url", "uri"),
+    "web_search": ("query",),
+}
+
+_SPAWN: Final = {SPAWN_TOOL: Argument(ArgumentKind.TEXT, ("subagent_type", "agent"))}
+
+# To start an agent is no tool of Zeph; a tool called `task` is another thing.
+_ALIASES: Final = {SPAWN_TOOL: SPAWN_TOOL}
+
+# The gates take the first of these that a call has, whatever its tool, and else no text:
+# a file that is called ``path`` no rule of a session speaks of.
+_INPUT: Final = Argument(
+    ArgumentKind.TEXT, ("command", "file_path", "query", "url", "uri"), absent=""
+)
+
+_KINDS: Final = {
+    "bash": ArgumentKind.COMMAND,
+    "web_scrape": ArgumentKind.URL,
+    "fetch": ArgumentKind.URL,
+    "web_search": ArgumentKind.TEXT,
+}
+
+# What the lists of an agent come to.
+ENFORCED: Final = Dialect("zeph", _SPAWN, _INPUT, _ALIASES, loose=True)
+
+# What the gates of a session look at: names as they are written.
+RAW: Final = Dialect("zeph, names as written", _SPAWN, _INPUT, _ALIASES)
+
+# What the lists of an agent say.
+DECLARED: Final = Dialect(
+    "zeph, as declared",
+    arguments={
+        **{
+            tool: Argument(_KINDS.get(tool, ArgumentKind.PATH), fields)
+            for tool, fields in _FIELDS.items()
+        },
+        **_SPAWN,
+    },
+    aliases={**_ALIASES, "shell": "bash", "sh": "bash"},
+    shell=Shell(
+        wrapping=Wrapping(
+            names=frozenset(
+                "builtin chroot command doas env exec nice nohup parallel setsid stdbuf strace sudo"
+                " time timeout watch xargs".split()
+            ),
+            transparent=frozenset("command nice nohup stdbuf time timeout".split()),
+        ),
+        files=FileTools(output="write", input="read"),
+    ),
+    loose=True,
+)
+
+# How the shell reads commands that it may refuse, by whether names are compared loosely.
+SHELL_DIALECTS: Final = {
+    loose: attrs.evolve(DECLARED, name="zeph, its shell", aliases=_ALIASES, loose=loose)
+    for loose in (False, True)
+}
+
+
+# Commands that the shell of Zeph refuses, whatever the rules of a session say.
+
+
+@attrs.frozen
+class BlockedCommand:
+    """A program, or the start of a command.
+
+    Attributes:
+        text: as written. One word is a program, several are how a command starts.
+        span: where it is written, or None.
+
+    """
+
+    text: str
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+
+def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleSet:
+    """Return rules that deny the *commands*. By a loose dialect, names are compared so too.
+
+    Each part of a command is looked at, without its quotes and behind wrappers. Zeph does so
+    with fewer wrappers.
+    """
+    entries = (
+        Entry(
+            "bash",
+            Effect.DENY,
+            pattern,
+            rule=f"blocked command: {command.text}",
+            place=command.span.place if command.span else None,
+        )
+        for command in commands
+        for pattern in _patterns(command.text.split())
+    )
+    return RuleSet(tuple(entries), Effect.ALLOW, SHELL_DIALECTS[dialect.loose])
+
+
+# What may stand before the name of a program, and behind it: a folder; arguments or a suffix.
+_BEFORE: tuple[list[Token], ...] = ([], [Gap.ANY, "/"])
+_BEHIND: tuple[list[Token], ...] = ([], [" ", Gap.ANY], [".", Gap.ANY])
+
+
+def _patterns(words: list[str]) -> Iterator[Pattern]:
+    text = [piece for letter in " ".join(words).lower() for piece in cased(letter)]
+    behind: tuple[list[Token], ...] = _BEHIND if len(words) == 1 else ([Gap.ANY],)
+    for before in _BEFORE:
+        for after in behind:
+            yield Pattern.of(PatternKind.TEXT, [*before, *text, *after])
+
+
+# Autonomy, and the ordered rules of a session: what may be called, and what is asked for.
+#
+# Under ``supervised`` the rules of a tool are asked in their order, the first
+# glob that matches the input decides, and what none matches is asked for. The
+# names of tools are compared as written here, unlike in the lists of an agent.
+
+
+class Autonomy(enum.Enum):
+    """How much a session may do by itself."""
+
+    READ_ONLY = "readonly"
+    SUPERVISED = "supervised"
+    FULL = "full"
+
+    __hash__ = object.__hash__
+
+
+Rules = tuple[tuple[str, Effect], ...]
+Spans = tuple[Span | None, ...]
+
+_CATCH_ALL: Final = ("", "*", "**")
+
+
+def _rules(rules: Mapping[str, Iterable[tuple[str, Effect]]]) -> Mapping[str, Rules]:
+    return {tool: tuple(listed) for tool, listed in rules.items()}
+
+
+@attrs.frozen(slots=False)
+class SessionPermissions:
+    """What a session says of each tool.
+
+    Attributes:
+        autonomy: whether the rules are asked at all.
+        rules: by tool, globs over the input, each with its effect.
+        spans: by tool, where its first rules are written.
+        ordered: whether somebody chose the order of the rules.
+
+    """
+
+    autonomy: Autonomy = Autonomy.SUPERVISED
+    rules: Mapping[str, Rules] = attrs.field(factory=dict, converter=_rules, hash=False)
+    spans: Mapping[str, Spans] = attrs.field(factory=dict, eq=False, repr=False)
+    ordered: bool = attrs.field(default=True, eq=False, repr=False)
+
+    @classmethod
+    def from_legacy(cls, blocked: Iterable[str], confirm: Iterable[str]) -> SessionPermissions:
+        """Return the policy of two lists of words in commands, as they used to be written."""
+        denied = [(f"*{word}*", Effect.DENY) for word in blocked]
+        asked = [(f"*{word}*", Effect.ASK) for word in confirm]
+        return cls(rules={"bash": (*denied, *asked, ("*", Effect.ALLOW))}, ordered=False)
+
+    def check(self, tool: str, text: str) -> Decision:
+        """Return what a call of *tool* with the input *text* gets."""
+        argument = RAW.argument(tool)
+        field = argument.fields[0] if argument.fields else "input"
+        return Table.of(self.rule_set(RAW)).decide(tool, {field: text})
+
+    def rule_set(self, dialect: Dialect, *, gated: bool = False) -> RuleSet:
+        """Return the policy as rules.
+
+        Args:
+            dialect: of what is decided. By a loose one, names are compared so too.
+            gated: whether it is asked behind the gate of trust, which lets
+                every tool through that has no rules.
+
+        """
+        spawns = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
+        named = f"autonomy: {self.autonomy.value}"
+        match self.autonomy:
+            case Autonomy.FULL:
+                return RuleSet((Entry("*", Effect.ALLOW, rule=named),), Effect.ALLOW, dialect)
+            case Autonomy.READ_ONLY:
+                listed = (Entry(name, Effect.ALLOW, rule=named) for name in READ_ONLY)
+                return RuleSet((spawns, *listed), Effect.DENY, dialect)
+            case Autonomy.SUPERVISED:
+                default = Effect.ALLOW if gated else Effect.ASK
+                return RuleSet((spawns, *self._entries(gated=gated)), default, dialect)
+
+    def _entries(self, *, gated: bool) -> Iterator[Entry]:
+        for tool, rules in self.rules.items():
+            for index, text, effect, patterns in _usable(rules):
+                span = self._span(tool, index)
+                place = span.place if span else None
+                for pattern in patterns:
+                    yield Entry(tool, effect, pattern, rule=f"{tool}: {text}", place=place)
+            if gated and rules:
+                yield Entry(tool, Effect.ASK, rule=f"{tool}: no rule matches")
+
+    def _span(self, tool: str, index: int) -> Span | None:
+        spans = self.spans.get(tool, ())
+        return spans[index] if index < len(spans) else None
+
+    def _written(self, named: str) -> Span | None:
+        """Return where the first rule is written that `_entries` names so."""
+        for tool, rules in self.rules.items():
+            for index, (text, _) in enumerate(rules):
+                if named == f"{tool}: {text}":
+                    return self._span(tool, index)
+        return None
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the rules that are no globs, which are passed over, and those of no tool."""
+        for tool, rules in self.rules.items():
+            meant = "bash" if tool in SHELLS else normalize(tool)
+            if tool != meant:
+                yield Finding(
+                    "rule-of-no-tool",
+                    f"the rules of `{tool}` are for no call: names are compared as written, and"
+                    " those of tools are in small letters; the shell is `bash`",
+                    Severity.ERROR,
+                    self._span(tool, 0),
+                    help=f"write `{meant}`",
+                )
+            for index, (text, effect) in enumerate(rules):
+                try:
+                    glob(text, ignore_case=True)
+                except Unusable as unusable:
+                    yield Finding(
+                        "rule-is-no-glob",
+                        f"the rule `{text}` of `{tool}` is passed over: {unusable}",
+                        Severity.ERROR if effect is Effect.DENY else Severity.WARNING,
+                        self._span(tool, index),
+                    )
+
+        asked = self.ordered and self.autonomy is Autonomy.SUPERVISED
+        for found in placed(self.rule_set(RAW)) if asked else ():
+            call = " ".join(map(str, found.witness.call.values()))
+            yield Finding(
+                "order-matters",
+                f"`{found.rule}` decides only because it stands before `{found.before}`: behind it"
+                f" `{call}` would get {found.witness.after.effect} instead of"
+                f" {found.witness.before.effect}",
+                Severity.NOTE,
+                self._written(found.rule),
+            )
+
+    def is_fully_denied(self, tool: str) -> bool:
+        """Return whether *tool* has rules and all of them deny."""
+        rules = self.rules.get(tool, ())
+        return bool(rules) and all(effect is Effect.DENY for _, effect in rules)
+
+    def effective_tool_allowlist(self, universe: Iterable[str]) -> tuple[str, ...] | None:
+        """Return the tools of *universe* that the rules leave; None where they take none away.
+
+        A tool is taken away by a rule that denies every input, unless a rule
+        before it allows some or asks for them.
+        """
+        if self.autonomy is not Autonomy.SUPERVISED:
+            return None
+        denied = {normalize(tool) for tool, rules in self.rules.items() if _denies_all(rules)}
+        tools = tuple(universe)
+        left = tuple(tool for tool in tools if normalize(tool) not in denied)
+        return None if left == tools else left
+
+
+def _usable(rules: Rules) -> Iterator[tuple[int, str, Effect, tuple[Pattern, ...]]]:
+    for index, (text, effect) in enumerate(rules):
+        try:
+            yield index, text, effect, glob(text, ignore_case=True)
+        except Unusable:
+            continue
+
+
+def _denies_all(rules: Rules) -> bool:
+    for _, text, effect, _ in _usable(rules):
+        if effect is not Effect.DENY:
+            return False
+        if text in _CATCH_ALL:
+            return True
+    return False
+
+
+# What definitions do not say: which Zeph, how it is set up, what its session allows.
+
+
+@attrs.frozen
+class ZephSession:
+    """What holds for every call, whoever makes it: all agents share the gates of a session.
+
+    Attributes:
+        policy: autonomy and rules; None where there is no gate for them.
+        trust: in force for the session, or None.
+        servers: ids of the tools that servers offer.
+        scope: the tools in scope, or None.
+        peers: whether agents get tools to talk to one another.
+        rules: the policy rules, or None.
+        env: variables that are there, which rules can ask for.
+        grants: those that were given in the run; what has ended is denied.
+        blocked: the commands that the shell refuses, whatever the rules say.
+
+    """
+
+    policy: SessionPermissions | None = None
+    trust: TrustLevel | None = None
+    servers: tuple[str, ...] = ()
+    scope: ToolScope | None = None
+    peers: bool = False
+    rules: PolicyEnforcer | None = None
+    env: tuple[str, ...] = ()
+    grants: PermissionGrants = PermissionGrants()
+    blocked: tuple[BlockedCommand, ...] = ()
+
+
+@attrs.frozen
+class ZephOptions:
+    """How agents are started.
+
+    Attributes:
+        profile: which Zeph.
+        config: how it is set up.
+        context: what the session hands to the agents that it starts.
+        usage: what it has spent.
+        forward: what agents hand on; None is what the profile does.
+        session: what holds for every call.
+
+    """
+
+    profile: ZephProfile = ZephProfile.ZEPH
+    config: AgentsConfig = AgentsConfig()
+    context: SpawnContext = SpawnContext()
+    usage: SpawnUsage = SpawnUsage()
+    forward: Forward | None = None
+    session: ZephSession = ZephSession()
+
+    @property
+    def forwarding(self) -> Forward:
+        """What agents hand on."""
+        if self.forward is not None:
+            return self.forward
+        return Forward.EFFECTIVE if self.profile is ZephProfile.SPEC else Forward.NOTHING
+
+
+def build_spawn_context(
+    session: ZephSession, universe: Iterable[str], skills: Iterable[TrustLevel] = ()
+) -> SpawnContext:
+    """Return what Zeph hands to an agent that the session starts.
+
+    Args:
+        session: its rules leave some of the tools.
+        universe: the tools there are.
+        skills: the trust of the skills that are active.
+
+    """
+    policy = session.policy
+    left = policy.effective_tool_allowlist(universe) if policy else None
+    return SpawnContext(max_trust_level=fold(skills), inherited_tool_allowlist=left)

@@ -1,0 +1,626 @@
+"""Starting an agent: the checks in Zeph's order, and what the agent may call then."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import total_ordering
+from typing import Final, assert_never
+
+import attrs
+
+from policy.core.effect import Effect
+from policy.core.finding import Finding
+from policy.core.source import Place, Span
+from policy.hosts.zeph.definition import (
+    AllowList,
+    Both,
+    DenyList,
+    InheritAll,
+    MemoryScope,
+    PermissionMode,
+    SkillFilter,
+    SubAgentDef,
+    ToolPolicy,
+)
+from policy.hosts.zeph.names import (
+    EDITING,
+    QUARANTINED,
+    WORKING_DIRECTORY,
+    ZephError,
+    ZephErrorKind,
+    normalize,
+)
+from policy.tables.chain import SPAWN_TOOL
+from policy.tables.dialect import Dialect
+from policy.tables.ruleset import Entry, RuleSet
+
+__all__ = [
+    "DEFAULT_TRUST",
+    "TOP",
+    "AgentsConfig",
+    "DelegationMode",
+    "Effective",
+    "Forward",
+    "SpawnContext",
+    "SpawnOrigin",
+    "SpawnUsage",
+    "SubAgentManager",
+    "TrustGate",
+    "TrustLevel",
+    "check_globs",
+    "effective_trust",
+    "filter_skills",
+    "find_transcript",
+    "fold",
+    "matches",
+    "memory_grants",
+    "propagate",
+    "sees",
+]
+
+
+@total_ordering
+class TrustLevel(enum.Enum):
+    """``BLOCKED < QUARANTINED < VERIFIED < TRUSTED``, in the order of what they grant."""
+
+    BLOCKED = "blocked"
+    QUARANTINED = "quarantined"
+    VERIFIED = "verified"
+    TRUSTED = "trusted"
+
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: TrustLevel) -> bool:
+        """Return whether *self* grants less than *other*."""
+        return _RANK[self] < _RANK[other]
+
+
+_RANK = {level: rank for rank, level in enumerate(TrustLevel)}
+
+# Of a skill nobody said anything about.
+DEFAULT_TRUST: Final = TrustLevel.QUARANTINED
+
+
+def effective_trust(own: TrustLevel, cap: TrustLevel | None) -> TrustLevel:
+    """Return the lesser of both; None is no cap. A cap never raises."""
+    return own if cap is None else min(own, cap)
+
+
+def fold(levels: Iterable[TrustLevel]) -> TrustLevel:
+    """Return the least of the levels of active skills; with no skill, trust."""
+    return min(levels, default=TrustLevel.TRUSTED)
+
+
+@attrs.frozen
+class TrustGate:
+    """What a level of trust denies.
+
+    Attributes:
+        level: in force.
+        servers: ids of tools that servers offer, all of which quarantine denies.
+        quarantined: the tools it denies besides.
+
+    """
+
+    level: TrustLevel
+    servers: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = QUARANTINED
+
+    def rules(self, dialect: Dialect) -> RuleSet:
+        """Return the gate as rules. By a loose dialect, names are compared so too."""
+        if self.level >= TrustLevel.VERIFIED:
+            return RuleSet((), Effect.ALLOW, dialect)
+        rule = f"trust: {self.level.value}"
+        spawns = Entry(SPAWN_TOOL, Effect.ALLOW, rule=rule)
+        if self.level is TrustLevel.BLOCKED:
+            return RuleSet((spawns, Entry("*", Effect.DENY, rule=rule)), Effect.DENY, dialect)
+        names = [*self.quarantined, *(f"*_{name}" for name in self.quarantined), *self.servers]
+        return RuleSet(
+            (spawns, *(Entry(name, Effect.DENY, rule=rule) for name in names)),
+            Effect.ALLOW,
+            dialect,
+        )
+
+
+# What an agent gets from whoever starts it, and how a session is set up.
+#
+# In Zeph every field must be copied by the caller, and one that is left out
+# constrains nothing. Here a context follows from the one before it; in which way
+# is a choice that the readings make (`Forward`).
+
+
+class SpawnOrigin(enum.Enum):
+    """Who wants an agent started. Nothing said is ``AUTONOMOUS``."""
+
+    EXPLICIT = "explicit"
+    AUTONOMOUS = "autonomous"
+
+    __hash__ = object.__hash__
+
+
+class DelegationMode(enum.Enum):
+    """When agents may be started at all."""
+
+    PROACTIVE = "proactive"
+    EXPLICIT_REQUEST_ONLY = "explicit_request_only"
+    DISABLED = "disabled"
+
+    __hash__ = object.__hash__
+
+
+class Forward(enum.Enum):
+    """What an agent hands on to those it starts."""
+
+    NOTHING = "none"  # as it happens: nobody copies the fields
+    RECEIVED = "copy_received"  # what it got itself
+    EFFECTIVE = "effective"  # what it has left
+
+    __hash__ = object.__hash__
+
+
+def _names(names: Iterable[str] | None) -> frozenset[str] | None:
+    return None if names is None else frozenset(names)
+
+
+@attrs.frozen
+class SpawnContext:
+    """What is handed to an agent that is started. The default is that of the top.
+
+    Attributes:
+        max_trust_level: a cap on its trust; None is no cap.
+        inherited_tool_allowlist: the tools it may use at most. None is all of
+            them, the empty set is none.
+        network_denied: whether it may not reach the network.
+        spawn_depth: agents above it.
+        origin: who wants it started.
+        seed_trajectory_score: the risk it starts with, so that starting an
+            agent is no way to be rid of it.
+        content_isolation: names of the protections of content in force.
+        mcp_tool_names: tools of servers, to tell which names are known.
+        session_mcp_servers: servers whose tools its prompt lists.
+        orchestrator_name: who it is told to obey.
+        orchestrator_role: and in which role; not shown without a name.
+        parent_provider_name: the provider of the model above it.
+        parent_messages: what was said above it; not looked at.
+        parent_cancel: whether it ends with whoever started it; not if it runs
+            in the background.
+
+    """
+
+    max_trust_level: TrustLevel | None = None
+    inherited_tool_allowlist: frozenset[str] | None = attrs.field(default=None, converter=_names)
+    network_denied: bool = False
+    spawn_depth: int = 0
+    origin: SpawnOrigin = SpawnOrigin.AUTONOMOUS
+    seed_trajectory_score: float | None = None
+    content_isolation: frozenset[str] = frozenset()
+    mcp_tool_names: tuple[str, ...] = ()
+    session_mcp_servers: tuple[str, ...] = ()
+    orchestrator_name: str | None = None
+    orchestrator_role: str | None = None
+    parent_provider_name: str | None = None
+    parent_messages: tuple[str, ...] = ()
+    parent_cancel: bool = False
+
+    @property
+    def identity(self) -> str:
+        """The orchestrator as reports show it: one line, at most 128 characters."""
+        if not self.orchestrator_name:
+            return ""
+        role = f" ({self.orchestrator_role})" if self.orchestrator_role else ""
+        return " ".join((self.orchestrator_name + role).split())[:128]
+
+    def weakened(self, child: SpawnContext) -> Iterator[Finding]:
+        """Yield the protections that are in force here and not in *child*."""
+        for name in sorted(self.content_isolation - child.content_isolation):
+            to = f" of {child.identity}" if child.identity else ""
+            message = f"`{name}` is not in force for the agents{to}"
+            yield Finding("isolation-weakened", message, file="<session>")
+
+    def then(
+        self, own: SpawnContext, *, allowlist: frozenset[str] | None, forward: Forward
+    ) -> SpawnContext:
+        """Return the context of an agent that is started by one that got this.
+
+        Args:
+            own: what that one adds by itself; the default adds nothing.
+            allowlist: the tools that it has left; None is all of them.
+            forward: what it hands on.
+
+        """
+        if forward is Forward.NOTHING:
+            return attrs.evolve(own, spawn_depth=0)
+        caps = [c for c in (self.max_trust_level, own.max_trust_level) if c is not None]
+        scores = (self.seed_trajectory_score, own.seed_trajectory_score)
+        inherited = self.inherited_tool_allowlist if forward is Forward.RECEIVED else allowlist
+        return attrs.evolve(
+            self,
+            max_trust_level=min(caps, default=None),
+            inherited_tool_allowlist=inherited,
+            network_denied=self.network_denied or own.network_denied,
+            spawn_depth=self.spawn_depth + 1,
+            origin=own.origin,
+            seed_trajectory_score=max((s for s in scores if s is not None), default=None),
+            content_isolation=self.content_isolation | own.content_isolation,
+        )
+
+
+@attrs.frozen
+class AgentsConfig:
+    """The section ``[agents]`` of the configuration.
+
+    Attributes:
+        enabled: whether agents may be started at all.
+        delegation_mode: when.
+        max_spawns_per_session: agents started in one session; 0 is any number.
+        max_spawn_depth: agents above one another; with 0 none is started.
+        max_concurrent: agents at a time.
+        default_permission_mode: of definitions whose mode is ``default``.
+        default_disallowed_tools: denied to every agent.
+        default_memory_scope: of definitions that name none.
+        allow_bypass_permissions: whether ``bypass_permissions`` may be asked for.
+        worktree_manager: whether agents can have a worktree of their own.
+        bg_isolation: ``none``, or how agents in the background are kept apart.
+        spans: where what is written, by names such as ``agents.default_memory_scope``.
+
+    """
+
+    enabled: bool = True
+    delegation_mode: DelegationMode = DelegationMode.PROACTIVE
+    max_spawns_per_session: int = 100
+    max_spawn_depth: int = 3
+    max_concurrent: int = 5
+    default_permission_mode: PermissionMode | None = None
+    default_disallowed_tools: tuple[str, ...] = ()
+    default_memory_scope: MemoryScope | None = None
+    allow_bypass_permissions: bool = False
+    worktree_manager: bool = False
+    bg_isolation: str = "worktree"
+    spans: Mapping[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
+
+    @property
+    def effective_delegation_mode(self) -> DelegationMode:
+        """The mode in force: none where agents are switched off."""
+        return self.delegation_mode if self.enabled else DelegationMode.DISABLED
+
+    def place(self, name: str) -> Place | None:
+        """Return where *name* of the section is written, or None."""
+        span = self.spans.get(f"agents.{name}")
+        return span.place if span else None
+
+
+@attrs.frozen
+class SpawnUsage:
+    """What a session has spent.
+
+    Attributes:
+        spawned: agents started so far.
+        active: agents at work.
+        reserved: agents about to be.
+
+    """
+
+    spawned: int = 0
+    active: int = 0
+    reserved: int = 0
+
+
+# The skills an agent sees: globs in which only the first ``*`` is a wildcard.
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Return whether a glob matches the name of a skill; case counts.
+
+    ``a*b*`` is what starts with ``a`` and ends with ``b*``.
+    """
+    prefix, star, suffix = pattern.partition("*")
+    if not star:
+        return pattern == name
+    long_enough = len(name) >= len(prefix) + len(suffix)
+    return long_enough and name.startswith(prefix) and name.endswith(suffix)
+
+
+def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> None:
+    """Refuse ``**``, as Zeph does once an agent with it is started.
+
+    Raises:
+        ZephError: of kind ``Invalid``.
+
+    """
+    for key, patterns in (("include", skills.include), ("exclude", skills.exclude)):
+        for index, pattern in enumerate(patterns):
+            if "**" in pattern:
+                message = f"glob pattern '{pattern}' uses '**' which is not supported"
+                span = definition.span(f"skills.{key}[{index}]") if definition else None
+                raise ZephError(ZephErrorKind.INVALID, message, span, help="write a single `*`")
+
+
+def sees(skills: SkillFilter, name: str) -> bool:
+    """Return whether the skill *name* is left by the filter.
+
+    Raises:
+        ZephError: of kind ``Invalid``, where a glob has ``**``.
+
+    """
+    check_globs(skills)
+    included = not skills.include or any(matches(glob, name) for glob in skills.include)
+    return included and not any(matches(glob, name) for glob in skills.exclude)
+
+
+def filter_skills(names: Iterable[str], *filters: SkillFilter) -> tuple[str, ...]:
+    """Return the skills that every one of *filters* leaves: those of a chain, met.
+
+    Raises:
+        ZephError: of kind ``Invalid``, where a glob has ``**``.
+
+    """
+    for each in filters:
+        check_globs(each)
+    return tuple(name for name in names if all(sees(each, name) for each in filters))
+
+
+# Starting an agent: the checks in the order of Zeph, and what the agent then may call.
+
+
+# What the session itself hands down: no constraint.
+TOP: Final = SpawnContext()
+
+
+@attrs.frozen
+class Effective:
+    """What an agent is started with.
+
+    Attributes:
+        definition: its own.
+        tools: the lists, narrowed by what is inherited, before memory adds to them.
+        added: what its memory adds to a list of tools.
+        disallowed: the tools that are denied whatever the lists say.
+        mode: its mode.
+        memory: where it remembers; None where it does not.
+        network_denied: whether it may not reach the network.
+        trust: the cap on its trust, or None.
+
+    """
+
+    definition: SubAgentDef
+    tools: ToolPolicy
+    added: tuple[str, ...] = ()
+    disallowed: tuple[str, ...] = ()
+    mode: PermissionMode = PermissionMode.DEFAULT
+    memory: MemoryScope | None = None
+    network_denied: bool = False
+    trust: TrustLevel | None = None
+
+    @property
+    def allowlist(self) -> frozenset[str] | None:
+        """The tools it is left with as far as a list says so, to be handed on; None is any."""
+        match self.tools:
+            case AllowList(tools=tools):
+                return frozenset(tools)
+            case Both(allow=allow, deny=deny) if allow:
+                return frozenset(_left(allow, deny))
+            case _:
+                return None
+
+
+@attrs.frozen(slots=False)
+class SubAgentManager:
+    """A session that starts agents.
+
+    Attributes:
+        definitions: the agents there are, by name.
+        config: how it is set up.
+        usage: what it has spent.
+
+    """
+
+    definitions: Mapping[str, SubAgentDef] = attrs.field(hash=False)
+    config: AgentsConfig = AgentsConfig()
+    usage: SpawnUsage = SpawnUsage()
+
+    def check_spawn(
+        self, name: str, context: SpawnContext = TOP, *, parent: SubAgentDef | None = None
+    ) -> Effective:
+        """Return what the agent *name* is started with.
+
+        Args:
+            name: of the agent.
+            context: what whoever starts it hands to it.
+            parent: the agent that starts it; what it may start counts (issue 970).
+
+        Raises:
+            ZephError: the first check that fails.
+
+        """
+        config = self.config
+        _check_delegation(name, context.origin, config)
+        _check_budget(self.usage, config)
+        _check_depth(context.spawn_depth, config)
+        if parent is not None and parent.allowed_spawns is not None:
+            _check_allowed(name, parent)
+        definition = self._find(name)
+        effective = _with_defaults(definition, context, config)
+        _check_concurrency(self.usage.active + self.usage.reserved, config)
+        effective = _with_memory(effective, config)
+        isolated = config.worktree_manager and config.bg_isolation != "none"
+        if definition.permissions.worktree and isolated:
+            disallowed = (*effective.disallowed, WORKING_DIRECTORY)
+            effective = attrs.evolve(effective, disallowed=disallowed)
+        check_globs(definition.skills, definition)
+        return effective
+
+    def check_resume(self, name: str, context: SpawnContext | None = None) -> Effective:
+        """Return what the agent *name* goes on with.
+
+        As when it is started, but: somebody asked for it, its depth starts
+        again, places that are reserved do not count, and it has neither the
+        tools of its memory nor a worktree.
+
+        Raises:
+            ZephError: the first check that fails.
+
+        """
+        _check_delegation(name, SpawnOrigin.EXPLICIT, self.config)
+        _check_budget(self.usage, self.config)
+        definition = self._find(name)
+        effective = _with_defaults(definition, context or TOP, self.config)
+        _check_concurrency(self.usage.active, self.config)
+        check_globs(definition.skills, definition)
+        return effective
+
+    def _find(self, name: str) -> SubAgentDef:
+        if name not in self.definitions:
+            raise ZephError(ZephErrorKind.NOT_FOUND, name)
+        return self.definitions[name]
+
+
+def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = ()) -> str:
+    """Return the one id that starts with *prefix*, of an agent that has ended.
+
+    Raises:
+        ZephError: of kind ``NotFound``, ``AmbiguousId`` or ``StillRunning``.
+
+    """
+    found = [one for one in ids if one.startswith(prefix)]
+    if not found:
+        raise ZephError(ZephErrorKind.NOT_FOUND, prefix)
+    if len(found) > 1:
+        message = f"ambiguous id prefix '{prefix}': matches {len(found)} agents"
+        raise ZephError(ZephErrorKind.AMBIGUOUS_ID, message)
+    if found[0] in running:
+        message = f"agent '{found[0]}' is still running; cancel it first or wait for completion"
+        raise ZephError(ZephErrorKind.STILL_RUNNING, message)
+    return found[0]
+
+
+def _check_delegation(name: str, origin: SpawnOrigin, config: AgentsConfig) -> None:
+    mode = config.effective_delegation_mode
+    asked = mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is SpawnOrigin.EXPLICIT
+    if mode is not DelegationMode.PROACTIVE and not asked:
+        message = (
+            f"delegation denied: mode={_shown(mode)} origin={_shown(origin)} agent='{name}'"
+            " (see [agents].delegation_mode / [agents].enabled in config.toml)"
+        )
+        raise ZephError(ZephErrorKind.DELEGATION_DENIED, message)
+
+
+def _shown(member: DelegationMode | SpawnOrigin) -> str:
+    """Return a member as Zeph prints it, e.g. ``ExplicitRequestOnly``."""
+    return "".join(map(str.capitalize, member.value.split("_")))
+
+
+def _check_budget(usage: SpawnUsage, config: AgentsConfig) -> None:
+    most = config.max_spawns_per_session
+    if most and usage.spawned >= most:
+        message = (
+            f"session spawn limit reached (spawned: {usage.spawned}, max: {most})"
+            " — raise [agents].max_spawns_per_session"
+        )
+        raise ZephError(ZephErrorKind.SESSION_SPAWN_LIMIT, message)
+
+
+def _check_depth(depth: int, config: AgentsConfig) -> None:
+    if depth >= config.max_spawn_depth:
+        message = f"max spawn depth exceeded (depth: {depth}, max: {config.max_spawn_depth})"
+        raise ZephError(ZephErrorKind.MAX_DEPTH_EXCEEDED, message)
+
+
+def _check_concurrency(busy: int, config: AgentsConfig) -> None:
+    if busy >= config.max_concurrent:
+        message = f"concurrency limit reached (active: {busy}, max: {config.max_concurrent})"
+        raise ZephError(ZephErrorKind.CONCURRENCY_LIMIT, message)
+
+
+def _check_allowed(name: str, parent: SubAgentDef) -> None:
+    if name not in (parent.allowed_spawns or ()):
+        message = f"agent '{parent.name}' may not start agent '{name}'"
+        span = parent.span("allowed_spawns")
+        raise ZephError(
+            ZephErrorKind.SPAWN_DENIED, message, span, help="list it in `allowed_spawns`"
+        )
+
+
+def _with_defaults(
+    definition: SubAgentDef, context: SpawnContext, config: AgentsConfig
+) -> Effective:
+    """Return *definition* with what the configuration adds, and what is inherited met."""
+    mode = definition.permissions.permission_mode
+    if mode is PermissionMode.DEFAULT and config.default_permission_mode is not None:
+        mode = config.default_permission_mode
+    if mode is PermissionMode.BYPASS_PERMISSIONS and not config.allow_bypass_permissions:
+        message = (
+            f"sub-agent '{definition.name}' requests bypass_permissions mode but it is not allowed"
+            " by config (set agents.allow_bypass_permissions = true to enable)"
+        )
+        raise ZephError(
+            ZephErrorKind.INVALID, message, definition.span("permissions.permission_mode")
+        )
+    disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
+    return Effective(
+        definition,
+        propagate(definition.tools, context.inherited_tool_allowlist),
+        disallowed=disallowed,
+        mode=mode,
+        network_denied=context.network_denied,
+        trust=context.max_trust_level,
+    )
+
+
+def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
+    """Return *tools* as far as they are *inherited*; None is no restriction.
+
+    Names are compared as ids; those that stay keep their spelling.
+    """
+    if inherited is None:
+        return tools
+    wanted = {normalize(name): name for name in sorted(inherited)}
+    match tools:
+        case InheritAll():
+            return AllowList(tuple(wanted.values()))
+        case AllowList(tools=listed):
+            return AllowList(tuple(name for name in listed if normalize(name) in wanted))
+        case DenyList(tools=denied):
+            return AllowList(_without(wanted.values(), denied))
+        case Both(allow=allow, deny=denied):
+            kept = [name for name in allow if normalize(name) in wanted]
+            return AllowList(_left(kept if allow else wanted.values(), denied))
+        case _:
+            assert_never(tools)
+
+
+def _without(names: Iterable[str], denied: Iterable[str]) -> tuple[str, ...]:
+    gone = set(map(normalize, denied))
+    return tuple(name for name in names if normalize(name) not in gone)
+
+
+def _left(names: Iterable[str], denied: Collection[str]) -> tuple[str, ...]:
+    """Return what two lists side by side leave, where a star is every tool (issue 970)."""
+    return () if "*" in map(normalize, denied) else _without(names, denied)
+
+
+def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the tools that a memory adds to a list; None where it is switched off."""
+    excepted = set(map(normalize, disallowed))
+    denied = {normalize(name) for name in tools.tools} if isinstance(tools, DenyList) else set()
+    if isinstance(tools, Both):
+        denied = set(map(normalize, tools.deny))
+    if excepted.issuperset(EDITING) or denied.issuperset(EDITING):
+        return None
+    listed: tuple[str, ...]
+    match tools:
+        case AllowList(tools=listed) | Both(allow=listed) if listed or isinstance(tools, AllowList):
+            there = set(map(normalize, listed))
+            return tuple(name for name in EDITING if name not in there)
+        case _:
+            return ()
+
+
+def _with_memory(effective: Effective, config: AgentsConfig) -> Effective:
+    scope = effective.definition.memory or config.default_memory_scope
+    if scope is None:
+        return effective
+    added = memory_grants(effective.tools, effective.disallowed)
+    if added is None:
+        return effective
+    return attrs.evolve(effective, memory=scope, added=added)

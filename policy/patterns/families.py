@@ -1,0 +1,262 @@
+"""Finite families of patterns: intersections, folders, and texts that stand for all texts."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Final
+
+from policy.core import limits
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.pattern import (
+    Pattern,
+    PatternKind,
+    excluded_characters,
+    named,
+    readable,
+    tokens_of,
+)
+from policy.patterns.search import fresh_character
+from policy.patterns.tokens import Gap, Token
+
+__all__ = ["classes", "members", "moved", "within"]
+
+
+# Steps of the walk before it gives up.
+_STEPS = 20_000
+
+# Members of two patterns that are remembered.
+_FEW: Final = 64
+
+
+def members(frozen: Sequence[str], fresh: str) -> Iterator[str]:
+    """Yield the members of the meet of *frozen* star patterns, frozen themselves.
+
+    A member may come more than once. Of no patterns, ``*`` is the one member.
+
+    Raises:
+        OverflowError: the walk takes too long.
+
+    """
+    if not frozen:
+        yield fresh
+        return
+    if len(frozen) == 1:
+        yield frozen[0]
+        return
+    few = _few(frozen[0], frozen[1], fresh)
+    for shared in _pair(frozen[0], frozen[1], fresh) if few is None else few:
+        yield from members([shared, *frozen[2:]], fresh)
+
+
+@lru_cache(maxsize=8192)  # a comparison asks for the meet of the same two again and again
+def _few(one: str, other: str, fresh: str) -> tuple[str, ...] | None:
+    """Return what two patterns share; None where it is much."""
+    try:
+        found = tuple(islice(_pair(one, other, fresh), _FEW + 1))
+    except OverflowError:
+        return None
+    return found if len(found) <= _FEW else None
+
+
+def _pair(one: str, other: str, fresh: str) -> Iterator[str]:
+    steps = 0
+    ways = [(0, 0, "")]
+    while ways:
+        steps += 1
+        if steps > _STEPS:
+            msg = "the patterns share too many texts to write them out"
+            raise OverflowError(msg)
+        i, j, text = ways.pop()
+        a, b = one[i : i + 1], other[j : j + 1]
+        if not a and not b:
+            yield text
+        elif a == b == fresh:
+            text = text if text.endswith(fresh) else text + fresh
+            ways += [(i + 1, j, text), (i, j + 1, text)]
+        elif a == fresh:
+            ways.append((i + 1, j, text))
+            if b:
+                ways.append((i, j + 1, text + b))
+        elif b == fresh:
+            ways.append((i, j + 1, text))
+            if a:
+                ways.append((i + 1, j, text + a))
+        elif a == b:
+            ways.append((i + 1, j + 1, text + a))
+
+
+# What of a pattern of paths lies in folders of some name, wherever these lie.
+
+
+# One segment of a path, or `Gap.DEEP` for any number of them.
+Part = tuple[Token, ...] | Gap
+
+
+def within(pattern: Pattern, names: Sequence[str]) -> tuple[Pattern, ...]:
+    """Return the patterns of all that *pattern* matches in, or as, ``**/names``.
+
+    Args:
+        pattern: of paths.
+        names: segments that follow one another, of literal text.
+
+    """
+    return tuple(part for each in pattern.spelled_out for part in _within(each, names))
+
+
+def _within(pattern: Pattern, names: Sequence[str]) -> Iterator[Pattern]:
+    parts = _parts(pattern.tokens)
+    # Behind folders of other names all is as it is at the root.
+    start = next((n for n, part in enumerate(parts) if not _is_other(part, names[0])), len(parts))
+    inside = ((*parts[:start], *way) for way in _inside(parts[start:], tuple(names)))
+    yield from (Pattern.of(PatternKind.PATH, tokens) for tokens in _tokens(inside))
+
+
+def _is_other(part: Part, name: str) -> bool:
+    """Return whether a part is literal text that is not *name*."""
+    return (
+        isinstance(part, tuple) and len(part) == 1 and isinstance(part[0], str) and part != (name,)
+    )
+
+
+@lru_cache(maxsize=1024)  # most rules differ in the folders that they begin with
+def _inside(parts: tuple[Part, ...], names: tuple[str, ...]) -> tuple[tuple[Part, ...], ...]:
+    """Return the ways in which *parts* lead into folders of some names, the widest alone."""
+    ways = [
+        way
+        for number, part in enumerate(parts)
+        for before in (parts[: number + 1] if part is Gap.DEEP else parts[:number],)
+        for way in _behind(before, parts[number:], names)
+    ]
+    found: dict[Pattern, tuple[Part, ...]] = {}
+    for way, tokens in zip(ways, _tokens(ways), strict=True):
+        found.setdefault(Pattern.of(PatternKind.PATH, tokens), way)
+    return tuple(
+        way for each, way in found.items() if not any(each <= o for o in found if o is not each)
+    )
+
+
+def moved(pattern: Pattern, folder: str, target: str) -> tuple[Pattern, ...]:
+    """Return the patterns of what *pattern* matches in *folder*, as if that lay at *target*.
+
+    Args:
+        pattern: of paths.
+        folder: canonical, of literal text.
+        target: likewise.
+
+    """
+    names = tuple(folder.split("/")[1:])
+    ways = (way for each in pattern.spelled_out for way in _behind((), _parts(each.tokens), names))
+    inside = (tuple(way[len(names) :]) for way in ways)
+    return tuple(Pattern.of(PatternKind.PATH, [target, *tokens]) for tokens in _tokens(inside))
+
+
+def _behind(
+    before: tuple[Part, ...], parts: tuple[Part, ...], names: tuple[str, ...]
+) -> Iterator[tuple[Part, ...]]:
+    """Yield each way in which *parts* begin with *names*, behind what stands *before*."""
+    if not names:
+        yield (*before, *parts)
+        return
+    if not parts:
+        return
+    first, others = parts[0], parts[1:]
+    named = (*before, (names[0],))
+    if isinstance(first, Gap):
+        yield from _behind(named, parts, names[1:])
+        yield from _behind(before, others, names)
+    elif not _is_other(first, names[0]) and _matches(first, names[0]):
+        yield from _behind(named, others, names[1:])
+
+
+def _matches(part: tuple[Token, ...], name: str) -> bool:
+    return part == (name,) or Pattern.of(PatternKind.PATH, ("/", *part)).matches("/" + name)
+
+
+def _parts(tokens: Sequence[Token]) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    for token in tokens:
+        if token is Gap.DEEP:
+            parts.append(Gap.DEEP)
+            continue
+        pieces: list[Token] = [*token.split("/")] if isinstance(token, str) else [token]
+        if pieces[0] and parts:  # more of a segment
+            last = parts.pop()
+            parts.append((*last, pieces[0]) if isinstance(last, tuple) else last)
+        parts += ((piece,) if piece else () for piece in pieces[1:])
+    return tuple(parts)
+
+
+def _tokens(ways: Iterable[tuple[Part, ...]]) -> Iterator[list[Token]]:
+    for way in ways:
+        tokens: list[Token] = []
+        for part in way:
+            tokens += [part] if isinstance(part, Gap) else ["/", *part]
+        yield tokens
+
+
+# Texts that stand for all texts, where some patterns are all that tells texts apart.
+#
+# Two texts that the same patterns match are alike. So one text of each *class*
+# is enough: those that a walk along all patterns at once meets. As in
+# `policy.patterns.search`, a fresh character stands for every one that no
+# pattern names.
+
+
+_Class = frozenset[int]
+
+
+def classes(
+    patterns: Sequence[Pattern], taken: Collection[str] = ()
+) -> tuple[dict[_Class, str], bool]:
+    """Return a text for each set of patterns that match a same text, and whether that is all.
+
+    None of them is among *taken*, which are known to be told apart anyhow.
+    """
+    tokens = tokens_of(patterns)
+    fresh = fresh_character(named(tokens).union(*taken))
+    # What only sets name, e.g. the slash that `=*` leaves out, tells texts apart as well.
+    always = {fresh, *excluded_characters(tokens)}
+    plain: dict[_Class, str] = {}
+    open_: dict[_Class, str] = {}  # those with a fresh character: nobody has named them
+    skipped: set[_Class] = set()
+    start = tuple((index, p.automaton.start) for index, p in enumerate(patterns))
+    queue = deque([("", start)])
+    seen = {(frozenset((index, state.key) for index, state in start), False)}
+    while queue:
+        text, states = queue.popleft()
+        matching = frozenset(index for index, state in states if state.first != NO_MATCH)
+        if fresh in text:
+            open_.setdefault(matching, text)
+        elif text in taken:
+            skipped.add(matching)
+        else:
+            plain.setdefault(matching, text)
+        letters = always.union(*(state.letters() for _, state in states))
+        for letter in sorted(letters):
+            after = tuple(
+                (index, following)
+                for index, state in states
+                if (following := state.after(letter)).alive
+            )
+            key = frozenset((index, state.key) for index, state in after), fresh in text + letter
+            if key not in seen:
+                if len(seen) >= limits.SEARCH_STATES:
+                    return {**plain, **open_}, False
+                seen.add(key)
+                queue.append((text + letter, after))
+    found = {**plain, **open_}
+    shown = {key: _shown(text, key, patterns, taken) for key, text in found.items()}
+    return shown, skipped <= found.keys()
+
+
+def _shown(text: str, matching: _Class, patterns: Sequence[Pattern], taken: Collection[str]) -> str:
+    """Return a text of the same class that people can read, if there is one."""
+    for word in readable(text):
+        if word and word not in taken:
+            same = frozenset(index for index, p in enumerate(patterns) if p.matches(word))
+            if same == matching:
+                return word
+    return text

@@ -1,1 +1,0 @@
-"""What agents may do over all chains: positions, privileges, gaps, questions, proofs."""

@@ -1,1 +1,0 @@
-"""What agents called and what they got: written down, and read again."""

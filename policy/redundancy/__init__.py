@@ -1,1 +1,0 @@
-"""Which rules of a table decide anything, and which only because of their place."""

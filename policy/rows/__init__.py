@@ -1,1 +1,0 @@
-"""What one rule set says of one tool: an ordered first-match list, asked of each call."""

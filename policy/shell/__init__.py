@@ -1,1 +1,0 @@
-"""Shell commands, taken apart into what rules speak of."""

@@ -1,0 +1,1 @@
+"""Trees become tables; tables meet along a chain and decide calls."""

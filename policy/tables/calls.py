@@ -1,0 +1,329 @@
+"""Reading the argument of a call that rules speak of, in one form.
+
+Whatever cannot be read raises `Unreadable`, and the table denies: a rule that
+might have denied the call cannot be asked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, cast
+from urllib.parse import urlsplit
+
+from policy.core import limits
+from policy.core.decision import Reason
+from policy.core.urls import read_url
+from policy.patterns.tokens import BLANKS, CONTROLS, folded
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+
+__all__ = [
+    "NO_FIELD",
+    "Unreadable",
+    "addresses",
+    "argument_text",
+    "canonical_path",
+    "given_text",
+    "is_within",
+    "parameter_text",
+    "real_path",
+    "rooted_path",
+    "slashed_path",
+    "stranger_path",
+]
+
+
+_CONTROL: Final = re.compile("[" + "".join(sorted(CONTROLS)) + "]")
+
+# Where no argument alone decides: a name that no call has, not even "".
+NO_FIELD: Final = cast("str", object())
+
+
+class Unreadable(Exception):
+    """The argument is missing, of the wrong type, too long, or contradicts itself."""
+
+    def __init__(self, reason: Reason = Reason.MALFORMED) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
+def argument_text(
+    argument: Argument, dialect: Dialect, call: Mapping[str, object], *, stranger: bool = False
+) -> str:
+    """Return the text of *call* that patterns are matched with.
+
+    Args:
+        argument: which argument it is.
+        dialect: how it is read.
+        call: the arguments.
+        stranger: whether a path is wanted as `stranger_path` has it.
+
+    Raises:
+        Unreadable: there is no such text.
+
+    """
+    text = given_text(argument, call)
+    if argument.kind is ArgumentKind.COMMAND and dialect.checks and _CONTROL.search(text):
+        raise Unreadable
+    if len(text) > limits.CALL_CHARACTERS:
+        raise Unreadable(Reason.TOO_LONG)
+    match argument.kind:
+        case ArgumentKind.PATH:
+            text = text.strip(BLANKS) if argument.trimmed else text
+            return (stranger_path if stranger else canonical_path)(text, dialect)
+        case ArgumentKind.URL:
+            return (_browsed if argument.browsed else _host)(text)
+        case _:
+            return text
+
+
+def given_text(argument: Argument, call: Mapping[str, object]) -> str:
+    """Return the text of *call* as it is given.
+
+    Raises:
+        Unreadable: there is no such text.
+
+    """
+    return _READERS.get(argument.kind, _raw)(argument, call)
+
+
+def _lenient(argument: Argument, call: Mapping[str, object]) -> str:
+    value = call.get(argument.fields[0])
+    return value if isinstance(value, str) else argument.absent or ""
+
+
+def _files(argument: Argument, call: Mapping[str, object]) -> str:
+    # `{"file_path": …}`, or `{"files": [{"path": …}, …]}`.
+    one, several = argument.fields
+    value, listed = call.get(one), call.get(several)
+    if isinstance(value, str):
+        return value
+    if not isinstance(listed, (list, tuple)):
+        return argument.absent or ""
+    paths = [item.get("path") for item in listed if isinstance(item, Mapping)]
+    return "\n".join(path for path in paths if isinstance(path, str))
+
+
+def _joined(argument: Argument, call: Mapping[str, object]) -> str:
+    values = [call.get(field) for field in argument.fields]
+    return " ".join(value if isinstance(value, str) else "" for value in values)
+
+
+def _json(_: Argument, call: Mapping[str, object]) -> str:
+    try:
+        return json.dumps(
+            call, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+    except (TypeError, ValueError, RecursionError):
+        raise Unreadable from None
+
+
+_READERS: Final = {
+    ArgumentKind.LENIENT: _lenient,
+    ArgumentKind.FILES: _files,
+    ArgumentKind.JOINED: _joined,
+    ArgumentKind.JSON: _json,
+}
+
+
+def _raw(argument: Argument, call: Mapping[str, object]) -> str:
+    if not argument.fields:
+        return _only_text(call)
+    values = [call[field] for field in argument.fields if field in call]
+    if not values:
+        if argument.absent is None:
+            raise Unreadable
+        return argument.absent
+    first = values[0]
+    if not isinstance(first, str) or any(value != first for value in values[1:]):
+        raise Unreadable
+    return first
+
+
+def _only_text(call: Mapping[str, object]) -> str:
+    # A tool nobody described: one text is its argument, else all of it is.
+    if len(call) == 1:
+        (value,) = call.values()
+        if isinstance(value, str):
+            return value
+    try:
+        return json.dumps(call, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        raise Unreadable from None
+
+
+def parameter_text(value: object) -> str | None:
+    """Return a scalar argument as rules write it, e.g. ``true``; None for what is no scalar."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    return None
+
+
+def canonical_path(path: str, dialect: Dialect) -> str:
+    """Return *path* absolute, without ``.``, ``..`` and empty segments; the root is "".
+
+    Raises:
+        Unreadable: the path is empty, or holds a NUL, which ends names below.
+
+    """
+    text = _absolute(path, dialect)
+    return folded(text) if dialect.fold else text
+
+
+def _absolute(path: str, dialect: Dialect) -> str:
+    if not path or "\0" in path:
+        raise Unreadable
+    path = rooted_path(path, dialect)
+    # Most paths have nothing to mend: no `//`, `/.` or `/` at the end.
+    return (
+        path if "//" not in path and "/." not in path and not path.endswith("/") else _mended(path)
+    )
+
+
+def rooted_path(path: str, dialect: Dialect) -> str:
+    """Return *path* absolute, and otherwise as it is named."""
+    if dialect.drives:
+        path = slashed_path(path)
+    if path == "~" or path.startswith("~/"):
+        return dialect.home + path[1:]
+    return path if path.startswith("/") else f"{dialect.cwd}/{path}"
+
+
+def stranger_path(path: str, dialect: Dialect) -> str:
+    """Return the canonical path of a file as which *path* is judged too.
+
+    Rules ignore the case of letters; a working folder has its own. A path that names one
+    in other letters may be below it for a rule, and is below no folder: then the name
+    of the folder is put out of reach of all that names it, segment for segment.
+
+    Raises:
+        Unreadable: as `canonical_path`.
+
+    """
+    text = _absolute(path, dialect)
+    if not dialect.cased:
+        return folded(text) if dialect.fold else text
+    path = folded(text)
+    if any(_is_below(text, folder) for folder in dialect.cased):
+        return path
+    for folder in dialect.cased:
+        if _is_below(path, folded(folder)):
+            return re.sub(r"[^/]", _NO_LETTER, folder) + path[len(folder) :]
+    return path
+
+
+_NO_LETTER = "\x1f"
+
+
+def is_within(path: str, dialect: Dialect) -> bool:
+    """Return whether a canonical *path* is below a folder that the dialect names."""
+    folders = dialect.cased or (dialect.cwd,)
+    return any(_is_below(path, folded(f) if dialect.fold else f) for f in folders)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + "/")
+
+
+_DRIVE = re.compile(r"([A-Za-z]):(?=/|\Z)")
+
+
+def slashed_path(path: str) -> str:
+    r"""Return a path of Windows with slashes, its drive in front: ``C:\a`` is ``/c/a``."""
+    path = path.replace("\\", "/")
+    return _DRIVE.sub(lambda drive: "/" + drive[1].lower(), path, count=1)
+
+
+def _mended(path: str) -> str:
+    segments: list[str] = []
+    for segment in path.split("/"):
+        if segment == "..":
+            if segments:
+                segments.pop()
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return "/" + "/".join(segments) if segments else ""
+
+
+# A browser reads these otherwise than `urlsplit` does, or each version by itself.
+_AMBIGUOUS = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*%")
+_OTHER_IN_IDNA = frozenset("\xdf\u1e9e\u03c2\u200c\u200d")
+_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+_ADDRESS = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
+
+
+def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:
+    """Return where a canonical *path* leads, by these links.
+
+    Raises:
+        Unreadable: nowhere, since links lead in a circle.
+
+    """
+    for _ in range(limits.LINKS):
+        for link, target in links:
+            if path == link or path.startswith(link + "/"):
+                path = target + path[len(link) :]
+                break
+        else:
+            return path
+    raise Unreadable
+
+
+_DOT: Final = re.compile("%2e", re.IGNORECASE)
+
+
+def addresses(url: str) -> Iterator[str]:
+    """Yield what of a URL a host may know by heart: its host, and that with each part of the path.
+
+    The host as browsers read it, with its final dot, the path from ``/`` to ``/``
+    once ``..`` is followed: ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
+    """
+    found, path = read_url(url) or ("", "")
+    yield found
+    segments: list[str] = []
+    for segment in path.split("/")[1:]:
+        match _DOT.sub(".", segment):
+            case "..":
+                del segments[-1:]
+            case ".":
+                pass
+            case _:
+                segments.append(segment)
+    for segment in segments:
+        found += "/" + segment
+        yield found
+
+
+def _browsed(url: str) -> str:
+    found = read_url(url)
+    host = found[0].rstrip(".") if found else ""
+    if "" in host.split("."):
+        raise Unreadable  # there is no such name, though browsers read it
+    return host
+
+
+def _host(url: str) -> str:
+    if _AMBIGUOUS.search(url):
+        raise Unreadable
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        host = None
+    if not host:
+        raise Unreadable
+    if not _OTHER_IN_IDNA.isdisjoint(host):
+        raise Unreadable
+    host = host.casefold().removesuffix(".")
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode("ascii")
+        except UnicodeError:
+            raise Unreadable from None
+    if _NUMBER.fullmatch(host) and not _ADDRESS.fullmatch(host):
+        raise Unreadable  # `0x7f.1` is an address too
+    return host

@@ -1,0 +1,371 @@
+"""Spawn chains: what agents that started one another may do together.
+
+A *reading* says how a link follows from the one before it. In the attenuated
+reading, which is ours, a chain only narrows (`attenuate`). In the enforced
+reading it is as the host really does it, and its front end says how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Protocol
+
+import attrs
+
+from policy.core.decision import Because, Clause, Decision, Reason
+from policy.core.effect import Effect
+from policy.tables.parameters import beside, outcomes_beside
+from policy.tables.table import SPAWN_TOOL, Bounds, Table
+
+__all__ = [
+    "NOTHING_SAID",
+    "READINGS",
+    "SPAWN_TOOL",
+    "Around",
+    "Attenuated",
+    "Chain",
+    "Chains",
+    "Link",
+    "Place",
+    "Reading",
+    "SpawnDenied",
+    "attenuate",
+    "handed_down",
+    "spawn_call",
+]
+
+# The names of the two that every project has.
+READINGS = ("attenuated", "enforced")
+
+# What a call says beside the agent that it starts.
+NOTHING_SAID: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+class SpawnDenied(Exception):
+    """A link of a chain may not start the agent.
+
+    Attributes:
+        agent: the agent that may not be started.
+        link: the link of the chain that denies it.
+        because: the rules that deny it; none where nothing grants it.
+        reason: ``rule``, ``default``, ``unavailable``, ``depth``, ``unknown-agent``,
+            ``not-compiled``, a word of the host, or ``not-started`` where it calls and
+            nobody is known to have started it.
+
+    """
+
+    def __init__(
+        self, agent: str, link: str, reason: str, because: tuple[Because, ...] = ()
+    ) -> None:
+        why = "; ".join(map(str, because)) or _WHY.get(reason, reason)
+        super().__init__(f"`{link}` may not start `{agent}`: {why}")
+        self.agent = agent
+        self.link = link
+        self.because = because
+        self.reason = reason
+
+    @property
+    def decision(self) -> Decision:
+        """What a call gets that would need the agent to be started."""
+        reason = _REASONS.get(self.reason, Reason.DEFAULT)
+        return Decision(Effect.DENY, reason, self.because, (self.link,))
+
+
+_WHY = {
+    "default": "nothing grants it",
+    "unavailable": "it has no tool that starts agents",
+    "depth": "its limit of depth is reached",
+    "unknown-agent": "there is no such agent",
+    "not-started": "it was not started here",
+    "not-compiled": "the compiled policy goes no further",
+}
+_REASONS = {reason.value: reason for reason in Reason}
+
+
+@attrs.frozen
+class Link:
+    """An agent at its position of a chain.
+
+    Attributes:
+        name: the agent.
+        table: what it may do, and hand on, at this position.
+        depth: agents before it.
+        state: what else the host's reading needs to know of the position.
+        confirm: who must confirm that it is started: the links that ask.
+
+    """
+
+    name: str
+    table: Table
+    depth: int = 0
+    state: object = None
+    confirm: tuple[str, ...] = ()
+
+
+class Reading(Protocol):
+    """How chains of one project come about.
+
+    One whose host starts agents by other calls than `SPAWN_TOOL` has a method
+    `spawn_call` as well: agent -> the tool and the arguments that start it.
+    One that goes by the number of agents in front, in a way that files or options
+    change, says by an attribute `by_depth` which way that is.
+    """
+
+    @property
+    def name(self) -> str:
+        """``attenuated`` or ``enforced``."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+
+    def start(self, agent: str) -> Link:
+        """Return the first link. Raises KeyError for an unknown agent."""
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*. Raises KeyError for an unknown agent."""
+
+
+class Place(Protocol):
+    """Where calls are made: in a folder that is known, or not."""
+
+    def decide(self, table: Table, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return what a call gets of *table* here. Never raises."""
+
+    def account(self, table: Table, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
+        """Return what a command does, and what each of that gets (see `Table.account`)."""
+
+
+def attenuate(parent: Table, child: Table) -> Table:
+    """Return what *child* may do when *parent* started it: the two ceilings, met."""
+    use = child.use & parent.delegated
+    delegate = None
+    if child.delegate is not None or parent.delegate is not None:
+        delegate = child.delegated & parent.delegated
+    return Table(use, delegate, child.bounds & handed_down(parent.bounds))
+
+
+def handed_down(bounds: Bounds) -> Bounds:
+    """Return the limits that hold one level below *bounds*."""
+    return attrs.evolve(bounds, depth=None if bounds.depth is None else bounds.depth - 1)
+
+
+def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:
+    """Return the tool and the arguments of the call that starts *agent*."""
+    call = getattr(reading, "spawn_call", None)
+    return call(agent) if call else (SPAWN_TOOL, {"subagent_type": agent})
+
+
+@attrs.frozen
+class Around:
+    """A reading around another one, of which it has all but the links."""
+
+    reading: Reading
+
+    @property
+    def name(self) -> str:
+        """``attenuated`` or ``enforced``."""
+        return self.reading.name
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return self.reading.agents
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the tool and the arguments that start *agent*."""
+        return spawn_call(self.reading, agent)
+
+
+@attrs.frozen(slots=False)
+class Attenuated:
+    """The attenuated reading: the meet of what every link declares.
+
+    Attributes:
+        tables: agent -> what it declares.
+        roots: agent -> what it declares where it starts a chain, if that differs; one that
+            is not among *tables* starts chains, and is never started.
+        asides: the same of what starts chains in other projects, to compare them with.
+
+    """
+
+    tables: Mapping[str, Table]
+    roots: Mapping[str, Table] = attrs.field(factory=dict)
+    asides: Mapping[str, Table] = attrs.field(factory=dict)
+    name: str = "attenuated"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return tuple(dict.fromkeys((*self.tables, *self.roots)))
+
+    def start(self, agent: str) -> Link:
+        """Return the first link."""
+        own = self.roots.get(agent) or self.tables.get(agent)
+        return Link(agent, own or self.asides[agent])
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*."""
+        return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
+
+
+@attrs.frozen(slots=False, repr=False)
+class Chain:
+    """The agents from the root to the one that calls.
+
+    Attributes:
+        links: from the root down.
+        reading: how further links come about.
+        place: where calls are made; None for a project that lies in no folder yet.
+
+    """
+
+    links: tuple[Link, ...]
+    reading: Reading = attrs.field(eq=False, repr=False)
+    place: Place | None = attrs.field(default=None, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self.place is None:
+            # The one place where a call spends its time is the table's.
+            object.__setattr__(self, "decide", self.table.decide)
+
+    @classmethod
+    def start(cls, agent: str, reading: Reading, place: Place | None = None) -> Chain:
+        """Return the chain of the root *agent* alone.
+
+        Raises:
+            SpawnDenied: there is no such agent.
+
+        """
+        try:
+            return cls((reading.start(agent),), reading, place)
+        except KeyError:
+            raise SpawnDenied(agent, "the root", "unknown-agent") from None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agents by name."""
+        return tuple(link.name for link in self.links)
+
+    @property
+    def table(self) -> Table:
+        """What the last agent may do, all links considered."""
+        return self.links[-1].table
+
+    def decide(self, tool: str, call: dict[str, object]) -> Decision:
+        """Return what a call of the last agent gets where it is made (see `Table.decide`)."""
+        if self.place is not None:
+            return self.place.decide(self.table, tool, call)
+        return self.table.decide(tool, call)
+
+    def account(self, tool: str, call: dict[str, object]) -> tuple[Clause, ...]:
+        """Return what a shell command does, and what each of that gets (see `Table.account`)."""
+        if self.place is not None:
+            return self.place.account(self.table, tool, call)
+        return self.table.account(tool, call)
+
+    def start_call(
+        self, agent: str, said: Mapping[str, object] = NOTHING_SAID
+    ) -> tuple[str, dict[str, object]]:
+        """Return the call that starts *agent*, with what of *said* rules look at."""
+        tool, call = spawn_call(self.reading, agent)
+        looked: dict[str, object] = {}
+        for row, _ in self.table.lookup(tool).rows if said else ():
+            fields = {entry.field for entry in row.entries}.difference(row.argument.fields)
+            looked.update((field, said[field]) for field in fields if field in said)
+        return tool, {**looked, **call}
+
+    def spawning(self, agent: str, said: Mapping[str, object] = NOTHING_SAID) -> Decision:
+        """Return what the call gets that would start *agent*.
+
+        Args:
+            agent: whom.
+            said: what else the call says, e.g. the model.
+
+        """
+        return self.table.decide(*self.start_call(agent, said))
+
+    def most_spawning(self, agent: str) -> Decision:
+        """Return the most that a call gets which would start *agent*, whatever else it says."""
+        tool, call = spawn_call(self.reading, agent)
+        lookup = self.table.lookup(tool)
+        if not any(row.has_parameters for row, _ in lookup.rows):
+            return self.table.decide(tool, call)
+        said = outcomes_beside([row for row, _ in lookup.rows], call)
+        return max(map(lookup.combined, said), key=lambda decision: decision.effect)
+
+    def most_starting(self, agent: str) -> tuple[str, dict[str, object], Decision]:
+        """Return a call that starts *agent* and gets the most, and what it gets."""
+        tool, call = spawn_call(self.reading, agent)
+        said = beside([row for row, _ in self.table.lookup(tool).rows]) or [{}]
+        calls: list[dict[str, object]] = [{**case, **call} for case in said]
+        granted = [(each, self.table.decide(tool, each)) for each in calls]
+        return tool, *max(granted, key=lambda each: each[1].effect)
+
+    def spawn(self, agent: str, said: Mapping[str, object] | None = None) -> Chain:
+        """Return the narrower chain in which the last agent started *agent*.
+
+        Where a link asks, the chain is the one after the confirmation; its last
+        link says who must give it.
+
+        Args:
+            agent: whom.
+            said: what else the call says that starts it; by default whatever is granted most.
+
+        Raises:
+            SpawnDenied: a link denies it, a limit of depth is reached, or there
+                is no such agent.
+
+        """
+        last = self.links[-1]
+        decision = self.most_spawning(agent) if said is None else self.spawning(agent, said)
+        if decision.effect is Effect.DENY:
+            denying = decision.links[0] if decision.links else last.name
+            raise SpawnDenied(agent, denying, decision.reason.value, decision.because)
+        if last.table.bounds.is_last:
+            raise SpawnDenied(agent, last.name, "depth")
+        try:
+            link = self.reading.step(last, agent)
+        except KeyError:
+            raise SpawnDenied(agent, last.name, "unknown-agent") from None
+        if decision.effect is Effect.ASK:
+            link = attrs.evolve(link, confirm=decision.links or (last.name,))
+        return Chain((*self.links, link), self.reading, self.place)
+
+    def __repr__(self) -> str:
+        return f"<Chain {self} {self.reading.name} {self.table!r}>"
+
+    def __str__(self) -> str:
+        return ">".join(self.names)
+
+
+class Chains:
+    """The chains of one reading, each made once.
+
+    Args:
+        reading: how they come about.
+
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._known: dict[tuple[str, ...], Chain] = {}
+
+    def of(self, names: tuple[str, ...]) -> Chain:
+        """Return the chain of *names*, from the root down.
+
+        Raises:
+            SpawnDenied: one of them may not start the next.
+
+        """
+        known = len(names)
+        while known and names[:known] not in self._known:
+            known -= 1
+        for end in range(known, len(names)):
+            self._known[names[: end + 1]] = (
+                self._known[names[:end]].spawn(names[end])
+                if end
+                else Chain.start(names[0], self._reading)
+            )
+        return self._known[names]

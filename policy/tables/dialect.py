@@ -1,0 +1,305 @@
+"""How a host names tools and reads calls: data, carried by every table."""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+import attrs
+
+from policy.commands.knowledge import Shell
+
+__all__ = ["BLANKS", "Argument", "ArgumentKind", "Dialect", "Input", "InputKind", "Inputs"]
+
+
+# A number as a text: the kinds of texts that hosts take for one.
+_NUMERAL: Final = r"\s*[-+]?[0-9]+(?:\.[0-9]+)?\s*"
+
+
+class InputKind(enum.Enum):
+    """What the value of an argument is."""
+
+    TEXT = "text"
+    FLAG = "flag"  # true or false, or a word that says so
+    NUMBER = "number"  # or a text that is one
+    TEXTS = "texts"  # a list of texts, or a text that is one as JSON
+    RECORDS = "records"  # a list of objects, likewise
+    RECORD = "record"  # an object, likewise
+    ANY = "any"
+    NONE = "none"  # no value is taken: no rule speaks of a call that has one
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class Input:
+    """What an argument of a call may be.
+
+    Attributes:
+        name: of the argument.
+        kind: of its value.
+        words: those that a text may be; none is any.
+        spelling: what all of a text matches, also one that is a number; "" is any.
+        whole: whether a number is a whole one.
+        least: the smallest number; None is any.
+        most: the largest one.
+
+    """
+
+    name: str
+    kind: InputKind = InputKind.TEXT
+    words: tuple[str, ...] = ()
+    spelling: str = ""
+    whole: bool = False
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def type(self) -> type | None:
+        """The type of which every value may be given; None where some may not."""
+        if self.kind is InputKind.TEXT:
+            return None if self.words or self.spelling else str
+        if self.kind is InputKind.NUMBER:
+            return None if self.least is not None or self.most is not None else int
+        return bool if self.kind is InputKind.FLAG else None
+
+    def takes(self, value: object) -> bool:
+        """Return whether the argument may be *value*."""
+        match self.kind:
+            case InputKind.TEXT:
+                return isinstance(value, str) and self._takes_text(value)
+            case InputKind.FLAG:
+                return isinstance(value, bool) or value in ("true", "false")
+            case InputKind.NUMBER:
+                return self._takes_number(value)
+            case InputKind.ANY | InputKind.NONE:
+                return self.kind is InputKind.ANY
+            case kind:
+                return _is_made(value, kind)
+
+    def _takes_text(self, value: str) -> bool:
+        if self.words and value not in self.words:
+            return False
+        return not self.spelling or re.fullmatch(self.spelling, value) is not None
+
+    def _takes_number(self, value: object) -> bool:
+        if isinstance(value, str):
+            if not re.fullmatch(self.spelling or _NUMERAL, value):
+                return False
+            value = float(value)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return False
+        if isinstance(value, float) and not math.isfinite(value):
+            return False
+        if self.whole and isinstance(value, float) and not value.is_integer():
+            return False
+        least, most = self.least, self.most
+        return (least is None or value >= least) and (most is None or value <= most)
+
+    def nearest(self, text: str) -> tuple[str, ...]:
+        """Return what the argument may be, of texts that resemble *text*, itself first."""
+        match self.kind:
+            case InputKind.TEXT if self.words:
+                texts = [text, *self.words]
+            case InputKind.FLAG:
+                texts = [text, "true", "false"]
+            case InputKind.NUMBER:
+                digits = re.sub(r"[^-.0-9]+", "1", text)
+                texts = [text, digits, f"1{digits}", f"{digits}1", f"{digits}000"]
+            case _:
+                texts = [text]
+        return tuple(each for each in dict.fromkeys(texts) if self.takes(each))
+
+
+def _is_made(value: object, kind: InputKind) -> bool:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return False
+    if kind is InputKind.RECORD:
+        return isinstance(value, Mapping)
+    if not isinstance(value, (list, tuple)):
+        return False
+    wanted = str if kind is InputKind.TEXTS else Mapping
+    return all(isinstance(each, wanted) for each in value)
+
+
+@attrs.frozen(cache_hash=True)
+class Inputs:
+    """What the arguments of a call of one tool may be.
+
+    Attributes:
+        each: of them.
+        closed: whether a call may have no others.
+
+    """
+
+    each: tuple[Input, ...]
+    closed: bool = False
+
+    def takes(self, call: Mapping[str, object]) -> bool:
+        """Return whether every argument of *call* is what it may be; one that is lacking is."""
+        for name, value in call.items():
+            found = self._named.get(name)
+            if not (found.takes(value) if found else not self.closed):
+                return False
+        return True
+
+    @cached_property
+    def _named(self) -> dict[str, Input]:
+        return {each.name: each for each in self.each}
+
+    @property
+    def types(self) -> dict[str, type]:
+        """Arguments that may be every value of a type, and that type."""
+        return {each.name: each.type for each in self.each if each.type}
+
+    def nearest(self, name: str, text: str) -> tuple[str, ...]:
+        """Return what the argument *name* may be, of texts that resemble *text*, itself first."""
+        found = self._named.get(name)
+        if found is None:
+            return () if self.closed else (text,)
+        return found.nearest(text)
+
+
+# How a host names tools and reads calls: data, carried by every table.
+#
+# Nothing here decides. A `Dialect` says which argument of a call a rule speaks
+# of, and how that argument is brought into the one form that patterns match.
+
+
+# The white space of Unicode. To Python four controls more are blanks (U+001C to U+001F).
+BLANKS: Final = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+class ArgumentKind(enum.Enum):
+    """How the text a rule speaks of is read."""
+
+    TEXT = "text"  # as it stands
+    COMMAND = "command"  # a shell command, decided part by part
+    POWERSHELL = "powershell"  # the same, of PowerShell
+    PATH = "path"  # a file name, made absolute and canonical
+    URL = "url"  # the host name of a URL
+    LENIENT = "lenient"  # as it stands; what is no text counts as none at all
+    FILES = "files"  # a text, or else the paths in a list of mappings, a line each
+    JOINED = "joined"  # several arguments with a blank between them
+    JSON = "json"  # all arguments, as JSON
+
+    __hash__ = object.__hash__
+
+
+@attrs.frozen
+class Argument:
+    """Which argument of a call a specifier speaks of.
+
+    Attributes:
+        kind: how it is read.
+        fields: the names it goes by. Several of them in one call must agree.
+            None of them named: the only text among the arguments.
+        absent: what a call without it means, or None when such a call cannot
+            be read (and is denied where a rule would have to speak of it).
+        parameters: other arguments that a rule can speak of as ``name:value``,
+            where the specifier would else be read as the argument itself. Where
+            none is listed, rules about a text can speak of any.
+        trimmed: whether blanks around a path are no part of it.
+        browsed: whether a URL is one that programs read differently too, and means what it
+            does to a browser.
+
+    """
+
+    kind: ArgumentKind
+    fields: tuple[str, ...]
+    absent: str | None = None
+    parameters: frozenset[str] = frozenset()
+    trimmed: bool = False
+    browsed: bool = False
+
+    def has(self, name: str) -> bool:
+        """Return whether ``name:value`` speaks of another argument of the call."""
+        if self.parameters:
+            return name in self.parameters
+        return self.kind is ArgumentKind.TEXT and name not in self.fields
+
+
+@attrs.frozen(eq=True, cache_hash=True)
+class Dialect:
+    """How a host names tools and reads calls.
+
+    Attributes:
+        name: of the host and its version.
+        arguments: canonical tool name -> what its specifier speaks of.
+        other: the same for every other tool.
+        aliases: another name of a tool -> its canonical name.
+        shell: for arguments that are commands.
+        cwd: the folder relative paths are relative to, canonical.
+        home: the folder ``~`` stands for, canonical.
+        fold: whether the case of paths is ignored.
+        cased: folders, canonical, that a path is below only in their own letters all the same.
+        drives: whether paths are those of Windows, which begin with a drive: ``/c/a``.
+        commands: aliases of PowerShell commands, and what they stand for.
+        links: names of files that are links, canonical, and what each leads to.
+        processes: whether a file below ``/proc/self/cwd`` or ``/proc/self/root`` is judged by
+            its own name too, and gets what is stricter.
+        checks: whether the host refuses a call whose arguments it cannot read before it
+            asks any rule.
+        asks: whether there is anybody to ask; if not, what would ask denies.
+        loose: whether the name of a tool ends before its first parenthesis, and neither
+            its case counts nor the blanks around it. An alias may be of any case.
+        aliased: whether a pattern over names speaks of a tool by another name of it too.
+        fold_names: whether a rule that names one tool ignores the case of its letters;
+            one with a pattern over names does not.
+        inputs: canonical tool name -> what its arguments may be: no call with another value
+            can be read, whatever rules say.
+
+    """
+
+    name: str
+    arguments: Mapping[str, Argument] = attrs.field(hash=False, factory=dict)
+    other: Argument = Argument(ArgumentKind.TEXT, ())
+    aliases: Mapping[str, str] = attrs.field(hash=False, factory=dict)
+    shell: Shell = Shell()
+    cwd: str = "/@project"
+    home: str = "/@home"
+    fold: bool = False
+    cased: tuple[str, ...] = ()
+    drives: bool = False
+    links: tuple[tuple[str, str], ...] = ()
+    processes: bool = False
+    commands: Mapping[str, str] = attrs.field(hash=False, factory=dict)
+    checks: bool = False
+    asks: bool = True
+    loose: bool = False
+    fold_names: bool = False
+    aliased: bool = True
+    inputs: Mapping[str, Inputs] = attrs.field(hash=False, factory=dict)
+
+    def canonical(self, tool: str) -> str:
+        """Return the canonical name of *tool*."""
+        if self.loose and tool not in self.aliases:
+            tool = tool.partition("(")[0].strip(BLANKS).lower()
+        return self.aliases.get(tool, tool)
+
+    def key(self, tool: str) -> str:
+        """Return what rules that name *tool* are found by."""
+        name = self.canonical(tool)
+        return _lowered(name) if self.fold_names else name
+
+    def argument(self, tool: str) -> Argument:
+        """Return what a specifier of *tool* speaks of."""
+        return self.arguments.get(self.key(tool), self.other)
+
+
+def _lowered(name: str) -> str:
+    # Hosts that fold names fold the letters of ASCII.
+    if name.isascii():
+        return name.lower()
+    return "".join(c.lower() if c.isascii() else c for c in name)

@@ -1,0 +1,141 @@
+"""The lines of a row, and what a row says of a call."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import attrs
+
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.source import Place
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.tables.dialect import ArgumentKind
+
+if TYPE_CHECKING:
+    from policy.tables.ruleset import RuleSet
+
+__all__ = [
+    "BY_DEFAULT",
+    "HARMLESS",
+    "KINDS",
+    "UNANALYSABLE",
+    "UNREADABLE",
+    "Form",
+    "Outcome",
+    "RowEntry",
+    "doubted",
+    "guarded",
+    "strictness",
+    "unsure",
+]
+
+
+class Form(enum.Enum):
+    """How a rule says what it says, where a host looks at that beside what it matches.
+
+    Attributes:
+        PLAIN: in no way that counts.
+        PREFIX: as the text alone that others go on from, e.g. ``git`` of ``Bash(git:*)``.
+        BARE: as what comes before a star, e.g. ``git`` of ``Bash(git *)``: it spells no
+            command out.
+        WITHIN: as all that is in a folder, e.g. ``Read(src/**)``.
+        LENT: as a rule for another tool, e.g. that a file may be read since it may be edited.
+
+    """
+
+    PLAIN = "plain"
+    PREFIX = "prefix"
+    BARE = "bare"
+    WITHIN = "within"
+    LENT = "lent"
+
+    # As of every effect and reason: what rows are compared by holds one of each line.
+    __hash__ = object.__hash__
+
+
+class RowEntry(NamedTuple):
+    """One line of a row; without a pattern it decides every call that reaches it."""
+
+    pattern: Pattern | None
+    field: str
+    effect: Effect
+    reason: Reason
+    rule: str
+    place: Place | None
+    form: Form = Form.PLAIN
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether a host asks by itself for what this matches, whatever rules allow it."""
+        asks = self.effect is Effect.ASK and self.reason is Reason.DEFAULT
+        return asks and self.pattern is not None and not self.field
+
+
+# The patterns that each kind of argument is matched with.
+KINDS: Final = {
+    ArgumentKind.TEXT: PatternKind.TEXT,
+    ArgumentKind.COMMAND: PatternKind.TEXT,
+    ArgumentKind.POWERSHELL: PatternKind.TEXT,
+    ArgumentKind.PATH: PatternKind.PATH,
+    ArgumentKind.URL: PatternKind.HOST,
+    ArgumentKind.LENIENT: PatternKind.TEXT,
+    ArgumentKind.FILES: PatternKind.TEXT,
+    ArgumentKind.JOINED: PatternKind.TEXT,
+    ArgumentKind.JSON: PatternKind.TEXT,
+}
+
+
+# What a row says of a call, and the outcomes that no rule is the reason of.
+
+
+@attrs.frozen(eq=False)
+class Outcome:
+    """What a row says of a call: the entries are the reasons."""
+
+    effect: Effect
+    reason: Reason
+    entries: tuple[RowEntry, ...] = ()
+
+
+# What a rule for any command overrides where the host's shell says so.
+BY_DEFAULT: Final = frozenset({Reason.DEFAULT, Reason.CLASSIFIER, Reason.UNANALYSABLE})
+
+
+def strictness(outcome: Outcome) -> tuple[Effect, bool]:
+    """Return what outcomes are ordered by, the strictest first.
+
+    Of two that are equally strict, a rule says more than a default.
+    """
+    return outcome.effect, outcome.reason in BY_DEFAULT
+
+
+def unsure(rules: RuleSet) -> Outcome:
+    """Return what a call gets of which it cannot be told what the rules say."""
+    if not rules.dialect.asks:
+        return _REFUSED
+    return _JUDGED if rules.default_reason is Reason.CLASSIFIER else UNANALYSABLE
+
+
+def doubted(rules: RuleSet) -> Outcome:
+    """Return what a call gets that a rule may deny: no model judges it."""
+    if rules.dialect.asks and rules.default_reason is Reason.CLASSIFIER:
+        return _GUARDED_REFUSED
+    return unsure(rules)
+
+
+def guarded(rules: RuleSet) -> Outcome:
+    """Return what a call gets that no rule can allow."""
+    return _GUARDED if unsure(rules) is UNANALYSABLE else _GUARDED_REFUSED
+
+
+UNREADABLE: Final = {
+    reason: Outcome(Effect.DENY, reason) for reason in (Reason.MALFORMED, Reason.TOO_LONG)
+}
+UNANALYSABLE: Final = Outcome(Effect.ASK, Reason.UNANALYSABLE)
+HARMLESS: Final = Outcome(Effect.ALLOW, Reason.DEFAULT)
+_JUDGED: Final = Outcome(Effect.ASK, Reason.CLASSIFIER)
+_REFUSED: Final = Outcome(Effect.DENY, Reason.UNANALYSABLE)
+_GUARDED: Final = Outcome(Effect.ASK, Reason.PROTECTED)
+_GUARDED_REFUSED: Final = Outcome(Effect.DENY, Reason.PROTECTED)

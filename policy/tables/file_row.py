@@ -1,0 +1,177 @@
+"""What a row says of a file, under the name that it has and where links lead."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from policy.core import limits
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.tokens import folded
+from policy.tables.calls import (
+    Unreadable,
+    canonical_path,
+    is_within,
+    real_path,
+    rooted_path,
+    stranger_path,
+)
+from policy.tables.entry import (
+    BY_DEFAULT,
+    UNANALYSABLE,
+    UNREADABLE,
+    Form,
+    Outcome,
+    guarded,
+    strictness,
+    unsure,
+)
+
+if TYPE_CHECKING:
+    from policy.tables.dialect import Dialect
+    from policy.tables.row import Row
+
+__all__ = ["file_outcome", "led_outcome", "named_outcome", "path_outcome", "walked_path"]
+
+
+def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> Outcome:
+    """Return what *row* says of a path, and of the other as which it is judged too."""
+    found = path_outcome(row, path, limit)
+    if stranger != path:
+        found = min(found, path_outcome(row, stranger, limit), key=strictness)
+    if path.startswith(_OF_PROCESSES) and row.ruleset.dialect.processes:
+        try:
+            own = real_path(path, _links_of_processes(row.ruleset.dialect))
+        except Unreadable as unreadable:
+            return UNREADABLE[unreadable.reason]
+        if own != path:
+            found = min(found, path_outcome(row, own, limit), key=strictness)
+    return found
+
+
+# Names of files of which a row keeps what it says, and characters of each: commands name few
+# files, and often.
+_KEPT: Final = 2048
+_LONGEST: Final = 256
+
+
+def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
+    """Return the canonical path of a file that a command names, and what *row* says of it.
+
+    None where it has none.
+    """
+    found = row.named.get(name)
+    if found is None:
+        found = _named_outcome(row, name)
+        if len(name) <= _LONGEST:
+            if len(row.named) >= _KEPT:
+                row.named.clear()
+            row.named[name] = found
+    return found
+
+
+def _named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
+    dialect = row.ruleset.dialect
+    try:
+        path = canonical_path(name, dialect)
+        found = file_outcome(row, path, stranger_path(name, dialect))
+        if dialect.shell.control and ".." in name:
+            walked = walked_path(name, dialect)
+            if walked != path:
+                others = file_outcome(row, walked, walked), led_outcome(row, path, walked)
+                found = min(found, *others, key=strictness)
+    except Unreadable:
+        return None, unsure(row.ruleset)
+    return path, found
+
+
+# By these names Linux has for whoever asks the folder that it is in, and the root.
+_OF_PROCESSES: Final = ("/proc/self/", "/proc/thread-self/")
+_OWN: Final = (*_OF_PROCESSES, "/proc/self/task/self/")
+
+
+def _links_of_processes(dialect: Dialect) -> list[tuple[str, str]]:
+    cwd = folded(dialect.cwd) if dialect.fold else dialect.cwd
+    return [(f"{of}{name}", to) for of in _OWN for name, to in (("cwd", cwd), ("root", ""))]
+
+
+def walked_path(name: str, dialect: Dialect) -> str:
+    """Return the canonical path of a file as a system finds it: ``..`` is what a link led into.
+
+    Raises:
+        Unreadable: links lead in a circle.
+
+    """
+    links = dict(dialect.links)
+    if dialect.processes:
+        links |= {**_links_of_system(), **dict(_links_of_processes(dialect))}
+    rooted = rooted_path(name, dialect)
+    rest = (folded(rooted) if dialect.fold else rooted).split("/")[::-1]
+    path, followed = "", 0
+    while rest:
+        segment = rest.pop()
+        if segment == "..":
+            path = path.rpartition("/")[0]
+        elif segment not in ("", "."):
+            path = f"{path}/{segment}"
+            if (target := links.get(path)) is not None:
+                followed += 1
+                if followed > limits.LINKS:
+                    raise Unreadable
+                rest += target.split("/")[::-1]
+                path = ""
+    return path
+
+
+@cache
+def _links_of_system() -> dict[str, str]:
+    # What a thread has of its own is what its process has.
+    own = {f"/proc/{name}": f"/proc/self/{name}" for name in ("mounts", "net")}
+    return {"/dev/fd": "/proc/self/fd", "/proc/thread-self": "/proc/self/task/self", **own}
+
+
+def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
+    """Return what *row* says of a canonical path, and of the file that it leads to.
+
+    What a rule denies under either name is denied. Otherwise the file that a
+    command reads decides alone; what it writes behind a link out of the
+    working folders is asked for in any case; and a tool needs both names.
+    """
+    named = row.at(min(row.first(path), limit))
+    if not row.ruleset.dialect.links:
+        return named
+    try:
+        real = real_path(path, row.ruleset.dialect.links)
+    except Unreadable as unreadable:
+        return UNREADABLE[unreadable.reason]
+    return named if real == path else led_outcome(row, path, real, limit)
+
+
+def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcome:
+    """Return what *row* says of a path behind which another file is, as `path_outcome` does."""
+    named, led_to = (row.at(min(row.first(name), limit)) for name in (path, real))
+    found = min(named, led_to, key=strictness)
+    if found.effect is Effect.DENY and found.reason not in BY_DEFAULT:
+        return found
+    shell = row.ruleset.dialect.shell
+    if row.tool in (shell.files.reads, shell.files.input):
+        return led_to
+    if row.tool in (shell.files.writes, shell.files.output):
+        writes = row.ruleset.row(shell.files.writes).outcome_at(real)
+        inside = writes.effect is Effect.ALLOW and writes.reason in BY_DEFAULT
+        alike = named.reason is led_to.reason and (inside or named.reason is Reason.RULE)
+        is_same = alike or row.default.effect is Effect.ALLOW
+        return found if is_same else guarded(row.ruleset)
+    if found.effect is Effect.ALLOW:
+        # Where only a rule speaks of one name, one must speak of the other too, for the same tool.
+        ruled = [
+            each for each in ((path, named), (real, led_to)) if each[1].reason not in BY_DEFAULT
+        ]
+        if len(ruled) == 1 and not is_within(ruled[0][0], row.ruleset.dialect):
+            return unsure(row.ruleset)
+        forms = {said.entries[0].form is Form.LENT for _, said in ruled if said.entries}
+        return named if len(forms) <= 1 else unsure(row.ruleset)
+    # Whoever else could judge a call, this is asked of somebody.
+    return UNANALYSABLE if found.reason is Reason.CLASSIFIER else found

@@ -1,0 +1,123 @@
+"""Arguments beside the one that rules speak of: the combinations that rules tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice, product
+from typing import TYPE_CHECKING
+
+from policy.patterns.families import classes
+from policy.patterns.pattern import Pattern
+from policy.tables.dialect import Inputs
+from policy.tables.entry import Outcome, RowEntry
+from policy.tables.row import Row
+
+if TYPE_CHECKING:
+    from policy.tables.ruleset import Entry
+
+__all__ = ["TOO_MANY_PARAMETERS", "beside", "outcomes_beside", "parameter_cases"]
+
+TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
+
+# Combinations that are told apart before the answer is no longer exact.
+_CASES = 64
+
+# The same where each is one call, and nothing is searched for.
+_CASES_OF_ONE_CALL = 1024
+
+
+def beside(rows: Sequence[Row], most: int = _CASES) -> list[dict[str, str]] | None:
+    """Return what calls that name an argument may say beside it; None where that is too much.
+
+    Args:
+        rows: of one tool.
+        most: how many cases are not too many. The first says nothing.
+
+    """
+    entries = [
+        [entry for entry in row.entries if entry.field not in row.argument.fields] for row in rows
+    ]
+    return parameter_cases(entries, most, inputs=rows[0].inputs if rows else None)
+
+
+def outcomes_beside(
+    rows: Sequence[Row], call: Mapping[str, object]
+) -> Iterator[tuple[Outcome, ...]]:
+    """Yield what each of some rows says of *call*, for all that it may say beside.
+
+    Where that is too much to try: the most that each row may say, whatever the others do.
+    """
+    cases = beside(rows, _CASES_OF_ONE_CALL) if any(row.has_parameters for row in rows) else [{}]
+    for case in cases or ():
+        yield tuple(row.outcome({**case, **call}) for row in rows)
+    if cases is None:
+        yield tuple(max(_any_of(row, call), key=lambda one: one.effect) for row in rows)
+
+
+def _any_of(row: Row, call: Mapping[str, object]) -> Iterator[Outcome]:
+    yield row.outcome(call)
+    yield from (row.at(number) for number, entry in enumerate(row.entries) if entry.field)
+
+
+def parameter_cases(
+    lists: Iterable[Iterable[RowEntry | Entry]],
+    most: int = _CASES,
+    *,
+    whole: bool = False,
+    inputs: Inputs | None = None,
+) -> list[dict[str, str]] | None:
+    """Return parameters that tell all rules about parameters apart; None when too many.
+
+    A line looks at one argument, and the first that matches decides. So for each list it is
+    enough to say one thing: with no more than that fewer lines match, and the one that decides
+    does.
+
+    Args:
+        lists: the lines of each list.
+        most: how many cases are not too many. The first says nothing.
+        whole: whether lines may look at all that is said as one text, so that all counts.
+        inputs: what the arguments may be: no call says anything else.
+
+    """
+    patterns: dict[str, dict[Pattern, None]] = {}
+    together = 0
+    for entries in lists:
+        named = [(e.field, e.pattern) for e in entries if e.field and e.pattern is not None]
+        together += bool(named)
+        for field, pattern in named:
+            patterns.setdefault(field, {})[pattern] = None
+    values: dict[str, list[str]] = {}
+    for field, alternatives in patterns.items():
+        found, exact = classes(list(alternatives))
+        if not exact:
+            return None
+        # A value that no rule speaks of is as good as none.
+        taken = (_taken(inputs, field, text, m, alternatives) for m, text in found.items() if m)
+        values[field] = [value for value in taken if value is not None]
+    fields = len(values) if whole else min(together, len(values))
+    cases = [*islice(_cases(values, fields), most + 1)]
+    return cases if len(cases) <= most else None
+
+
+def _taken(
+    inputs: Inputs | None,
+    field: str,
+    text: str,
+    matching: Collection[int],
+    patterns: Iterable[Pattern],
+) -> str | None:
+    """Return a text like *text* that the argument may be, and the same patterns match, if any."""
+    if inputs is None:
+        return text
+    for each in inputs.nearest(field, text):
+        if {number for number, p in enumerate(patterns) if p.matches(each)} == set(matching):
+            return each
+    return None
+
+
+def _cases(values: Mapping[str, Sequence[str]], most: int) -> Iterator[dict[str, str]]:
+    """Yield each way in which at most so many fields have a value."""
+    for count in range(most + 1):
+        for fields in combinations(values, count):
+            for chosen in product(*(values[field] for field in fields)):
+                yield dict(zip(fields, chosen, strict=True))

@@ -1,0 +1,328 @@
+"""Projects by name, their chains, and projects that come out of a compiled policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+import attrs
+
+from policy.core.errors import PolicyError
+from policy.core.memory import seldom_collecting
+from policy.tables.chain import SPAWN_TOOL, Attenuated, Chain, Link, Reading, SpawnDenied, attenuate
+from policy.tables.placement import Rooted, Rootless
+from policy.tables.table import Table
+
+__all__ = [
+    "Compiled",
+    "CompiledDeclared",
+    "CompiledPosition",
+    "CompiledProject",
+    "Offered",
+    "Projects",
+    "Refusal",
+    "Steps",
+    "Walked",
+    "told_apart",
+]
+
+
+class Offered(Protocol):
+    """One place where one host would be started."""
+
+    @property
+    def host(self) -> str:
+        """The name of the host, e.g. ``claude-code``."""
+
+    @property
+    def profile(self) -> str:
+        """The host and its version."""
+
+    @property
+    def root(self) -> str:
+        """The folder, relative to the tree; "" for its top."""
+
+    @property
+    def title(self) -> str:
+        """The name by which people address the place."""
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The agents that start chains."""
+
+    @property
+    def attenuated(self) -> Reading:
+        """The reading that only narrows."""
+
+    @property
+    def enforced(self) -> Reading:
+        """What the host really does."""
+
+    def reading(self, name: str) -> Reading:
+        """Return the reading called *name*. Raises KeyError for any other name."""
+
+
+def told_apart(project: Offered, among: Sequence[Offered]) -> str:
+    """Return what tells *project* from others whose chains start alike; "" where none do."""
+    starts = set(project.starts)
+    if sum(not starts.isdisjoint(other.starts) for other in among) < 2:
+        return ""
+    alone = sum(other.host == project.host for other in among) < 2
+    return project.host if alone else project.title
+
+
+_Project = TypeVar("_Project", bound=Offered)
+
+
+@attrs.frozen(slots=False, repr=False)
+class Projects(Generic[_Project]):
+    """The projects of one tree.
+
+    Attributes:
+        label: how people know the tree.
+        projects: in the order of their hosts and roots.
+        place: the folder for which chains decide paths, or that none is known.
+
+    """
+
+    label: str
+    projects: tuple[_Project, ...]
+    place: Rooted | Rootless = attrs.field(factory=Rootless, kw_only=True, eq=False)
+
+    @seldom_collecting
+    def chain(self, *names: str, reading: str = "attenuated") -> Chain:
+        """Return the chain of agents *names*, from the root down.
+
+        Args:
+            names: agents; the first may be qualified as ``host:name`` or
+                ``host@folder:name`` where several projects have one.
+            reading: ``attenuated`` or ``enforced``.
+
+        Raises:
+            SpawnDenied: a link may not start the next, or there is no such agent.
+            PolicyError: the first name is unknown, or stands for several agents.
+
+        """
+        if not names:
+            msg = "expected the name of an agent, found an empty chain"
+            raise PolicyError(msg, help="a chain is written `main>explore`")
+        project, first = self.find(names[0])
+        chain = Chain.start(first, project.reading(reading), self.place_of(project))
+        for name in names[1:]:
+            chain = chain.spawn(name)
+        return chain
+
+    def place_of(self, project: Offered) -> Rooted | Rootless:
+        """Return where the calls of a project are made: in its folder, below that of the tree."""
+        # A file of our notation may lie anywhere in the project of which it speaks.
+        return self.place.below("" if project.root.endswith(".policy") else project.root)
+
+    def find(self, name: str) -> tuple[_Project, str]:
+        """Return the project of an agent and its name there.
+
+        Raises:
+            PolicyError: the name is unknown, or stands for several agents.
+
+        """
+        found = self._named(name)
+        starting = [(project, local) for project, local in found if local in project.starts]
+        candidates = starting or found
+        if len(candidates) == 1:
+            return candidates[0]
+        if not candidates:
+            known = sorted({agent for p in self.projects for agent in p.attenuated.agents})
+            msg = f"there is no agent `{name}`"
+            raise PolicyError(msg, help=_known(known), file=self.label)
+        places = ", ".join(f"`{project.title}:{local}`" for project, local in candidates[:6])
+        msg = f"`{name}` stands for {len(candidates)} agents"
+        raise PolicyError(msg, help=f"name one of {places}", file=self.label)
+
+    def _named(self, name: str) -> list[tuple[_Project, str]]:
+        """Return every agent that *name* may stand for; a title beats a host beats a bare name."""
+        for qualifiers in ([p.title for p in self.projects], [p.host for p in self.projects]):
+            found = [
+                (project, name.removeprefix(f"{qualifier}:"))
+                for project, qualifier in zip(self.projects, qualifiers, strict=True)
+                if name.startswith(f"{qualifier}:")
+            ]
+            known = [(p, local) for p, local in found if local in p.attenuated.agents]
+            if known:
+                return known
+        return [(p, name) for p in self.projects if name in p.attenuated.agents]
+
+    def __repr__(self) -> str:
+        projects = ", ".join(project.title for project in self.projects[:4])
+        more = f" and {len(self.projects) - 4} more" if len(self.projects) > 4 else ""
+        return f"<{type(self).__name__} {self.label}: {projects or 'no projects'}{more}>"
+
+
+def _known(names: list[str]) -> str:
+    if not names:
+        return "no file here defines an agent"
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return "known are " + ", ".join(f"`{name}`" for name in names[:8]) + more
+
+
+# Projects as they come out of a compiled policy: tables and steps, and no files.
+
+
+_Calls = Mapping[str, tuple[str, dict[str, object]]]
+
+
+@attrs.frozen
+class CompiledProject:
+    """One place where one host would be started.
+
+    Attributes:
+        host: e.g. ``claude-code``.
+        profile: host and version.
+        root: folder relative to the tree it was compiled from.
+        starts: agents that start chains.
+        attenuated: the reading that only narrows.
+        enforced: what the host really does.
+
+    """
+
+    host: str
+    profile: str
+    root: str
+    starts: tuple[str, ...]
+    attenuated: Reading
+    enforced: Reading
+
+    @property
+    def title(self) -> str:
+        """The name by which people address the project."""
+        return f"{self.host}@{self.root}" if self.root else self.host
+
+    def reading(self, name: str) -> Reading:
+        """Return the reading called *name*. Raises KeyError for any other name."""
+        return {"attenuated": self.attenuated, "enforced": self.enforced}[name]
+
+
+@attrs.frozen(slots=False, repr=False)
+class Compiled(Projects[CompiledProject]):
+    """What a compiled policy holds.
+
+    Attributes:
+        label: the file.
+        projects: as they were compiled.
+        hash: of its content, ``sha256:…``.
+
+    """
+
+    hash: str
+
+
+@attrs.frozen(slots=False)
+class CompiledDeclared(Attenuated):
+    """The reading that only narrows.
+
+    Attributes:
+        starts: agent -> what it may do where a chain starts with it.
+        calls: agent -> the call that starts it, where that is no plain one.
+        listed: every agent.
+
+    """
+
+    starts: Mapping[str, Table] = attrs.field(kw_only=True)
+    calls: _Calls = attrs.field(kw_only=True)
+    listed: tuple[str, ...] = attrs.field(kw_only=True)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return self.listed
+
+    def start(self, agent: str) -> Link:
+        """Return the first link."""
+        return Link(agent, self.starts[agent])
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*."""
+        return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the call that starts *agent*."""
+        return self.calls.get(agent) or (SPAWN_TOOL, {"subagent_type": agent})
+
+
+@attrs.frozen
+class Refusal:
+    """Why a host does not start an agent, in its words."""
+
+    agent: str
+    link: str
+    reason: str
+    message: str
+
+    def denied(self) -> SpawnDenied:
+        """Return it as what chains raise."""
+        denied = SpawnDenied(self.agent, self.link, self.reason)
+        denied.args = (self.message,)
+        return denied
+
+
+@attrs.frozen
+class Steps:
+    """Where the agents that are started lead: to positions by number, or nowhere.
+
+    With *ends*, nobody walked on from here.
+    """
+
+    to: Mapping[str, int]
+    refused: Mapping[str, Refusal]
+    ends: bool = False
+
+    def follow(self, agent: str, link: str) -> int:
+        """Return the number of *agent* behind *link*. Raises KeyError for an unknown one."""
+        if self.ends:
+            raise SpawnDenied(agent, link, "not-compiled")
+        if agent in self.refused:
+            raise self.refused[agent].denied()
+        return self.to[agent]
+
+
+@attrs.frozen
+class CompiledPosition:
+    """An agent at one place of chains."""
+
+    name: str
+    table: Table
+    depth: int
+    steps: Steps
+
+
+@attrs.frozen(slots=False, eq=False)
+class Walked:
+    """A reading as it was found by walking through every chain; the state is a number."""
+
+    listed: tuple[str, ...]
+    starts: Steps
+    positions: Sequence[CompiledPosition]
+    calls: _Calls
+    name: str = "enforced"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return self.listed
+
+    def start(self, agent: str) -> Link:
+        """Return the first link."""
+        return self._link(self.starts.follow(agent, "the root"))
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*."""
+        number = parent.state
+        if type(number) is not int:
+            raise KeyError(agent)
+        return self._link(self.positions[number].steps.follow(agent, parent.name))
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the call that starts *agent*."""
+        return self.calls.get(agent) or (SPAWN_TOOL, {"subagent_type": agent})
+
+    def _link(self, number: int) -> Link:
+        position = self.positions[number]
+        return Link(position.name, position.table, position.depth, number)

@@ -1,0 +1,348 @@
+"""A rule set: one ordered list of rules over every tool, first match decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Container, Iterable, Iterator
+from functools import cached_property, lru_cache, partial
+from itertools import chain, groupby
+from json.encoder import encode_basestring_ascii as _json
+from operator import attrgetter
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+import attrs
+
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.source import Place
+from policy.patterns.notations import is_glob, names
+from policy.patterns.pattern import Pattern
+from policy.tables.dialect import Dialect
+from policy.tables.entry import Form, RowEntry
+from policy.tables.row import Key, Row
+
+__all__ = ["Entry", "RuleSet", "Runs", "Said", "rules_text"]
+
+
+# Of one entry: tool, field, pattern and form.
+Said = tuple[str, str, Pattern | None, Form]
+
+# Neighbours with one effect, in order.
+Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
+
+
+def rules_text(runs: Runs, default: tuple[Effect, Reason], dialect: Dialect) -> str:
+    """Return the text of a rule set: the same whatever order its neighbours stand in."""
+    said = ",".join(
+        f"[{_json(effect.value)},{_json(reason.value)},[{','.join(sorted(_texts(entries)))}]]"
+        for effect, reason, entries in runs
+    )
+    otherwise = ",".join(_json(each.value) for each in default)
+    return f"[[[{said}],{otherwise}],{_dialect_text(dialect)}]"
+
+
+def _texts(entries: Iterable[Said]) -> Iterator[str]:
+    # Of thousands of entries most speak of few tools.
+    beginning: dict[tuple[str, str], str] = {}
+    for tool, field, pattern, form in entries:
+        begins = beginning.get((tool, field))
+        if begins is None:
+            begins = beginning[tool, field] = f"[{_json(tool)},{_json(field)},"
+        said = "" if form is Form.PLAIN else "," + _json(form.value)
+        yield f"{begins}{'[]' if pattern is None else pattern.as_json}{said}]"
+
+
+@lru_cache(maxsize=64)  # a host has one or two
+def _dialect_text(dialect: Dialect) -> str:
+    # Without defaults, so that dialects which can say more keep the hash of those that do not.
+    content = attrs.asdict(dialect, filter=_is_said, value_serializer=_plain_value)
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def _is_said(field: attrs.Attribute[Any], value: object) -> bool:
+    default = field.default
+    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class at run time
+        default = default.factory()  # type: ignore[union-attr]
+    return bool(value != default)
+
+
+def _plain_value(_: type, __: object, value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return getattr(value, "value", value)
+
+
+# A rule set: one ordered list of rules over every tool, first match decides.
+#
+# Whatever precedence a host has was turned into this order when the set was
+# compiled; nothing of it is left when a call is decided. What the set says of one
+# tool is a *row*: the entries whose tool pattern matches the name, in order.
+
+
+@attrs.frozen
+class Entry:
+    """One line of a rule set.
+
+    Attributes:
+        tool: a tool name, or a glob over names (`policy.patterns.notations.names`).
+        effect: what it says.
+        pattern: what its argument must be; None is any call.
+        field: the parameter that *pattern* speaks of; "" is the argument that
+            the dialect names for the tool.
+        reason: what a decision by this entry gives as its reason.
+        rule: the rule as written.
+        place: where it is written.
+        form: how it says so, where that counts.
+
+    """
+
+    tool: str
+    effect: Effect
+    pattern: Pattern | None = None
+    field: str = ""
+    reason: Reason = Reason.RULE
+    rule: str = attrs.field(default="", eq=False)
+    place: Place | None = attrs.field(default=None, eq=False)
+    form: Form = Form.PLAIN
+
+
+@attrs.frozen(slots=False, eq=False, repr=False)
+class RuleSet:
+    """An ordered first-match list of entries with a default.
+
+    Two sets are equal when their canonical entries, defaults and dialects are:
+    entries that an earlier one always precedes are left out, and the order of
+    neighbours with one effect does not count. Places and the wording of rules
+    do not count either.
+    """
+
+    entries: tuple[Entry, ...]
+    default: Effect
+    dialect: Dialect
+    default_reason: Reason = Reason.DEFAULT
+
+    @cached_property
+    def _by_tool(self) -> dict[str, list[tuple[int, Entry]]]:
+        """The entries, and their places, by the name or glob that each gives."""
+        by_tool: dict[str, list[tuple[int, Entry]]] = {}
+        for index, entry in enumerate(self.entries):
+            found = by_tool.get(entry.tool)
+            if found is None:
+                by_tool[entry.tool] = [(index, entry)]
+            else:
+                found.append((index, entry))
+        return by_tool
+
+    @cached_property
+    def tools(self) -> frozenset[str]:
+        """The tool names and globs of the entries, as they are written there."""
+        return frozenset(self._by_tool)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The tool names that entries give literally, canonical."""
+        return frozenset(self._by_name)
+
+    @cached_property
+    def globs(self) -> tuple[str, ...]:
+        """The globs over tool names that entries use."""
+        return tuple(filter(is_glob, self._by_tool))
+
+    @cached_property
+    def parametered(self) -> frozenset[str]:
+        """Those of the names whose entries look at other arguments than the one."""
+        return frozenset(
+            name
+            for name, entries in self._by_name.items()
+            if any(entry.field for _, entry in entries)
+        )
+
+    def looking(self, but: Container[str]) -> list[Entry]:
+        """Return the entries that look at an argument, of all tools *but* these, in order."""
+        found = (numbers for tool, numbers in self._looking.items() if tool not in but)
+        return [self.entries[number] for number in sorted(chain.from_iterable(found))]
+
+    @cached_property
+    def _looking(self) -> dict[str, list[int]]:
+        looking = (
+            (tool, [number for number, entry in entries if entry.pattern is not None])
+            for tool, entries in self._by_tool.items()
+        )
+        return {tool: numbers for tool, numbers in looking if numbers}
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[tuple[int, Entry]]]:
+        by_name: dict[str, list[tuple[int, Entry]]] = {}
+        for tool, entries in self._by_tool.items():
+            if not is_glob(tool):
+                by_name.setdefault(self.dialect.key(tool), []).extend(entries)
+        return by_name
+
+    @cached_property
+    def _by_ends(self) -> dict[str, dict[str, list[tuple[int, Entry, Pattern | None]]]]:
+        # Globs over names by the text in front of their first star and behind
+        # their last; without a pattern where these are all there is to match.
+        by_ends: dict[str, dict[str, list[tuple[int, Entry, Pattern | None]]]] = {}
+        for tool in self.globs:
+            before, behind, glob = "", "", None
+            if tool.startswith("="):
+                glob = names(tool)
+            else:
+                before, _, rest = tool.partition("*")
+                _, more, behind = rest.rpartition("*")
+                glob = Pattern.text(tool) if more else None
+            found = by_ends.setdefault(before, {}).setdefault(behind, [])
+            found += ((index, entry, glob) for index, entry in self._by_tool[tool])
+        return by_ends
+
+    @cached_property
+    def _longest_glob(self) -> int:
+        return max(map(len, self.globs), default=-1)
+
+    def _globbing(self, name: str) -> Iterator[tuple[int, Entry]]:
+        """Yield the entries whose glob matches *name*, however many do not."""
+        for end in range(min(len(name), self._longest_glob) + 1):
+            by_suffix = self._by_ends.get(name[:end])
+            if by_suffix is None:
+                continue
+            for start in range(max(end, len(name) - self._longest_glob), len(name) + 1):
+                for index, entry, glob in by_suffix.get(name[start:], ()):
+                    if glob is None or glob.matches(name):
+                        yield index, entry
+
+    @cached_property
+    def _rows(self) -> dict[str, Row]:
+        return {}
+
+    def row(self, tool: str) -> Row:
+        """Return what the set says of *tool*."""
+        name = self.dialect.canonical(tool)
+        row = self._rows.get(name)
+        if row is None:
+            row = Row(self._matching(name), self.default, self.default_reason, name, self)
+            if len(self._rows) < _REMEMBERED_NAMES or name in self.names:
+                self._rows[name] = row
+        return row
+
+    def lines(self, tool: str) -> list[Entry]:
+        """Return the entries that speak of calls of *tool*, in order."""
+        name = self.dialect.canonical(tool)
+        spelled = [name]
+        if self.dialect.aliased:
+            spelled += (alias for alias, real in self.dialect.aliases.items() if real == name)
+        matching = dict(self._by_name.get(self.dialect.key(name), ()))
+        for spelling in spelled:
+            matching.update(self._globbing(spelling))
+        if name in self.dialect.shell.files.inner:
+            # Nobody calls it by this name, so of globs a star alone speaks of it.
+            matching = {i: e for i, e in matching.items() if e.tool == "*" or not is_glob(e.tool)}
+        return [matching[index] for index in sorted(matching)]
+
+    def _matching(self, name: str) -> Iterator[RowEntry]:
+        return map(_ROW_ENTRY, map(_SAID, self.lines(name)))
+
+    @cached_property
+    def worded(self) -> Key:
+        """What sets have in common that say the same in the same words, wherever it stands."""
+        words = tuple((entry.rule, entry.place is None) for entry in self.entries)
+        said = self.entries, words, self.default, self.default_reason
+        return Key((*said, id(self.dialect)))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every call of every tool gets the default."""
+        return not self.entries
+
+    @cached_property
+    def _meaning(self) -> tuple[object, ...]:
+        """What equality covers: runs of entries with one effect, in order."""
+        return self._runs, self.default, self.default_reason
+
+    @cached_property
+    def _runs(self) -> Runs:
+        runs: list[tuple[Effect, Reason, set[Said]]] = []
+        seen: set[Said] = set()
+        whole: set[str] = set()  # tools of which every call is decided by then
+        awaited = self.dialect.shell.awaited is not None
+        # For which tool a rule is written counts behind links alone.
+        form_of = {} if self.dialect.links else {Form.LENT: Form.PLAIN}
+        key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
+        for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
+            said = {
+                (key_of[e.tool], e.field, e.pattern, form_of.get(e.form, e.form)) for e in entries
+            }
+            keys = said - seen
+            seen |= keys
+            kept = keys
+            if whole:
+                kept = {key for key in keys if key[0] not in whole and "*" not in whole}
+                if awaited and effect is Effect.ALLOW and reason is not Reason.RULE:
+                    # Behind a rule that allows every command, what the host allows by itself
+                    # counts for those that nobody waits for.
+                    kept |= {key for key in said if key[2] is None and key[0] in whole}
+            wholly = {key[0] for key in kept if key[2] is None}
+            if wholly:
+                whole |= wholly
+                # Beside an entry for every call of a tool its neighbours add nothing.
+                kept = {key for key in kept if key[2] is None or key[0] not in wholly}
+            if "*" in wholly:
+                kept = {key for key in kept if key[0] == "*" and key[2] is None}
+            if kept and runs and runs[-1][:2] == (effect, reason):
+                runs[-1][2].update(kept)
+            elif kept:
+                runs.append((effect, reason, kept))
+        return tuple((effect, reason, frozenset(kept)) for effect, reason, kept in runs)
+
+    @cached_property
+    def canonical_text(self) -> str:
+        """What the content hash covers, as JSON text: the same in the order of its text."""
+        return rules_text(self._runs, (self.default, self.default_reason), self.dialect)
+
+    @cached_property
+    def hashed_text(self) -> str:
+        """The same as it stands in the text that is hashed for a table: JSON within JSON."""
+        return json.dumps(json.dumps(self.canonical_text))[1:-1]
+
+    @cached_property
+    def interned(self) -> RuleSet:
+        """The one set with these rules at these places.
+
+        Many projects and agents say the same; its rows are built once. It is kept as long as
+        somebody has it: what it is known by must not be itself.
+        """
+        key = tuple(map(_WRITTEN, self.entries)), self.default, self.default_reason, self.dialect
+        return _INTERNED.setdefault(key, self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RuleSet):
+            return NotImplemented
+        if self is other:
+            return True
+        alike = self.dialect is other.dialect or self.dialect == other.dialect
+        return alike and self._meaning == other._meaning
+
+    def __repr__(self) -> str:
+        rules = len(self.entries)
+        what = f"{rules} line{'' if rules == 1 else 's'}, otherwise {self.default}"
+        return f"<RuleSet {self.dialect.name}: {what}>"
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._meaning)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+_INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
+
+# All of an entry, its wording and place included.
+_WRITTEN: Final = attrgetter(*(field.name for field in attrs.fields(Entry)))
+
+# What a line of a row has of an entry, and the line; of large tools ten thousands are made.
+_SAID: Final = attrgetter(*RowEntry._fields)
+_ROW_ENTRY: Final[Callable[[tuple[object, ...]], RowEntry]] = partial(tuple.__new__, RowEntry)
+
+# Rows of names that no entry gives literally, kept at most.
+_REMEMBERED_NAMES = 4096

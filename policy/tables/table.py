@@ -1,0 +1,337 @@
+"""Decision tables: what an agent may use, and what it may hand on.
+
+A table is a meet. Each of its two *ceilings* is a set of rule sets, and a call
+gets the strictest answer of them: that is why ``&`` is the union of two sets,
+and why it is idempotent, commutative and associative. Rule sets that are equal
+are one, so a chain whose links share their settings costs what one link costs.
+
+The ceilings are what an agent may **use** and what it may **delegate**. A child
+may use what its own table grants as far as its parent may delegate it
+(`policy.tables.chain`):
+
+    use(child)      = use(child)      & delegate(parent)
+    delegate(child) = delegate(child) & delegate(parent)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property, lru_cache
+from operator import attrgetter
+from typing import ClassVar, Final
+from weakref import ReferenceType
+
+import attrs
+
+from policy.compare.compare import Comparison, Difference, Known
+from policy.compare.meets import Linked, compare_meets
+from policy.compare.tool_pair import remembered
+from policy.core.decision import Clause, Decision, Reason
+from policy.core.effect import Effect
+from policy.core.memory import alive, seldom_collecting, weakly
+from policy.tables.dialect import Dialect
+from policy.tables.lookup import Lookup
+from policy.tables.ruleset import Entry, RuleSet
+
+__all__ = [
+    "NOTHING",
+    "SPAWN_TOOL",
+    "TRUST",
+    "UNRESTRICTED",
+    "Bounds",
+    "Ceiling",
+    "Part",
+    "Table",
+    "starting_nobody",
+]
+
+# Starting an agent is a call like any other.
+SPAWN_TOOL: Final = "Task"
+
+# Levels of trust, the least first.
+TRUST: Final = ("blocked", "quarantined", "verified", "trusted")
+
+
+@attrs.frozen
+class Part:
+    """A rule set and the links of the chain that it belongs to."""
+
+    rules: RuleSet
+    links: tuple[str, ...] = attrs.field(default=(), eq=False)
+
+
+_NOBODY = Dialect("")
+_DENIES_ALL = RuleSet((), Effect.DENY, _NOBODY)
+
+
+@cache  # a host has some dialects
+def starting_nobody(dialect: Dialect) -> RuleSet:
+    """Return the rule set of an agent at its limit of depth: it denies every start of an agent."""
+    denied = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEPTH, rule="limit depth")
+    return RuleSet((denied,), Effect.ALLOW, dialect)
+
+
+def _links(parts: Iterable[Part]) -> dict[RuleSet, tuple[str, ...]]:
+    links: dict[RuleSet, tuple[str, ...]] = {}
+    for part in parts:
+        rules = part.rules.interned
+        links[rules] = tuple(dict.fromkeys((*links.get(rules, ()), *part.links)))
+    return links
+
+
+@attrs.frozen(slots=False)
+class Ceiling:
+    """A meet of rule sets: what all of them grant. Equal when the sets are."""
+
+    sets: frozenset[RuleSet] = frozenset()
+    parts: tuple[Part, ...] = attrs.field(default=(), eq=False)
+
+    @classmethod
+    def of(cls, parts: Iterable[Part]) -> Ceiling:
+        """Return the canonical meet: equal sets once, with the links of all."""
+        merged = _links(parts)
+        for rules, links in merged.items():
+            if rules.is_constant and rules.default is Effect.DENY:
+                refusing = attrs.evolve(_DENIES_ALL, default_reason=rules.default_reason)
+                return cls(frozenset({_DENIES_ALL}), (Part(refusing, links),))
+        kept = tuple(
+            Part(rules, links)
+            for rules, links in merged.items()
+            if not (rules.is_constant and rules.default is Effect.ALLOW)
+        )
+        return cls(frozenset(part.rules for part in kept), kept)
+
+    @property
+    def linked(self) -> list[Linked]:
+        """The parts, as they are compared."""
+        return [(part.rules, part.links) for part in self.parts]
+
+    @property
+    def starting_nobody(self) -> Ceiling:
+        """The same of an agent at its limit of depth."""
+        if not self.parts:
+            return Ceiling.of([Part(starting_nobody(_NOBODY))])
+        if any(rules == starting_nobody(rules.dialect) for rules in self.sets):
+            return self
+        first = self.parts[0]
+        return Ceiling.of(
+            (*self.parts, Part(starting_nobody(first.rules.dialect), first.links[:1]))
+        )
+
+    def __and__(self, other: Ceiling) -> Ceiling:
+        """Return what both grant."""
+        return self if self is other else Ceiling.of((*self.parts, *other.parts))
+
+
+@attrs.frozen
+class Bounds:
+    """Limits beside the rules; None is no limit. ``&`` takes the smaller.
+
+    Attributes:
+        depth: levels of agents that may follow below.
+        turns: turns the agent may take.
+        trust: one of `TRUST`.
+
+    """
+
+    depth: int | None = None
+    turns: int | None = None
+    trust: str | None = None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no agent may follow."""
+        return self.depth is not None and self.depth <= 0
+
+    def __and__(self, other: Bounds) -> Bounds:
+        """Return the tighter bounds."""
+        return Bounds(
+            _least(self.depth, other.depth),
+            _least(self.turns, other.turns),
+            min((t for t in (self.trust, other.trust) if t), key=TRUST.index, default=None),
+        )
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return min((n for n in (one, other) if n is not None), default=None)
+
+
+@attrs.frozen(slots=False, repr=False)
+class Table:
+    """What an agent may use and delegate. ``&`` grants only what both grant.
+
+    Attributes:
+        use: what calls of the agent get.
+        delegate: what the agents it starts may use at most; None where nothing
+            was said, which means the same as *use*.
+        bounds: limits beside the rules. At a depth of 0 what may be used starts no agent.
+
+    """
+
+    use: Ceiling = Ceiling()
+    delegate: Ceiling | None = None
+    bounds: Bounds = Bounds()
+    _lookups: ClassVar[dict[str, Lookup]]  # of each table, and no part of its value
+
+    def __attrs_post_init__(self) -> None:
+        # One form of one meaning, or `a & NOTHING` were not NOTHING.
+        if self.delegate == self.use:
+            object.__setattr__(self, "delegate", None)
+        if self.bounds.is_last:
+            object.__setattr__(self, "use", self.use.starting_nobody)
+        object.__setattr__(self, "_lookups", {})
+
+    @classmethod
+    def of(cls, rules: RuleSet, *, link: str = "", delegate: RuleSet | None = None) -> Table:
+        """Return the table of one rule set, as the policy of *link*."""
+        links = (link,) if link else ()
+        handed_on = None if delegate is None else Ceiling.of([Part(delegate, links)])
+        return cls(Ceiling.of([Part(rules, links)]), handed_on)
+
+    def __and__(self, other: Table) -> Table:
+        """Return the table that grants, and hands on, only what both do."""
+        if self is other:
+            return self
+        delegate = None
+        if self.delegate is not None or other.delegate is not None:
+            delegate = self.delegated & other.delegated
+        return Table(self.use & other.use, delegate, self.bounds & other.bounds)
+
+    @property
+    def delegated(self) -> Ceiling:
+        """What the agent may delegate."""
+        return self.use if self.delegate is None else self.delegate
+
+    def decide(self, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return what a call of *tool* with these arguments gets. Never raises.
+
+        Args:
+            tool: the name, or an alias the host knows it by.
+            call: the arguments, e.g. ``{"command": "git push"}``.
+
+        """
+        lookup = self._lookups.get(tool) or self.lookup(tool)
+        text = call.get(lookup.field)
+        if type(text) is str and lookup.alias not in call:
+            decision = lookup.remembered.get(text)
+            if decision is not None and (len(call) == 1 or lookup.takes(call)):
+                return decision
+        return lookup.decide(call)
+
+    def decide_read(self, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return what a call gets that its host has read already. Never raises.
+
+        What the host would refuse unread (`Dialect.inputs`) is none of its arguments: the host
+        may be of a newer version than the one that is described here, or another one.
+        """
+        lookup = self._lookups.get(tool) or self.lookup(tool)
+        text = call.get(lookup.field)
+        if type(text) is str and lookup.alias not in call:
+            decision = lookup.remembered.get(text)
+            if decision is not None:
+                return decision
+        return lookup.decide_read(call)
+
+    def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
+        """Return what a shell command does, and what each of that gets. Never raises.
+
+        It is told of the first link that decides the call. Nothing of a call that is no
+        command, or that is decided whatever it runs; files that every policy lets pass are left
+        out. No clause is stricter than the call, unless a rule spells the command out as a whole.
+
+        Args:
+            tool: the name, or an alias the host knows it by.
+            call: the arguments, e.g. ``{"command": "git add . && git push"}``.
+
+        """
+        return self.lookup(tool).account(call)
+
+    def decide_anew(self, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return the same, and keep no decision by the text of the call."""
+        lookup = self._lookups.get(tool) or self.lookup(tool)
+        return lookup.decide_anew(call)
+
+    @seldom_collecting
+    def differences(self, other: Table, known: Known | None = None) -> Comparison:
+        """Return how calls are decided differently by *self* and then by *other*.
+
+        Exact unless the comparison says otherwise: no difference means that no
+        call of any tool is decided differently. What may be delegated is not
+        looked at; `Table(use=table.delegated)` is the table of that.
+
+        Args:
+            other: the other table.
+            known: what comparisons of other tables found, which share some of their
+                lines with these; what is found here is added.
+
+        """
+        found = compare_meets(self.use.linked, other.use.linked, known)
+        return Comparison(tuple(self.decided(other, each) for each in found.differences), found.why)
+
+    def decided(self, other: Table, difference: Difference) -> Difference:
+        """Return what *self* and *other* make of the call of a difference of other tables."""
+        tool, call = difference.tool, difference.call
+        # Every table is asked about the same commands.
+        lookups = (self.lookup(tool), other.lookup(tool))
+        return Difference(tool, call, *(lookup.decide_once(call, remembered) for lookup in lookups))
+
+    def __le__(self, other: Table) -> bool:
+        """Return whether *self* grants, and hands on, no more than *other*.
+
+        What is not decided within the budget counts as more.
+        """
+        pairs = [(other, self)]
+        if self.delegate is not None or other.delegate is not None:
+            pairs.append((Table(other.delegated), Table(self.delegated)))
+        for larger, smaller in pairs:
+            comparison = larger.differences(smaller)
+            if not comparison.exact or any(d.widened for d in comparison.differences):
+                return False
+        return self.bounds & other.bounds == self.bounds
+
+    def lookup(self, tool: str) -> Lookup:
+        """Return what the table says of *tool*."""
+        lookup = self._lookups.get(tool)
+        if lookup is None:
+            with seldom_collecting:
+                rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
+                lookup = Lookup(rows, self)
+            if len(self._lookups) >= _REMEMBERED_TOOLS:
+                self._lookups.clear()
+            self._lookups[tool] = lookup
+        return lookup
+
+    def __repr__(self) -> str:
+        sets = len(self.use.parts)
+        return f"<Table {self.hash[:19]}… {sets} rule set{'' if sets == 1 else 's'}>"
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash of the rules and bounds, without their places: ``sha256:…``."""
+        delegate = weakly(self.delegate.sets) if self.delegate is not None else None
+        return _content_hash(weakly(self.use.sets), delegate, self.bounds)
+
+
+_Sets = frozenset[ReferenceType[RuleSet]]
+
+
+@lru_cache(maxsize=256)  # chains of one project differ in their links, and seldom in their sets
+def _content_hash(use: _Sets, delegate: _Sets | None, bounds: Bounds) -> str:
+    handed_on = "null" if delegate is None else _hashed_text(delegate)
+    content = f"[{_hashed_text(use)}, {handed_on}, {json.dumps(attrs.astuple(bounds))}]"
+    return "sha256:" + hashlib.sha256(content.encode()).hexdigest()
+
+
+def _hashed_text(sets: _Sets) -> str:
+    """Return the JSON text of a list of texts, as JSON text itself."""
+    ordered = sorted(map(alive, sets), key=attrgetter("canonical_text"))
+    return '"[' + ", ".join(rules.hashed_text for rules in ordered) + ']"'
+
+
+# Tools a table keeps a lookup of. Names come from calls, so they are bounded.
+_REMEMBERED_TOOLS = 4096
+
+UNRESTRICTED: Final = Table()
+NOTHING: Final = Table(Ceiling.of([Part(_DENIES_ALL)]), bounds=Bounds(0, 0, TRUST[0]))
