@@ -10,10 +10,10 @@ import pytest
 
 import policy
 from policy.adapters.hook.settings import command, entry
+from tests.cli.test_install import SILENCING
 from tests.live import sandbox
 from tests.live.scenario import CWD, HOME, Scenario
 from tests.live.theirs import _Script, _session
-from tests.test_install import SILENCING
 
 pytestmark = pytest.mark.live
 

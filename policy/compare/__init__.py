@@ -6,7 +6,7 @@ A difference that is told was decided on both sides, whatever it was found by. T
 other is proven by a search through all texts (marked =), or by trying at least one text of each
 kind that lines and the host tell apart (marked ~). Where the kinds are not all tried, the answer
 says why it is not exact; that none is forgotten is what the laws draw rules for, against all calls
-of a small universe (`tests/test_every_call.py`, `tests/test_every_edit.py`).
+of a small universe (`tests/law/test_every_call.py`, `tests/law/test_every_edit.py`).
 
 Lists over one text, whatever it is of:
 

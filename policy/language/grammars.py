@@ -2,7 +2,7 @@
 
 To make a parser of a grammar, Lark first makes one for the language of grammars, which takes up
 to a fifth of a second. The tables of the parsers are therefore kept beside the grammars
-(``python -m tests.tables`` writes them), and used where they are of the same grammar, the same
+(``python -m tests.grammars`` writes them), and used where they are of the same grammar, the same
 options and the same Lark.
 """
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import attrs
 import pytest
 
+from tests.law.test_every_call import check_diff
+from tests.law.test_every_chain import check_query
+from tests.law.test_every_gap import check_audit
 from tests.law.worlds import PENDING
-from tests.test_every_call import check_diff
-from tests.test_every_chain import check_query
-from tests.test_every_gap import check_audit
 from tests.universes.model import Model, Universe, calls_of, header, starting
 
 MODES = ("default", "acceptEdits", "bypassPermissions", "plan", "dontAsk")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.test_every_call import draw_diff
-from tests.test_every_chain import draw_never, draw_query
-from tests.test_every_edit import draw_mended
-from tests.test_every_gap import draw_audit
-from tests.test_every_rule import draw_minimal, draw_standings, draw_told
+from tests.law.test_every_call import draw_diff
+from tests.law.test_every_chain import draw_never, draw_query
+from tests.law.test_every_edit import draw_mended
+from tests.law.test_every_gap import draw_audit
+from tests.law.test_every_rule import draw_minimal, draw_standings, draw_told
 from tests.universes import WIDE, tried
 
 # Law -> how it is tried, and how many policies take a few seconds.

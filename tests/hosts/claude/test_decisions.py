@@ -12,7 +12,7 @@ from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts.claude import ClaudeOptions, load
 from policy.tables.chain import Chain, SpawnDenied
-from tests.test_claude import project
+from tests.hosts.claude.test_claude import project
 
 DENY, ASK, ALLOW = Effect.DENY, Effect.ASK, Effect.ALLOW
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from policy.analysis.formatting import minimal
 from policy.core.errors import PolicyError
 from policy.files.opening import Memory
+from tests.analysis.test_convert import CALLS as HOST_CALLS
+from tests.analysis.test_convert import FILES as GENERATED
+from tests.analysis.test_convert import all_chains, chain_of, in_words_of, project_of
 from tests.effort import examples
 from tests.reference import Said, Scope, decide
 from tests.strategies import matchers, table
-from tests.test_convert import CALLS as HOST_CALLS
-from tests.test_convert import FILES as GENERATED
-from tests.test_convert import all_chains, chain_of, in_words_of, project_of
 
 FILE = "a.policy"
 

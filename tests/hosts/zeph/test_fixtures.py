@@ -18,7 +18,7 @@ from policy.analysis.reach.audit import audit
 from policy.hosts import zeph
 from policy.hosts.zeph import HOST
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 FOLDERS = sorted(FIXTURES.glob("zeph-*"))
 
 

@@ -17,7 +17,7 @@ from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Chain, SpawnDenied
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
 
 def projects(name: str) -> tuple[Project, ...]:

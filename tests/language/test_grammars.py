@@ -12,9 +12,9 @@ from lark.exceptions import LexError, UnexpectedInput
 
 from policy.language import grammars
 from policy.language.grammars import STARTS, compiled, grammar, parser
-from tests.tables import FOLDER, tables
+from tests.grammars import FOLDER, tables
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
 @pytest.mark.parametrize("name", STARTS)
@@ -61,7 +61,7 @@ def test_every_rule_of_the_notation_has_an_example() -> None:
 
 @pytest.mark.parametrize("name", STARTS)
 def test_the_tables_that_are_kept_are_those_of_the_grammar(name: str) -> None:
-    """``python -m tests.tables`` writes them anew."""
+    """``python -m tests.grammars`` writes them anew."""
     kept = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     assert kept["grammar"] == grammars.stamp(name)["grammar"]
     if kept["lark"] != lark.__version__:

@@ -26,7 +26,7 @@ from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, Table
 from tests.reference import Said, Scope
 from tests.strategies import table
-from tests.test_laws import FAMILIES, _pair, _usable
+from tests.tables.test_laws import FAMILIES, _pair, _usable
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 

@@ -12,7 +12,7 @@ from policy.commands import bash
 from policy.hosts.claude import ClaudeOptions
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.session import session
-from tests.test_claude_opened import told
+from tests.hosts.claude.test_opened import told
 
 pytest.importorskip("tree_sitter_bash")
 

@@ -15,7 +15,7 @@ import yaml
 
 from policy.cli import main
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 HOOKS = {
     hook["id"]: hook

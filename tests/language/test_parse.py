@@ -367,7 +367,7 @@ def test_every_independent_mistake_is_reported_in_the_order_of_the_text() -> Non
 
 
 def cases_folder() -> Path:
-    return Path(__file__).resolve().parent.parent / "fixtures" / "errors"
+    return Path(__file__).resolve().parents[2] / "fixtures" / "errors"
 
 
 def test_a_mistake_hides_no_other_and_makes_no_other() -> None:

@@ -19,9 +19,9 @@ from policy.compare.words import ACTED_ON
 from policy.core.effect import Effect
 from policy.hosts.notation.semantics import SEMANTICS
 from policy.tables.table import Table
+from tests.compare.test_disguise import COMMANDS, RULES
 from tests.effort import examples
 from tests.strategies import table
-from tests.test_disguise import COMMANDS, RULES
 
 SHELL = SEMANTICS.dialect.shell
 PAIRS = int(os.environ.get("PAIRS", "3"))

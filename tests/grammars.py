@@ -1,4 +1,4 @@
-"""``python -m tests.tables``: compile the grammars, and write what comes of it beside them.
+"""``python -m tests.grammars``: compile the grammars, and write what comes of it beside them.
 
 `policy.language.grammars` reads it where the grammar and Lark are the same as here. What Lark
 numbers as it comes to hand is numbered in one order, so that the same grammar gives the same file.

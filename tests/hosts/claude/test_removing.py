@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.test_claude_opened import told
+from tests.hosts.claude.test_opened import told
 
 pytest.importorskip("tree_sitter_bash")
 

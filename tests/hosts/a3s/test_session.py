@@ -18,7 +18,7 @@ from policy.hosts.a3s.versions import A3sErrorKind, A3sErrors
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.chain import SpawnDenied
 
-README = Path(__file__).parent.parent / "policy/hosts/a3s/README.md"
+README = Path(__file__).resolve().parents[3] / "policy/hosts/a3s/README.md"
 
 
 def session(text: str):
