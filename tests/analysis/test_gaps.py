@@ -197,6 +197,8 @@ def test_what_a_host_cuts_off_a_rule_of_a_tool_that_nobody_described_is_compared
     (project,) = load_tree(Memory({".zeph/agents/ann.md": text})).projects
     found, why = Gaps(project, {}).of("ann")
     assert not why
-    (gap,) = found
+    gap, deeper = found
+    # Zeph counts the depth anew for each agent, so its limit is never reached.
+    assert (deeper.tool, len(deeper.chain)) == ("Task", 4)
     assert (gap.tool, gap.effects) == ("other", (Effect.DENY, Effect.ALLOW))
     assert gap.call["argument"] != "a"

@@ -50,7 +50,7 @@ NAMES = st.sampled_from(
     lambda name: name.strip() and name not in {"*", "**"}
 )
 COMMENT_TEXT = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=12
+    st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"), max_size=12
 ).map(str.rstrip)
 
 

@@ -74,7 +74,9 @@ class World:
 
     def __init__(self, policies: Policies, claims: str = "") -> None:
         self.policies = policies
-        self.workspace = load_tree(Memory({"team.policy": f"{policies}\n{claims}"}))
+        self.workspace = load_tree(
+            Memory({"team.policy": f"{policies}\n{claims}"}), root="/srv/app"
+        )
         assert not self.workspace.projects[0].claims or claims
         (self.project,) = self.workspace.projects
         self.chains = list(decider.chains(policies, LONGEST))

@@ -567,8 +567,9 @@ class ZephEnforced:
 
     def start(self, agent: str) -> Link:
         """Return the session, or *agent* as it starts that."""
+        state = ZephState(self.options.context)
         table = _table(session_rules(self.options.session, RAW), MAIN)
-        root = Link(MAIN, table, 0, ZephState(self.options.context))
+        root = Link(MAIN, self._bounded(table, state), 0, state)
         return root if agent == MAIN else attrs.evolve(self.step(root, agent), depth=0)
 
     def step(self, parent: Link, agent: str) -> Link:
@@ -578,8 +579,7 @@ class ZephEnforced:
         )
         context, starter = state.context, self.definitions.get(state.agent)
         if state.agent:
-            forward = self.options.forwarding
-            context = context.then(SpawnContext(), allowlist=state.allowlist, forward=forward)
+            context = self._handed(state)
         # Who starts it matters no further than by what is handed over, and by its own list.
         listed = state.agent if starter is not None and starter.allowed_spawns is not None else ""
         key = (agent, listed, context, state.trust)
@@ -587,6 +587,17 @@ class ZephEnforced:
         if link is None:
             link = self._known[key] = self._start(agent, parent.name, starter, context, state.trust)
         return attrs.evolve(link, depth=parent.depth + 1)
+
+    def _handed(self, state: ZephState) -> SpawnContext:
+        """Return what an agent in *state* hands to those that it starts."""
+        forward = self.options.forwarding
+        return state.context.then(SpawnContext(), allowlist=state.allowlist, forward=forward)
+
+    def _bounded(self, table: Table, state: ZephState) -> Table:
+        """Return *table* with the levels of agents that may follow below it."""
+        context = self._handed(state) if state.agent else state.context
+        depth = max(self.options.config.max_spawn_depth - context.spawn_depth, 0)
+        return attrs.evolve(table, bounds=Bounds(depth))
 
     def _start(
         self,
@@ -604,7 +615,7 @@ class ZephEnforced:
             raise SpawnRefused(agent, parent, error) from None
         trust = trust if effective.trust is None else effective.trust
         after = ZephState(context, effective.allowlist, trust, agent)
-        return Link(agent, self._table(effective, trust), 0, after)
+        return Link(agent, self._bounded(self._table(effective, trust), after), 0, after)
 
     def resume(self, agent: str, context: SpawnContext | None = None) -> Link:
         """Return *agent* as it goes on after it ended, with what is handed to it then.
