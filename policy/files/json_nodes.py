@@ -1,10 +1,17 @@
-"""JSON to nodes with places, and why a text is not JSON."""
+"""JSON to nodes with places.
+
+`read_json` takes JSON as RFC 8259 defines it. `read_jsonc` also takes comments, commas before
+a closing bracket and a byte order mark, which editors write and some hosts accept. A repeated
+key is no mistake: the last one counts, and `policy.files.nodes.repeated` lists the others.
+
+The scanner reads one token at a time and keeps its own stack, so that it is linear and depth
+is a number to compare. Where it stops, `_explain` says what is wrong with the next word.
+"""
 
 from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Set as AbstractSet
 from typing import Final, NoReturn
@@ -17,335 +24,7 @@ from policy.core.source import Source, Span
 from policy.files.nodes import VALUES, MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, Value
 from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
-__all__ = [
-    "JsonState",
-    "bad_escape",
-    "explain",
-    "half_character",
-    "liberties",
-    "read_json",
-    "read_jsonc",
-]
-
-
-class JsonState(enum.Enum):
-    """What may come next; the value is what a person calls it."""
-
-    VALUE = "a value"
-    KEY = "a key in double quotes"
-    COLON = "`:`"
-    NEXT = "`,`"
-    END = "the end of the file"
-
-
-# --- what only the lenient reader takes -------------------------------------
-
-
-def liberties(
-    source: Source, comments: list[int], commas: list[int], *, mark: bool
-) -> list[PolicyError]:
-    """Return one error for each kind of thing that is there and not JSON."""
-    errors = []
-    if mark:
-        errors.append(
-            PolicyError(
-                "the file starts with a byte order mark, which is not JSON",
-                source.span(0, 0),
-                help="save the file as UTF-8 without a byte order mark",
-            )
-        )
-    if comments:
-        start = comments[0]
-        errors.append(
-            PolicyError(
-                "comments are not JSON",
-                source.span(start, start + 2),
-                help=f"remove the comment{_others(comments)}",
-            )
-        )
-    if commas:
-        errors.append(
-            PolicyError(
-                "a comma before the closing bracket is not JSON",
-                source.span(commas[0], commas[0] + 1),
-                help=f"remove the comma{_others(commas)}",
-            )
-        )
-    return errors
-
-
-def _others(places: list[int]) -> str:
-    return f", and {len(places) - 1} more" if len(places) > 1 else ""
-
-
-# --- strings ----------------------------------------------------------------
-
-
-def bad_escape(span: Span) -> PolicyError:
-    r"""Return the error for an escape such as ``\(``."""
-    return PolicyError(
-        f"{cite(span.text)} is not an escape of JSON",
-        span,
-        help=f"a backslash that is meant is written twice: {cite(chr(92) + span.text)}",
-    )
-
-
-def half_character(span: Span) -> PolicyError:
-    """Return the error for one half of a surrogate pair."""
-    return PolicyError(
-        f"{cite(span.text)} is half of a character",
-        span,
-        help="a character beyond U+FFFF is written as two such escapes, or as itself",
-    )
-
-
-# --- where the scanner stopped ----------------------------------------------
-
-
-@attrs.frozen
-class _Stop:
-    """Where the scanner stopped: before ``found``, within ``bracket``."""
-
-    source: Source
-    start: int
-    state: JsonState
-    bracket: Span | None
-    found: str
-
-    def span(self, length: int | None = None) -> Span:
-        """Return the span of what was found, or of its first characters."""
-        end = self.start + (len(self.found) if length is None else length)
-        return self.source.span(self.start, end)
-
-    @property
-    def expected(self) -> str:
-        """What could have come, the closing bracket included."""
-        if self.bracket is None:
-            return "the end of the file" if self.state is JsonState.NEXT else self.state.value
-        close = "]" if self.bracket.text == "[" else "}"
-        return f"`,` or `{close}`" if self.state is JsonState.NEXT else self.state.value
-
-
-def explain(source: Source, at: int, state: JsonState, bracket: Span | None) -> PolicyError:
-    """Return what is wrong after *at*, where *state* was expected.
-
-    *bracket* is the list or object that is open there.
-    """
-    found = _FOUND.match(source.text, at)
-    start, end = found.span(1) if found else (at, at)
-    stop = _Stop(source, start, state, bracket, source.text[start:end])
-    for mistake in _MISTAKES:
-        error = mistake(stop)
-        if error is not None:
-            return error
-    return PolicyError(
-        f"expected {stop.expected}, found {cite(stop.found)}", stop.span(), help=_mend(stop)
-    )
-
-
-# The next thing as a person sees it: a string on its line, a word, a character.
-_FOUND: Final = re.compile(
-    r"[ \t\n\r]*+(\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'|[^\s,:{}\[\]\"'/]++|(?s:.)?)"
-)
-
-
-def _mend(stop: _Stop) -> str:
-    text = stop.source.text
-    match stop.state:
-        case JsonState.NEXT if stop.found == ":":
-            return "a list has no keys; an object is written in `{` and `}`"
-        case JsonState.NEXT if stop.found in {"]", "}"}:
-            return _opened(stop)
-        case JsonState.NEXT if text[stop.start - 1] == '"':
-            return 'a `"` inside a string is written `\\"`'
-        case JsonState.NEXT:
-            return "separate it from what stands before by a comma"
-        case JsonState.COLON:
-            return "after a key comes `:` and its value"
-        case JsonState.VALUE if stop.found == ",":
-            return "remove the comma, or write the value that is missing"
-        case JsonState.VALUE if stop.found == "}" and stop.bracket and stop.bracket.text == "{":
-            return "after `:` comes the value of the key"
-        case JsonState.KEY if stop.found == ",":
-            return "remove the comma"
-        case JsonState.VALUE | JsonState.KEY if stop.found in {"]", "}"}:
-            return _opened(stop)
-        case JsonState.END:
-            return "a file holds one value; look for a bracket that closes too early"
-        case _:
-            return ""
-
-
-def _opened(stop: _Stop) -> str:
-    if stop.bracket is None:
-        return ""
-    return f"`{stop.bracket.text}` at {stop.bracket.place} is not closed yet"
-
-
-def _end(stop: _Stop) -> PolicyError | None:
-    if stop.found:
-        return None
-    if not stop.source.text.strip("\ufeff \t\r\n"):
-        help_ = "write `{}` for nothing"
-    else:
-        help_ = _opened(stop)
-    last = len(stop.source.text.rstrip())
-    return PolicyError(
-        f"expected {stop.expected}, found the end of the file",
-        stop.source.span(last, last),
-        help=help_,
-    )
-
-
-def _conflict(stop: _Stop) -> PolicyError | None:
-    if not re.compile(r"<{7}|={7}|>{7}").match(stop.found):
-        return None
-    return PolicyError("a merge conflict is left in the text", stop.span(), help="resolve it")
-
-
-def _comment(stop: _Stop) -> PolicyError | None:
-    if stop.source.text.startswith("/*", stop.start):
-        return PolicyError(
-            "the comment is not closed", stop.span(2), help="close it by `*/`, or remove it"
-        )
-    if stop.found.startswith("#"):
-        return PolicyError("comments are not JSON", stop.span(1), help="remove it")
-    return None
-
-
-def _open_string(stop: _Stop) -> PolicyError | None:
-    if not stop.found.startswith('"'):
-        return None
-    control = re.compile(r"\"(?:[^\"\\\x00-\x1f]|\\[^\x00-\x1f])*+\\?(?:([\x00-\x1f])|\Z)").match(
-        stop.source.text, stop.start
-    )
-    if control is None:
-        return None
-    if control[1] is None or control[1] in "\r\n":
-        end = control.end() if control[1] is None else control.start(1)
-        return PolicyError(
-            "the string is not closed on its line",
-            stop.source.span(stop.start, end),
-            help='close it by `"`; a line break inside a string is written `\\n`',
-        )
-    escape = {"\t": "\\t", "\b": "\\b", "\f": "\\f"}.get(control[1], f"\\u{ord(control[1]):04x}")
-    return PolicyError(
-        f"the control character U+{ord(control[1]):04X} is not allowed in a string",
-        stop.source.span(*control.span(1)),
-        help=f"write it as `{escape}`",
-    )
-
-
-# Every quote but the one that counts, those of word processors included.
-_QUOTES: Final = "'`\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
-
-
-def _quotes(stop: _Stop) -> PolicyError | None:
-    if stop.found[0] not in _QUOTES or stop.state in {
-        JsonState.NEXT,
-        JsonState.COLON,
-        JsonState.END,
-    }:
-        return None
-    length = len(stop.found) if stop.found[0] == "'" else 1
-    return PolicyError(
-        f"expected {stop.expected}, found {cite(stop.found[:length])}",
-        stop.span(length),
-        help='strings of JSON are in double quotes: `"`',
-    )
-
-
-# Words of other languages, and what is meant.
-_WORDS: Final = {
-    "True": "true",
-    "TRUE": "true",
-    "yes": "true",
-    "False": "false",
-    "FALSE": "false",
-    "no": "false",
-    "None": "null",
-    "nil": "null",
-    "NULL": "null",
-    "Null": "null",
-    "undefined": "null",
-    "NaN": "null",
-    "Infinity": "null",
-    "-Infinity": "null",
-    "+Infinity": "null",
-    "-NaN": "null",
-}
-
-
-def _word(stop: _Stop) -> PolicyError | None:
-    if stop.state is JsonState.VALUE and stop.found in _WORDS:
-        mend = f"write `{_WORDS[stop.found]}`"
-    elif stop.state in {JsonState.VALUE, JsonState.KEY} and re.fullmatch(
-        r"[A-Za-z_$][^\s\"]*", stop.found
-    ):
-        mend = f'put it in double quotes: `"{stop.found}"`'
-    else:
-        return None
-    what = "a key in double quotes" if stop.state is JsonState.KEY else "a value"
-    return PolicyError(f"expected {what}, found {cite(stop.found)}", stop.span(), help=mend)
-
-
-# Numbers of other languages, and what to write.
-_NUMBERS: Final = (
-    (re.compile(r"-?0[0-9]+"), "a number does not start with 0"),
-    (re.compile(r"[-+]?\.[0-9].*"), "write a 0 before the point"),
-    (re.compile(r"[-+]?[0-9]+\.(?:[eE].*)?"), "write a digit after the point"),
-    (re.compile(r"\+.*"), "leave out the `+`"),
-    (re.compile(r"-?0[xXoObB].*"), "write it in decimal"),
-    (re.compile(r"-?[0-9].*"), "put text in double quotes"),
-    (re.compile(r"-.*"), "put text in double quotes"),
-)
-
-
-def _number(stop: _Stop) -> PolicyError | None:
-    if stop.state is not JsonState.VALUE:
-        return None
-    for shape, mend in _NUMBERS:
-        if shape.fullmatch(stop.found):
-            return PolicyError(
-                f"{cite(stop.found)} is not a number of JSON", stop.span(), help=mend
-            )
-    return None
-
-
-def _blank(stop: _Stop) -> PolicyError | None:
-    if not (stop.found[0].isspace() or stop.found[0] in "\u200b\ufeff\u2060"):
-        return None
-    return PolicyError(
-        f"the character U+{ord(stop.found[0]):04X} is not a blank of JSON",
-        stop.span(1),
-        help="replace it by a space",
-    )
-
-
-# Which mistakes are looked for, in this order.
-_MISTAKES: Final[tuple[Callable[[_Stop], PolicyError | None], ...]] = (
-    _end,
-    _conflict,
-    _comment,
-    _blank,
-    _open_string,
-    _quotes,
-    _word,
-    _number,
-)
-
-
-# JSON to nodes, keeping the place of every key and value.
-#
-# One scanner for two readers. `read_json` takes JSON as RFC 8259 defines it;
-# `read_jsonc` also takes comments, commas before a closing bracket and a byte
-# order mark, which editors write and some hosts accept. A key that is there
-# twice is no mistake for any host, the last one counts: `node.repeated` lists
-# those.
-#
-# The scanner takes one token at a time and keeps its own stack, so that it is
-# linear and depth is a number to compare. What is wrong where it stops is told
-# by `policy.files.json_nodes`.
+__all__ = ["read_json", "read_jsonc"]
 
 
 def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
@@ -355,30 +34,45 @@ def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
         source: the document.
         byte_order_mark: whether it may begin with one.
 
-    Raises `PolicyError` for the first place where the text cannot be read on,
-    and `PolicyErrors` when there are also things `read_jsonc` would take.
+    Raises:
+        PolicyError: the text cannot be read on from some place.
+        PolicyErrors: there are several mistakes, such as comments and trailing commas.
+
     """
-    scanner = _Scanner(source, byte_order_mark=byte_order_mark)
+    scanner = _Scanner(source)
+    mark = has_byte_order_mark(source) and not byte_order_mark
     try:
         node = scanner.document()
     except PolicyError as error:
-        raise _one_or_all([*scanner.liberties(), error]) from None
-    taken = scanner.liberties()
-    if taken:
-        raise _one_or_all(taken)
+        raise _one_or_all([*scanner.extensions(mark=mark), error]) from None
+    errors = scanner.extensions(mark=mark)
+    if errors:
+        raise _one_or_all(errors)
     return node
 
 
 def read_jsonc(source: Source) -> Node:
     """Return the value of *source*, with comments and trailing commas left out.
 
-    Raises `PolicyError` where it cannot be read even so.
+    Raises:
+        PolicyError: the text is no JSON even so.
+
     """
     return _Scanner(source).document()
 
 
 def _one_or_all(errors: list[PolicyError]) -> PolicyError:
     return errors[0] if len(errors) == 1 else PolicyErrors(errors)
+
+
+class _Expected(enum.Enum):
+    """What may come next; the value is what a person calls it."""
+
+    VALUE = "a value"
+    KEY = "a key in double quotes"
+    COLON = "`:`"
+    NEXT = "`,`"
+    END = "the end of the file"
 
 
 # One token. The groups are numbered, and the number says what it is. Nothing
@@ -402,7 +96,7 @@ _MARKS: Final = frozenset({_MARK})
 _KEYS: Final = _STRINGS | _MARKS
 _VALUES: Final = _KEYS | {_NUMBER, _WORD}
 
-_WORDS_JSON_NODES: Final[AbstractMapping[str, Value]] = {"true": True, "false": False, "null": None}
+_WORDS: Final[AbstractMapping[str, Value]] = {"true": True, "false": False, "null": None}
 
 
 @attrs.define
@@ -426,11 +120,10 @@ class _Open:
 
 
 class _Scanner:
-    """Reads one document; what only `read_jsonc` takes is set aside."""
+    """Reads one document and collects the places of what only `read_jsonc` takes."""
 
-    def __init__(self, source: Source, *, byte_order_mark: bool = False) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.mark_taken = byte_order_mark
         self.text = source.text
         self.at = 1 if source.text.startswith(BYTE_ORDER_MARK) else 0  # after the last token
         self.start = 0  # of the last token
@@ -438,10 +131,26 @@ class _Scanner:
         self.comments: list[int] = []
         self.trailing: list[int] = []
 
-    def liberties(self) -> list[PolicyError]:
-        """Return what is not JSON in what was read so far."""
-        mark = has_byte_order_mark(self.source) and not self.mark_taken
-        return liberties(self.source, self.comments, self.trailing, mark=mark)
+    def extensions(self, *, mark: bool) -> list[PolicyError]:
+        """Return one error for each kind of thing read so far that is not JSON."""
+        errors = []
+        if mark:
+            errors.append(
+                PolicyError(
+                    "the file starts with a byte order mark, which is not JSON",
+                    self.source.span(0, 0),
+                    help="save the file as UTF-8 without a byte order mark",
+                )
+            )
+        for places, length, message, what in (
+            (self.comments, 2, "comments are not JSON", "comment"),
+            (self.trailing, 1, "a comma before the closing bracket is not JSON", "comma"),
+        ):
+            if places:
+                span = self.source.span(places[0], places[0] + length)
+                more = f", and {len(places) - 1} more" if len(places) > 1 else ""
+                errors.append(PolicyError(message, span, help=f"remove the {what}{more}"))
+        return errors
 
     def document(self) -> Node:
         """Return the only value of the text."""
@@ -455,7 +164,7 @@ class _Scanner:
             if count > VALUES:
                 raise PolicyError(f"the text holds more than {VALUES:,} values", node.span)
             node = self.after(node)
-        self.token(JsonState.END, frozenset({_END}))
+        self.token(_Expected.END, frozenset({_END}))
         return node
 
     def value(self) -> Node | None:
@@ -465,14 +174,14 @@ class _Scanner:
         """
         level = self.open[-1] if self.open else None
         if level is not None and level.close == "}":
-            found = self.token(JsonState.KEY, _KEYS, "}")
+            found = self.token(_Expected.KEY, _KEYS, "}")
             if found.lastindex == _MARK:
                 return self.close(level.comma)
             level.key = self.string(found)
-            self.token(JsonState.COLON, _MARKS, ":")
-            found = self.token(JsonState.VALUE, _VALUES, "[{")
+            self.token(_Expected.COLON, _MARKS, ":")
+            found = self.token(_Expected.VALUE, _VALUES, "[{")
         else:
-            found = self.token(JsonState.VALUE, _VALUES, "[{]" if level else "[{")
+            found = self.token(_Expected.VALUE, _VALUES, "[{]" if level else "[{")
         if found.lastindex == _MARK and level is not None and found[_MARK] == "]":
             return self.close(level.comma)
         if found.lastindex == _MARK:
@@ -481,18 +190,13 @@ class _Scanner:
         if found.lastindex in _STRINGS:
             return self.string(found)
         span = self.source.span(self.start, self.at)
-        return ScalarNode(
-            _WORDS_JSON_NODES[span.text]
-            if found.lastindex == _WORD
-            else _number_of_json_nodes(span),
-            span,
-        )
+        return ScalarNode(_WORDS[span.text] if found.lastindex == _WORD else _number(span), span)
 
     def after(self, node: Node) -> Node | None:
         """Add *node* where it belongs; return what its end closes, if anything."""
         level = self.open[-1]
         level.add(node)
-        found = self.token(JsonState.NEXT, _MARKS, "," + level.close)
+        found = self.token(_Expected.NEXT, _MARKS, "," + level.close)
         if found[_MARK] != ",":
             return self.close()
         level.comma = self.start
@@ -520,39 +224,40 @@ class _Scanner:
     def string(self, found: re.Match[str]) -> ScalarNode:
         """Return the string that was found."""
         span = self.source.span(self.start, self.at)
-        if found.lastindex == _PLAIN:
-            return ScalarNode(found[_PLAIN], span, quoted=True)
-        return ScalarNode(_ESCAPE.sub(_Decoder(span), found[_ESCAPED]), span, quoted=True)
+        value = found[_PLAIN] if found.lastindex == _PLAIN else _unescaped(found[_ESCAPED], span)
+        return ScalarNode(value, span, quoted=True)
 
-    def token(self, state: JsonState, kinds: AbstractSet[int], marks: str = "") -> re.Match[str]:
+    def token(self, expected: _Expected, kinds: AbstractSet[int], marks: str = "") -> re.Match[str]:
         """Return the next token: one of *kinds*, and of *marks* if it is a mark."""
         while True:
             found = _TOKEN.match(self.text, self.at)
             if found is None:
-                self.fail(state)
+                self.fail(expected)
             kind = found.lastindex or _END
             if kind == _COMMENT:
                 self.comments.append(found.start(kind))
                 self.at = found.end()
                 continue
             if kind not in kinds or (kind == _MARK and found[_MARK] not in marks):
-                self.fail(state)
+                self.fail(expected)
             self.at = found.end()
             self.start = found.start(kind) - (kind in _STRINGS)
             return found
 
-    def fail(self, state: JsonState) -> NoReturn:
-        """Raise what is wrong with the next token, where *state* was expected."""
+    def fail(self, expected: _Expected) -> NoReturn:
+        """Raise what is wrong with the next token, where *expected* should come."""
         level = self.open[-1] if self.open else None
         bracket = self.source.span(level.start, level.start + 1) if level else None
-        raise explain(self.source, self.at, state, bracket)
+        found = _FOUND.match(self.text, self.at)
+        start, end = found.span(1) if found else (self.at, self.at)
+        raise _explain(_Stop(self.source, start, expected, bracket, self.text[start:end]))
 
 
 # Beyond this Python itself refuses to make a number of text.
 _DIGITS: Final = 4000
 
 
-def _number_of_json_nodes(span: Span) -> int | float:
+def _number(span: Span) -> int | float:
     text = span.text
     if len(text) > _DIGITS:
         raise PolicyError(f"the number has more than {_DIGITS} digits", span)
@@ -572,22 +277,164 @@ _LETTERS: Final[AbstractMapping[str, str]] = {
 }  # fmt: skip
 
 
-@attrs.frozen
-class _Decoder:
-    """Replaces an escape by the character it stands for; knows where the string is."""
+def _unescaped(text: str, string: Span) -> str:
+    """Return *text* with every escape replaced by its character; *string* is with its quotes."""
 
-    string: Span
-
-    def __call__(self, found: re.Match[str]) -> str:
+    def replacement(found: re.Match[str]) -> str:
         letter, high, low, code = found.groups()
         if letter:
             return _LETTERS[letter]
         if high:
             return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
-        start = self.string.start + 1 + found.start()
-        span = self.string.source.span(start, start + len(found[0]))
-        if not code:
-            raise bad_escape(span)
-        if 0xD800 <= int(code, 16) <= 0xDFFF:
-            raise half_character(span)
-        return chr(int(code, 16))
+        if code and not 0xD800 <= int(code, 16) <= 0xDFFF:
+            return chr(int(code, 16))
+        start = string.start + 1 + found.start()
+        span = string.source.span(start, start + len(found[0]))
+        if code:
+            message = f"{cite(span.text)} is half of a character"
+            mend = "a character beyond U+FFFF is written as two such escapes, or as itself"
+        else:
+            message = f"{cite(span.text)} is not an escape of JSON"
+            mend = f"a backslash that is meant is written twice: {cite(chr(92) + span.text)}"
+        raise PolicyError(message, span, help=mend)
+
+    return _ESCAPE.sub(replacement, text)
+
+
+# The next thing as a person sees it: a string on its line, a word, a character.
+_FOUND: Final = re.compile(
+    r"[ \t\n\r]*+(\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'|[^\s,:{}\[\]\"'/]++|(?s:.)?)"
+)
+_CONFLICT: Final = re.compile(r"<{7}|={7}|>{7}")
+# Up to the end of the string, of the text, or the first control character.
+_STRING: Final = re.compile(r"\"(?:[^\"\\\x00-\x1f]|\\[^\x00-\x1f])*+\\?(?:([\x00-\x1f])|\Z)")
+_BARE_WORD: Final = re.compile(r"[A-Za-z_$][^\s\"]*")
+_NUMBER_LIKE: Final = re.compile(r"[-+]?\.?[0-9].*|[-+].*")
+
+# Every quote but the one that counts, those of word processors included.
+_QUOTES: Final = "'`\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
+_BLANKS: Final = "\u200b\ufeff\u2060"
+
+# Words of other languages, and what is meant.
+_MEANT: Final = {
+    **dict.fromkeys(("True", "TRUE", "yes"), "true"),
+    **dict.fromkeys(("False", "FALSE", "no"), "false"),
+    **dict.fromkeys(("None", "nil", "NULL", "Null", "undefined"), "null"),
+    **dict.fromkeys(("NaN", "-NaN", "Infinity", "-Infinity", "+Infinity"), "null"),
+}
+
+
+@attrs.frozen
+class _Stop:
+    """Where the scanner stopped: before `found`, within the list or object of `bracket`."""
+
+    source: Source
+    start: int
+    state: _Expected
+    bracket: Span | None
+    found: str
+
+    def error(self, message: str, mend: str, length: int | None = None) -> PolicyError:
+        """Return the error for what was found, or for its first *length* characters."""
+        end = self.start + (len(self.found) if length is None else length)
+        return PolicyError(message, self.source.span(self.start, end), help=mend)
+
+    def unexpected(self, mend: str, length: int | None = None) -> PolicyError:
+        """Return the error that says what was expected, and what was found."""
+        found = cite(self.found[:length])
+        return self.error(f"expected {self.expected}, found {found}", mend, length)
+
+    @property
+    def expected(self) -> str:
+        """What could have come, the closing bracket included."""
+        if self.state is not _Expected.NEXT:
+            return str(self.state.value)
+        if self.bracket is None:
+            return "the end of the file"
+        return "`,` or `]`" if self.bracket.text == "[" else "`,` or `}`"
+
+    @property
+    def unclosed(self) -> str:
+        """Which bracket is still open, or ""."""
+        if self.bracket is None:
+            return ""
+        return f"`{self.bracket.text}` at {self.bracket.place} is not closed yet"
+
+
+def _explain(stop: _Stop) -> PolicyError:
+    """Return what is wrong where the scanner stopped."""
+    text, found = stop.source.text, stop.found
+    if not found:
+        last = len(text.rstrip())
+        is_empty = not text.strip(BYTE_ORDER_MARK + " \t\r\n")
+        return PolicyError(
+            f"expected {stop.expected}, found the end of the file",
+            stop.source.span(last, last),
+            help="write `{}` for nothing" if is_empty else stop.unclosed,
+        )
+    if _CONFLICT.match(found):
+        return stop.error("a merge conflict is left in the text", "resolve it")
+    if text.startswith("/*", stop.start):
+        return stop.error("the comment is not closed", "close it by `*/`, or remove it", 2)
+    if found[0] == "#":
+        return stop.error("comments are not JSON", "remove it", 1)
+    if found[0].isspace() or found[0] in _BLANKS:
+        message = f"the character U+{ord(found[0]):04X} is not a blank of JSON"
+        return stop.error(message, "replace it by a space", 1)
+    if found[0] == '"' and (string := _STRING.match(text, stop.start)):
+        return _open_string(stop.source, string)
+    if stop.state in {_Expected.VALUE, _Expected.KEY}:
+        if found[0] in _QUOTES:
+            length = len(found) if found[0] == "'" else 1
+            return stop.unexpected('strings of JSON are in double quotes: `"`', length)
+        if stop.state is _Expected.VALUE and found in _MEANT:
+            return stop.unexpected(f"write `{_MEANT[found]}`")
+        if _BARE_WORD.fullmatch(found):
+            return stop.unexpected(f'put it in double quotes: `"{found}"`')
+        if stop.state is _Expected.VALUE and _NUMBER_LIKE.fullmatch(found):
+            return stop.error(
+                f"{cite(found)} is not a number of JSON",
+                "numbers are written like `10`, `-0.5` or `2e3`; put text in double quotes",
+            )
+    return stop.unexpected(_mend(stop))
+
+
+def _open_string(source: Source, string: re.Match[str]) -> PolicyError:
+    """Return the error for a string that a line break, the end or a control character ends."""
+    control = string[1]
+    if control is None or control in "\r\n":
+        end = string.end() if control is None else string.start(1)
+        return PolicyError(
+            "the string is not closed on its line",
+            source.span(string.start(), end),
+            help='close it by `"`; a line break inside a string is written `\\n`',
+        )
+    escape = {"\t": "\\t", "\b": "\\b", "\f": "\\f"}.get(control, f"\\u{ord(control):04x}")
+    return PolicyError(
+        f"the control character U+{ord(control):04X} is not allowed in a string",
+        source.span(*string.span(1)),
+        help=f"write it as `{escape}`",
+    )
+
+
+def _mend(stop: _Stop) -> str:
+    """Return how to mend what is JSON elsewhere and cannot stand here."""
+    match stop.state:
+        case _Expected.END:
+            return "a file holds one value; look for a bracket that closes too early"
+        case _Expected.COLON:
+            return "after a key comes `:` and its value"
+        case _Expected.NEXT if stop.found == ":":
+            return "a list has no keys; an object is written in `{` and `}`"
+        case _Expected.VALUE if stop.found == "}" and stop.bracket and stop.bracket.text == "{":
+            return "after `:` comes the value of the key"
+        case _ if stop.found in {"]", "}"}:
+            return stop.unclosed
+        case _Expected.NEXT if stop.source.text[stop.start - 1] == '"':
+            return 'a `"` inside a string is written `\\"`'
+        case _Expected.NEXT:
+            return "separate it from what stands before by a comma"
+        case _ if stop.found == ",":
+            return "remove the comma, or write the value that is missing"
+        case _:
+            return ""

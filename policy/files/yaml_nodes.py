@@ -1,10 +1,23 @@
-"""YAML to nodes with places, and why a text is not YAML."""
+"""YAML to nodes with places, refusing what makes text mean something else.
+
+Anchors, tags, repeated keys, keys that are not text and second documents are mistakes here:
+each lets a file say one thing to a reader and another to a program. Plain words are resolved by
+the core schema of YAML 1.2, as the hosts' own readers do, so that ``yes`` and ``on`` stay text.
+`read_loosely` is for hosts that read on where `read_yaml` stops.
+
+Nodes are built from parser events, one at a time, never from composed nodes: composing
+recurses in C, and a deep document ends the process.
+
+What a YAML parser says is wrong is about its own state, and the parser in C and the one in
+Python say it differently. So only the place where it stopped counts: the line there is checked
+for the mistakes people make, the commonest first, and the first that explains it is reported.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol, assert_never
+from typing import Final
 
 import attrs
 import yaml
@@ -24,491 +37,115 @@ from policy.files.nodes import (
 )
 from policy.files.text import BYTE_ORDER_MARK, cite
 
-__all__ = [
-    "ENTRY",
-    "STRING",
-    "UNPRINTABLE",
-    "Builder",
-    "Range",
-    "YamlLine",
-    "build",
-    "closing",
-    "explain",
-    "line_at",
-    "quoted",
-    "read_loosely",
-    "read_yaml",
-]
+__all__ = ["read_loosely", "read_yaml"]
+
+_LOADER: Final[type] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+
+
+def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
+    """Return the document in *source* from *start* up to *end*; an empty one is null.
+
+    Raises:
+        PolicyError: the text is not YAML.
+        PolicyErrors: every other mistake, all at once.
+
+    """
+    part = _Range.of(source, start, end)
+    part.check()
+    builder = _Builder(part)
+    root = _built(builder, part)
+    if builder.errors:
+        raise PolicyErrors(builder.errors)
+    return root
+
+
+def read_loosely(source: Source, start: int, end: int) -> Node:
+    """Return the document as a program reads it that refuses no anchor, tag or repeated key.
+
+    Of a repeated key the last counts. Characters that YAML does not allow, and tabs that lines
+    begin with, are read as blanks.
+
+    Raises:
+        PolicyError: the text is no YAML even so.
+
+    """
+    part = _ReadableRange.of(source, start, end)
+    return _built(_LooseBuilder(part), part)
+
+
+def _built(builder: _Builder, part: _Range) -> Node:
+    try:
+        for event in yaml.parse(part.text, Loader=_LOADER):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        marks = (error.problem_mark, error.context_mark)
+        offsets = [part.start + mark.index for mark in marks if mark]
+        if "nesting depth" in (error.problem or ""):  # a limit of some versions of libyaml
+            at = min(offsets[0], part.end)
+            raise PolicyError(_TOO_DEEP, part.source.span(at, at)) from None
+        raise _explain(part, offsets) from None
+    return builder.root or ScalarNode(None, part.source.span(part.start, part.start))
+
+
+_TOO_DEEP: Final = f"lists and mappings are nested more than {limits.NESTING} deep"
+
+# What YAML allows in a file; the parsers tell this with different words and offsets.
+_UNPRINTABLE: Final = re.compile(
+    "[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
+_LEADING_TABS: Final = re.compile("^[ \t]*\t[ \t]*", re.MULTILINE)
 
 
 @attrs.frozen
-class Range:
+class _Range:
     """The part of a source that is read as YAML."""
 
     source: Source
     start: int
     end: int
 
+    @classmethod
+    def of(cls, source: Source, start: int, end: int | None) -> _Range:
+        """Return the part from *start* to *end*, without a byte order mark."""
+        end = len(source.text) if end is None else end
+        return cls(source, start + source.text.startswith(BYTE_ORDER_MARK, start, end), end)
+
     @property
     def text(self) -> str:
         """The characters of the part."""
         return self.source.text[self.start : self.end]
 
-    def span(self, start: int, end: int) -> Span:
-        """Return a span of the source, by its offsets there."""
-        return self.source.span(start, end)
-
-
-@attrs.frozen
-class YamlLine:
-    """A line, and ``key: value`` where it is that.
-
-    ``at`` is where the parser stopped on it; ``value`` starts at ``value_start``
-    and ends with the line.
-    """
-
-    part: Range
-    at: int
-    start: int
-    text: str
-    key: str = ""
-    value: str = ""
-    value_start: int = 0
-
-    def span(self, start: int, end: int) -> Span:
-        """Return characters *start* to *end* of the value."""
-        return self.part.span(self.value_start + start, self.value_start + end)
-
-    def whole(self) -> Span:
-        """Return the line without the blanks around it."""
-        return self.part.span(self.start + self.indent, self.start + len(self.text.rstrip()))
-
-    @property
-    def indent(self) -> int:
-        """How many blanks the line starts with."""
-        return len(self.text) - len(self.text.lstrip())
-
-
-ENTRY: Final = re.compile(
-    r"(?:[ ]|-[ ])*+"
-    r"(?P<key>\"[^\"]*+\"|'[^']*+'|[^\s:#\"'\[\]{},&*!|>%@`-][^:]*+)[ ]*:(?:[ \t]++|$)"
-    r"(?P<value>.*)"
-)
-_ITEM: Final = re.compile(r"[ ]*+(?:-[ ]++)++(?P<value>.*)")
-
-
-def line_at(part: Range, offset: int) -> YamlLine:
-    """Return the line of *offset*."""
-    text = part.source.text
-    start = max(text.rfind("\n", part.start, offset) + 1, part.start)
-    end = text.find("\n", offset, part.end)
-    line = text[start : part.end if end < 0 else end].rstrip("\r")
-    found = ENTRY.match(line) or _ITEM.match(line)
-    if not found:
-        return YamlLine(part, offset, start, line)
-    groups = found.groupdict()
-    key, value = groups.get("key", ""), groups["value"].rstrip()
-    return YamlLine(part, offset, start, line, key, value, start + found.start("value"))
-
-
-STRING: Final = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+'", re.DOTALL)
-
-# Within brackets: strings, comments and brackets.
-_BRACKETED: Final = re.compile(STRING.pattern + r"|(?<=[ \t])#[^\n]*|[\[\]{}]", re.DOTALL)
-
-
-def closing(text: str, start: int, end: int) -> int | None:
-    """Return the offset after the bracket that closes the one at *start*."""
-    depth = 0
-    for found in _BRACKETED.finditer(text, start, end):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
-        if depth == 0:
-            return found.end()
-    return None
-
-
-_SHOWN: Final = 70  # characters of an example in a help line
-
-
-def quoted(line: YamlLine) -> str:
-    """Return help that shows the value in quotes, if it is short enough to show."""
-    value = line.value.strip()
-    name = f"{line.key}: " if line.key else "- "
-    if len(name) + len(value) <= _SHOWN:
-        if not re.search(r'["\\]', value):
-            return f'put the value in quotes: `{name}"{value}"`'
-        if "'" not in value:
-            return f"put the value in quotes: `{name}'{value}'`"
-    return f"put the value in quotes, or write `{name}>-` and the text below it, indented"
-
-
-# Why a text is not YAML, in the words of the person who wrote it.
-#
-# What a YAML parser says is about its own state, and the two parsers that may be
-# in use say it differently. Here only the place counts: the line is looked at
-# again for the mistakes people make, the commonest first, and whichever explains
-# it is reported.
-
-
-def explain(part: Range, offsets: Iterable[int]) -> PolicyError:
-    """Return what is wrong with *part*, which cannot be read.
-
-    The first of *offsets* is where a parser stopped; if there is a second, what
-    it was reading starts there.
-    """
-    offsets = [min(max(offset, part.start), part.end) for offset in offsets] or [part.start]
-    error = _conflict(part) or _unclosed(part, offsets[-1])
-    if error is not None:
-        return error
-    lines = [line_at(part, offset) for offset in offsets]
-    for line in lines:
-        for mistake in _MISTAKES:
-            error = mistake(line)
-            if error is not None:
-                return error
-    return _unexpected(lines[0])
-
-
-# --- mistakes of more than a line ------------------------------------------
-
-_CONFLICT: Final = re.compile(r"^(?:<{7} .*|={7}\r?$|>{7} .*)", re.MULTILINE)
-
-
-def _conflict(part: Range) -> PolicyError | None:
-    found = _CONFLICT.search(part.source.text, part.start, part.end)
-    if not found:
-        return None
-    span = part.span(found.start(), found.start() + len(found[0].rstrip()))
-    return PolicyError("a merge conflict is left in the text", span, help="resolve it")
-
-
-_CLOSERS: Final = {"[": "]", "{": "}", "'": "'", '"': '"'}
-
-
-def _unclosed(part: Range, offset: int) -> PolicyError | None:
-    """Find the bracket or quote at *offset* that nothing closes."""
-    text, sign = part.source.text, part.source.text[offset : min(offset + 1, part.end)]
-    if sign in ("[", "{"):
-        closed = closing(text, offset, part.end) is not None
-    elif sign in ("'", '"'):
-        closed = STRING.match(text, offset, part.end) is not None
-    else:
-        return None
-    if closed:
-        return None
-    line = text[offset : part.end].partition("\n")[0]
-    if sign in ("[", "{") and " #" in line:
-        mend = "` #` starts a comment that runs to the end of its line; put the item in quotes"
-    elif sign in ("[", "{"):
-        mend = f"close it by `{_CLOSERS[sign]}`, or quote the value if it is text"
-    else:
-        mend = "close it at the end of the value"
-    return PolicyError(f"the `{sign}` is not closed", part.span(offset, offset + 1), help=mend)
-
-
-# --- mistakes of a line -----------------------------------------------------
-
-
-def _tab(line: YamlLine) -> PolicyError | None:
-    found = re.match(r"[ ]*+(\t++)\s*+\S", line.text)
-    if not found:
-        return None
-    span = line.part.span(line.start + found.start(1), line.start + found.end(1))
-    return PolicyError("a tab indents this line", span, help="YAML is indented with spaces")
-
-
-def _placeholder(line: YamlLine) -> PolicyError | None:
-    found = re.match(r"[^:\"'{]*+(?P<it>\{\{[^{}]*+\}\}|\{%[^%]*+%\})", line.text)
-    if not found:
-        return None
-    return PolicyError(
-        f"{cite(found['it'])} is the placeholder of a template, not YAML",
-        line.part.span(line.start + found.start("it"), line.start + found.end("it")),
-        help="fill the template in; a placeholder that is meant as text needs quotes",
-    )
-
-
-# Characters no unquoted value may start with, and what is to be said of them.
-_STARTERS: Final = {
-    "*": "`*` starts an alias",
-    "&": "`&` starts an anchor",
-    "!": "`!` starts a tag",
-    "%": "`%` starts a directive",
-    "@": "`@` is reserved",
-    "`": "a backtick is reserved",
-}
-
-
-def _starter(line: YamlLine) -> PolicyError | None:
-    meaning = _STARTERS.get(line.value[:1])
-    if meaning is None:
-        return None
-    return PolicyError(f"{meaning} at the start of a value", line.span(0, 1), help=quoted(line))
-
-
-def _block(line: YamlLine) -> PolicyError | None:
-    found = re.match(r"[|>][-+0-9]*+[ \t]*+(?!#)(\S.*)", line.value)
-    if not found:
-        return None
-    sign = line.value[0]
-    return PolicyError(
-        f"expected a new line after `{sign}`, found {cite(found[1])}",
-        line.span(found.start(1), found.end(1)),
-        help=f"`{sign}` starts a block of text, which stands below it, indented; "
-        f"text that itself starts with `{sign}` needs quotes",
-    )
-
-
-_BRACKETS: Final = {"[": "list", "{": "mapping"}
-
-
-def _bracket(line: YamlLine) -> PolicyError | None:
-    """Find ``[a] [b]``, which ends before its line does."""
-    sign = line.value[:1]
-    close = closing(line.value, 0, len(line.value)) if sign in _BRACKETS else None
-    rest = re.compile(r"[ \t]*+(?!#)(\S.*)").match(line.value, close) if close else None
-    if not rest:
-        return None
-    if rest[1].strip("]}"):
-        mend = f"`{sign}` at the start of a value starts a {_BRACKETS[sign]}; {quoted(line)}"
-    else:
-        mend = "there is a closing bracket too many"
-    return PolicyError(
-        f"expected the end of the line after {cite(line.value[:close])}, found {cite(rest[1])}",
-        line.span(rest.start(1), rest.end(1)),
-        help=mend,
-    )
-
-
-def _nested_bracket(line: YamlLine) -> PolicyError | None:
-    """Find ``[a [b]]``."""
-    found = re.match(r"\[[^\]\[{}\"']*[^\s,\[]([ \t]*)\[", line.value)
-    if not found:
-        return None
-    span = line.span(found.end() - 1, found.end())
-    return PolicyError("expected `,` or `]`, found `[`", span, help=quoted(line))
-
-
-def _item(line: YamlLine) -> PolicyError | None:
-    """Find the item of a list in brackets that no item may be."""
-    if not line.value.startswith("["):
-        return None
-    at = max(line.at - line.value_start, 1)
-    start = max(line.value.rfind(",", 0, at), 0) + 1
-    ends = (line.value.find(sign, at) for sign in ",]")
-    item = line.value[start : min((end for end in ends if end >= 0), default=at)]
-    start += len(item) - len(item.lstrip())
-    item = item.strip()
-    if item[:1] in _STARTERS:
-        message = f"{_STARTERS[item[0]]} at the start of an item"
-    elif ": " in item and item[0] not in "[{\"'":
-        message = "`: ` in an item without quotes"
-    else:
-        return None
-    mend = "put the item in quotes" + ("" if '"' in item else f': `"{item}"`')
-    return PolicyError(message, line.span(start, start + len(item)), help=mend)
-
-
-def _quote(line: YamlLine) -> PolicyError | None:
-    """Find ``"a" b``, which ends before its line does, and what no string may hold."""
-    sign, text = line.value[:1], line.part.source.text
-    if sign not in ("'", '"'):
-        return None
-    string = STRING.match(text, line.value_start, line.part.end)
-    if not string:
-        return _unclosed(line.part, line.value_start)
-    rest = re.compile(r"[ \t]*+([^\s#].*)").match(text, string.end(), line.part.end)
-    if not rest:
-        return _escape(line, string[0])
-    return PolicyError(
-        f"expected the end of the line after the closing `{sign}`, found {cite(rest[1])}",
-        line.part.span(rest.start(1), rest.start(1) + len(rest[1].rstrip())),
-        help=f"a `{sign}` at the start of a value must close at its end; quote the whole value",
-    )
-
-
-_ESCAPE: Final = re.compile(
-    r"\\(?:[0abt\tnvfre \"/\\N_LP\n\r]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
-)
-
-
-def _escape(line: YamlLine, string: str) -> PolicyError | None:
-    for found in re.finditer(r"\\.", string, re.DOTALL):
-        if string[0] == '"' and not _ESCAPE.match(string, found.start()):
-            return PolicyError(
-                f"{cite(found[0])} is not an escape of YAML",
-                line.span(*found.span()),
-                help=f"write `\\{found[0]}`, or use single quotes, where `\\` is itself",
+    def check(self) -> None:
+        """Raise `PolicyError` unless all characters may be in YAML, and there are not too many."""
+        if self.end - self.start > limits.FILE_BYTES:
+            raise PolicyError(
+                f"the text has {self.end - self.start:,} characters; "
+                f"at most {limits.FILE_BYTES:,} are read",
+                self.source.span(self.start, self.start),
             )
-    return None
+        bad = _UNPRINTABLE.search(self.source.text, self.start, self.end)
+        if bad:
+            raise PolicyError(
+                f"the character U+{ord(bad[0]):04X} is not allowed in YAML",
+                self.source.span(bad.start(), bad.end()),
+                help="remove it, or write it as an escape in a double-quoted string",
+            )
 
 
-def _dash(line: YamlLine) -> PolicyError | None:
-    if not line.key or not re.match(r"-(?:[ \t]|$)", line.value):
-        return None
-    return PolicyError(
-        "`- ` on the line of its key",
-        line.span(0, 1),
-        help="items of a list stand below their key, each on a line of its own",
-    )
-
-
-def _colon(line: YamlLine) -> PolicyError | None:
-    """Find ``description: this: that``."""
-    found = re.search(r":(?:[ \t]|$)", line.value)
-    if not found or line.value[0] in "[{\"'|>":
-        return None
-    head = line.value[: found.start()]
-    if head.count("(") > head.count(")"):
-        rule = re.sub(r":[ \t]+", ":", line.value)
-        mend = f"put the rule in quotes, or leave no blank after `:`: {cite(rule)}"
-    else:
-        mend = quoted(line)
-    span = line.span(found.start(), found.start() + 1)
-    return PolicyError("`: ` in a value without quotes", span, help=mend)
-
-
-def _continued(line: YamlLine) -> PolicyError | None:
-    """Find ``second: line`` indented below ``key: first line``."""
-    if not line.key:
-        return None
-    above = line.part.source.text[line.part.start : line.start].splitlines()
-    outer = (text for text in reversed(above) if text.strip() and _indent(text) < line.indent)
-    owner = ENTRY.match(next(outer, ""))
-    if owner is None or not owner["value"] or owner["value"][0] in "[{|>\"'":
-        return None
-    colon = line.part.source.text.rindex(":", line.start, line.value_start)
-    return PolicyError(
-        f"`: ` in a line that continues the value of {cite(owner['key'])}",
-        line.part.span(colon, colon + 1),
-        help="a long text needs `>-` after its key, and every line of it indented; "
-        "a key starts at the column of the keys above it",
-    )
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
-def _keyless(line: YamlLine) -> PolicyError | None:
-    """Find text where a key must stand."""
-    if line.key or not line.text.strip() or re.match(r"\s*(?:[-#\[{}\],\"']|\.\.\.)", line.text):
-        return None
-    return PolicyError(
-        f"expected `key: value`, found {cite(line.text)}",
-        line.whole(),
-        help="a long text needs `>-` after its key, and every line of it indented",
-    )
-
-
-# Which mistakes are looked for, in this order.
-_MISTAKES: Final[tuple[Callable[[YamlLine], PolicyError | None], ...]] = (
-    _tab,
-    _placeholder,
-    _starter,
-    _block,
-    _bracket,
-    _nested_bracket,
-    _item,
-    _quote,
-    _dash,
-    _colon,
-    _continued,
-    _keyless,
-)
-
-
-def _unexpected(line: YamlLine) -> PolicyError:
-    rest = line.part.source.text[line.at : line.part.end]
-    if not rest.strip():
-        return PolicyError(
-            "the text ends in the middle of a value", line.part.span(line.at, line.at)
-        )
-    found = rest.partition("\n")[0].strip()
-    what = cite(found) if found else "the end of the line"
-    return PolicyError(
-        f"expected the next `key: value` or list item, found {what}",
-        line.part.span(line.at, line.at + max(len(found), 1)),
-        help="keys of one mapping, and items of one list, start at the same column",
-    )
-
-
-# YAML to nodes, keeping places and refusing what makes text mean something else.
-#
-# Anchors, tags, repeated keys, keys that are not text and second documents are
-# mistakes here: each lets a file say one thing to a reader and another to a
-# program. Plain words are resolved by the core schema of YAML 1.2, as the hosts'
-# own readers do, so that ``yes`` and ``on`` stay text.
-#
-# Nodes are built from parser events, one at a time, never from composed nodes:
-# composing recurses in C and a deep document ends the process.
-
-
-_LOADER: Final[type] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-
-
-def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
-    """Return the document in *source* from *start* up to *end*.
-
-    An empty document is null. Raises `PolicyError` where the text is not YAML,
-    and `PolicyErrors` for every other mistake at once.
-    """
-    end = len(source.text) if end is None else end
-    if source.text.startswith(BYTE_ORDER_MARK, start, end):
-        start += 1
-    part = Range(source, start, end)
-    _check_text(part)
-    builder = Builder(part)
-    root = build(builder, part)
-    if builder.errors:
-        raise PolicyErrors(builder.errors)
-    return root
-
-
-def build(builder: Builder, part: Range) -> Node:
-    """Return what *builder* makes of the text. Raises `PolicyError` where it is not YAML."""
-    try:
-        for event in yaml.parse(part.text, Loader=_LOADER):
-            builder.take(event)
-    except yaml.MarkedYAMLError as error:
-        marks = (error.problem_mark, error.context_mark)
-        raise explain(part, [part.start + mark.index for mark in marks if mark]) from None
-    return builder.root or ScalarNode(None, part.span(part.start, part.start))
-
-
-# What YAML allows in a file; a parser in C and one in Python tell this apart
-# with different words and offsets, so neither is asked.
-UNPRINTABLE: Final = re.compile(
-    "[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-)
-
-
-def _check_text(part: Range) -> None:
-    if part.end - part.start > limits.FILE_BYTES:
-        raise PolicyError(
-            f"the text has {part.end - part.start:,} characters; "
-            f"at most {limits.FILE_BYTES:,} are read",
-            part.source.span(part.start, part.start),
-        )
-    bad = UNPRINTABLE.search(part.source.text, part.start, part.end)
-    if bad:
-        raise PolicyError(
-            f"the character U+{ord(bad[0]):04X} is not allowed in YAML",
-            part.source.span(bad.start(), bad.end()),
-            help="remove it, or write it as an escape in a double-quoted string",
-        )
-
-
-# After so many, one more helps nobody.
-_MISTAKES_YAML_NODES: Final = 100
-
-
-class _Mark(Protocol):
-    """A place, as both parsers give it."""
+class _ReadableRange(_Range):
+    """A part whose characters that YAML does not allow are blanks."""
 
     @property
-    def index(self) -> int:
-        """Characters from the start of the text."""
+    def text(self) -> str:
+        """The characters of the part, as many as there are."""
+        blank = _LEADING_TABS.sub(lambda found: " " * len(found[0]), super().text)
+        return _UNPRINTABLE.sub(" ", blank)
+
+
+# --- nodes ------------------------------------------------------------------
+
+# Mistakes in one text, after which it is not read further.
+_MOST_MISTAKES: Final = 100
 
 
 @attrs.define
@@ -522,17 +159,18 @@ class _Open:
     names: dict[str, Span] = attrs.Factory(dict)
     key: ScalarNode | None = None
 
+    @property
     def end(self) -> int:
-        """Return where the last child ends."""
+        """Where the last child ends."""
         if self.entries:
             return self.entries[-1].value.span.end
         return self.items[-1].span.end if self.items else self.start
 
 
-class Builder:
+class _Builder:
     """Makes nodes of events, and a list of what is wrong with them."""
 
-    def __init__(self, part: Range) -> None:
+    def __init__(self, part: _Range) -> None:
         self.source = part.source
         self.offset = part.start
         self.root: Node | None = None
@@ -544,13 +182,14 @@ class Builder:
         """Add what *event* says."""
         match event:
             case yaml.ScalarEvent():
-                self._check_properties(event)
+                self._refuse_properties(event)
                 self._add(self._scalar(event))
             case yaml.AliasEvent():
-                self._refuse_alias(event)
-                self._add(ScalarNode(None, self._span(event)))
+                span = self._span(event)
+                self._refuse(span, "an alias", "aliases", "write the value out", "*")
+                self._add(ScalarNode(None, span))
             case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
-                self._check_properties(event)
+                self._refuse_properties(event)
                 self._start(event)
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 self._add(self._close(event))
@@ -561,29 +200,26 @@ class Builder:
                     help="keep one document; nothing after the first is read",
                 )
 
-    def _note(self, error: PolicyError) -> None:
-        self.errors.append(error)
-        if len(self.errors) == _MISTAKES_YAML_NODES:
-            last = PolicyError(
-                f"{_MISTAKES_YAML_NODES} mistakes; the text is not read further", error.span
-            )
+    def _report(self, message: str, span: Span, mend: str = "") -> None:
+        self.errors.append(PolicyError(message, span, help=mend))
+        if len(self.errors) == _MOST_MISTAKES:
+            last = PolicyError(f"{_MOST_MISTAKES} mistakes; the text is not read further", span)
             raise PolicyErrors([*self.errors, last])
 
     def _span(self, event: yaml.Event) -> Span:
-        return self.source.span(self._at(event.start_mark), self._at(event.end_mark))
-
-    def _at(self, mark: _Mark | None) -> int:
-        # Annotated as optional; the parsers set it on every event.
-        return self.offset + (mark.index if mark else 0)
+        # Marks are annotated as optional; the parsers set them on every event.
+        start, end = (
+            self.offset + (mark.index if mark else 0) for mark in (event.start_mark, event.end_mark)
+        )
+        return self.source.span(start, end)
 
     def _scalar(self, event: yaml.ScalarEvent) -> ScalarNode:
         span = self._span(event)
         if event.style in ("'", '"'):
             return ScalarNode(event.value, span, quoted=True)
         if event.style in ("|", ">"):
-            return ScalarNode(
-                event.value, span.source.span(span.start, span.start + len(span.text.rstrip()))
-            )
+            end = span.start + len(span.text.rstrip())
+            return ScalarNode(event.value, self.source.span(span.start, end))
         return ScalarNode(self._resolve(event.value, span), span)
 
     def _resolve(self, text: str, span: Span) -> Value:
@@ -592,23 +228,21 @@ class Builder:
         if not _NUMBER.fullmatch(text):
             return text
         if len(text) > _DIGITS:
-            self._note(PolicyError(f"the number has more than {_DIGITS} digits", span))
+            self._report(f"the number has more than {_DIGITS} digits", span)
             return None
         return _number(text)
 
     def _start(self, event: yaml.CollectionStartEvent) -> None:
+        span = self._span(event)
         if len(self._open) == limits.NESTING:
-            raise PolicyError(
-                f"lists and mappings are nested more than {limits.NESTING} deep", self._span(event)
-            )
-        start = self._at(event.start_mark)
-        self._open.append(_Open(start, isinstance(event, yaml.MappingStartEvent)))
+            raise PolicyError(_TOO_DEEP, span)
+        self._open.append(_Open(span.start, isinstance(event, yaml.MappingStartEvent)))
 
     def _close(self, event: yaml.CollectionEndEvent) -> Node:
         opened = self._open.pop()
         # The mark of a block's end is where the next thing starts, far below.
-        bracketed = self.source.text[opened.start] in "[{"
-        end = self._at(event.end_mark) if bracketed else opened.end()
+        in_brackets = self.source.text[opened.start] in "[{"
+        end = self._span(event).end if in_brackets else opened.end
         span = self.source.span(opened.start, end)
         if opened.keyed:
             return MappingNode(tuple(opened.entries), span)
@@ -632,47 +266,75 @@ class Builder:
 
     def _key(self, node: Node, into: _Open) -> ScalarNode:
         if not isinstance(node, ScalarNode) or not isinstance(node.value, str):
-            self._note(_no_key(node))
+            self._report(*_not_a_key(node))
             return ScalarNode("", node.span)
         first = into.names.setdefault(node.value, node.span)
         if first is not node.span:
-            error = PolicyError(
-                f"the key {cite(node.value)} is there twice",
-                node.span,
-                help=f"it is first at {first.place}; keep one of them",
-            )
-            self._note(error)
+            message = f"the key {cite(node.value)} is there twice"
+            self._report(message, node.span, f"it is first at {first.place}; keep one of them")
         return node
 
-    def _check_properties(self, event: yaml.NodeEvent) -> None:
-        tag = getattr(event, "tag", None)
+    def _refuse_properties(self, event: yaml.NodeEvent) -> None:
         span = self._span(event)
         if event.anchor:
-            self._note(
-                PolicyError(
-                    f"`&{event.anchor}` is an anchor, and anchors are not read",
-                    _property(span, "&"),
-                    help="write the value out; text that starts with `&` needs quotes",
-                )
-            )
-        if tag:
-            self._note(
-                PolicyError(
-                    f"{cite(_property(span, '!').text)} is a tag, and tags are not read",
-                    _property(span, "!"),
-                    help="remove it; text that starts with `!` needs quotes",
-                )
-            )
+            self._refuse(_property(span, "&"), "an anchor", "anchors", "write the value out", "&")
+        if getattr(event, "tag", None):
+            self._refuse(_property(span, "!"), "a tag", "tags", "remove it", "!")
 
-    def _refuse_alias(self, event: yaml.AliasEvent) -> None:
-        span = self._span(event)
-        self._note(
-            PolicyError(
-                f"{cite(span.text)} is an alias, and aliases are not read",
-                span,
-                help="write the value out; text that starts with `*` needs quotes",
-            )
-        )
+    def _refuse(self, span: Span, what: str, kind: str, mend: str, sign: str) -> None:
+        message = f"{cite(span.text)} is {what}, and {kind} are not read"
+        self._report(message, span, f"{mend}; text that starts with `{sign}` needs quotes")
+
+
+class _LooseBuilder(_Builder):
+    """Takes what `_Builder` refuses, and resolves aliases within its limits."""
+
+    def __init__(self, part: _Range) -> None:
+        super().__init__(part)
+        self._anchored: dict[str, tuple[Node, int]] = {}
+        self._begun: list[tuple[str | None, int]] = []
+
+    def take(self, event: yaml.Event) -> None:
+        match event:
+            case yaml.AliasEvent():
+                nothing = ScalarNode(None, self._span(event)), 1
+                node, values = self._anchored.get(event.anchor or "", nothing)
+                # What stands for a thousand values counts as a thousand.
+                self._count += values - 1
+                self._add(attrs.evolve(node, span=self._span(event)))
+            case yaml.ScalarEvent():
+                self._add_anchored(event.anchor, self._scalar(event), 1)
+            case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
+                self._begun.append((event.anchor, self._count))
+                self._start(event)
+            case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
+                anchor, before = self._begun.pop()
+                node = _merged(self._close(event))
+                self._add_anchored(anchor, node, self._count - before + 1)
+            case _:
+                super().take(event)
+
+    def _add_anchored(self, anchor: str | None, node: Node, values: int) -> None:
+        if anchor:
+            self._anchored[anchor] = node, min(values, VALUES)
+        self._add(node)
+
+    def _report(self, message: str, span: Span, mend: str = "") -> None:
+        """Leave a mistake to the strict reader."""
+
+
+def _merged(node: Node) -> Node:
+    """Return *node* with the entries of mappings that stand behind ``<<``."""
+    if not isinstance(node, MappingNode):
+        return node
+    merged = [
+        inner
+        for entry in node.entries
+        if entry.name == "<<" and isinstance(entry.value, MappingNode)
+        for inner in entry.value.entries
+    ]
+    # What is written beside it counts, since of a repeated key the last one does.
+    return attrs.evolve(node, entries=(*merged, *node.entries)) if merged else node
 
 
 def _property(span: Span, sign: str) -> Span:
@@ -680,48 +342,33 @@ def _property(span: Span, sign: str) -> Span:
     found = re.compile(rf"(?:[&!]\S*\s+)?({sign}[^\s,\[\]{{}}]*)").match(
         span.source.text, span.start
     )
-    if not found:
-        return span
-    return span.source.span(found.start(1), found.end(1))
+    return span.source.span(found.start(1), found.end(1)) if found else span
 
 
-def _no_key(node: Node) -> PolicyError:
-    before = node.span.source.text[max(node.span.start - 1, 0) : node.span.start]
-    if isinstance(node, MappingNode) and before == "{":
-        after = node.span.source.text[node.span.end : node.span.end + 1]
-        span = node.span.source.span(node.span.start - 1, node.span.end + (after == "}"))
-        return PolicyError(
-            f"{cite(span.text)} is the placeholder of a template, not a value",
-            span,
-            help="fill the template in; a placeholder that is meant as text needs quotes",
-        )
-    match node:
-        case ScalarNode(value=None) if not node.raw:
-            return PolicyError("expected a key before `:`", node.span)
-        case ScalarNode():
-            return PolicyError(
-                f"expected a key that is text, found {describe(node)}",
-                node.span,
-                help=f'put it in quotes: `"{node.raw}"`',
-            )
-        case SequenceNode() | MappingNode():
-            return PolicyError(f"expected a key that is text, found {describe(node)}", node.span)
-        case _:
-            assert_never(node)
+def _not_a_key(node: Node) -> tuple[str, Span, str]:
+    """Return message, place and help for a key that is not text."""
+    source, span = node.span.source, node.span
+    if isinstance(node, MappingNode) and source.text[max(span.start - 1, 0) : span.start] == "{":
+        closes = source.text[span.end : span.end + 1] == "}"
+        span = source.span(span.start - 1, span.end + closes)
+        message = f"{cite(span.text)} is the placeholder of a template, not a value"
+        return message, span, _FILL_IN
+    if isinstance(node, ScalarNode) and node.value is None and not node.raw:
+        return "expected a key before `:`", span, ""
+    mend = f'put it in quotes: `"{node.raw}"`' if isinstance(node, ScalarNode) else ""
+    return f"expected a key that is text, found {describe(node)}", span, mend
 
 
-# --- the core schema of YAML 1.2 -------------------------------------------
+_FILL_IN: Final = "fill the template in; a placeholder that is meant as text needs quotes"
 
+# The core schema of YAML 1.2.
 _WORDS: Final[dict[str, Value]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
-    **{
-        sign + word: float(f"{sign}inf")
-        for sign in ("", "+", "-")
-        for word in (".inf", ".Inf", ".INF")
-    },
+    **dict.fromkeys((s + w for s in ("", "+") for w in (".inf", ".Inf", ".INF")), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
 }
 
 _NUMBER: Final = re.compile(
@@ -741,80 +388,330 @@ def _number(text: str) -> int | float:
         return float(text)
 
 
-# YAML as a program reads it that refuses none: anchors, tags, repeated keys, merged mappings.
-#
-# For hosts that read on where `policy.files.yaml_nodes` stops. What people write so
-# is reported by the strict reader; this one says what comes of it.
+# --- why a text is not YAML --------------------------------------------------
 
 
-def read_loosely(source: Source, start: int, end: int) -> Node:
-    """Return the document in *source* from *start* up to *end*; of a key twice the last counts.
+def _explain(part: _Range, offsets: Iterable[int]) -> PolicyError:
+    """Return what is wrong with *part*, which cannot be read.
 
-    Characters that YAML has not, and tabs that lines begin with, are read as blanks.
-    Raises `PolicyError` where the text is no YAML even so.
+    The first of *offsets* is where a parser stopped; if there is a second, what
+    it was reading starts there.
     """
-    start += source.text.startswith(BYTE_ORDER_MARK, start, end)
-    part = _Readable(source, start, end)
-    return build(_Loose(part), part)
+    offsets = [min(max(offset, part.start), part.end) for offset in offsets] or [part.start]
+    error = _conflict(part) or _unclosed(part, offsets[-1])
+    lines = [_line_at(part, offset) for offset in offsets]
+    for line in lines:
+        for mistake in _MISTAKES:
+            error = error or mistake(line)
+    return error or _unexpected(lines[0])
 
 
-class _Readable(Range):
-    """A part of a source whose stray characters are blanks."""
+@attrs.frozen
+class _Line:
+    """A line, and ``key: value`` where it is that.
+
+    ``at`` is where the parser stopped on it; ``value`` starts at ``value_start``
+    and ends with the line.
+    """
+
+    part: _Range
+    at: int
+    start: int
+    text: str
+    key: str = ""
+    value: str = ""
+    value_start: int = 0
+
+    def error(self, message: str, start: int, end: int, mend: str) -> PolicyError:
+        """Return the error for characters *start* to *end* of the value."""
+        span = self.part.source.span(self.value_start + start, self.value_start + end)
+        return PolicyError(message, span, help=mend)
 
     @property
-    def text(self) -> str:
-        """The characters of the part, as many as there are."""
-        blank = _TABS.sub(lambda found: " " * len(found[0]), super().text)
-        return UNPRINTABLE.sub(" ", blank)
+    def indent(self) -> int:
+        """How many blanks the line starts with."""
+        return _indent(self.text)
+
+    @property
+    def in_quotes(self) -> str:
+        """Help that shows the value in quotes, if it is short enough to show."""
+        value = self.value.strip()
+        name = f"{self.key}: " if self.key else "- "
+        if len(name) + len(value) <= _SHOWN:
+            if not re.search(r'["\\]', value):
+                return f'put the value in quotes: `{name}"{value}"`'
+            if "'" not in value:
+                return f"put the value in quotes: `{name}'{value}'`"
+        return f"put the value in quotes, or write `{name}>-` and the text below it, indented"
 
 
-_TABS: Final = re.compile("^[ \t]*\t[ \t]*", re.MULTILINE)
+_SHOWN: Final = 70  # characters of an example in a help line
+
+_ENTRY: Final = re.compile(
+    r"(?:[ ]|-[ ])*+"
+    r"(?P<key>\"[^\"]*+\"|'[^']*+'|[^\s:#\"'\[\]{},&*!|>%@`-][^:]*+)[ ]*:(?:[ \t]++|$)"
+    r"(?P<value>.*)"
+)
+_ITEM: Final = re.compile(r"[ ]*+(?:-[ ]++)++(?P<value>.*)")
+_STRING: Final = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+'", re.DOTALL)
+
+# Within brackets: strings, comments and brackets.
+_BRACKETED: Final = re.compile(_STRING.pattern + r"|(?<=[ \t])#[^\n]*|[\[\]{}]", re.DOTALL)
 
 
-class _Loose(Builder):
-    """Takes what `Builder` refuses, and does what an alias says within its limits."""
-
-    def __init__(self, part: Range) -> None:
-        super().__init__(part)
-        self._anchored: dict[str, tuple[Node, int]] = {}
-        self._begun: list[tuple[str | None, int]] = []
-
-    def take(self, event: yaml.Event) -> None:
-        match event:
-            case yaml.AliasEvent():
-                nothing = ScalarNode(None, self._span(event)), 1
-                node, values = self._anchored.get(event.anchor or "", nothing)
-                # What stands for a thousand values counts as a thousand.
-                self._count += values - 1
-                self._add(attrs.evolve(node, span=self._span(event)))
-            case yaml.ScalarEvent():
-                self._named(event.anchor, self._scalar(event), 1)
-            case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
-                self._begun.append((event.anchor, self._count))
-                self._start(event)
-            case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                anchor, before = self._begun.pop()
-                self._named(anchor, _merged(self._close(event)), self._count - before + 1)
-            case _:
-                super().take(event)
-
-    def _named(self, anchor: str | None, node: Node, values: int) -> None:
-        if anchor:
-            self._anchored[anchor] = node, min(values, VALUES)
-        self._add(node)
-
-    def _note(self, error: PolicyError) -> None:
-        """Leave a mistake to the strict reader."""
+def _line_at(part: _Range, offset: int) -> _Line:
+    text = part.source.text
+    start = max(text.rfind("\n", part.start, offset) + 1, part.start)
+    end = text.find("\n", offset, part.end)
+    line = text[start : part.end if end < 0 else end].rstrip("\r")
+    found = _ENTRY.match(line) or _ITEM.match(line)
+    if not found:
+        return _Line(part, offset, start, line)
+    groups = found.groupdict()
+    key, value = groups.get("key", ""), groups["value"].rstrip()
+    return _Line(part, offset, start, line, key, value, start + found.start("value"))
 
 
-def _merged(node: Node) -> Node:
-    if not isinstance(node, MappingNode):
-        return node
-    merged = [
-        inner
-        for entry in node.entries
-        if entry.name == "<<" and isinstance(entry.value, MappingNode)
-        for inner in entry.value.entries
-    ]
-    # What is written beside it counts, since of a key twice the last one does.
-    return attrs.evolve(node, entries=(*merged, *node.entries)) if merged else node
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _closing(text: str, start: int, end: int) -> int | None:
+    """Return the offset after the bracket that closes the one at *start*."""
+    depth = 0
+    for found in _BRACKETED.finditer(text, start, end):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth == 0:
+            return found.end()
+    return None
+
+
+_CONFLICT: Final = re.compile(r"^(?:<{7} .*|={7}\r?$|>{7} .*)", re.MULTILINE)
+
+
+def _conflict(part: _Range) -> PolicyError | None:
+    found = _CONFLICT.search(part.source.text, part.start, part.end)
+    if not found:
+        return None
+    span = part.source.span(found.start(), found.start() + len(found[0].rstrip()))
+    return PolicyError("a merge conflict is left in the text", span, help="resolve it")
+
+
+def _unclosed(part: _Range, offset: int) -> PolicyError | None:
+    """Find the bracket or quote at *offset* that nothing closes."""
+    text, sign = part.source.text, part.source.text[offset : min(offset + 1, part.end)]
+    if sign in ("[", "{"):
+        is_closed = _closing(text, offset, part.end) is not None
+        line = text[offset : part.end].partition("\n")[0]
+        mend = f"close it by `{']' if sign == '[' else '}'}`, or quote the value if it is text"
+        if " #" in line:
+            mend = "` #` starts a comment that runs to the end of its line; put the item in quotes"
+    elif sign in ("'", '"'):
+        is_closed = _STRING.match(text, offset, part.end) is not None
+        mend = "close it at the end of the value"
+    else:
+        return None
+    if is_closed:
+        return None
+    return PolicyError(
+        f"the `{sign}` is not closed", part.source.span(offset, offset + 1), help=mend
+    )
+
+
+def _tab(line: _Line) -> PolicyError | None:
+    found = re.match(r"[ ]*+(\t++)\s*+\S", line.text)
+    if not found:
+        return None
+    span = line.part.source.span(line.start + found.start(1), line.start + found.end(1))
+    return PolicyError("a tab indents this line", span, help="YAML is indented with spaces")
+
+
+def _placeholder(line: _Line) -> PolicyError | None:
+    found = re.match(r"[^:\"'{]*+(\{\{[^{}]*+\}\}|\{%[^%]*+%\})", line.text)
+    if not found:
+        return None
+    span = line.part.source.span(line.start + found.start(1), line.start + found.end(1))
+    message = f"{cite(found[1])} is the placeholder of a template, not YAML"
+    return PolicyError(message, span, help=_FILL_IN)
+
+
+# Characters no unquoted value may start with, and what they are.
+_STARTERS: Final = {
+    "*": "`*` starts an alias",
+    "&": "`&` starts an anchor",
+    "!": "`!` starts a tag",
+    "%": "`%` starts a directive",
+    "@": "`@` is reserved",
+    "`": "a backtick is reserved",
+}
+
+
+def _starter(line: _Line) -> PolicyError | None:
+    meaning = _STARTERS.get(line.value[:1])
+    if meaning is None:
+        return None
+    return line.error(f"{meaning} at the start of a value", 0, 1, line.in_quotes)
+
+
+def _block(line: _Line) -> PolicyError | None:
+    """Find ``> text``, a block with text on its first line."""
+    found = re.match(r"[|>][-+0-9]*+[ \t]*+(?!#)(\S.*)", line.value)
+    if not found:
+        return None
+    sign = line.value[0]
+    return line.error(
+        f"expected a new line after `{sign}`, found {cite(found[1])}",
+        *found.span(1),
+        f"`{sign}` starts a block of text, which stands below it, indented; "
+        f"text that itself starts with `{sign}` needs quotes",
+    )
+
+
+def _bracket(line: _Line) -> PolicyError | None:
+    """Find ``[a] [b]``, which ends before its line does, and ``[a [b]]``."""
+    sign = line.value[:1]
+    close = _closing(line.value, 0, len(line.value)) if sign in ("[", "{") else None
+    rest = re.compile(r"[ \t]*+(?!#)(\S.*)").match(line.value, close) if close else None
+    if rest:
+        mend = "there is a closing bracket too many"
+        if rest[1].strip("]}"):
+            kind = "list" if sign == "[" else "mapping"
+            mend = f"`{sign}` at the start of a value starts a {kind}; {line.in_quotes}"
+        message = f"expected the end of the line after {cite(line.value[:close])}"
+        return line.error(f"{message}, found {cite(rest[1])}", *rest.span(1), mend)
+    inner = re.match(r"\[[^\]\[{}\"']*[^\s,\[]([ \t]*)\[", line.value)
+    if inner:
+        end = inner.end()
+        return line.error("expected `,` or `]`, found `[`", end - 1, end, line.in_quotes)
+    return None
+
+
+def _item(line: _Line) -> PolicyError | None:
+    """Find the item of a list in brackets that no item may be."""
+    if not line.value.startswith("["):
+        return None
+    at = max(line.at - line.value_start, 1)
+    start = max(line.value.rfind(",", 0, at), 0) + 1
+    ends = (line.value.find(sign, at) for sign in ",]")
+    item = line.value[start : min((end for end in ends if end >= 0), default=at)]
+    start += _indent(item)
+    item = item.strip()
+    if item[:1] in _STARTERS:
+        message = f"{_STARTERS[item[0]]} at the start of an item"
+    elif ": " in item and item[0] not in "[{\"'":
+        message = "`: ` in an item without quotes"
+    else:
+        return None
+    mend = "put the item in quotes" + ("" if '"' in item else f': `"{item}"`')
+    return line.error(message, start, start + len(item), mend)
+
+
+_ESCAPE: Final = re.compile(
+    r"\\(?:[0abt\tnvfre \"/\\N_LP\n\r]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
+)
+
+
+def _quote(line: _Line) -> PolicyError | None:
+    """Find ``"a" b``, which ends before its line does, and what no string may hold."""
+    sign, text = line.value[:1], line.part.source.text
+    if sign not in ("'", '"'):
+        return None
+    string = _STRING.match(text, line.value_start, line.part.end)
+    if not string:
+        return _unclosed(line.part, line.value_start)
+    rest = re.compile(r"[ \t]*+([^\s#].*)").match(text, string.end(), line.part.end)
+    if rest:
+        start = rest.start(1) - line.value_start
+        return line.error(
+            f"expected the end of the line after the closing `{sign}`, found {cite(rest[1])}",
+            start,
+            start + len(rest[1].rstrip()),
+            f"a `{sign}` at the start of a value must close at its end; quote the whole value",
+        )
+    for found in re.finditer(r"\\.", string[0], re.DOTALL) if sign == '"' else ():
+        if not _ESCAPE.match(string[0], found.start()):
+            return line.error(
+                f"{cite(found[0])} is not an escape of YAML",
+                *found.span(),
+                f"write `\\{found[0]}`, or use single quotes, where `\\` is itself",
+            )
+    return None
+
+
+def _dash(line: _Line) -> PolicyError | None:
+    if not line.key or not re.match(r"-(?:[ \t]|$)", line.value):
+        return None
+    mend = "items of a list stand below their key, each on a line of its own"
+    return line.error("`- ` on the line of its key", 0, 1, mend)
+
+
+def _colon(line: _Line) -> PolicyError | None:
+    """Find ``description: this: that``."""
+    found = re.search(r":(?:[ \t]|$)", line.value)
+    if not found or line.value[0] in "[{\"'|>":
+        return None
+    head, mend = line.value[: found.start()], line.in_quotes
+    if head.count("(") > head.count(")"):
+        rule = re.sub(r":[ \t]+", ":", line.value)
+        mend = f"put the rule in quotes, or leave no blank after `:`: {cite(rule)}"
+    at = found.start()
+    return line.error("`: ` in a value without quotes", at, at + 1, mend)
+
+
+_LONG_TEXT: Final = "a long text needs `>-` after its key, and every line of it indented"
+
+
+def _continued(line: _Line) -> PolicyError | None:
+    """Find ``second: line`` indented below ``key: first line``."""
+    if not line.key:
+        return None
+    above = line.part.source.text[line.part.start : line.start].splitlines()
+    outer = (text for text in reversed(above) if text.strip() and _indent(text) < line.indent)
+    owner = _ENTRY.match(next(outer, ""))
+    if owner is None or not owner["value"] or owner["value"][0] in "[{|>\"'":
+        return None
+    colon = line.part.source.text.rindex(":", line.start, line.value_start)
+    return PolicyError(
+        f"`: ` in a line that continues the value of {cite(owner['key'])}",
+        line.part.source.span(colon, colon + 1),
+        help=f"{_LONG_TEXT}; a key starts at the column of the keys above it",
+    )
+
+
+def _keyless(line: _Line) -> PolicyError | None:
+    """Find text where a key must stand."""
+    if line.key or not line.text.strip() or re.match(r"\s*(?:[-#\[{}\],\"']|\.\.\.)", line.text):
+        return None
+    start, end = line.start + line.indent, line.start + len(line.text.rstrip())
+    message = f"expected `key: value`, found {cite(line.text)}"
+    return PolicyError(message, line.part.source.span(start, end), help=_LONG_TEXT)
+
+
+# What is checked, in this order.
+_MISTAKES: Final[tuple[Callable[[_Line], PolicyError | None], ...]] = (
+    _tab,
+    _placeholder,
+    _starter,
+    _block,
+    _bracket,
+    _item,
+    _quote,
+    _dash,
+    _colon,
+    _continued,
+    _keyless,
+)
+
+
+def _unexpected(line: _Line) -> PolicyError:
+    source = line.part.source
+    rest = source.text[line.at : line.part.end]
+    if not rest.strip():
+        return PolicyError("the text ends in the middle of a value", source.span(line.at, line.at))
+    found = rest.partition("\n")[0].strip()
+    what = cite(found) if found else "the end of the line"
+    return PolicyError(
+        f"expected the next `key: value` or list item, found {what}",
+        source.span(line.at, line.at + max(len(found), 1)),
+        help="keys of one mapping, and items of one list, start at the same column",
+    )

@@ -46,9 +46,9 @@ MATCHERS = st.builds(
 )
 NAMES = st.sampled_from(
     ["main", "code-reviewer", "claude:main", "root", "a b", '"', "\\n", "\u00e9", "a\nb"]
-) | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(
-    lambda name: name.strip() and name not in {"*", "**"}
-)
+) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6
+).filter(lambda name: name.strip() and name not in {"*", "**"})
 COMMENT_TEXT = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"), max_size=12
 ).map(str.rstrip)
