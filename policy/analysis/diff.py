@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from policy.analysis.reach.pairs import MANY_CHAINS, Pairs, PositionPair, ReadingSide
+from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, ReadingSide, Worklist
 from policy.compare.compare import Difference, Known
 from policy.compare.deduplicate import told
 from policy.compare.meets import compare_meets
@@ -199,7 +199,7 @@ class ChainChanges:
         """Return what chains show, the shortest chain first."""
         if _is_same(*self._sides):
             return []
-        pairs = Pairs(*self._sides)
+        pairs = Worklist(*self._sides).run()
         if not pairs.is_whole:
             self.why[MANY_CHAINS] = None
         found: dict[object, Alike] = {}

@@ -6,10 +6,10 @@ import attrs
 import pytest
 from hypothesis import given
 
-from policy.analysis.reach import pairs as module
+from policy.analysis.reach import worklist as module
 from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit
-from policy.analysis.reach.pairs import MANY_CHAINS
 from policy.analysis.reach.privileges import Privileges, privileges
+from policy.analysis.reach.worklist import MANY_CHAINS
 from policy.cli.report.audit import escalations
 from policy.core.effect import Effect
 from policy.files.trees import Memory

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.analysis.diff import diff_workspaces
-from policy.analysis.reach import pairs as module
-from policy.analysis.reach.pairs import MANY_CHAINS, Pairs, ReadingSide
+from policy.analysis.reach import worklist as module
+from policy.analysis.reach.worklist import MANY_CHAINS, ReadingSide, Worklist
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
@@ -27,7 +27,7 @@ def effects(chain: Chain | None) -> list[Effect]:
 def check_pairs(*readings: Reading) -> None:
     """Compare pairs with every chain: what one side grants beyond the other some pair shows."""
     starts = NAMES[:1]
-    pairs = Pairs(*(ReadingSide(reading, starts) for reading in readings))
+    pairs = Worklist(*(ReadingSide(reading, starts) for reading in readings)).run()
     assert pairs.is_whole
     chains = [{each.names: each for each in walks(r, starts, LONGEST)} for r in readings]
     shown = set()

@@ -6,9 +6,15 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from policy.analysis.reach.pairs import MANY_CHAINS, Pairs, PositionPair, ReadingSide
 from policy.analysis.reach.privileges import AtMost, Privilege, Privileges, at_most, lines
-from policy.analysis.reach.worklist import Reach, reach
+from policy.analysis.reach.worklist import (
+    MANY_CHAINS,
+    PositionPair,
+    Reach,
+    ReadingSide,
+    Worklist,
+    reach,
+)
 from policy.compare.compare import Comparison, Difference, Known
 from policy.compare.deduplicate import is_idle, told
 from policy.compare.meets import compare_meets
@@ -265,11 +271,11 @@ class Gaps:
         self._compared: dict[object, Comparison] = {}
         self._chains = Chains(project.attenuated), Chains(project.enforced)
         self._showing = Showing(known)
-        self._pairs: Pairs | None = None
+        self._pairs: Worklist | None = None
         if not are_alike(project):
             readings = (project.attenuated, project.enforced)
             sides = (ReadingSide(each, project.starts, project.asides) for each in readings)
-            self._pairs = Pairs(*sides, lonely=False)
+            self._pairs = Worklist(*sides, one_sided=False).run()
 
     def of(self, agent: str) -> tuple[tuple[ReadingGap, ...], tuple[str, ...]]:
         """Return the gaps of *agent*, and why there may be more."""
@@ -292,7 +298,7 @@ class Gaps:
         return tuple(unique.values()), tuple(why)
 
     @staticmethod
-    def _bound(pair: PositionPair, pairs: Pairs) -> Bound:
+    def _bound(pair: PositionPair, pairs: Worklist) -> Bound:
         declared, real = (
             frozenset(pairs.rule_sets.sets[number] for number in position.use)
             for position in (pair.before, pair.after)

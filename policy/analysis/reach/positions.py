@@ -222,9 +222,7 @@ class Position:
         bounds: limits beside the rules.
         depth: agents before it, where that matters for what follows; else 0.
         state: what else matters to its host.
-        parent: the position that started it; None for a root, and for a join.
         link: as its reading made it; None where all follows from the sets.
-        is_covered: whether another position covers it that was found later.
 
     """
 
@@ -234,9 +232,7 @@ class Position:
     bounds: Bounds = Bounds()
     depth: int = 0
     state: Hashable = None
-    parent: Position | None = None
     link: Link | None = None
-    is_covered: bool = False
 
     def covers(self, other: Position) -> bool:
         """Return whether whatever follows from *other* follows from this one, granting no less.
@@ -377,7 +373,7 @@ class _Meets:
         if limits.is_last:
             met = self._starting_nobody(met)
         handed_on = met if delegated is use else self._met(delegated, above)
-        return Position(agent, met, handed_on, limits, parent=position)
+        return Position(agent, met, handed_on, limits)
 
     def _limits(self, own: Bounds, above: Bounds) -> Bounds:
         key = (id(own), id(above))
@@ -412,10 +408,10 @@ class _Steps:
         self.numbers = numbers
         self.reading = reading
 
-    def _position(self, link: Link, agent: int, parent: Position | None = None) -> Position:
+    def _position(self, link: Link, agent: int) -> Position:
         table = link.table
         use, delegated = self.numbers.rule_sets.of_both(table)
-        return Position(agent, use, delegated, table.bounds, link.depth, link.state, parent, link)
+        return Position(agent, use, delegated, table.bounds, link.depth, link.state, link)
 
     def start(self, agent: str) -> Position | None:
         try:
@@ -431,7 +427,7 @@ class _Steps:
             link = self.reading.step(position.link, self.numbers.agents[agent])
         except (KeyError, SpawnDenied):
             return None
-        return self._position(link, agent, position)
+        return self._position(link, agent)
 
     def incoming(self, position: Position) -> Hashable:
         return position  # a host may look at anything
