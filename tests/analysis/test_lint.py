@@ -13,9 +13,11 @@ from typing import Any
 import attrs
 import pytest
 
+from policy.analysis import catalogue
 from policy.analysis.lint import baseline_text, compare_with_baseline, lint, mend
-from policy.analysis.lint.rules import Positions
-from policy.analysis.lint.standing import Standings, separated, standing_findings
+from policy.analysis.lint.checks import Positions, of_files, of_rules
+from policy.analysis.lint.commands import of_commands
+from policy.analysis.lint.dead import Standings, dead_rule_findings
 from policy.analysis.lint.suppression import suppressions
 from policy.cli import main
 from policy.compare import compare
@@ -233,7 +235,7 @@ def test_a_rule_that_was_not_tried_in_every_table_is_not_called_dead() -> None:
     positions = Positions(attrs.evolve(project, agents=agents), tree.source)
     assert part.rules.entries[-1].rule == "Bash(git log *)"
     for most in (None, 0, 1, 2, 3):
-        found = {finding.code for finding in standing_findings(positions, most)}
+        found = {finding.code for finding in dead_rule_findings(positions, most)}
         assert found <= {"rules-not-compared"}, most
 
 
@@ -246,18 +248,18 @@ def test_rules_that_the_host_itself_has_are_not_said_to_be_open() -> None:
         return tree.source(file) if file in files else None
 
     positions = attrs.evolve(positions, source=source)
-    told = [finding.file for finding in standing_findings(positions, 0)]
+    told = [finding.file for finding in dead_rule_findings(positions, 0)]
     assert told == [".claude/settings.json"]
 
 
-def test_rules_of_separate_tools_matter_as_they_do_together() -> None:
+def test_standings_are_those_of_the_rules_tried_one_by_one() -> None:
     trees = [
         Memory(agents_of_zeph()),
         Memory(team("Bash(git *), Bash(git log *), Edit(src/**), Edit(src/a/**)", "Edit(src/**)")),
     ]
     for tree in trees:
         for entry in load_tree(tree).projects[0].agents.values():
-            separate = [s for t in separated(entry.declared) for s in Standings().of(t)]
+            separate = Standings().of(entry.declared)
             whole = shadowing(entry.declared)
             key = attrgetter("rule.rule", "what")
             assert sorted(map(key, separate)) == sorted(map(key, whole))
@@ -288,7 +290,7 @@ def test_projects_with_the_same_rules_are_compared_once(monkeypatch: pytest.Monk
 
 
 def test_rules_that_are_not_tried_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("policy.analysis.lint.standing.Effort", lambda: Effort(0))
+    monkeypatch.setattr("policy.analysis.lint.dead.Effort", lambda: Effort(0))
     found = linted(team("Read(a/**), Read(a/[b-c])")).findings
     (told,) = [each for each in found if each.code == "rules-not-compared"]
     assert told.message.startswith("whether 2 rules matter is not decided: the rules overlap")
@@ -763,3 +765,8 @@ def test_a_rule_for_commands_is_compared_once_with_the_files_that_these_open(mon
     assert narrow.what == "redundant"
     # For both tools that run commands: without the rule, and where it asks or denies.
     assert len(compared) == 6
+
+
+def test_every_check_has_a_page_for_each_of_its_codes() -> None:
+    registered = {code for checks in (of_rules, of_files, of_commands) for code in checks.by_code}
+    assert registered <= set(catalogue.codes())

@@ -11,7 +11,7 @@ from policy.analysis.diff import READINGS, diff_workspaces, in_every_mode
 from policy.analysis.formatting import _written_rules, lists, minimal
 from policy.analysis.formatting import without as text_without
 from policy.analysis.lint import lint
-from policy.analysis.lint.standing import Standings, separated
+from policy.analysis.lint.dead import Standings
 from policy.compare.dead_rules import shadowing, written_rules
 from policy.compare.deduplicate import is_idle
 from policy.core.decision import Because
@@ -61,8 +61,7 @@ def check_standings(universe: Universe, model: Model) -> None:
     for table in tables(universe, universe.project(model)).values():
         expected = effects(universe, table)
         standings = shadowing(table)
-        separate = [one for part in separated(table) for one in Standings().of(part)]
-        assert {(s.rule, s.what == "live") for s in separate} == {
+        assert {(s.rule, s.what == "live") for s in Standings().of(table)} == {
             (s.rule, s.what == "live") for s in standings
         }
         for standing in standings:

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from policy.analysis import catalogue
-from policy.analysis.lint.rules import (
+from policy.analysis.lint.checks import (
     Positions,
-    command_findings,
-    letter_findings,
-    secret_findings,
+    WrittenRule,
+    of_files,
+    of_rules,
     without_secrets,
 )
-from policy.analysis.lint.standing import standing_findings
+from policy.analysis.lint.commands import command_findings
+from policy.analysis.lint.dead import dead_rule_findings
 from policy.analysis.lint.suppression import (
     IGNORED_FILE,
     Ignored,
@@ -69,7 +70,7 @@ def lint(
         tree: where the files are.
         workspace: what was read from them.
         most: how many rules of a project to try for whether they matter; None is no bound.
-        progress: told of each project as its turn comes.
+        progress: called with the title of each project in turn.
 
     """
     sources = _Sources(tree)
@@ -90,7 +91,7 @@ def lint(
     for file in sorted(workspace.files | {finding.place.file for finding in found}):
         source = sources.get(file)
         if source is not None:
-            found += secret_findings(source)
+            found += of_files.run(source)
             by += suppressions(source)
     linted = _suppressed(list(dict.fromkeys(found)), by)
     return Linted(
@@ -103,9 +104,9 @@ def _shown(positions: Positions, most: int | None, compared: Known) -> Iterator[
     for (place, rule), entries in positions.lines.items():
         span = positions.span(Because(rule, entries[0].effect, "", place))
         if span is not None:
-            yield from letter_findings(rule, span)
+            yield from of_rules.run(WrittenRule(rule, span))
     yield from command_findings(positions)
-    yield from standing_findings(positions, most, compared)
+    yield from dead_rule_findings(positions, most, compared)
 
 
 @attrs.define
