@@ -32,6 +32,7 @@ __all__ = [
     "changed_files",
     "diff_workspaces",
     "in_every_mode",
+    "objection",
     "paired",
 ]
 
@@ -442,6 +443,39 @@ def in_every_mode(old: Workspace, new: Workspace) -> Iterator[tuple[str, Workspa
     yield "", old, new
     for mode in {**old.modes, **new.modes}:
         yield mode, old.modes.get(mode, old), new.modes.get(mode, new)
+
+
+def objection(before: Workspace, after: Workspace, *, any_change: bool = False) -> str:
+    """Return why *after* must not take the place of *before*, or "".
+
+    Args:
+        before: with the files as they were.
+        after: with some of them edited.
+        any_change: whether a call that is granted less is a reason as well, and so is any
+            finding that is an error.
+
+    """
+    known = {(finding.code, finding.place.file) for finding in before.findings}
+    for finding in after.findings:
+        is_error = any_change and finding.severity is Severity.ERROR
+        is_new = (finding.code, finding.place.file) not in known
+        if is_new and (is_error or is_unreadable(finding)):
+            return f"{finding.place}: {finding.message}"
+    compared: Known = {}
+    for mode, old, new in in_every_mode(before, after):
+        diff = diff_workspaces(old, new, known=compared)
+        within = f" in the mode `{mode}`" if mode else ""
+        for change in diff.changes:
+            if change.widened or any_change:
+                difference = change.difference
+                call = " ".join(map(str, difference.call.values()))
+                return (
+                    f"`{'>'.join(change.chain)}` would get {difference.after.effect} instead of"
+                    f" {difference.before.effect} for `{difference.tool}({call})`{within}"
+                )
+        if not diff.exact:
+            return f"the comparison is not exact{within}: {'; '.join(diff.why)}"
+    return ""
 
 
 def paired(old: Workspace, new: Workspace) -> Iterator[tuple[Project | None, Project | None]]:

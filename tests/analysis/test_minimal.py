@@ -280,7 +280,7 @@ def test_a_rule_with_examples_is_not_taken_from_above_them() -> None:
 
 
 def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:
-    import policy.analysis.formatting as module
+    import policy.analysis.diff as module
     from policy.analysis.diff import Diff
 
     monkeypatch.setattr(module, "diff_workspaces", lambda *_, **__: Diff((), (), ("too many",)))
