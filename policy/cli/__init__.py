@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _hook(given: list[str]) -> int:
     # It has an exit status of its own, and is started for every call.
-    status: int = import_module("policy.adapters.hook.started").main(given)
+    status: int = import_module("policy.adapters.hook.entry").main(given)
     return status
 
 

@@ -52,7 +52,7 @@ def _warned(options: argparse.Namespace, new: str, console: Console) -> int:
     """Tell what keeps the host from running the hook; return 1 where something does."""
     if options.undo:
         return 0
-    from policy.adapters.hook.silenced import silencing  # noqa: PLC0415  # parsers
+    from policy.adapters.hook.settings import silencing  # noqa: PLC0415  # parsers
 
     holder = _scope(options)
     files = {scope: _file(scope) for scope in ("local", "project", "user")}

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 import policy
-from policy.adapters.hook.settings import command, entry, with_hook, without_hook
-from policy.adapters.hook.silenced import silencing
+from policy.adapters.hook.settings import command, entry, silencing, with_hook, without_hook
 from policy.cli.outputs import replace_files
 from policy.core.errors import PolicyError
 from policy.core.source import Source

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from policy.adapters.hook import client
-from policy.adapters.hook.decider import HookDecider, blocked, options_of
+from policy.adapters.hook.decider import HookDecider, block_message, options_of
 from policy.core.errors import PolicyError
 
 __all__ = ["CLIENT", "POLICY", "WIDER", "Session", "end_residents", "said"]
@@ -117,7 +117,7 @@ class Session:
     def blocked(self, data: bytes, *options: str) -> str:
         with pytest.raises(PolicyError) as error:
             self.decider.answer(options_of(options), self.environment, data)
-        return why(blocked(error.value))
+        return why(block_message(error.value))
 
     def blocked_anew(self, data: bytes, *options: str, **more) -> str:
         done = self.run(data, *options, **more)

@@ -18,8 +18,8 @@ import pytest
 
 import policy
 from policy.adapters.hook import client, handover
-from policy.adapters.hook.cache import Cache
 from policy.adapters.hook.decider import HookDecider
+from policy.adapters.hook.store import Store
 from policy.core.errors import PolicyError
 from policy.tables.codec import compiled_to_json
 from tests.hook.session import POLICY, WIDER, Session, end_residents, said
@@ -157,17 +157,17 @@ def test_a_link_in_the_place_of_a_folder_or_the_key_is_not_followed(alone, name)
     link.symlink_to(target)
     assert alone.bash(FORCED) == "deny"
     assert [path.name for path in elsewhere.iterdir()] == ["cache.key"]
-    assert Cache.of(alone.environment) is None
+    assert Store.of(alone.environment) is None
 
 
 def test_a_key_that_others_could_read_or_that_is_short_is_no_key(alone) -> None:
-    assert Cache.of(alone.environment) is not None
+    assert Store.of(alone.environment) is not None
     key = alone.home / ".config/agent-policy/cache.key"
     key.chmod(0o644)
-    assert Cache.of(alone.environment) is None
+    assert Store.of(alone.environment) is None
     key.chmod(0o600)
     key.write_bytes(b"short")
-    assert Cache.of(alone.environment) is None
+    assert Store.of(alone.environment) is None
     assert alone.bash(FORCED) == "deny"
 
 
@@ -177,7 +177,7 @@ def test_a_folder_of_another_user_is_not_used(alone, place) -> None:
     folder = alone.home / place
     folder.mkdir(parents=True, mode=0o700)
     os.chown(folder, STRANGER, STRANGER)
-    assert Cache.of(alone.environment) is None
+    assert Store.of(alone.environment) is None
     assert alone.bash(FORCED) == "deny"
     assert not list(folder.iterdir())
 
@@ -187,7 +187,7 @@ def test_an_entry_of_another_user_is_not_taken(alone) -> None:
     assert alone.bash(FORCED) == "deny"
     (entry,) = (path for path in cache_folder(alone).iterdir())
     os.chown(entry, STRANGER, STRANGER)
-    cache = Cache.of(alone.environment)
+    cache = Store.of(alone.environment)
     assert cache is not None
     assert cache.get(entry.name) is None
 
@@ -219,7 +219,7 @@ def test_folders_that_cannot_be_written_change_nothing(alone) -> None:
 
 
 def test_many_edits_leave_no_more_than_a_bound(alone) -> None:
-    cache = Cache.of(alone.environment)
+    cache = Store.of(alone.environment)
     assert cache is not None
     for number in range(80):
         cache.put(f"{number}", b"text")

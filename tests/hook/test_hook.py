@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.adapters.hook import handover, sources, started
-from policy.adapters.hook.cache import Cache
+from policy.adapters.hook import entry, handover, sources
 from policy.adapters.hook.decider import HookDecider
 from policy.adapters.hook.sources import Places, read_sources
+from policy.adapters.hook.store import Store
 from policy.analysis.records.logs import read_log
 from policy.analysis.records.replay import RecordDecider as Replayer
 from policy.analysis.records.replay import replay
@@ -288,7 +288,7 @@ def test_the_process_blocks_whatever_goes_wrong(session) -> None:
 def test_a_command_that_is_huge_is_denied_and_one_beyond_all_bounds_blocks(session) -> None:
     assert session.bash("rm " + "x" * 1_000_000) == "deny"
     assert session.bash("git status " + "; git status" * 5_000 + "; rm x") == "deny"
-    assert "at most" in session.blocked(b" " * (started._LONGEST + 1))
+    assert "at most" in session.blocked(b" " * (entry._LONGEST + 1))
 
 
 @pytest.mark.parametrize(
@@ -416,9 +416,9 @@ def test_a_cache_that_others_could_write_is_no_cache(alone) -> None:
     folder.chmod(0o777)
     assert alone.bash("git push --force x") == "deny"
     assert not list(folder.iterdir())
-    assert Cache.of({"HOME": str(alone.home)}) is None
+    assert Store.of({"HOME": str(alone.home)}) is None
     folder.chmod(0o700)
-    cache = Cache.of({"HOME": str(alone.home)})
+    cache = Store.of({"HOME": str(alone.home)})
     assert cache is not None
     cache.put("d", b"text")
     assert cache.get("d") == b"text"
@@ -756,7 +756,7 @@ def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(se
     ]
     more = {name.decode() for name in modules[0] - modules[1]}
     assert more & {"re", "json", "argparse", "typing", "policy.cli"} == set()
-    assert {"policy.adapters.hook.started", "_socket"} <= more
+    assert {"policy.adapters.hook.entry", "_socket"} <= more
 
 
 def listening(session: Session, reply):
@@ -808,7 +808,7 @@ def test_a_resident_process_that_is_slow_blocks(session) -> None:
     done = threading.Event()
     listener, thread = listening(session, lambda _: done.wait())
     said = session.blocked_anew(session.good(), "--resident", "--deadline", "0.5")
-    assert said == "the policy was not asked in time"
+    assert said == "the policy gave no answer in time"
     done.set()
     thread.join()
     listener.close()

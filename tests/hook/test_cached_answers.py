@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.adapters.hook import handover, started, walked
+from policy.adapters.hook import cached_answers, entry, handover
 from policy.adapters.hook.decider import HookDecider, options_of
 from policy.tables.codec import compiled_to_json
 from policy.tables.walk import Walk
@@ -91,14 +91,14 @@ def data_of(session: Session, tool: str, call: dict[str, object], **more: object
 
 def soon(session: Session, data: bytes, *options: str) -> bytes | None:
     """Return what is answered by what was left."""
-    return walked.answered(list(options), known(session), data)
+    return cached_answers.cached_answer(list(options), known(session), data)
 
 
 def at_length(session: Session, data: bytes, *options: str) -> bytes:
     """Return what is answered without it, and leave it."""
-    found = session.decider.found(options_of(options), known(session), data)
+    found = session.decider.decide(options_of(options), known(session), data)
     answer = found.answer(options_of(options))
-    found.leave(list(options), known(session))
+    found.store(list(options), known(session))
     return answer
 
 
@@ -306,7 +306,7 @@ def test_what_was_left_by_other_code_or_another_python_is_not_taken(project, mon
     with monkeypatch.context() as patch:
         patch.setattr(sys, "version", sys.version + "+")
         assert soon(project, data) is None
-    monkeypatch.setattr(walked, "build", lambda: "other")
+    monkeypatch.setattr(cached_answers, "package_digest", lambda: "other")
     assert soon(project, data) is None
 
 
@@ -324,14 +324,14 @@ def test_whatever_goes_wrong_with_what_was_left_a_call_is_decided(
 
         with monkeypatch.context() as patch:
             patch.setattr(Walk, "of", fails)
-            patch.setattr(started, "_watch", lambda _: None)
+            patch.setattr(entry, "_set_deadline", lambda _: None)
             read, write = os.pipe()
             os.write(write, data)
             os.close(write)
             stdin = os.dup(0)
             os.dup2(read, 0)
             try:
-                assert started.main([]) == 0
+                assert entry.main([]) == 0
             finally:
                 os.dup2(stdin, 0)
                 os.close(read)
@@ -393,7 +393,7 @@ def test_a_python_without_the_compiled_part_of_json_answers_the_same(project) ->
 
 
 def test_what_was_left_of_many_calls_is_bounded(project) -> None:
-    cache = walked.kept_calls(known(project))
+    cache = cached_answers.answers_store(known(project))
     assert cache is not None
     for number in range(cache.most + 10):
         cache.put(f"{number}", b"")
@@ -439,24 +439,24 @@ def test_one_that_is_killed_while_it_leaves_something_spoils_nothing(project) ->
 ROOT = str(Path(policy.__file__).parents[1])
 KILLED = """
 import os, signal, sys
-from policy.adapters.hook import cache, started
+from policy.adapters.hook import entry, store
 
 def end(): os.kill(os.getpid(), signal.SIGKILL)
 
-write, moment = cache._write, sys.argv.pop()
+write, moment = store._write, sys.argv.pop()
 
 def killed(folder, name, data):
     if not folder.endswith("/calls"):
         return write(folder, name, data)
     if moment == "while":
-        handle, _ = cache._temporary(folder)
+        handle, _ = store._temporary(folder)
         os.write(handle, data[: len(data) // 2])
     if moment == "behind":
         write(folder, name, data)
     end()
 
-cache._write = killed
-sys.exit(started.main([]))
+store._write = killed
+sys.exit(entry.main([]))
 """
 
 
@@ -538,7 +538,7 @@ def test_no_code_of_the_project_or_the_environment_is_imported(project, tmp_path
     for folder in (project.project, traps):
         (folder / "policy" / "adapters" / "hook").mkdir(parents=True)
         for name in (
-            "policy/__init__", "policy/adapters/__init__", "policy/adapters/hook/__init__", "policy/adapters/hook/started", "sitecustomize",
+            "policy/__init__", "policy/adapters/__init__", "policy/adapters/hook/__init__", "policy/adapters/hook/entry", "sitecustomize",
             "usercustomize", "os", "marshal", "stat", "_json", "json", "re", "attr",
         ):  # fmt: skip
             (folder / f"{name}.py").write_text("raise SystemExit(0)\n")

@@ -1,22 +1,22 @@
-"""Who started the agent that calls: the chain, as the host's own notes tell it.
+"""The agents that started the agent that calls, from the notes that Claude Code keeps.
 
-The host says of an event which agent calls, and not who started it. Beside the
-transcript of the session it keeps a note on every agent: its type, the agent that
-started it, how deep it is. The form of these notes is private to the host, so they are believed
-where all of them fit together, and otherwise nothing is known but the type.
+An event names the agent that calls and not the agents that started it. Beside the transcript of
+the session, Claude Code keeps a note on every agent: its type, the agent that started it, its
+depth. The format of these notes is private, so they count only where all of them fit together.
+Otherwise only the type of the agent is known.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 
 from policy.adapters.hook.event import is_name
+from policy.adapters.hook.store import read_own_file
 from policy.core.call_json import parsed
 
-TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Final
 
     from policy.adapters.hook.event import Event
 
@@ -27,14 +27,14 @@ _BYTES: Final = 64 * 1024
 _SUFFIX: Final = ".jsonl"
 
 if TYPE_CHECKING:
-    # Of an agent: its type, the agent that started it or "", and how deep it is.
+    # The type of an agent, the agent that started it or "", and its depth.
     _Note = tuple[str, str, int]
 
 
 def started_by(event: Event) -> tuple[str, ...] | None:
     """Return the types of the agents from below the main conversation to the one that calls.
 
-    None where that is not known for certain.
+    None where the notes do not prove them.
     """
     if not event.agent_id:
         return ()
@@ -53,35 +53,32 @@ def started_by(event: Event) -> tuple[str, ...] | None:
         kind, current, depth = note
         types.append(kind)
         depths.append(depth)
-    # As deep as there are notes, or one of them is missing or another's.
+    # The depths must count down to one, or a note is missing or wrong.
     if types[0] != event.agent_type or depths != list(range(len(types), 0, -1)):
         return None
     return tuple(reversed(types))
 
 
 def _folder(transcript: str) -> str | None:
-    """Return the folder of the notes of a session."""
+    """Return the folder of the notes of a session; None for a path that has none."""
     if not transcript.startswith("/") or "\0" in transcript or not transcript.endswith(_SUFFIX):
         return None
     base = transcript.removesuffix(_SUFFIX)
     folder, name = os.path.split(base)
-    if os.path.basename(folder) == "subagents":  # noqa: PTH119  # that of an agent itself
+    if os.path.basename(folder) == "subagents":  # noqa: PTH119  # the transcript of an agent
         return folder
     return os.path.join(base, "subagents") if name else None  # noqa: PTH118
 
 
 def _note(folder: str, agent: str) -> _Note | None:
-    """Return the note on an agent; None where there is none, or it cannot be believed."""
+    """Return the note on an agent; None where it is missing or invalid."""
+    file = os.path.join(folder, f"agent-{agent}.meta.json")  # noqa: PTH118
     try:
-        value = parsed(_read(os.path.join(folder, f"agent-{agent}.meta.json")).decode())  # noqa: PTH118
+        value = parsed(read_own_file(file, _BYTES, private=False).decode())
     except (OSError, ValueError, RecursionError):
         return None
     if type(value) is not dict:
         return None
-    return _noted(value)
-
-
-def _noted(value: dict[str, Any]) -> _Note | None:
     kind, parent, depth = (
         value.get("agentType"),
         value.get("parentAgentId"),
@@ -94,18 +91,3 @@ def _noted(value: dict[str, Any]) -> _Note | None:
     if type(parent) is not str or not is_name(parent):
         return None
     return kind, parent, depth
-
-
-def _read(path: str) -> bytes:
-    """Return the bytes of a file of this user; no link, no pipe, nothing large."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-            raise OSError
-        data = os.read(handle, _BYTES + 1)
-    finally:
-        os.close(handle)
-    if len(data) > _BYTES:
-        raise OSError
-    return data
