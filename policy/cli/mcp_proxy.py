@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from policy.adapters.guard import Guard
-from policy.adapters.mcp_proxy import Besides, run_proxy
+from policy.adapters.mcp_proxy import ContentGate, run_proxy
 from policy.analysis.records.record import Recorder
 from policy.cli.asking import chain_of
 from policy.cli.console import Console
@@ -42,9 +42,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.quiet()
     recorder = Recorder(Path(options.record), options.redact) if options.record else None
     guard = Guard(chain, prefix=prefix, project=options.project, recorder=recorder)
-    besides = Besides(
+    content = ContentGate(
         guard,
         resources=None if "resources" in options.undecided else "read_resource",
         prompts=None if "prompts" in options.undecided else "get_prompt",
     )
-    return run_proxy(options.command, guard, besides)
+    return run_proxy(options.command, guard, content)

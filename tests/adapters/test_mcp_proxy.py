@@ -14,7 +14,7 @@ import pytest
 
 import policy
 from policy.adapters import Guard
-from policy.adapters.mcp_proxy import Besides, Gate, Sent
+from policy.adapters.mcp_proxy import ContentGate, Gate, Sent
 from policy.cli import main
 from tests.adapters import Broken, runtime
 from tests.adapters.conftest import TEAM
@@ -165,10 +165,10 @@ agent main {
 """
 
 
-def reading(folder: Path, text: str = READING, **besides: str | None) -> Gate:
+def reading(folder: Path, text: str = READING, **content: str | None) -> Gate:
     (folder / "reading.policy").write_text(text)
     guard = Guard(policy.load(folder).chain("main"))
-    return Gate(guard, Besides(guard, **besides))
+    return Gate(guard, ContentGate(guard, **content))
 
 
 def request(method: str, **params: Any) -> dict[str, Any]:
