@@ -1,4 +1,4 @@
-"""``policy convert``: the files of another host, and what they lose."""
+"""``policy convert``: write policies as files of another host, and report the losses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 
 from policy.analysis.conversion.converting import Conversion, convert
 from policy.cli.console import Console
-from policy.cli.options import CONVERT_FORMATS
-from policy.cli.outputs import outputs_of, write_outputs
+from policy.cli.outputs import file_errors, outputs_of, write_outputs
 from policy.cli.report.as_json import dumps
 from policy.cli.report.convert import conversions_json, conversions_markdown, conversions_text
 from policy.cli.report.text import PageLayout
@@ -22,7 +21,7 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Convert, and return the exit status."""
-    outputs = outputs_of(options.output, CONVERT_FORMATS)
+    outputs = outputs_of(options)
     found = convert(
         open_tree(options.path),
         options.to,
@@ -88,7 +87,7 @@ def _targets(files: dict[str, str], options: argparse.Namespace) -> dict[Path, s
     """Return where each file goes.
 
     Raises:
-        PolicyError: there is another file, and nobody said to replace it.
+        PolicyError: another file exists, and `--force` was not given.
 
     """
     targets = {Path(options.folder) / path: text for path, text in files.items()}
@@ -104,9 +103,6 @@ def _targets(files: dict[str, str], options: argparse.Namespace) -> dict[Path, s
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8", newline="")
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PolicyError(f"cannot be written: {why}", file=str(path)) from None

@@ -1,62 +1,195 @@
-"""The options of every verb, and its help: to explain itself a verb loads nothing else."""
+"""The options and the help of every verb, in one module: help needs no module of a verb."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from policy.analysis.records.record import add_recording
-from policy.cli.hosts import add_hosts
-from policy.cli.outputs import MACHINE, add_output
 from policy.core.finding import Severity
 from policy.tables.chain import READINGS
 
-__all__ = [
-    "AUDIT_FORMATS",
-    "CHECK_FORMATS",
-    "CLAIMS_FORMATS",
-    "COMPILE_FORMATS",
-    "CONVERT_FORMATS",
-    "DIFF_FORMATS",
-    "FMT_FORMATS",
-    "INSTALL_FORMATS",
-    "LINT_FORMATS",
-    "MCP_PROXY_FORMATS",
-    "MCP_PROXY_TAKES_COMMAND",
-    "QUERY_FORMATS",
-    "REPLAY_FORMATS",
-    "RULE_FORMATS",
-    "SUGGEST_FORMATS",
-    "VERBS",
-    "Verb",
-    "add_logs",
-    "configure_audit",
-    "configure_check",
-    "configure_claims",
-    "configure_compile",
-    "configure_convert",
-    "configure_diff",
-    "configure_fmt",
-    "configure_install",
-    "configure_lint",
-    "configure_mcp_proxy",
-    "configure_query",
-    "configure_replay",
-    "configure_rule",
-    "configure_suggest",
-]
+if TYPE_CHECKING:
+    from policy.hosts.project import FrontEnd
+
+__all__ = ["AS_OBSERVED", "VERBS", "Hosts", "Verb", "parse_options"]
+
+# Formats that list results one by one.
+_MACHINE: Final = ("sarif", "github", "junit")
+
+_Configure = Callable[[argparse.ArgumentParser], None]
 
 
-# The options of ``policy audit``.
+@attrs.frozen
+class Hosts:
+    """The options of ``--profile``, ``--user`` and ``--managed``: how files of hosts are read.
+
+    Attributes:
+        profiles: such as ``claude-code@2.1.240``.
+        user: the folder of a user, "" for none.
+        managed: the folder of an administrator, "" for none.
+
+    """
+
+    profiles: tuple[str, ...] = ()
+    user: str = ""
+    managed: str = ""
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Hosts:
+        """Return these options among *options*."""
+        return cls(tuple(options.profile), options.user, options.managed)
+
+    @property
+    def front_ends(self) -> tuple[FrontEnd, ...]:
+        """The readers. Raises PolicyError for an unknown profile, or a missing folder."""
+        from policy.hosts import front_ends  # noqa: PLC0415  # compiled policies need none
+
+        return front_ends(self.profiles, self.user, self.managed)
 
 
-AUDIT_FORMATS = ("text", "json", "markdown", "html")
+# The newest version known of each host, and no folder beside a project.
+AS_OBSERVED: Final = Hosts()
 
-_EPILOG = """\
+
+@attrs.frozen
+class Verb:
+    """What a verb accepts.
+
+    Attributes:
+        configure: adds the description and the arguments to a parser.
+        formats: of `--format`, the default first.
+        takes_command: whether the words after ``--`` are a command to run.
+
+    """
+
+    configure: _Configure
+    formats: tuple[str, ...]
+    takes_command: bool = False
+
+
+# By the module that runs the verb.
+VERBS: Final[dict[str, Verb]] = {}
+
+
+def _verb(
+    module: str, formats: tuple[str, ...] = (), *, takes_command: bool = False
+) -> Callable[[_Configure], _Configure]:
+    """Register what adds the arguments of the verb that *module* runs."""
+
+    def register(configure: _Configure) -> _Configure:
+        VERBS[module] = Verb(configure, formats, takes_command)
+        return configure
+
+    return register
+
+
+def parse_options(module: str, name: str, arguments: list[str]) -> argparse.Namespace:
+    """Return the options in *arguments* of the verb called *name*, which *module* runs.
+
+    They include `command`, the words after ``--``, and `formats`, those of the verb.
+    """
+    verb = VERBS[module]
+    command: list[str] = []
+    if verb.takes_command and "--" in arguments:
+        at = arguments.index("--")
+        arguments, command = arguments[:at], arguments[at + 1 :]
+    parser = argparse.ArgumentParser(
+        prog=f"policy {name}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verb.configure(parser)
+    if verb.formats:
+        parser.add_argument(
+            "--format",
+            choices=verb.formats,
+            default=verb.formats[0],
+            help=f"what to print (default: {verb.formats[0]})",
+        )
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colour; by default on a terminal, unless NO_COLOR is set",
+    )
+    parser.set_defaults(command=command, formats=verb.formats)
+    return parser.parse_intermixed_args(arguments)
+
+
+def _add_path(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+
+
+def _add_all(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="leave no list short")
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reading",
+        choices=READINGS,
+        default="attenuated",
+        help="what the files declare along the chain, or what the host does (default: attenuated)",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    """Add ``--output``."""
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="FORMAT=FILE",
+        help="write the answer to a file as well, in that format; may be given again",
+    )
+
+
+def _add_hosts(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how the files of hosts are read."""
+    parser.add_argument(
+        "--profile",
+        action="append",
+        default=[],
+        metavar="HOST@VERSION",
+        help="the version of a host, e.g. claude-code@2.1.240 (default: the one observed)",
+    )
+    parser.add_argument(
+        "--user",
+        default="",
+        metavar="FOLDER",
+        help="read what a user of Claude Code keeps beside projects, e.g. ~/.claude",
+    )
+    parser.add_argument(
+        "--managed",
+        default="",
+        metavar="FOLDER",
+        help="read what an administrator keeps for Claude Code, e.g. /etc/claude-code",
+    )
+
+
+def _add_logs(parser: argparse.ArgumentParser) -> None:
+    """Add the logs, and what their calls are decided as."""
+    parser.add_argument("logs", nargs="+", type=Path, metavar="LOGS", help="files and folders")
+    _add_reading(parser)
+    parser.add_argument(
+        "--root", default="", metavar="AGENT", help="the agent that starts every chain of the logs"
+    )
+    parser.add_argument(
+        "--home",
+        default=str(Path("~").expanduser()),
+        metavar="FOLDER",
+        help="the home folder of those who called (default: yours)",
+    )
+
+
+_AUDIT_EPILOG = """\
 `attenuated` is what the files declare along a chain, `enforced` what the host
 does; an escalation is granted by the host alone, a dead letter by the files alone.
 
@@ -70,23 +203,17 @@ examples:
 """
 
 
-def configure_audit(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("audit", ("text", "json", "markdown", "html"))
+def _audit(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy audit``."""
     parser.description = "List what every agent may do, through every chain that can come about."
-    parser.epilog = _EPILOG
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
-    parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_hosts(parser)
+    parser.epilog = _AUDIT_EPILOG
+    _add_path(parser)
+    _add_all(parser)
+    _add_hosts(parser)
 
 
-# The options of ``policy check``.
-
-
-CHECK_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_CHECK = """\
+_CHECK_EPILOG = """\
 A CALL is written as in a test of our notation: `Tool(argument)`, whose argument
 is taken literally, `Tool`, or `Tool({"argument": "value", ...})`.
 
@@ -102,11 +229,12 @@ examples:
 """
 
 
-def configure_check(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("check", ("text", "json", "markdown"))
+def _check(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy check``."""
     parser.description = "Decide one call, or a stream of calls, and say why."
     parser.usage = "%(prog)s [options] [PATH] [CALL ...]"
-    parser.epilog = _EPILOG_CHECK
+    parser.epilog = _CHECK_EPILOG
     parser.add_argument(
         "words",
         nargs="*",
@@ -118,13 +246,8 @@ def configure_check(parser: argparse.ArgumentParser) -> None:
         metavar="A>B>C",
         help="who calls, from the root down (default: the one agent that starts chains)",
     )
-    parser.add_argument(
-        "--reading",
-        choices=READINGS,
-        default="attenuated",
-        help="what the files declare along the chain, or what the host does (default: attenuated)",
-    )
-    add_hosts(parser)
+    _add_reading(parser)
+    _add_hosts(parser)
     parser.add_argument(
         "--root",
         metavar="FOLDER",
@@ -141,12 +264,7 @@ def configure_check(parser: argparse.ArgumentParser) -> None:
     add_recording(parser)
 
 
-# The options of ``policy test``.
-
-
-CLAIMS_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_CLAIMS = """\
+_CLAIMS_EPILOG = """\
 exit status: 0 every claim holds, 1 one fails, 2 one could not be proven or a
 file cannot be parsed, or there is no claim at all
 
@@ -156,25 +274,19 @@ examples:
 """
 
 
-def configure_claims(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("claims", ("text", "json", "markdown"))
+def _claims(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy test``."""
     parser.description = "Run the `expect`, `test` and `never` statements of *.policy files."
-    parser.epilog = _EPILOG_CLAIMS
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
+    parser.epilog = _CLAIMS_EPILOG
+    _add_path(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="show what holds as well")
-    add_hosts(parser)
+    _add_hosts(parser)
 
 
-# The options of ``policy compile``.
-
-
-COMPILE_FORMATS: tuple[str, ...] = ()
-
-
-def configure_compile(parser: argparse.ArgumentParser) -> None:
-    """Describe the verb, and add its arguments."""
+@_verb("compile")
+def _compile(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy compile``."""
     parser.description = (
         "Write what the files at PATH come to as one compiled policy: every agent, every chain,"
         " both readings. It is loaded by `policy.load_compiled` and by `policy hook`, without"
@@ -190,15 +302,10 @@ def configure_compile(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="where it is written (default: standard output)",
     )
-    add_hosts(parser)
+    _add_hosts(parser)
 
 
-# The options of ``policy convert``.
-
-
-CONVERT_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_CONVERT = """\
+_CONVERT_EPILOG = """\
 What is written is read back by the other host's own front end, and compared with
 the original for every agent and chain, as each host enforces it. Where the other
 host cannot say something, it is made to say less; `looser` is what is granted
@@ -220,19 +327,22 @@ examples:
 """
 
 
-def configure_convert(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("convert", ("text", "json", "markdown"))
+def _convert(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy convert``."""
     parser.description = "Convert the policies of one host to another, and tell what is lost."
-    parser.epilog = _EPILOG_CONVERT
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
-    parser.add_argument("--to", required=True, choices=_host_names(), metavar="HOST", help=_hosts())
+    parser.epilog = _CONVERT_EPILOG
+    _add_path(parser)
+    from policy.analysis.conversion.converting import hosts  # noqa: PLC0415  # loads the front ends
+
+    names = tuple(hosts())
+    one_of = f"one of {', '.join(names)}"
+    parser.add_argument("--to", required=True, choices=names, metavar="HOST", help=one_of)
     parser.add_argument(
         "--from",
         dest="source",
         default="",
-        choices=_host_names(),
+        choices=names,
         metavar="HOST",
         help="convert its projects alone",
     )
@@ -248,26 +358,11 @@ def configure_convert(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="convert where calls were tried and not all compared",
     )
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
+    _add_output(parser)
+    _add_all(parser)
 
 
-def _hosts() -> str:
-    return "one of " + ", ".join(_host_names())
-
-
-def _host_names() -> tuple[str, ...]:
-    from policy.analysis.conversion.converting import hosts  # noqa: PLC0415  # no other verb needs the front ends
-
-    return tuple(hosts())
-
-
-# The options of ``policy diff``.
-
-
-DIFF_FORMATS = ("text", "json", "markdown", *MACHINE)
-
-_EPILOG_DIFF = """\
+_DIFF_EPILOG = """\
 OLD and NEW are folders, files or git revisions; an existing path beats a
 revision. `policy diff X` compares the revision X with the working tree, `A..B`
 two revisions, `A...B` the revision B with where it left A.
@@ -286,11 +381,12 @@ examples:
 """
 
 
-def configure_diff(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("diff", ("text", "json", "markdown", *_MACHINE))
+def _diff(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy diff``."""
     parser.description = "Tell which decisions differ between OLD and NEW, each with a witness."
     parser.usage = "%(prog)s [options] OLD [NEW]"
-    parser.epilog = _EPILOG_DIFF
+    parser.epilog = _DIFF_EPILOG
     parser.add_argument("old", metavar="OLD", help="a folder, a file, a git revision, or A..B")
     parser.add_argument("new", metavar="NEW", nargs="?", help="the same (default: working tree)")
     parser.add_argument(
@@ -307,17 +403,12 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="exit 1 if NEW grants more than the one agent of this *.policy file",
     )
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_hosts(parser)
+    _add_output(parser)
+    _add_all(parser)
+    _add_hosts(parser)
 
 
-# The options of ``policy fmt``.
-
-
-FMT_FORMATS = ()
-
-_EPILOG_FMT = """\
+_FMT_EPILOG = """\
 Files of hosts are laid out as their host reads them: keys, their order, quotes,
 comments and all text below a header are kept. A file that cannot be parsed, or
 whose canonical form would mean anything else, is reported and left as it is.
@@ -342,10 +433,11 @@ examples:
 """
 
 
-def configure_fmt(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("fmt")
+def _fmt(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy fmt``."""
     parser.description = "Rewrite files in their canonical form."
-    parser.epilog = _EPILOG_FMT
+    parser.epilog = _FMT_EPILOG
     parser.add_argument(
         "paths",
         nargs="*",
@@ -366,12 +458,7 @@ def configure_fmt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would")
 
 
-# The options of ``policy install``.
-
-
-INSTALL_FORMATS: tuple[str, ...] = ()
-
-_EPILOG_INSTALL = """\
+_INSTALL_EPILOG = """\
 The settings are shown before they are written. By default they are the local ones of the
 project in this folder, which are not shared, since they name the program where it is on
 this machine. --undo takes out what was put in, and leaves everything else as it is; a file in which
@@ -388,10 +475,11 @@ examples:
 """
 
 
-def configure_install(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("install")
+def _install(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy install``."""
     parser.description = "Make a runtime ask the policy before every call."
-    parser.epilog = _EPILOG_INSTALL
+    parser.epilog = _INSTALL_EPILOG
     parser.add_argument("runtime", choices=("claude-code",), help="the runtime")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
@@ -409,12 +497,7 @@ def configure_install(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="write it unasked")
 
 
-# The options of ``policy lint``.
-
-
-LINT_FORMATS = ("text", "json", "markdown", *MACHINE)
-
-_EPILOG_LINT = """\
+_LINT_EPILOG = """\
 A finding goes away by mending it, by `--fix` where there is one way to mend it
 that grants no more, by a comment `# policy: ignore[CODE] REASON` on its line or
 the one above (YAML, TOML and *.policy files), by an entry of policy-lint.yaml
@@ -432,13 +515,12 @@ examples:
 """
 
 
-def configure_lint(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("lint", ("text", "json", "markdown", *_MACHINE))
+def _lint(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy lint``."""
     parser.description = "List what is the matter with policies, with a place and a mend."
-    parser.epilog = _EPILOG_LINT
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
+    parser.epilog = _LINT_EPILOG
+    _add_path(parser)
     parser.add_argument(
         "--select",
         action="append",
@@ -461,43 +543,12 @@ def configure_lint(parser: argparse.ArgumentParser) -> None:
         default="warning",
         help="the least severity that makes the exit status 1 (default: warning)",
     )
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_hosts(parser)
+    _add_output(parser)
+    _add_all(parser)
+    _add_hosts(parser)
 
 
-# The options of verbs that decide logged calls again.
-
-
-def add_logs(parser: argparse.ArgumentParser) -> None:
-    """Add what is read, and what calls of it are decided as."""
-    parser.add_argument("logs", nargs="+", type=Path, metavar="LOGS", help="files and folders")
-    parser.add_argument(
-        "--reading",
-        choices=READINGS,
-        default="attenuated",
-        help="what the files declare along the chain, or what the host does (default: attenuated)",
-    )
-    parser.add_argument(
-        "--root", default="", metavar="AGENT", help="the agent that starts every chain of the logs"
-    )
-    parser.add_argument(
-        "--home",
-        default=str(Path("~").expanduser()),
-        metavar="FOLDER",
-        help="the home folder of those who called (default: yours)",
-    )
-
-
-# The options of ``policy mcp-proxy``.
-
-
-MCP_PROXY_FORMATS = ()
-
-
-MCP_PROXY_TAKES_COMMAND = True
-
-_EPILOG_MCP_PROXY = """\
+_MCP_PROXY_EPILOG = """\
 Calls that are denied never reach the server, and the model is told; what is asked
 for is put to the client by elicitation; tools that can never be allowed are not
 listed. To read a resource is a call of `read_resource` with its `uri`, to get a
@@ -514,11 +565,12 @@ examples:
 """
 
 
-def configure_mcp_proxy(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("mcp_proxy", takes_command=True)
+def _mcp_proxy(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy mcp-proxy``."""
     parser.description = "Run an MCP server (standard input and output) behind the policy."
     parser.usage = "%(prog)s [options] -- COMMAND [ARGUMENT ...]"
-    parser.epilog = _EPILOG_MCP_PROXY
+    parser.epilog = _MCP_PROXY_EPILOG
     parser.add_argument(
         "--chain", metavar="A>B>C", required=True, help="who calls, from the root down"
     )
@@ -545,15 +597,10 @@ def configure_mcp_proxy(parser: argparse.ArgumentParser) -> None:
         help="let them pass, whatever the policy says (may be repeated)",
     )
     add_recording(parser)
-    add_hosts(parser)
+    _add_hosts(parser)
 
 
-# The options of ``policy query``.
-
-
-QUERY_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_QUERY = """\
+_QUERY_EPILOG = """\
 MATCHER is written as in a rule of our notation: `Bash(git push *)`, `mcp__*`,
 `Edit(src/**)`, `Task`. An agent can where one call that it matches is allowed
 or asked for; the call that is shown was decided.
@@ -568,26 +615,20 @@ examples:
 """
 
 
-def configure_query(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("query", ("text", "json", "markdown"))
+def _query(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy query``."""
     parser.description = "Tell which agents can make a call, by the shortest chain, with a call."
-    parser.epilog = _EPILOG_QUERY
+    parser.epilog = _QUERY_EPILOG
     parser.add_argument("matcher", metavar="MATCHER", help="the calls, as a rule would name them")
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
+    _add_path(parser)
     parser.add_argument("--not", action="store_true", dest="without", help="tell who cannot")
     parser.add_argument("--reading", choices=READINGS, help="of this reading alone (default: both)")
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
+    _add_output(parser)
+    _add_all(parser)
 
 
-# The options of ``policy replay``.
-
-
-REPLAY_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_REPLAY = """\
+_REPLAY_EPILOG = """\
 LOGS are records of this program (`policy check --record FILE`), transcripts of
 Claude Code (a session's file, or a folder of them), and JSON lines with "tool",
 "input", "chain" and "effect". What a call got is taken from the log, or decided
@@ -602,10 +643,11 @@ examples:
 """
 
 
-def configure_replay(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("replay", ("text", "json", "markdown"))
+def _replay(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy replay``."""
     parser.description = "Decide logged calls again, and list those that are decided otherwise."
-    parser.epilog = _EPILOG_REPLAY
+    parser.epilog = _REPLAY_EPILOG
     parser.add_argument(
         "--policy",
         default=".",
@@ -613,21 +655,16 @@ def configure_replay(parser: argparse.ArgumentParser) -> None:
         help="a folder, a file, a compiled policy or a git revision (default: .)",
     )
     parser.add_argument("--against", metavar="OLD", help="decide what the calls got by this one")
-    add_logs(parser)
+    _add_logs(parser)
     parser.add_argument(
         "--fail-on", choices=("widened", "any"), help="exit with 1 where calls are granted more"
     )
-    add_hosts(parser)
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
+    _add_hosts(parser)
+    _add_output(parser)
+    _add_all(parser)
 
 
-# The options of ``policy rule``.
-
-
-RULE_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_RULE = """\
+_RULE_EPILOG = """\
 exit status: 0 done, 2 there is no such code
 
 examples:
@@ -636,21 +673,17 @@ examples:
 """
 
 
-def configure_rule(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("rule", ("text", "json", "markdown"))
+def _rule(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy rule``."""
     parser.description = "Explain a finding by its code; without one, list them all."
-    parser.epilog = _EPILOG_RULE
+    parser.epilog = _RULE_EPILOG
     parser.add_argument(
         "code", nargs="?", metavar="CODE", help="as a finding shows it, in brackets"
     )
 
 
-# The options of ``policy suggest``.
-
-
-SUGGEST_FORMATS = ("text", "json")
-
-_EPILOG_SUGGEST = """\
+_SUGGEST_EPILOG = """\
 LOGS are those of `policy replay`. The policy is printed in our notation, what it
 covers and what it does not to standard error. Calls that the policy in force
 denies are never covered, and every chain is compared with it: a rule that would
@@ -665,10 +698,11 @@ examples:
 """
 
 
-def configure_suggest(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("suggest", ("text", "json"))
+def _suggest(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy suggest``."""
     parser.description = "Propose the smallest policy that covers what was used."
-    parser.epilog = _EPILOG_SUGGEST
+    parser.epilog = _SUGGEST_EPILOG
     parser.add_argument(
         "--policy", metavar="CURRENT", help="the policy in force, which is not exceeded"
     )
@@ -679,42 +713,5 @@ def configure_suggest(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="distinct calls that a rule must stand for to match more than they (default: 3)",
     )
-    add_logs(parser)
-    add_hosts(parser)
-
-
-@attrs.frozen
-class Verb:
-    """What a verb takes.
-
-    Attributes:
-        configure: gives a parser its description and arguments.
-        formats: what `--format` may name, the default first.
-        takes_command: whether the words after ``--`` are a command to run.
-
-    """
-
-    configure: Callable[[argparse.ArgumentParser], None]
-    formats: tuple[str, ...]
-    takes_command: bool = False
-
-
-# By the module that runs the verb.
-VERBS: Final = {
-    "audit": Verb(configure_audit, AUDIT_FORMATS),
-    "check": Verb(configure_check, CHECK_FORMATS),
-    "claims": Verb(configure_claims, CLAIMS_FORMATS),
-    "compile": Verb(configure_compile, COMPILE_FORMATS),
-    "convert": Verb(configure_convert, CONVERT_FORMATS),
-    "diff": Verb(configure_diff, DIFF_FORMATS),
-    "fmt": Verb(configure_fmt, FMT_FORMATS),
-    "install": Verb(configure_install, INSTALL_FORMATS),
-    "lint": Verb(configure_lint, LINT_FORMATS),
-    "mcp_proxy": Verb(
-        configure_mcp_proxy, MCP_PROXY_FORMATS, takes_command=MCP_PROXY_TAKES_COMMAND
-    ),
-    "query": Verb(configure_query, QUERY_FORMATS),
-    "replay": Verb(configure_replay, REPLAY_FORMATS),
-    "rule": Verb(configure_rule, RULE_FORMATS),
-    "suggest": Verb(configure_suggest, SUGGEST_FORMATS),
-}
+    _add_logs(parser)
+    _add_hosts(parser)

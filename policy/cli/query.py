@@ -1,4 +1,4 @@
-"""``policy query``: who can make a call that a matcher matches, through which chain."""
+"""``policy query``: which agents can make a call that a matcher matches, by which chain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import argparse
 from policy.analysis.reach.query import query
 from policy.cli.console import Console
 from policy.cli.inputs import load
-from policy.cli.options import QUERY_FORMATS
 from policy.cli.outputs import outputs_of, write_outputs
 from policy.cli.report.as_json import dumps
 from policy.cli.report.query import QueryReport, query_json, query_markdown, query_text
@@ -20,8 +19,8 @@ __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Print who can, and return the exit status."""
-    outputs = outputs_of(options.output, QUERY_FORMATS)
+    """Print the agents, and return the exit status."""
+    outputs = outputs_of(options)
     matcher = parse_matcher(options.matcher)
     workspace = load(options.path, console.progress).workspace
     readings = (options.reading,) if options.reading else READINGS

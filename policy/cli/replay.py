@@ -1,4 +1,4 @@
-"""``policy replay``: decide logged calls again, under another policy."""
+"""``policy replay``: decide logged calls again, by another policy."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from policy.analysis.records.logs import LogProblem, log_files, read_log
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Replay, replay
 from policy.cli.console import Console
-from policy.cli.given import given
-from policy.cli.hosts import Hosts
-from policy.cli.options import REPLAY_FORMATS
+from policy.cli.options import Hosts
 from policy.cli.outputs import outputs_of, write_outputs
+from policy.cli.policies import open_policy
 from policy.cli.report.as_json import dumps
 from policy.cli.report.replay import ReplayReport, replay_json, replay_markdown, replay_text
 from policy.cli.report.text import PageLayout, finding_report
@@ -24,10 +23,10 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Replay the logs, and return the exit status."""
-    outputs = outputs_of(options.output, REPLAY_FORMATS)
+    outputs = outputs_of(options)
     files = log_files(options.logs)
     sides = [
-        given(path, console.progress, Hosts.of(options))
+        open_policy(path, console.progress, Hosts.of(options))
         for path in (options.policy, options.against)
         if path is not None
     ]
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
-    """Yield what the logs hold, one after the other."""
+    """Yield the records of the logs, one log after the other."""
     for file, name in files.items():
         yield from read_log(file, name)
 
@@ -62,7 +61,7 @@ def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
 def _fails(found: Replay, fail_on: str | None) -> bool:
     match fail_on:
         case "widened":
-            # What nobody decided may have been granted more.
+            # An undecided call may be granted more.
             return bool(found.widened or found.undecided)
         case "any":
             return bool(found.changes or found.undecided)

@@ -18,7 +18,6 @@ from policy.core.finding import Severity
 from policy.core.source import Edit, Source, edited
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from policy.hosts.claude.settings import read_settings
 
 __all__ = ["command", "entry", "silencing", "with_hook", "without_hook"]
 
@@ -229,6 +228,8 @@ def silencing(settings: Mapping[str, Source], holder: str) -> Iterator[PolicyErr
         holder: the scope that has the hook.
 
     """
+    from policy.hosts.claude.settings import read_settings  # noqa: PLC0415  # loads parsers
+
     read = {scope: read_settings(settings[scope], scope) for scope in _SCOPES if scope in settings}
     if holder in read and read[holder].unreadable:
         for finding in read[holder].findings:

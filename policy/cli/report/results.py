@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -12,11 +14,22 @@ import attrs
 
 import policy
 from policy.analysis import catalogue
-from policy.cli.report.as_json import Object
+from policy.cli.report.as_json import Object, dumps
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span, visible
+from policy.files.trees import Folder, SingleFile, Tree
 
-__all__ = ["Result", "ResultRule", "end_of", "github", "junit", "of_finding", "rules_of", "sarif"]
+__all__ = [
+    "Result",
+    "ResultRule",
+    "end_of",
+    "github",
+    "junit",
+    "machine_text",
+    "of_finding",
+    "rules_of",
+    "sarif",
+]
 
 
 @attrs.frozen
@@ -305,3 +318,52 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def machine_text(
+    form: str,
+    results: Iterable[Result],
+    tree: Tree,
+    name: str,
+    *,
+    rules: Iterable[ResultRule] | None = None,
+    exact: bool = True,
+) -> str:
+    """Return *results* in a format for programs, with paths relative to the working folder.
+
+    Args:
+        form: ``sarif``, ``github`` or ``junit``.
+        results: with paths relative to *tree*.
+        tree: of the files.
+        name: of the report.
+        rules: the meaning of codes that the catalogue does not have.
+        exact: whether these are all results.
+
+    """
+    located = [_located(result, _prefix(tree)) for result in results]
+    match form:
+        case "sarif":
+            return dumps(sarif(located, rules, exact=exact)) + "\n"
+        case "github":
+            return github(located)
+        case _:
+            return junit(located, name)
+
+
+def _prefix(tree: Tree) -> str:
+    """Return the path of *tree* from the working folder, with a slash; or ""."""
+    if not isinstance(tree, Folder | SingleFile):
+        return ""
+    folder = tree.path if isinstance(tree, Folder) else tree.path.parent
+    try:
+        relative = Path(os.path.relpath(folder)).as_posix()
+    except ValueError:  # on another drive
+        return ""
+    return "" if relative == "." or relative.startswith("..") else f"{relative}/"
+
+
+def _located(result: Result, prefix: str) -> Result:
+    if result.place is None or not prefix:
+        return result
+    place = attrs.evolve(result.place, file=prefix + result.place.file)
+    return attrs.evolve(result, place=place)
