@@ -1,9 +1,16 @@
-"""The page of an audit: findings, matrix, spawn graph, agents."""
+"""The audit as one HTML page without network requests: findings, matrix, spawn graph, agents.
+
+Agents with the same privileges share a block, and agents with the same edges share a node. The
+page names the hashes of its one style sheet and its one script, so a browser runs nothing else.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+import base64
+import hashlib
+import html
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -11,10 +18,6 @@ import attrs
 from policy.analysis.reach.audit import AgentAudit, Audit, AuditPosition, ProjectAudit
 from policy.analysis.reach.privileges import Privilege
 from policy.cli.report.audit import GapGroup, dead_letters, elsewhere, escalations, gap_count
-from policy.cli.report.html.graph import graph_svg
-from policy.cli.report.html.look import CONTENT_POLICY, SCRIPT, STYLE
-from policy.cli.report.html.text import anchor, code, prose, text
-from policy.cli.report.html.text import place as written
 from policy.cli.report.privileges import (
     LABELS,
     Most,
@@ -29,21 +32,50 @@ from policy.core.credentials import masked
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
-from policy.core.source import Source
+from policy.core.source import Source, visible
 
 __all__ = [
-    "KINDS",
     "Cell",
     "Column",
+    "LayeredNode",
     "Matrix",
-    "agent_blocks",
     "audit_html",
-    "differences",
-    "file_blocks",
-    "finding_rows",
+    "graph_svg",
+    "layered",
     "matrix",
 ]
 
+
+def text(value: str) -> str:
+    """Return *value* as text, for an element or an attribute in double quotes."""
+    return html.escape(visible(masked(value)), quote=True)
+
+
+def place_text(value: str) -> str:
+    """Return a place as text that may break after a folder or before a line."""
+    shown = text(value)
+    return shown.replace("/", "/<wbr>").replace(":", "<wbr>:", 1)
+
+
+def code(value: str) -> str:
+    """Return *value* as code."""
+    return f"<code>{text(value)}</code>"
+
+
+def prose(value: str) -> str:
+    """Return *value* as text, with code for its parts in backticks."""
+    parts = visible(masked(value)).split("`")
+    if len(parts) % 2 == 0:
+        return text(value)
+    return "".join(code(part) if index % 2 else text(part) for index, part in enumerate(parts))
+
+
+def anchor(*parts: str) -> str:
+    """Return an identifier for *parts* in a page, of letters and digits."""
+    return "x" + hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+# --- findings ------------------------------------------------------------------------
 
 # Lines shown before and after one that a finding is about.
 _AROUND: Final = 3
@@ -57,9 +89,9 @@ def finding_rows(findings: Iterable[Finding]) -> str:
     for finding in sorted(findings, key=lambda one: _RANKS[one.severity]):
         place = finding.place
         if finding.span is not None:
-            at = f'<a href="#{_line(place.file, place.line)}">{written(str(place))}</a>'
+            at = f'<a href="#{_line(place.file, place.line)}">{place_text(str(place))}</a>'
         else:
-            at = written(finding.file)
+            at = place_text(finding.file)
         severity = finding.severity.value
         help_ = f'<br><span class="dim">{prose(finding.help)}</span>' if finding.help else ""
         cells = [
@@ -117,7 +149,7 @@ def _line(file: str, line: int) -> str:
     return anchor("line", file, str(line))
 
 
-# What each agent may do, in a block that opens; agents with the same privileges in one.
+# --- agents --------------------------------------------------------------------------
 
 
 _MOST_NAMES = 12
@@ -276,10 +308,10 @@ def _effect(effect: str) -> str:
 
 
 def _at(place: str) -> str:
-    return f' <span class="place">{written(place)}</span>' if place else ""
+    return f' <span class="place">{place_text(place)}</span>' if place else ""
 
 
-# Agents against tools: what each may do at most, agents and tools that are alike once.
+# --- the matrix of agents and tools --------------------------------------------------
 
 
 # What a cell says, from least to most granted, and its mark.
@@ -407,10 +439,240 @@ def _kind(privilege: Privilege) -> str:
     return "deny"
 
 
-# The page as a whole.
+# --- the spawn graph -----------------------------------------------------------------
+
+_SWEEPS = 4
 
 
-_MOST_NAMES_PAGE: Final = 6
+@attrs.frozen
+class LayeredNode:
+    """Node -> its layer, and its index in that layer."""
+
+    at: Mapping[str, tuple[int, int]]
+    layers: tuple[tuple[str, ...], ...]
+
+
+def layered(roots: Iterable[str], edges: Mapping[str, Sequence[str]]) -> LayeredNode:
+    """Return where every node that *roots* reach goes."""
+    depth = dict.fromkeys(roots, 0)
+    waiting = deque(depth)
+    while waiting:
+        node = waiting.popleft()
+        for child in edges.get(node, ()):
+            if child not in depth:
+                depth[child] = depth[node] + 1
+                waiting.append(child)
+    layers: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    for node, layer in depth.items():
+        layers[layer].append(node)
+    parents: dict[str, list[str]] = {}
+    for node in depth:
+        for child in edges.get(node, ()):
+            parents.setdefault(child, []).append(node)
+    for sweep in range(_SWEEPS):
+        down = sweep % 2 == 0
+        near = parents if down else edges
+        numbers = range(1, len(layers)) if down else range(len(layers) - 2, -1, -1)
+        for number in numbers:
+            fixed = layers[number - 1 if down else number + 1]
+            place = {node: index for index, node in enumerate(fixed)}
+            own = {node: index for index, node in enumerate(layers[number])}
+            centre = {n: _centre(near.get(n, ()), place, own[n]) for n in own}
+            layers[number] = sorted(own, key=centre.__getitem__)
+    at = {node: (x, y) for x, layer in enumerate(layers) for y, node in enumerate(layer)}
+    return LayeredNode(at, tuple(map(tuple, layers)))
+
+
+def _centre(near: Iterable[str], place: Mapping[str, int], otherwise: int) -> float:
+    known = [place[node] for node in near if node in place]
+    return sum(known) / len(known) if known else otherwise
+
+
+# Nodes and edges of one picture; with more, no line can be followed.
+_MOST_NODES: Final = 60
+_MOST_EDGES: Final = 300
+
+_WIDE, _HIGH = 190, 30  # a node
+_ACROSS, _DOWN = 110, 18  # between layers, and within one
+_LETTERS: Final = 24
+
+# An agent that may start every agent, and more than so many, has a note instead of the edges.
+_FEW: Final = 3
+
+
+@attrs.frozen
+class _Node:
+    """Agents that start the same agents and are started by the same."""
+
+    members: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The text in it."""
+        if len(self.members) > 1:
+            return count(len(self.members), "agent")
+        name = visible(self.members[0])
+        return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
+
+
+def graph_svg(agents: Sequence[AgentAudit], starts: Sequence[str], project: str) -> str:
+    """Return the picture of which agent starts which, or why there is none.
+
+    Args:
+        agents: of one project.
+        starts: those that start chains.
+        project: the prefix of the anchors of its agents.
+
+    """
+    edges = {
+        agent.name: {target: _reading(agent, target) for target in _targets(agent)}
+        for agent in agents
+    }
+    if not any(edges.values()):
+        return "<p>No agent starts another.</p>"
+    nodes = _nodes(edges, starts)
+    everyone = {child for children in edges.values() for child in children}
+    every = {
+        name
+        for name, children in edges.items()
+        if len(everyone) > _FEW and everyone <= children.keys() and name not in starts
+    }
+    node_of = {name: node.members[0] for node in nodes for name in node.members}
+    drawn: dict[str, dict[str, str]] = {}
+    for parent, children in edges.items():
+        for child, reading in children.items():
+            if parent in node_of and child in node_of and parent not in every:
+                drawn.setdefault(node_of[parent], {})[node_of[child]] = reading
+    total = sum(map(len, drawn.values()))
+    if len(nodes) > _MOST_NODES or total > _MOST_EDGES:
+        said = f"{count(len(nodes), 'group')} of agents and {count(total, 'edge')}"
+        return f"<p>Too large to draw: {said}. Each agent below tells whom it may start.</p>"
+    roots = [node_of[name] for name in starts if name in node_of]
+    return _svg(nodes, drawn, roots, every, project)
+
+
+def _targets(agent: AgentAudit) -> list[str]:
+    return list(dict.fromkeys((*agent.spawns[0], *agent.spawns[1])))
+
+
+def _reading(agent: AgentAudit, target: str) -> str:
+    declared, real = agent.spawns
+    return "both" if target in declared and target in real else _ONLY[target in declared]
+
+
+_ONLY: Final = {True: "attenuated", False: "enforced"}
+
+
+def _nodes(edges: dict[str, dict[str, str]], starts: Sequence[str]) -> list[_Node]:
+    parents: dict[str, set[tuple[str, str]]] = {}
+    for parent, children in edges.items():
+        for child, reading in children.items():
+            parents.setdefault(child, set()).add((parent, reading))
+    groups: dict[object, list[str]] = {}
+    for name, children in edges.items():
+        if name not in starts and name not in parents:
+            continue  # no chain reaches it
+        # An agent that starts a whole group starts itself too, which is no difference.
+        above = frozenset(p for p in parents.get(name, ()) if p[0] != name)
+        below = frozenset(c for c in children.items() if c[0] != name)
+        own = children.get(name, "")
+        alone = name if name in starts else ""
+        groups.setdefault((alone, above, below, own), []).append(name)
+    return [_Node(tuple(members)) for members in groups.values()]
+
+
+def _svg(
+    nodes: list[_Node],
+    edges: dict[str, dict[str, str]],
+    roots: list[str],
+    every: set[str],
+    project: str,
+) -> str:
+    children = {node: list(targets) for node, targets in edges.items()}
+    placed = layered(dict.fromkeys(roots), children)
+    by_name = {node.members[0]: node for node in nodes}
+    high = max((len(layer) for layer in placed.layers), default=1) * (_HIGH + _DOWN) + _DOWN
+    wide = len(placed.layers) * (_WIDE + _ACROSS) + _ACROSS
+    corners = {
+        name: (
+            _ACROSS / 2 + x * (_WIDE + _ACROSS),
+            _DOWN + y * (_HIGH + _DOWN) + (high - _DOWN - len(layer) * (_HIGH + _DOWN)) / 2,
+        )
+        for x, layer in enumerate(placed.layers)
+        for y, name in enumerate(layer)
+    }
+    lines = [
+        _edge(corners[parent], corners[child], reading, parent, child)
+        for parent, targets in edges.items()
+        for child, reading in targets.items()
+        if parent in corners and child in corners
+    ]
+    boxes = [
+        _box(by_name[name], corner, project, is_every=name in every)
+        for name, corner in corners.items()
+    ]
+    return (
+        f'<svg viewBox="0 0 {wide:.0f} {high:.0f}" width="{wide:.0f}" height="{high:.0f}"'
+        f' role="img" aria-label="who starts whom">{_MARKERS}{"".join(lines)}{"".join(boxes)}</svg>'
+    )
+
+
+_MARKERS: Final = "<defs>{}</defs>".format(
+    "".join(
+        f'<marker id="arrow-{reading}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8"'
+        f' markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z" class="head {reading}"/></marker>'
+        for reading in ("both", "attenuated", "enforced")
+    )
+)
+
+
+def _edge(
+    start: tuple[float, float], end: tuple[float, float], reading: str, parent: str, child: str
+) -> str:
+    """Return an edge: forward from side to side, any other around the outside."""
+    (x, y), (to_x, to_y) = start, end
+    if to_x > x:
+        x, y, to_y = x + _WIDE, y + _HIGH / 2, to_y + _HIGH / 2
+        bend = (to_x - x) / 2
+        path = f"M{x:.0f} {y:.0f}C{x + bend:.0f} {y:.0f} {to_x - bend:.0f} {to_y:.0f}"
+        path += f" {to_x:.0f} {to_y:.0f}"
+    elif start == end:
+        x += _WIDE
+        path = f"M{x:.0f} {y + 8:.0f}c28 -14 28 28 0 14"
+    else:
+        x, to_x = x + _WIDE, to_x + _WIDE
+        y, to_y = y + _HIGH / 2, to_y + _HIGH / 2 + 6
+        out = max(x, to_x) + 44
+        path = f"M{x:.0f} {y:.0f}C{out:.0f} {y:.0f} {out:.0f} {to_y:.0f} {to_x:.0f} {to_y:.0f}"
+    said = f"{visible(parent)} starts {visible(child)}"
+    note = "" if reading == "both" else f" ({reading} only)"
+    return (
+        f'<path d="{path}" class="edge {reading}" marker-end="url(#arrow-{reading})">'
+        f"<title>{text(said + note)}</title></path>"
+    )
+
+
+def _box(node: _Node, corner: tuple[float, float], project: str, *, is_every: bool) -> str:
+    x, y = corner
+    names = ", ".join(map(visible, node.members[:40]))
+    more = f" and {len(node.members) - 40} more" if len(node.members) > 40 else ""
+    note = (
+        f'<text class="all" x="{x + _WIDE + 40:.0f}" y="{y + _HIGH / 2 + 4:.0f}">→ everyone</text>'
+        if is_every
+        else ""
+    )
+    return (
+        f'<a href="#{anchor(project, node.members[0])}"><g class="node">'
+        f'<rect x="{x:.0f}" y="{y:.0f}" width="{_WIDE}" height="{_HIGH}" rx="6"/>'
+        f'<text x="{x + _WIDE / 2:.0f}" y="{y + _HIGH / 2 + 5:.0f}">{text(node.title)}</text>'
+        f"<title>{text(names + more)}</title></g></a>{note}"
+    )
+
+
+# --- the page ------------------------------------------------------------------------
+
+
+_MOST_TOOLS: Final = 6
 
 
 def audit_html(audit: Audit) -> str:
@@ -435,10 +697,10 @@ def audit_html(audit: Audit) -> str:
         body += [f'<h2 id="unread">Files that nobody reads</h2><ul>{items}</ul>']
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{text(CONTENT_POLICY)}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{text(_CONTENT_POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Audit of {text(audit.label)}</title><style>{STYLE}</style>"
-        f"<script>{SCRIPT}</script></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+        f"<title>Audit of {text(audit.label)}</title><style>{_STYLE}</style>"
+        f"<script>{_SCRIPT}</script></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
     )
 
 
@@ -532,11 +794,9 @@ def _matrix(audited: ProjectAudit) -> str:
     for names, cells in found.rows:
         links = ", ".join(
             f'<a href="#{anchor(audited.project.title, name)}">{text(name)}</a>'
-            for name in names[:_MOST_NAMES_PAGE]
+            for name in names[:_MOST_TOOLS]
         )
-        more = (
-            f" and {len(names) - _MOST_NAMES_PAGE:,} more" if len(names) > _MOST_NAMES_PAGE else ""
-        )
+        more = f" and {len(names) - _MOST_TOOLS:,} more" if len(names) > _MOST_TOOLS else ""
         columns = zip(found.columns, cells, strict=True)
         row = "".join(_cell(names, column, cell) for column, cell in columns)
         rows.append(f'<tr data-names="{text(" ".join(names))}"><th>{links}{more}</th>{row}</tr>')
@@ -564,3 +824,98 @@ def _cell(names: tuple[str, ...], column: Column, cell: Cell) -> str:
     title = f"{who}, {_tools(column)[0]}: {said}{declared}"
     kind = f"{cell.enforced} apart" if apart else cell.enforced
     return f'<td class="{kind}" title="{text(title)}">{mark}</td>'
+
+
+# --- the style sheet and the script --------------------------------------------------
+
+_STYLE: Final = """
+:root { color-scheme: light dark; --fg: #1f2328; --dim: #59636e; --bg: #fff; --line: #d1d9e0;
+  --soft: #f6f8fa; --link: #0969da; --allow: #1a7f37; --ask: #9a6700; --deny: #cf222e;
+  --allow-bg: #dafbe1; --ask-bg: #fff8c5; --deny-bg: #ffebe9; }
+@media (prefers-color-scheme: dark) { :root { --fg: #e6edf3; --dim: #9198a1; --bg: #0d1117;
+  --line: #3d444d; --soft: #151b23; --link: #4493f8; --allow: #3fb950; --ask: #d29922;
+  --deny: #f85149; --allow-bg: #12261e; --ask-bg: #272115; --deny-bg: #2a1215; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 90rem; padding: 1rem 1.5rem 6rem; background: var(--bg);
+  color: var(--fg); font: 15px/1.5 system-ui, sans-serif; }
+h1 code, h2 code { font-size: 1em; }
+h1 { font-size: 1.6rem; margin: .5rem 0; } h2 { font-size: 1.25rem; margin: 2.2rem 0 .6rem;
+  border-bottom: 1px solid var(--line); padding-bottom: .3rem; } h3 { margin: 1.4rem 0 .4rem; }
+a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
+code, pre, .place { font: 13px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
+td.place, td.code > code { overflow-wrap: normal; }
+.dim, .place { color: var(--dim); } nav { display: flex; gap: 1rem; flex-wrap: wrap; }
+.tiles { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0; }
+.tiles > * { border: 1px solid var(--line); border-radius: 8px; padding: .4rem .9rem;
+  background: var(--soft); color: inherit; } .tiles b { display: block; font-size: 1.3rem; }
+.tiles .bad b { color: var(--deny); }
+input[type=search] { font: inherit; color: inherit; background: var(--bg); width: 24rem;
+  max-width: 100%; padding: .35rem .6rem; border: 1px solid var(--line); border-radius: 6px; }
+.scroll { overflow: auto; max-height: 80vh; border: 1px solid var(--line); border-radius: 8px; }
+table { border-collapse: separate; border-spacing: 0; } td, th { text-align: left;
+  vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
+thead th { position: sticky; top: 0; background: var(--soft); z-index: 1; }
+.matrix th:first-child { position: sticky; left: 0; background: var(--soft); z-index: 2;
+  max-width: 18rem; overflow-wrap: anywhere; }
+.matrix thead th:not(:first-child) { vertical-align: bottom; }
+.matrix thead th > span { writing-mode: vertical-rl; transform: rotate(180deg); max-height: 14rem;
+  overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-weight: 500; }
+.matrix td { text-align: center; min-width: 2.2rem; cursor: help; }
+.allow, .some { color: var(--allow); } .ask, .some-ask { color: var(--ask); }
+.deny { color: var(--deny); } .none { color: var(--dim); }
+td.allow, td.some { background: var(--allow-bg); }
+td.ask, td.some-ask { background: var(--ask-bg); }
+td.apart { outline: 2px solid var(--deny); outline-offset: -3px; }
+td.apart::after { content: "!"; color: var(--deny); font-weight: 700; margin-left: .15rem; }
+.legend span { display: inline-block; margin-right: 1.1rem; }
+.legend .box { outline: 2px solid var(--deny); outline-offset: -1px; padding: 0 .3rem; }
+svg text { fill: var(--fg); font: 13px system-ui, sans-serif; text-anchor: middle; }
+svg .all { fill: var(--dim); font-size: 11px; }
+svg rect { fill: var(--soft); stroke: var(--dim); } a:hover rect { stroke: var(--link); }
+.edge { fill: none; stroke: var(--dim); stroke-width: 1.3; } .head { fill: var(--dim); }
+.edge.enforced { stroke: var(--deny); stroke-width: 2; } .head.enforced { fill: var(--deny); }
+.edge.attenuated { stroke-dasharray: 5 4; } .edge:hover { stroke-width: 3.5; }
+details { border: 1px solid var(--line); border-radius: 8px; margin: .4rem 0; }
+details > summary { cursor: pointer; padding: .35rem .8rem; } details[open] > summary {
+  border-bottom: 1px solid var(--line); background: var(--soft); } details > div {
+  padding: .4rem .9rem .8rem; } dl { display: grid; grid-template-columns: 8rem 1fr; margin: 0;
+  gap: .1rem .8rem; } dt { font-weight: 600; } dd { margin: 0; }
+dd code { margin-right: .6rem; }
+.error { color: var(--deny); } .warning { color: var(--ask); } .note { color: var(--dim); }
+pre { margin: 0; padding: .5rem 0; overflow-x: auto; } pre span { display: block;
+  padding: 0 .8rem; white-space: pre; } pre span::before { content: attr(data-n);
+  display: inline-block; width: 3.2rem; margin-right: 1rem; text-align: right; color: var(--dim); }
+pre span.marked { background: var(--ask-bg); } pre span:target { background: var(--deny-bg); }
+:target > summary { outline: 2px solid var(--link); } .gap { color: var(--dim); padding: 0 4rem; }
+@media print { .scroll { max-height: none; overflow: visible; } input { display: none; } }
+"""
+
+# Opens what a link leads to, and hides the agents that a search does not find.
+_SCRIPT: Final = """
+const reveal = () => {
+  const found = document.getElementById(location.hash.slice(1));
+  for (let at = found; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  if (found) found.scrollIntoView({ block: "center" });
+};
+addEventListener("hashchange", reveal);
+addEventListener("DOMContentLoaded", () => {
+  reveal();
+  const search = document.getElementById("search");
+  search.hidden = false;
+  search.addEventListener("input", () => {
+    const wanted = search.value.toLowerCase();
+    for (const one of document.querySelectorAll("[data-names]"))
+      one.hidden = !one.dataset.names.toLowerCase().includes(wanted);
+  });
+});
+"""
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+_CONTENT_POLICY: Final = (
+    f"default-src 'none'; style-src '{_hash(_STYLE)}';"
+    f" script-src '{_hash(_SCRIPT)}'; base-uri 'none'"
+)
