@@ -33,13 +33,13 @@ from policy.hosts.a3s.scripts import (
     inner_call,
     program_tools,
 )
-from policy.hosts.a3s.versions import A3sError, A3sProfile
+from policy.hosts.a3s.versions import A3sProfile
 from policy.hosts.a3s.writer import WRITER
+from policy.hosts.errors import HostError
 
 __all__ = [
     "HOST",
     "WRITER",
-    "A3sError",
     "A3sOptions",
     "A3sProfile",
     "AgentDefinition",
@@ -50,6 +50,7 @@ __all__ = [
     "Facts",
     "GateScope",
     "Guardrail",
+    "HostError",
     "Mode",
     "PermissionManager",
     "PermissionPolicy",

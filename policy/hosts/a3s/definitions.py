@@ -11,7 +11,8 @@ import attrs
 from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.hosts.a3s.rules import PermissionPolicy
-from policy.hosts.a3s.versions import NEWEST, A3sError, A3sErrorKind, A3sProfile
+from policy.hosts.a3s.versions import NEWEST, A3sErrorKind, A3sProfile
+from policy.hosts.errors import HostError
 from policy.language.syntax import Presence
 from policy.tables.ruleset import RuleSet
 
@@ -309,12 +310,12 @@ class AgentRegistry:
         """Return the agent of that name, or of that other name; case counts.
 
         Raises:
-            A3sError: there is none.
+            HostError: there is none.
 
         """
         found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
         if found is None:
-            raise A3sError(
+            raise HostError(
                 A3sErrorKind.UNKNOWN_AGENT,
                 f"Unknown agent type: '{name}'",
                 help="known are " + ", ".join(f"`{known}`" for known in sorted(self.agents)),
@@ -325,11 +326,11 @@ class AgentRegistry:
         """Return the registry with an agent that another system projects into it.
 
         Raises:
-            A3sError: its name is another name of an agent that is there.
+            HostError: its name is another name of an agent that is there.
 
         """
         if agent.name in AGENT_ALIASES and AGENT_ALIASES[agent.name] in self.agents:
-            raise A3sError(
+            raise HostError(
                 A3sErrorKind.ALIAS_CONFLICT,
                 f"projected agent name '{agent.name}' conflicts with the compatibility registry",
                 agent.span,

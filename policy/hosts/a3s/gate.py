@@ -153,7 +153,7 @@ class ConfirmationPolicy:
 
     def is_yolo(self, tool: str, profile: A3sProfile = NEWEST) -> bool:
         """Return whether *tool* is in a lane that is not asked for."""
-        return profile.timers_settle and lane_of(tool) in self.yolo_lanes
+        return not profile.waits_for_people and lane_of(tool) in self.yolo_lanes
 
     def requires_confirmation(self, tool: str, profile: A3sProfile = NEWEST) -> bool:
         """Return whether a person is asked about a call of *tool*."""
@@ -170,9 +170,9 @@ class ConfirmationPolicy:
         """Return what a request for confirmation comes to without any answer."""
         if not self.requires_confirmation(tool, profile):
             return Effect.ALLOW
-        if duplicate_id and not profile.timers_settle:
+        if duplicate_id and profile.waits_for_people:
             return Effect.DENY  # two live requests with one id reject each other
-        if timed_out and profile.timers_settle:
+        if timed_out and not profile.waits_for_people:
             approves = self.timeout_action is TimeoutAction.AUTO_APPROVE
             return Effect.ALLOW if approves else Effect.DENY
         return Effect.ASK
@@ -304,7 +304,7 @@ def _permitted(scopes: list[GateScope], facts: Facts, profile: A3sProfile) -> Pa
         return Passage(Effect.ALLOW, GateReason.ALLOWED)
     # What the tool wants where nobody asks goes to the outermost.
     passage = _confirmed(asking or scopes[:1])
-    if passage.effect is not Effect.ASK or not asking or not profile.since(6, 9):
+    if passage.effect is not Effect.ASK or not asking or not profile.has_request_hooks:
         return passage
     match facts.request_hook:
         case Effect.DENY:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from policy.core.effect import Effect
-from policy.hosts.a3s.versions import NEWEST, A3sError, A3sErrorKind, A3sProfile
+from policy.hosts.a3s.versions import NEWEST, A3sErrorKind, A3sProfile
+from policy.hosts.errors import HostError
 
 __all__ = ["INHERITED", "check_task", "mcp_needs_confirmation", "verifier_preflight"]
 
@@ -103,7 +104,7 @@ def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[s
     """Return the agents that a call of `task` starts; before 6.8 it was one.
 
     Raises:
-        A3sError: there are none or too many, or a field is unknown or missing.
+        HostError: there are none or too many, or a field is unknown or missing.
 
     """
     if not profile.one_search:
@@ -112,24 +113,24 @@ def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[s
     tasks = args.get("tasks")
     if not isinstance(tasks, (list, tuple)) or not 1 <= len(tasks) <= _MOST_TASKS:
         msg = f"expected 1 to {_MOST_TASKS} entries in `tasks`"
-        raise A3sError(A3sErrorKind.TASK_ARGUMENTS, msg)
+        raise HostError(A3sErrorKind.TASK_ARGUMENTS, msg)
     return tuple(map(_task, tasks))
 
 
 def _task(given: object) -> str:
     if not isinstance(given, Mapping):
-        raise A3sError(A3sErrorKind.TASK_ARGUMENTS, "expected a mapping in `tasks`")
+        raise HostError(A3sErrorKind.TASK_ARGUMENTS, "expected a mapping in `tasks`")
     _no_others(given, _TASK_FIELDS)
     for field in _TASK_NEEDS:
         if not isinstance(given.get(field), str):
-            raise A3sError(A3sErrorKind.TASK_ARGUMENTS, f"missing field `{field}`")
+            raise HostError(A3sErrorKind.TASK_ARGUMENTS, f"missing field `{field}`")
     return str(given["agent"])
 
 
 def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
     unknown = sorted(set(given) - known)
     if unknown:
-        raise A3sError(
+        raise HostError(
             A3sErrorKind.TASK_ARGUMENTS,
             f"unknown field `{unknown[0]}`",
             help="known are " + ", ".join(f"`{field}`" for field in sorted(known)),

@@ -20,9 +20,8 @@ from policy.hosts.a3s.files import SessionSettings
 from policy.hosts.a3s.gate import Provider, own_provider, settled
 from policy.hosts.a3s.scripts import ScriptToolSpec
 from policy.hosts.a3s.versions import MODES, SPAWNING, dialect
-from policy.hosts.project import Attenuated
 from policy.patterns.notations import slashed
-from policy.tables.chain import Link, SpawnDenied
+from policy.tables.chain import Attenuated, Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
 

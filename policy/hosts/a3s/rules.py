@@ -17,12 +17,12 @@ from policy.hosts.a3s.versions import (
     MODES,
     NEWEST,
     QUERIES,
-    A3sError,
     A3sErrorKind,
     A3sProfile,
     Lane,
     dialect,
 )
+from policy.hosts.errors import HostError
 from policy.language.syntax import Rule
 from policy.patterns.notations import Unusable, names, slashed
 from policy.patterns.pattern import Pattern
@@ -112,15 +112,15 @@ class PermissionRule:
         """Return the rule itself.
 
         Raises:
-            A3sError: it can match no call, which the host would not say, or is too long.
+            HostError: it can match no call, which the host would not say, or is too long.
 
         """
         if self.is_too_long:
             msg = f"a rule has at most {_LONGEST:,} characters"
-            raise A3sError(A3sErrorKind.RULE, msg, self.span)
+            raise HostError(A3sErrorKind.RULE, msg, self.span)
         if self.problem:
             msg = f"`{self.text}` matches no call: {self.problem}"
-            raise A3sError(A3sErrorKind.RULE, msg, self.span, help=_MEND)
+            raise HostError(A3sErrorKind.RULE, msg, self.span, help=_MEND)
         return self
 
     def names(self, tool: str) -> bool:
@@ -273,10 +273,10 @@ class PermissionPolicy:
         """Refuse: the host had such a policy once and has it no more.
 
         Raises:
-            A3sError: always.
+            HostError: always.
 
         """
-        raise A3sError(
+        raise HostError(
             A3sErrorKind.PERMISSIVE,
             "`permissive` was removed",
             help="write `default_decision: allow`, with what is to be denied",

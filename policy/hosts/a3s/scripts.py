@@ -11,7 +11,8 @@ from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.hosts.a3s.gate import Facts, Provider, evaluate_call
 from policy.hosts.a3s.rules import PermissionPolicy
-from policy.hosts.a3s.versions import MODES, NEWEST, A3sError, A3sErrorKind, A3sProfile
+from policy.hosts.a3s.versions import MODES, NEWEST, A3sErrorKind, A3sProfile
+from policy.hosts.errors import HostError
 
 __all__ = [
     "LIMITS",
@@ -179,12 +180,12 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
         profile: the version.
 
     Raises:
-        A3sError: it has made too many calls.
+        HostError: it has made too many calls.
 
     """
     limit = spec.limits.effective(spec.allowed_tools or ())[1]
     if number > limit:
-        raise A3sError(
+        raise HostError(
             A3sErrorKind.TOO_MANY_CALLS, f"PTC script exceeded maxToolCalls={limit}", spec.span
         )
     if not admits(spec.allowed_tools, tool, args, profile):
@@ -219,19 +220,19 @@ def check_program(args: Mapping[str, Any]) -> None:
     """Refuse arguments that the host would not run.
 
     Raises:
-        A3sError: for the first reason there is.
+        HostError: for the first reason there is.
 
     """
     kind = args.get("type", "script")
     if kind != "script":
-        raise A3sError(
+        raise HostError(
             A3sErrorKind.PROGRAM_TYPE,
             f"unsupported program type '{kind}'",
             help="only `script` is run",
         )
     language = args.get("language", "javascript")
     if language != "javascript":
-        raise A3sError(
+        raise HostError(
             A3sErrorKind.LANGUAGE,
             f"unsupported language '{language}'",
             help="only `javascript` is run",
@@ -245,22 +246,22 @@ def check_source(source: str) -> None:
     """Refuse a source that the host would not run.
 
     Raises:
-        A3sError: it is too long, has no function `run`, or holds what is refused.
+        HostError: it is too long, has no function `run`, or holds what is refused.
 
     """
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > SOURCE_BYTES:
         msg = f"the source has {size:,} bytes; at most {SOURCE_BYTES:,} are run"
-        raise A3sError(A3sErrorKind.SOURCE_SIZE, msg)
+        raise HostError(A3sErrorKind.SOURCE_SIZE, msg)
     found = next((text for text in _FORBIDDEN if text in source), None)
     if found is not None:
-        raise A3sError(
+        raise HostError(
             A3sErrorKind.SOURCE_FORBIDDEN,
             f"the source holds `{found.strip()}`, which is refused",
             help="it is refused in strings and comments too",
         )
     if _ENTRY not in source:
-        raise A3sError(
+        raise HostError(
             A3sErrorKind.NO_ENTRY_POINT,
             "the source has no function `run`",
             help="write `async function run(ctx, inputs) { … }`",

@@ -19,8 +19,7 @@ from policy.hosts.claude.pools import PoolPosition, declared, has_no_tools, pool
 from policy.hosts.claude.rules import agent_pattern
 from policy.hosts.claude.rulesets import rule_sets
 from policy.hosts.claude.session import ASIDES, ClaudeSession
-from policy.hosts.project import Attenuated
-from policy.tables.chain import Link, SpawnDenied
+from policy.tables.chain import Attenuated, Link, SpawnDenied
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table

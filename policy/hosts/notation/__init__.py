@@ -20,7 +20,7 @@ from policy.hosts.claims import ChainTest, Claim, ClaimVerdict, NeverClaim, Sett
 from policy.hosts.notation.lint import document_findings
 from policy.hosts.notation.semantics import PROFILE, SEMANTICS, read_rule
 from policy.hosts.notation.writer import WRITER
-from policy.hosts.project import AgentEntry, Attenuated, Project, ReadFile
+from policy.hosts.project import AgentEntry, Project, ReadFile
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
 from policy.language.syntax import (
@@ -40,6 +40,7 @@ from policy.language.syntax import (
 )
 from policy.language.syntax import Never as NeverStatement
 from policy.language.syntax import Test as TestStatement
+from policy.tables.chain import Attenuated
 from policy.tables.compile import compile_policy
 from policy.tables.table import TRUST
 

@@ -37,7 +37,8 @@ from policy.hosts.pikuri.host import (
     configure,
 )
 from policy.hosts.pikuri.reading import PikuriEnforced, declared_reading
-from policy.hosts.project import AgentEntry, Attenuated, Project, ReadFile
+from policy.hosts.project import AgentEntry, Project, ReadFile
+from policy.tables.chain import Attenuated
 
 __all__ = ["HOST", "HOST_FILE", "canonical", "load", "project", "read_host"]
 

@@ -23,10 +23,9 @@ from policy.hosts.pikuri.host import (
     Tool,
     Workspace,
 )
-from policy.hosts.project import Attenuated
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
-from policy.tables.chain import Link, SpawnDenied
+from policy.tables.chain import Attenuated, Link, SpawnDenied
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table

@@ -11,27 +11,21 @@ from typing import Final
 import attrs
 
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source
 from policy.files.nodes import MappingNode
 from policy.files.opening import Tree
 from policy.files.toml_nodes import read_toml
+from policy.hosts.errors import HostError, HostErrors
+from policy.hosts.fields import U32, U64, Fields
 from policy.hosts.keys import unapplied_keys
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.config_keys import SECTIONS
-from policy.hosts.zeph.definition import (
-    DEFINITION_BYTES,
-    TOO_LARGE,
-    U32,
-    U64,
-    HeaderFields,
-    MemoryScope,
-    PermissionMode,
-)
+from policy.hosts.zeph.definition import DEFINITION_BYTES, TOO_LARGE, MemoryScope, PermissionMode
 from policy.hosts.zeph.findings import entry_findings
 from policy.hosts.zeph.loading import PROJECT, USER, Loader, parse_file
-from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.names import ZephErrorKind
 from policy.hosts.zeph.session import FILE_BYTES, ZephOptions, ZephSession
 from policy.hosts.zeph.session_file import NOTHING, Open, read_session
 from policy.hosts.zeph.spawning import AgentsConfig, DelegationMode
@@ -99,7 +93,7 @@ def read_config(
         except PolicyError as error:
             return _unreadable(path, error)
         if isinstance(node, MappingNode) and any(node.entry(name) for name in _SECTIONS):
-            fields = HeaderFields(node, "", typed=True, errors=[], spans={})
+            fields = Fields(node, ZephErrorKind.PARSE)
             return _configured(path, fields, options, partial(_policy_file, tree, known, root))
     return None
 
@@ -127,12 +121,12 @@ def _unreadable(path: str, error: PolicyError) -> Configured:
     return Configured((_read(path),), config, ZephSession(rules=NOTHING), findings=findings)
 
 
-def _configured(path: str, root: HeaderFields, options: ZephOptions, opened: Open) -> Configured:
+def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> Configured:
     agents = root.below("agents")
     user = agents.text("user_agents_dir") if agents.entry("user_agents_dir") else None
     extra = agents.texts("extra_dirs")
     config = AgentsConfig(
-        enabled=agents.truth("enabled", default=False),
+        enabled=agents.truth("enabled"),
         delegation_mode=agents.choice("delegation_mode", DelegationMode.PROACTIVE),
         max_spawns_per_session=agents.number("max_spawns_per_session", 100, U64),
         max_spawn_depth=agents.number("max_spawn_depth", 3, U32),
@@ -140,12 +134,12 @@ def _configured(path: str, root: HeaderFields, options: ZephOptions, opened: Ope
         default_permission_mode=agents.optional_choice("default_permission_mode", PermissionMode),
         default_disallowed_tools=agents.texts("default_disallowed_tools"),
         default_memory_scope=agents.optional_choice("default_memory_scope", MemoryScope),
-        allow_bypass_permissions=agents.truth("allow_bypass_permissions", default=False),
+        allow_bypass_permissions=agents.truth("allow_bypass_permissions"),
         spans=agents.spans,
     )
     said = read_session(root, opened)
     if root.errors:
-        return _unreadable(path, PolicyErrors(root.errors))
+        return _unreadable(path, HostErrors(root.errors))
     folders = tuple(posixpath.normpath(folder) for folder in extra)
     user = posixpath.normpath(user) if user else user
     found = [*_findings(path, agents, config, options), *_keys(root), *said.findings]
@@ -167,7 +161,7 @@ def _is_elsewhere(folder: str) -> bool:
     return folder.startswith(("/", "~", "..", "$"))
 
 
-def _elsewhere(agents: HeaderFields, name: str, folder: str) -> Finding:
+def _elsewhere(agents: Fields, name: str, folder: str) -> Finding:
     return Finding(
         "folder-elsewhere",
         f"the definitions in `{folder}` are not looked at here, and Zeph reads them",
@@ -177,7 +171,7 @@ def _elsewhere(agents: HeaderFields, name: str, folder: str) -> Finding:
 
 
 def _findings(
-    path: str, agents: HeaderFields, config: AgentsConfig, options: ZephOptions
+    path: str, agents: Fields, config: AgentsConfig, options: ZephOptions
 ) -> Iterator[Finding]:
     spans = agents.spans
     if not config.enabled:
@@ -192,7 +186,7 @@ def _findings(
         yield from entry_findings(name, Effect.DENY, span, options)
 
 
-def _keys(root: HeaderFields) -> Iterator[Finding]:
+def _keys(root: Fields) -> Iterator[Finding]:
     for key in unapplied_keys(root.node, SECTIONS) if root.node else ():
         if key.help:
             yield Finding(
@@ -270,7 +264,7 @@ def read(
             files.append(ReadFile(path, "agent"))
             try:
                 definition = parse_file(path, _bytes(tree, path), options.profile)
-            except ZephError as error:
+            except HostError as error:
                 loader.skip(error)
             else:
                 loader.take(attrs.evolve(definition, source=f"{scope}/{name}"), scope)
@@ -296,7 +290,7 @@ def _bytes(tree: Tree, path: str) -> bytes:
         return tree.read(path, DEFINITION_BYTES)
     except PolicyError as error:
         message = TOO_LARGE if "bytes" in error.message else error.message
-        raise ZephError(ZephErrorKind.PARSE, message, file=path) from None
+        raise HostError(ZephErrorKind.PARSE, message, file=path) from None
 
 
 def _passed_over(prefix: str, names: list[str]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Span
 from policy.files.frontmatter import HeaderLanguage as Language
 from policy.files.text import cite
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -24,7 +25,7 @@ from policy.hosts.zeph.definition import (
     ZephProfile,
     frame,
 )
-from policy.hosts.zeph.names import EDITING, KNOWN, SHELLS, ZephError, normalize
+from policy.hosts.zeph.names import EDITING, KNOWN, SHELLS, normalize
 from policy.hosts.zeph.session import ZephOptions
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
@@ -439,7 +440,7 @@ def _skills(definition: SubAgentDef) -> Iterator[Finding]:
             )  # fmt: skip
     try:
         check_globs(definition.skills, definition)
-    except ZephError as error:
+    except HostError as error:
         yield find(
             "skill-glob-refused", f"Zeph refuses to start `{definition.name}`: {error.message}",
             error.span, error.help, Severity.ERROR,

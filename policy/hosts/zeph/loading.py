@@ -14,6 +14,7 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source
 from policy.files.text import decode
+from policy.hosts.errors import HostError, HostErrors
 from policy.hosts.zeph.definition import (
     Hooks,
     PermissionMode,
@@ -22,7 +23,7 @@ from policy.hosts.zeph.definition import (
     check_size,
     parse,
 )
-from policy.hosts.zeph.names import ZephError, ZephErrorKind, ZephErrors
+from policy.hosts.zeph.names import ZephErrorKind
 
 __all__ = [
     "MOST_FILES",
@@ -65,7 +66,7 @@ class Loaded:
     definitions: tuple[SubAgentDef, ...] = ()
     findings: tuple[Finding, ...] = ()
     absent: tuple[str, ...] = ()
-    errors: tuple[ZephError, ...] = ()
+    errors: tuple[HostError, ...] = ()
 
     def by_name(self) -> dict[str, SubAgentDef]:
         """Return the definitions by the names they are started by."""
@@ -76,13 +77,13 @@ def parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
     """Return the definition that the bytes of a file are.
 
     Raises:
-        ZephError: as `parse`, and of kind ``Parse`` where they are no UTF-8.
+        HostError: as `parse`, and of kind ``Parse`` where they are no UTF-8.
 
     """
     try:
         source = decode(name, data)
     except PolicyError as error:
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.PARSE, error.message, error.span, help=error.help, file=error.file
         ) from None
     return parse(source, profile)
@@ -131,8 +132,8 @@ class Loader:
     definitions: dict[str, SubAgentDef] = attrs.field(factory=dict)
     findings: list[Finding] = attrs.field(factory=list)
     absent: list[str] = attrs.field(factory=list)
-    errors: list[ZephError] = attrs.field(factory=list)
-    _unread: dict[str, ZephError] = attrs.field(factory=dict)
+    errors: list[HostError] = attrs.field(factory=list)
+    _unread: dict[str, HostError] = attrs.field(factory=dict)
 
     def take(self, definition: SubAgentDef, scope: str | None) -> None:
         """Add *definition*, unless its name is taken."""
@@ -147,10 +148,10 @@ class Loader:
         self.findings += findings
         self.definitions[definition.name] = kept
 
-    def skip(self, error: ZephError, source: Source | None = None) -> None:
+    def skip(self, error: HostError, source: Source | None = None) -> None:
         """Leave a file out, and remember which agent it may have been to define."""
         self.errors.append(error)
-        mistakes = error.errors if isinstance(error, ZephErrors) else (error,)
+        mistakes = error.errors if isinstance(error, HostErrors) else (error,)
         ours = all(_OURS.search(one.message) for one in mistakes)
         consequence = _UNTOLD if ours else _SKIPPED
         self.findings += Finding.of(error, "unreadable-definition", consequence=consequence)
@@ -199,7 +200,7 @@ def _shadowed(definition: SubAgentDef, earlier: SubAgentDef) -> Finding:
     )
 
 
-def _exposed(definition: SubAgentDef, error: ZephError) -> Finding:
+def _exposed(definition: SubAgentDef, error: HostError) -> Finding:
     span = definition.span("name")
     return Finding(
         "exposed-definition",
@@ -266,13 +267,13 @@ def resolve_paths(
         home: the home folder; None is that of whoever asks.
 
     Raises:
-        ZephError: a path of the command line does not exist.
+        HostError: a path of the command line does not exist.
 
     """
     paths = []
     for given in cli:
         if not (folder / given).exists():
-            raise ZephError(ZephErrorKind.PATHS, f"--agents path does not exist: {given}")
+            raise HostError(ZephErrorKind.PATHS, f"--agents path does not exist: {given}")
         paths.append(Path(given))
     paths.append(Path(PROJECT))
     if user_dir is None:
@@ -306,7 +307,7 @@ def load(
         scope: for the label of its source.
 
     Raises:
-        ZephError: of kind ``Parse`` where it cannot be read, or as `parse`.
+        HostError: of kind ``Parse`` where it cannot be read, or as `parse`.
 
     """
     name = str(path)
@@ -314,15 +315,15 @@ def load(
         real = (folder / path).resolve(strict=True)
     except OSError as error:
         message = f"cannot resolve path: {error.strerror}"
-        raise ZephError(ZephErrorKind.PARSE, message, file=name) from None
+        raise HostError(ZephErrorKind.PARSE, message, file=name) from None
     if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
         message = f"definition file escapes allowed directory boundary ({boundary})"
-        raise ZephError(ZephErrorKind.PARSE, message, file=name)
+        raise HostError(ZephErrorKind.PARSE, message, file=name)
     try:
         check_size(real.stat().st_size, name)
         data = real.read_bytes()
     except OSError as error:
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.PARSE, f"cannot read file: {error.strerror}", file=name
         ) from None
     check_size(len(data), name)
@@ -365,7 +366,7 @@ def load_all_with_sources(  # the four of Zeph, and how they are read
             and a linked folder must be in the working folder.
 
     Raises:
-        ZephError: a file that the command line names cannot be read.
+        HostError: a file that the command line names cannot be read.
 
     """
     loader = Loader(profile, strict)
@@ -397,7 +398,7 @@ def _load_file(
 ) -> None:
     try:
         definition = load(path, boundary, folder=folder, profile=loader.profile, scope=scope)
-    except ZephError as error:
+    except HostError as error:
         if is_named:
             raise
         loader.skip(error)
@@ -414,7 +415,7 @@ def load_definitions(
     by, has none. It knows the folder of a user by another name than the loader.
 
     Raises:
-        ZephError: of kind ``Invalid``, where ``~/.zeph/agents`` is among the
+        HostError: of kind ``Invalid``, where ``~/.zeph/agents`` is among the
             paths and any definition has another mode than ``default``.
 
     """
@@ -430,5 +431,5 @@ def load_definitions(
                 " user-level definitions (~/.zeph/agents/)"
             )
             span = definition.span("permissions.permission_mode")
-            raise ZephError(ZephErrorKind.INVALID, message, span)
+            raise HostError(ZephErrorKind.INVALID, message, span)
     return loaded

@@ -6,8 +6,7 @@ import enum
 from collections.abc import Iterable
 from typing import Final
 
-from policy.core.errors import PolicyError, PolicyErrors
-from policy.core.source import Span
+from policy.hosts.errors import HostError
 from policy.tables.dialect import BLANKS
 
 __all__ = [
@@ -19,11 +18,10 @@ __all__ = [
     "READ_ONLY",
     "SHELLS",
     "WORKING_DIRECTORY",
-    "ZephError",
     "ZephErrorKind",
-    "ZephErrors",
     "intersect_allowlists",
     "normalize",
+    "upstream_text",
 ]
 
 
@@ -149,7 +147,7 @@ class ZephErrorKind(enum.Enum):
 
 
 # How Zeph prints those whose text is not all of it.
-_TEXTS = {
+_TEXTS: Final[dict[enum.Enum, str]] = {
     ZephErrorKind.PARSE: "parse error in {file}: {message}",
     ZephErrorKind.INVALID: "invalid definition: {message}",
     ZephErrorKind.NOT_FOUND: "agent not found: {message}",
@@ -171,38 +169,7 @@ _TEXTS = {
 }
 
 
-class ZephError(PolicyError):
-    """A mistake as Zeph reports it, and where it is.
-
-    Attributes:
-        kind: of the error.
-
-    """
-
-    def __init__(
-        self,
-        kind: ZephErrorKind,
-        message: str,
-        span: Span | None = None,
-        *,
-        help: str = "",
-        file: str = "",
-    ) -> None:
-        super().__init__(message, span, help=help, file=file)
-        self.kind = kind
-
-    @property
-    def upstream(self) -> str:
-        """The text that Zeph prints."""
-        text = _TEXTS.get(self.kind, "{message}")
-        return text.format(file=self.file or "<unknown>", message=self.message)
-
-
-class ZephErrors(ZephError, PolicyErrors):
-    """Every independent mistake of one definition; the kind is that of the first."""
-
-    def __init__(self, errors: Iterable[ZephError]) -> None:
-        PolicyErrors.__init__(self, errors)
-        self.kind = next(error.kind for error in self.errors if isinstance(error, ZephError))
-
-    __str__ = PolicyErrors.__str__
+def upstream_text(error: HostError) -> str:
+    """Return the text that Zeph prints for *error*."""
+    text = _TEXTS.get(error.kind, "{message}")
+    return text.format(file=error.file or "<unknown>", message=error.message)

@@ -15,7 +15,7 @@ from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.dead_rules import placed
 from policy.core.decision import Decision
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
 from policy.files.json_nodes import read_json
@@ -23,15 +23,10 @@ from policy.files.nodes import MappingNode as Keyed
 from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
-from policy.hosts.zeph.definition import HeaderFields, ZephProfile
-from policy.hosts.zeph.names import (
-    READ_ONLY,
-    SHELLS,
-    ZephError,
-    ZephErrorKind,
-    ZephErrors,
-    normalize,
-)
+from policy.hosts.errors import HostError, as_host_errors
+from policy.hosts.fields import Fields
+from policy.hosts.zeph.definition import ZephProfile
+from policy.hosts.zeph.names import READ_ONLY, SHELLS, ZephErrorKind, normalize
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     Forward,
@@ -254,7 +249,7 @@ def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effe
     """Return the ``rules`` of a policy, and its ``default_effect``.
 
     Raises:
-        ZephError: of kind ``FileParse``, with every mistake.
+        HostError: of kind ``FileParse``, with every mistake.
 
     """
     source = Source("<policy>", json.dumps(values, ensure_ascii=False))
@@ -267,7 +262,7 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
     A ``default_effect`` there counts for nothing: it belongs to the configuration.
 
     Raises:
-        ZephError: it is elsewhere, too large, cannot be read, or is no policy.
+        HostError: it is elsewhere, too large, cannot be read, or is no policy.
 
     """
     name = str(path)
@@ -275,20 +270,20 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
         real, root = (Path(cwd) / path).resolve(strict=True), Path(cwd).resolve(strict=True)
         if not real.is_relative_to(root):
             message = "policy file escapes project root"
-            raise ZephError(ZephErrorKind.FILE_ESCAPES_ROOT, message, file=name)
+            raise HostError(ZephErrorKind.FILE_ESCAPES_ROOT, message, file=name)
         if real.stat().st_size > FILE_BYTES:
-            raise ZephError(ZephErrorKind.FILE_TOO_LARGE, "policy file too large", file=name)
+            raise HostError(ZephErrorKind.FILE_TOO_LARGE, "policy file too large", file=name)
         data = real.read_bytes()
     except OSError as error:
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.FILE_LOAD, str(error.strerror or error).lower(), file=name
         ) from None
     try:
         return read_rules(decode(name, data))
-    except ZephError:
+    except HostError:
         raise
     except PolicyError as error:
-        raise _parse_error(error) from None
+        raise as_host_errors(error, ZephErrorKind.FILE_PARSE) from None
 
 
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
@@ -303,15 +298,14 @@ def read_rules(source: Source) -> tuple[PolicyRule, ...]:
 
 def _policy(node: Node) -> tuple[tuple[PolicyRule, ...], Effect]:
     if not isinstance(node, Keyed):
-        raise ZephError(ZephErrorKind.FILE_PARSE, "expected keys and values", node.span)
-    root = HeaderFields(node, "", typed=True, errors=[], spans={})
+        raise HostError(ZephErrorKind.FILE_PARSE, "expected keys and values", node.span)
+    root = Fields(node, ZephErrorKind.FILE_PARSE)
     found = rules_at(root)
-    if root.errors:
-        raise _parse_error(ZephErrors(root.errors))
+    root.check()
     return found
 
 
-def rules_at(section: HeaderFields) -> tuple[tuple[PolicyRule, ...], Effect]:
+def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
     """Return the ``rules`` of a section, and its ``default_effect``; note what is wrong."""
     rules = tuple(
         _rule(section.item(item, f"rules[{index}]"))
@@ -323,7 +317,7 @@ def rules_at(section: HeaderFields) -> tuple[tuple[PolicyRule, ...], Effect]:
     return rules, default
 
 
-def _rule(fields: HeaderFields) -> PolicyRule:
+def _rule(fields: Fields) -> PolicyRule:
     if fields.entry("effect") is None:
         fields.missing("effect")
     return PolicyRule(
@@ -338,17 +332,8 @@ def _rule(fields: HeaderFields) -> PolicyRule:
     )
 
 
-def _effect(fields: HeaderFields, name: str) -> Effect:
+def _effect(fields: Fields, name: str) -> Effect:
     return fields.choice(name, Effect.DENY, _EFFECTS)
-
-
-def _parse_error(error: PolicyError) -> ZephError:
-    errors = error.errors if isinstance(error, PolicyErrors) else (error,)
-    found = [
-        ZephError(ZephErrorKind.FILE_PARSE, one.message, one.span, help=one.help, file=one.file)
-        for one in errors
-    ]
-    return found[0] if len(found) == 1 else ZephErrors(found)
 
 
 # The policy rules of a session: conditions on tool, paths, environment, trust and arguments.
@@ -423,13 +408,13 @@ class PolicyEnforcer:
         """Return the rules compiled.
 
         Raises:
-            ZephError: too many rules, or one that is no glob or no expression.
+            HostError: too many rules, or one that is no glob or no expression.
 
         """
         listed = tuple(rules)
         if len(listed) > _RULES:
             message = f"too many rules: {len(listed)} exceeds maximum of {_RULES}"
-            raise ZephError(ZephErrorKind.TOO_MANY_RULES, message)
+            raise HostError(ZephErrorKind.TOO_MANY_RULES, message)
         compiled = [_compile(number, rule) for number, rule in enumerate(listed)]
         compiled.sort(key=lambda one: one.rule.effect is not Effect.DENY)
         return cls(listed, default, tuple(compiled))
@@ -441,7 +426,7 @@ class PolicyEnforcer:
         """Return the rules of a file, which must be below *cwd*; the default is not in there.
 
         Raises:
-            ZephError: it is elsewhere, too large, cannot be read, or is no policy.
+            HostError: it is elsewhere, too large, cannot be read, or is no policy.
 
         """
         return cls.of(read_policy_file(path, cwd), default)
@@ -451,7 +436,7 @@ class PolicyEnforcer:
         """Return what ``rules`` and ``default_effect`` say.
 
         Raises:
-            ZephError: as `of`, and of kind ``FileParse`` where they are no policy.
+            HostError: as `of`, and of kind ``FileParse`` where they are no policy.
 
         """
         return cls.of(*rules_of(values))
@@ -549,7 +534,7 @@ def _compile(number: int, rule: PolicyRule) -> _Compiled:
         paths = tuple(glob(path) for path in rule.paths)
     except Unusable as unusable:
         message = f"invalid glob pattern in rule {number}: {unusable}"
-        raise ZephError(ZephErrorKind.INVALID_GLOB, message, rule.span) from None
+        raise HostError(ZephErrorKind.INVALID_GLOB, message, rule.span) from None
     return _Compiled(number, rule, tool, paths, _expression(number, rule))
 
 
@@ -563,7 +548,7 @@ def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
         return None
     if len(text.encode()) > _REGEX_BYTES:
         message = f"regex pattern in rule {number} exceeds maximum length ({_REGEX_BYTES} bytes)"
-        raise ZephError(ZephErrorKind.REGEX_TOO_LONG, message, rule.span)
+        raise HostError(ZephErrorKind.REGEX_TOO_LONG, message, rule.span)
     reason = "it could take too long"
     if not _COSTLY.search(text):
         try:
@@ -571,7 +556,7 @@ def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
         except (re.error, RecursionError, OverflowError) as error:
             reason = str(error)
     message = f"invalid regex in rule {number}: {reason}"
-    raise ZephError(ZephErrorKind.INVALID_REGEX, message, rule.span) from None
+    raise HostError(ZephErrorKind.INVALID_REGEX, message, rule.span) from None
 
 
 # --- what is asked of a call ------------------------------------------------------------
@@ -683,18 +668,18 @@ def check_secret(
     """Refuse a secret that the definition does not list, or that nobody approved.
 
     Raises:
-        ZephError: of kind ``Invalid``.
+        HostError: of kind ``Invalid``.
 
     """
     if name not in listed:
         message = f"secret '{name}' is not in permissions.secrets"
-        raise ZephError(ZephErrorKind.INVALID, message)
+        raise HostError(ZephErrorKind.INVALID, message)
     if background:
         message = f"secret '{name}' is denied to an agent in the background"
-        raise ZephError(ZephErrorKind.INVALID, message)
+        raise HostError(ZephErrorKind.INVALID, message)
     if name not in approved:
         message = f"no active grant for secret '{name}'"
-        raise ZephError(ZephErrorKind.INVALID, message)
+        raise HostError(ZephErrorKind.INVALID, message)
 
 
 # Capability scopes: globs over qualified ids, expanded once against what is registered.
@@ -754,7 +739,7 @@ class ToolScope:
             general: whether a pattern may match the whole registry.
 
         Raises:
-            ZephError: the first pattern that is no glob, that matches the whole
+            HostError: the first pattern that is no glob, that matches the whole
                 registry, or that must match something and does not; or an id of
                 the registry has no namespace.
 
@@ -763,7 +748,7 @@ class ToolScope:
         for tool in registered:
             if ":" not in tool:
                 message = f"tool id '{tool}' has no namespace prefix (expected '<namespace>:<id>')"
-                raise ZephError(ZephErrorKind.UNQUALIFIED_ID, message, help=f"`{_BUILT_IN}{tool}`?")
+                raise HostError(ZephErrorKind.UNQUALIFIED_ID, message, help=f"`{_BUILT_IN}{tool}`?")
         found: set[str] = set()
         findings: list[Finding] = []
         for pattern in patterns:
@@ -772,7 +757,7 @@ class ToolScope:
             if registered and not general and len(matched) == len(registered):
                 message = f"{said} matches the entire registry"
                 help_ = 'use default_scope="general" to opt in'
-                raise ZephError(ZephErrorKind.ACCIDENTALLY_FULL, message, help=help_)
+                raise HostError(ZephErrorKind.ACCIDENTALLY_FULL, message, help=help_)
             if not matched:
                 findings.append(_dead(pattern, f"{said} matched zero registered tools", strictness))
             found.update(matched)
@@ -792,14 +777,14 @@ def _matched(pattern: str, registered: Iterable[str], name: str) -> list[str]:
         patterns = [each for option in _options_of_scopes(pattern) for each in glob(option)]
     except Unusable as unusable:
         message = f"scope '{name}': invalid glob pattern '{pattern}': {unusable}"
-        raise ZephError(ZephErrorKind.INVALID_PATTERN, message) from None
+        raise HostError(ZephErrorKind.INVALID_PATTERN, message) from None
     return [tool for tool in registered if any(each.matches(tool) for each in patterns)]
 
 
 def _dead(pattern: str, message: str, strictness: Strictness) -> Finding:
     always = pattern.startswith(_STATIC) and strictness is Strictness.PROVISIONAL
     if always or strictness is Strictness.STRICT:
-        raise ZephError(ZephErrorKind.DEAD_PATTERN, f"{message} (dead pattern)")
+        raise HostError(ZephErrorKind.DEAD_PATTERN, f"{message} (dead pattern)")
     help_ = "" if ":" in pattern else f"`{_BUILT_IN}{pattern}`?"
     return Finding("dead-scope-pattern", message, Severity.WARNING, help=help_)
 

@@ -14,8 +14,8 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
+from policy.hosts.fields import Fields
 from policy.hosts.zeph.config_keys import BLOCKED, CONFIRMED, NETWORK
-from policy.hosts.zeph.definition import HeaderFields
 from policy.hosts.zeph.session import (
     Autonomy,
     BlockedCommand,
@@ -48,7 +48,7 @@ class ReadSession:
     policy_file: str = ""
 
 
-def read_session(root: HeaderFields, opened: Open) -> ReadSession:
+def read_session(root: Fields, opened: Open) -> ReadSession:
     """Return what the sections say. A value of another type is among the errors of *root*.
 
     Args:
@@ -64,7 +64,7 @@ def read_session(root: HeaderFields, opened: Open) -> ReadSession:
     policy = attrs.evolve(_permissions(tools, shell), autonomy=autonomy)
     session = ZephSession(policy, blocked=tuple(_blocked(shell)))
     section = tools.below("policy")
-    enabled = section.truth("enabled", default=False)
+    enabled = section.truth("enabled")
     rules, default = rules_at(section)
     name = section.text("policy_file", "")
     if not enabled:
@@ -89,7 +89,7 @@ NOTHING: Final = PolicyEnforcer.of(())
 _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
 
 
-def _switched_off(section: HeaderFields) -> Finding:
+def _switched_off(section: Fields) -> Finding:
     return Finding(
         "policy-switched-off",
         "`enabled` is not `true` in `[tools.policy]`, so none of its rules is in force",
@@ -111,7 +111,7 @@ def _enforcer(rules: tuple[PolicyRule, ...], default: Effect) -> PolicyEnforcer:
 # --- permissions --------------------------------------------------------------------
 
 
-def _permissions(tools: HeaderFields, shell: HeaderFields) -> SessionPermissions:
+def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
     """Return the rules of each tool: ``permissions``, or else those of the shell."""
     blocked, confirmed = shell.texts("blocked_commands"), shell.optional_texts("confirm_patterns")
     if tools.entry("permissions") is None:
@@ -144,7 +144,7 @@ def _permissions(tools: HeaderFields, shell: HeaderFields) -> SessionPermissions
     return SessionPermissions(rules=rules, spans=spans)
 
 
-def _blocked(shell: HeaderFields) -> list[BlockedCommand]:
+def _blocked(shell: Fields) -> list[BlockedCommand]:
     """Return the commands that the shell refuses, whatever the rules say."""
     allowed = {text.strip().lower() for text in shell.texts("allowed_commands")}
     written = shell.texts("blocked_commands")

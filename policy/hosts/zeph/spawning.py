@@ -12,6 +12,7 @@ import attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Span
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -27,7 +28,6 @@ from policy.hosts.zeph.names import (
     EDITING,
     QUARANTINED,
     WORKING_DIRECTORY,
-    ZephError,
     ZephErrorKind,
     normalize,
 )
@@ -325,7 +325,7 @@ def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> N
     """Refuse ``**``, as Zeph does once an agent with it is started.
 
     Raises:
-        ZephError: of kind ``Invalid``.
+        HostError: of kind ``Invalid``.
 
     """
     for key, patterns in (("include", skills.include), ("exclude", skills.exclude)):
@@ -333,14 +333,14 @@ def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> N
             if "**" in pattern:
                 message = f"glob pattern '{pattern}' uses '**' which is not supported"
                 span = definition.span(f"skills.{key}[{index}]") if definition else None
-                raise ZephError(ZephErrorKind.INVALID, message, span, help="write a single `*`")
+                raise HostError(ZephErrorKind.INVALID, message, span, help="write a single `*`")
 
 
 def sees(skills: SkillFilter, name: str) -> bool:
     """Return whether the skill *name* is left by the filter.
 
     Raises:
-        ZephError: of kind ``Invalid``, where a glob has ``**``.
+        HostError: of kind ``Invalid``, where a glob has ``**``.
 
     """
     check_globs(skills)
@@ -352,7 +352,7 @@ def filter_skills(names: Iterable[str], *filters: SkillFilter) -> tuple[str, ...
     """Return the skills that every one of *filters* leaves: those of a chain, met.
 
     Raises:
-        ZephError: of kind ``Invalid``, where a glob has ``**``.
+        HostError: of kind ``Invalid``, where a glob has ``**``.
 
     """
     for each in filters:
@@ -430,7 +430,7 @@ class SubAgentManager:
             parent: the agent that starts it; what it may start counts (issue 970).
 
         Raises:
-            ZephError: the first check that fails.
+            HostError: the first check that fails.
 
         """
         config = self.config
@@ -458,7 +458,7 @@ class SubAgentManager:
         tools of its memory nor a worktree.
 
         Raises:
-            ZephError: the first check that fails.
+            HostError: the first check that fails.
 
         """
         _check_delegation(name, SpawnOrigin.EXPLICIT, self.config)
@@ -471,7 +471,7 @@ class SubAgentManager:
 
     def _find(self, name: str) -> SubAgentDef:
         if name not in self.definitions:
-            raise ZephError(ZephErrorKind.NOT_FOUND, name)
+            raise HostError(ZephErrorKind.NOT_FOUND, name)
         return self.definitions[name]
 
 
@@ -479,18 +479,18 @@ def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = 
     """Return the one id that starts with *prefix*, of an agent that has ended.
 
     Raises:
-        ZephError: of kind ``NotFound``, ``AmbiguousId`` or ``StillRunning``.
+        HostError: of kind ``NotFound``, ``AmbiguousId`` or ``StillRunning``.
 
     """
     found = [one for one in ids if one.startswith(prefix)]
     if not found:
-        raise ZephError(ZephErrorKind.NOT_FOUND, prefix)
+        raise HostError(ZephErrorKind.NOT_FOUND, prefix)
     if len(found) > 1:
         message = f"ambiguous id prefix '{prefix}': matches {len(found)} agents"
-        raise ZephError(ZephErrorKind.AMBIGUOUS_ID, message)
+        raise HostError(ZephErrorKind.AMBIGUOUS_ID, message)
     if found[0] in running:
         message = f"agent '{found[0]}' is still running; cancel it first or wait for completion"
-        raise ZephError(ZephErrorKind.STILL_RUNNING, message)
+        raise HostError(ZephErrorKind.STILL_RUNNING, message)
     return found[0]
 
 
@@ -502,7 +502,7 @@ def _check_delegation(name: str, origin: SpawnOrigin, config: AgentsConfig) -> N
             f"delegation denied: mode={_shown(mode)} origin={_shown(origin)} agent='{name}'"
             " (see [agents].delegation_mode / [agents].enabled in config.toml)"
         )
-        raise ZephError(ZephErrorKind.DELEGATION_DENIED, message)
+        raise HostError(ZephErrorKind.DELEGATION_DENIED, message)
 
 
 def _shown(member: DelegationMode | SpawnOrigin) -> str:
@@ -517,26 +517,26 @@ def _check_budget(usage: SpawnUsage, config: AgentsConfig) -> None:
             f"session spawn limit reached (spawned: {usage.spawned}, max: {most})"
             " — raise [agents].max_spawns_per_session"
         )
-        raise ZephError(ZephErrorKind.SESSION_SPAWN_LIMIT, message)
+        raise HostError(ZephErrorKind.SESSION_SPAWN_LIMIT, message)
 
 
 def _check_depth(depth: int, config: AgentsConfig) -> None:
     if depth >= config.max_spawn_depth:
         message = f"max spawn depth exceeded (depth: {depth}, max: {config.max_spawn_depth})"
-        raise ZephError(ZephErrorKind.MAX_DEPTH_EXCEEDED, message)
+        raise HostError(ZephErrorKind.MAX_DEPTH_EXCEEDED, message)
 
 
 def _check_concurrency(busy: int, config: AgentsConfig) -> None:
     if busy >= config.max_concurrent:
         message = f"concurrency limit reached (active: {busy}, max: {config.max_concurrent})"
-        raise ZephError(ZephErrorKind.CONCURRENCY_LIMIT, message)
+        raise HostError(ZephErrorKind.CONCURRENCY_LIMIT, message)
 
 
 def _check_allowed(name: str, parent: SubAgentDef) -> None:
     if name not in (parent.allowed_spawns or ()):
         message = f"agent '{parent.name}' may not start agent '{name}'"
         span = parent.span("allowed_spawns")
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.SPAWN_DENIED, message, span, help="list it in `allowed_spawns`"
         )
 
@@ -553,7 +553,7 @@ def _with_defaults(
             f"sub-agent '{definition.name}' requests bypass_permissions mode but it is not allowed"
             " by config (set agents.allow_bypass_permissions = true to enable)"
         )
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.INVALID, message, definition.span("permissions.permission_mode")
         )
     disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,6 +14,7 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -26,9 +28,9 @@ from policy.hosts.zeph.names import (
     NETWORK,
     PEERS,
     WORKING_DIRECTORY,
-    ZephError,
     ZephErrorKind,
     normalize,
+    upstream_text,
 )
 from policy.hosts.zeph.session import (
     DECLARED,
@@ -467,16 +469,16 @@ class SpawnRefused(SpawnDenied):
 
     """
 
-    def __init__(self, agent: str, link: str, error: ZephError) -> None:
+    def __init__(self, agent: str, link: str, error: HostError) -> None:
         reason = "depth" if error.kind is ZephErrorKind.MAX_DEPTH_EXCEEDED else _words(error.kind)
         super().__init__(agent, link, reason)
-        self.args = (f"`{link}` may not start `{agent}`: {error.upstream}",)
+        self.args = (f"`{link}` may not start `{agent}`: {upstream_text(error)}",)
         self.error = error
 
 
-def _words(kind: ZephErrorKind) -> str:
+def _words(kind: enum.Enum) -> str:
     """Return a kind as reasons are written: ``DelegationDenied`` is ``delegation-denied``."""
-    return "".join(f"-{c.lower()}" if c.isupper() else c for c in kind.value).lstrip("-")
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in str(kind.value)).lstrip("-")
 
 
 def _table(sets: tuple[RuleSet, ...], link: str, bounds: Bounds = Bounds()) -> Table:  # noqa: B008
@@ -609,7 +611,7 @@ class ZephEnforced:
     ) -> Link:
         try:
             effective = self.manager.check_spawn(agent, context, parent=starter)
-        except ZephError as error:
+        except HostError as error:
             if error.kind is ZephErrorKind.NOT_FOUND:
                 raise KeyError(agent) from None
             raise SpawnRefused(agent, parent, error) from None
@@ -621,7 +623,7 @@ class ZephEnforced:
         """Return *agent* as it goes on after it ended, with what is handed to it then.
 
         Raises:
-            ZephError: Zeph refuses it.
+            HostError: Zeph refuses it.
 
         """
         effective = self.manager.check_resume(agent, context)

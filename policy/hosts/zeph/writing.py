@@ -13,6 +13,7 @@ import attrs
 
 from policy.core.finding import Finding, Severity
 from policy.files.nodes import plain
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -26,7 +27,7 @@ from policy.hosts.zeph.definition import (
     parse,
     validate_name,
 )
-from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.names import ZephErrorKind
 
 __all__ = [
     "as_derived",
@@ -158,7 +159,7 @@ def from_derived(values: Mapping[str, object]) -> tuple[SubAgentDef, Finding]:
     """Return the definition of keys as the derived writer has them, and a finding that says so.
 
     Raises:
-        ZephError: they are no definition either way.
+        HostError: they are no definition either way.
 
     """
     keys = dict(values)
@@ -190,7 +191,7 @@ def from_dict(values: Mapping[str, object]) -> SubAgentDef:
     """Return the definition of `to_dict`.
 
     Raises:
-        ZephError: it is none.
+        HostError: it is none.
 
     """
     keys = {key: value for key, value in values.items() if key != "system_prompt"}
@@ -216,7 +217,7 @@ def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
     """Write *definition* to ``<folder>/<name>.md``, whole or not at all; return the file.
 
     Raises:
-        ZephError: of kind ``Invalid`` for a name that is none, of kind ``Io``
+        HostError: of kind ``Invalid`` for a name that is none, of kind ``Io``
             where it cannot be written.
 
     """
@@ -243,7 +244,7 @@ def delete_file(path: str | Path) -> None:
     """Remove the file of a definition.
 
     Raises:
-        ZephError: of kind ``Io``, where there is none or it cannot be removed.
+        HostError: of kind ``Io``, where there is none or it cannot be removed.
 
     """
     try:
@@ -252,5 +253,5 @@ def delete_file(path: str | Path) -> None:
         raise _failed(Path(path), error) from None
 
 
-def _failed(path: Path, error: OSError) -> ZephError:
-    return ZephError(ZephErrorKind.IO, str(error.strerror or error).lower(), file=str(path))
+def _failed(path: Path, error: OSError) -> HostError:
+    return HostError(ZephErrorKind.IO, str(error.strerror or error).lower(), file=str(path))

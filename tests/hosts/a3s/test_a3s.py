@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from policy.core import limits
 from policy.core.effect import Effect
-from policy.hosts.a3s import A3sError, A3sProfile, PermissionManager, PermissionPolicy
+from policy.hosts.a3s import A3sProfile, HostError, PermissionManager, PermissionPolicy
 from policy.hosts.a3s.rules import PermissionRule
-from policy.hosts.a3s.versions import Lane, lane_of
+from policy.hosts.a3s.versions import NEWEST, Lane, lane_of
 from policy.patterns.notations import Unusable, slashed
 from policy.tables.codec import table_from_json, table_to_json
 from policy.tables.table import Table
@@ -22,7 +22,7 @@ from policy.tables.table import Table
 OLD = A3sProfile.of("6.7")
 
 
-def said(tool: str, args: dict, profile: A3sProfile = A3sProfile(), **lists) -> Effect:
+def said(tool: str, args: dict, profile: A3sProfile = NEWEST, **lists) -> Effect:
     return PermissionPolicy.of(profile=profile, **lists).check(tool, args).effect
 
 
@@ -82,7 +82,7 @@ def test_a5_what_is_malformed_does_nothing_or_is_refused_where_that_is_wanted(te
 
     assert rule.problem
     assert rule.entries(Effect.DENY) == ()
-    with pytest.raises(A3sError, match="matches no call"):
+    with pytest.raises(HostError, match="matches no call"):
         rule.checked()
 
 
@@ -98,7 +98,7 @@ def test_a_rule_that_is_too_long_grants_nothing_and_denies_its_tool(text: str) -
     assert said("bash", other, ask=[text], default=Effect.ALLOW) is Effect.DENY
     assert said("bash", listed, allow=[text], default=Effect.DENY) is Effect.DENY
     assert said("read", {"file_path": "a"}, deny=[text], allow=["read"]) is Effect.ALLOW
-    with pytest.raises(A3sError, match="at most 8,190 characters"):
+    with pytest.raises(HostError, match="at most 8,190 characters"):
         PermissionRule.of(text).checked()
 
 
@@ -235,7 +235,7 @@ def test_a13_an_ask_is_not_allowed() -> None:
 
 def test_a14_strict_asks_and_permissive_is_gone() -> None:
     assert PermissionPolicy.strict() == PermissionPolicy()
-    with pytest.raises(A3sError, match="removed"):
+    with pytest.raises(HostError, match="removed"):
         PermissionPolicy.permissive()
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from policy.core.effect import Effect
 from policy.hosts.a3s import (
-    A3sError,
     A3sProfile,
     ConfirmationPolicy,
     Facts,
     GateScope,
     Guardrail,
+    HostError,
     Mode,
     Provider,
     TimeoutAction,
@@ -377,7 +377,7 @@ def test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted() -> None:
         {"tasks": [{"agent": "a", "x": 1}]},
         {"agent": "a"},
     ):
-        with pytest.raises(A3sError):
+        with pytest.raises(HostError):
             check_task(bad)
 
 
@@ -386,5 +386,5 @@ def test_a42_before_6_8_a_call_started_one_agent() -> None:
     one = {"agent": "explore", "description": "d", "prompt": "p"}
 
     assert check_task(one, old) == ("explore",)
-    with pytest.raises(A3sError, match="unknown field `tasks`"):
+    with pytest.raises(HostError, match="unknown field `tasks`"):
         check_task({"tasks": [one]}, old)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import policy
-import policy.analysis.catalogue
+from policy.analysis import catalogue
 from policy.analysis.reach.audit import audit
 from policy.hosts import a3s
 from policy.hosts.a3s import PermissionPolicy
@@ -177,7 +177,7 @@ def test_an_audit_of_a_fixture_is_exact(folder: Path) -> None:
 
 
 def test_every_code_has_a_page_and_no_page_is_of_a_code_that_is_gone() -> None:
-    pages = {code for code in policy.analysis.catalogue.codes() if code.startswith("a3s-")}
+    pages = {code for code in catalogue.codes() if code.startswith("a3s-")}
 
     assert pages == SEVERITIES.keys()
 

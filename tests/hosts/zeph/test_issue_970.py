@@ -8,9 +8,10 @@ import policy
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts import zeph
+from policy.hosts.errors import HostError
 from policy.hosts.workspace import load_tree
 from policy.hosts.zeph.definition import Both, ZephProfile, parse
-from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.names import ZephErrorKind
 from policy.hosts.zeph.session import ZephOptions
 from policy.tables.chain import Chain, SpawnDenied
 
@@ -123,18 +124,18 @@ def test_the_manager_refuses_with_an_error_of_its_own() -> None:
     )
     reading = project.enforced
     assert isinstance(reading, zeph.ZephEnforced)
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         reading.manager.check_spawn("b", parent=reading.definitions["a"])
     assert caught.value.kind is ZephErrorKind.SPAWN_DENIED
     assert "agent 'b'" in caught.value.message
 
 
 def test_zeph_as_shipped_refuses_what_the_issue_asks_for() -> None:
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         parse(_text("a", "allowed_spawns: [explore]\n"))
     assert caught.value.kind is ZephErrorKind.PARSE
     assert "unknown field `allowed_spawns`" in caught.value.message
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         parse(_text("a", "tools: {allow: [x], deny: [y]}\n"))
     assert caught.value.kind is ZephErrorKind.INVALID
     definition = parse(_text("a", "tools: {allow: [x], deny: [y]}\n"), ZephProfile.ISSUE_970)

@@ -9,6 +9,7 @@ import pytest
 
 from policy.files.trees import Memory
 from policy.hosts import zeph
+from policy.hosts.errors import HostError
 from policy.hosts.workspace import load_tree
 from policy.hosts.zeph.definition import DEFINITION_BYTES, parse
 from policy.hosts.zeph.loading import (
@@ -21,7 +22,7 @@ from policy.hosts.zeph.loading import (
     scope_label,
     with_scope,
 )
-from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.names import ZephErrorKind, upstream_text
 
 
 def _text(name: str = "a", keys: str = "") -> str:
@@ -32,10 +33,10 @@ HOOKS = "hooks:\n  PreToolUse:\n  - matcher: bash\n    hooks:\n    - {type: comm
 
 
 def _refused(kind: ZephErrorKind, message: str, call: object) -> None:
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         call()
     assert caught.value.kind is kind
-    assert message in caught.value.upstream
+    assert message in upstream_text(caught.value)
 
 
 def test_one_file_is_named_without_its_folder(tmp_path: Path) -> None:

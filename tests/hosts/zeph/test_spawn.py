@@ -7,6 +7,7 @@ import pytest
 
 from policy.core.effect import Effect
 from policy.hosts import zeph
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -20,7 +21,7 @@ from policy.hosts.zeph.definition import (
     ToolPolicy,
     ZephProfile,
 )
-from policy.hosts.zeph.names import ZephError, ZephErrorKind, intersect_allowlists
+from policy.hosts.zeph.names import ZephErrorKind, intersect_allowlists, upstream_text
 from policy.hosts.zeph.session import ZephOptions, ZephSession
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
@@ -96,11 +97,11 @@ def test_checks_are_made_in_the_order_of_zeph_and_in_its_words(mended: int) -> N
     if mended == len(CHECKS):
         assert manager.check_spawn("a", context).tools == InheritAll()
         return
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         manager.check_spawn("a", context)
     kind, text = CHECKS[mended]
     assert caught.value.kind is kind
-    assert text in caught.value.upstream
+    assert text in upstream_text(caught.value)
 
 
 @pytest.mark.parametrize("mode", DelegationMode)
@@ -113,7 +114,7 @@ def test_who_may_delegate(mode: DelegationMode, origin: SpawnOrigin) -> None:
     if allowed:
         manager.check_spawn("a", SpawnContext(origin=origin))
     else:
-        with pytest.raises(ZephError):
+        with pytest.raises(HostError):
             manager.check_spawn("a", SpawnContext(origin=origin))
     assert SpawnContext().origin is SpawnOrigin.AUTONOMOUS
 
@@ -125,7 +126,7 @@ def test_depth_is_compared_with_its_limit(depth: int, most: int, allowed: bool) 
     manager = SubAgentManager(_named(_agent()), AgentsConfig(max_spawn_depth=most))
     try:
         manager.check_spawn("a", SpawnContext(spawn_depth=depth))
-    except ZephError as error:
+    except HostError as error:
         assert (error.kind, allowed) == (ZephErrorKind.MAX_DEPTH_EXCEEDED, False)
     else:
         assert allowed
@@ -153,7 +154,7 @@ def test_to_go_on_is_not_to_start() -> None:
     asked = attrs.evolve(config, delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY)
     SubAgentManager(_named(definition), asked).check_resume("a")
     full = attrs.evolve(config, max_concurrent=3)
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         SubAgentManager(_named(definition), full, SpawnUsage(active=3)).check_resume("a")
     assert caught.value.kind is ZephErrorKind.CONCURRENCY_LIMIT
 
@@ -171,10 +172,10 @@ def test_a_transcript_is_found_by_the_start_of_its_id() -> None:
         ),
         ("a", ["ab"], ["ab"], ZephErrorKind.STILL_RUNNING, "ab"),
     ):
-        with pytest.raises(ZephError) as caught:
+        with pytest.raises(HostError) as caught:
             find_transcript(prefix, ids, running)
         assert caught.value.kind is kind
-        assert text in caught.value.upstream
+        assert text in upstream_text(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -450,8 +451,8 @@ def test_peers_are_granted_beside_every_list() -> None:
     ],
 )  # fmt: skip
 def test_an_error_is_printed_in_the_words_of_zeph(kind: ZephErrorKind, text: str) -> None:
-    assert ZephError(kind, "m", file="a.md").upstream == text
+    assert upstream_text(HostError(kind, "m", file="a.md")) == text
 
 
 def test_an_error_of_a_text_without_a_file_has_the_name_that_zeph_gives_it() -> None:
-    assert ZephError(ZephErrorKind.PARSE, "m").upstream == "parse error in <unknown>: m"
+    assert upstream_text(HostError(ZephErrorKind.PARSE, "m")) == "parse error in <unknown>: m"
