@@ -43,6 +43,7 @@ class Fields:
         typed: whether plain words have types. Where they have none, as in a host that reads
             YAML into strings, ``5`` and ``null`` are text where text is expected, and a key
             without a value is an empty list or an empty mapping.
+        filled: whether an empty text is a mistake.
         errors: every mistake so far, those of inner mappings included.
         spans: name of a value from the top, e.g. ``tools.allow[0]`` -> where it is written.
 
@@ -53,6 +54,7 @@ class Fields:
     prefix: str = ""
     path: str = ""
     typed: bool = True
+    filled: bool = False
     errors: list[HostError] = attrs.field(factory=list)
     spans: dict[str, Span] = attrs.field(factory=dict)
 
@@ -232,6 +234,8 @@ class Fields:
         self.spans[self.path + name] = node.span
         if isinstance(node, ScalarNode):
             if isinstance(node.value, str):
+                if not node.value and self.filled:
+                    self.wrong(name, "text", node)
                 return node.value
             if not self.typed:
                 return node.raw

@@ -13,15 +13,16 @@ from policy.core.finding import Finding
 from policy.core.source import Place, Source
 from policy.files.opening import Tree
 from policy.patterns.pattern import Pattern
-from policy.tables.chain import Attenuated, Reading
+from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, Reading
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Table
 
 __all__ = [
     "AgentEntry",
-    "Attenuated",
+    "DeclaredReading",
     "Dropped",
+    "EnforcedReading",
     "FrontEnd",
     "Portable",
     "PortableAgent",
@@ -361,6 +362,43 @@ class Project:
     def title(self) -> str:
         """The name by which people address the project."""
         return f"{self.host}@{self.root}" if self.root else self.host
+
+
+# The call that starts an agent: the tool and its arguments.
+SpawnCall = Callable[[str], tuple[str, dict[str, object]]]
+
+
+def default_spawn_call(agent: str) -> tuple[str, dict[str, object]]:
+    """Return the call that starts *agent* in most hosts."""
+    return SPAWN_TOOL, {"subagent_type": agent}
+
+
+@attrs.frozen(slots=False)
+class DeclaredReading(Attenuated):
+    """The attenuated reading of a host that starts agents by a call of its own."""
+
+    spawn_call: SpawnCall = attrs.field(kw_only=True, eq=False)
+
+
+@attrs.frozen(slots=False, eq=False)
+class EnforcedReading:
+    """What a host does, as two functions.
+
+    Attributes:
+        agents: every agent that can be a link.
+        start: agent -> the first link of a chain.
+        step: a link and an agent that it starts -> the next link.
+        spawn_call: agent -> the call that starts it.
+
+    Both functions raise KeyError for an unknown agent.
+
+    """
+
+    agents: tuple[str, ...]
+    start: Callable[[str], Link]
+    step: Callable[[Link, str], Link]
+    spawn_call: SpawnCall = default_spawn_call
+    name: str = "enforced"
 
 
 class FrontEnd(Protocol):

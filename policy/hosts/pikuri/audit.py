@@ -10,25 +10,20 @@ import attrs
 
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Span
-from policy.hosts.pikuri.host import (
+from policy.hosts.pikuri.host import AllowAll, Confirmer, Host, Persona, Registered, Sandbox, Tool
+from policy.hosts.pikuri.reading import FILES, SUB_AGENT
+from policy.hosts.pikuri.trifecta import (
     NONE,
     AgentNode,
-    AllowAll,
-    Confirmer,
     Contribution,
     Destination,
-    Host,
     Payload,
-    Persona,
-    Registered,
-    Tool,
     TrifectaLegs,
     TrifectaReport,
     TrifectaVerdict,
     Untrusted,
     walk,
 )
-from policy.hosts.pikuri.reading import FILES, SUB_AGENT
 
 __all__ = ["CODES", "findings", "tree_of", "trifecta"]
 
@@ -163,7 +158,7 @@ def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
             msg = f"no folders are said, so that `{opening.name}` is taken to open any file"
             yield _finding("pikuri-no-bounds", msg, opening.span or span, help=_BOUND)
     for tool in (*done.tools, *done.sub_agent_tools):
-        if tool.name == "bash" and tool.sandbox in {"", "none"}:
+        if tool.name == "bash" and tool.sandbox is Sandbox.NONE:
             msg = "commands run without a sandbox"
             yield _finding("pikuri-no-sandbox", msg, tool.span, help="write `sandbox: bubblewrap`")
 

@@ -5,158 +5,38 @@ from __future__ import annotations
 import enum
 import posixpath
 from collections.abc import Iterable, Mapping
-from functools import total_ordering
 from typing import Any, Final
 
 import attrs
 
 from policy.core import limits
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Span
-from policy.hosts.names import Version, version_of, version_text
+from policy.hosts.errors import HostError, HostErrors
+from policy.hosts.pikuri.trifecta import TrifectaLegs
+from policy.hosts.pikuri.versions import NEWEST, PikuriErrorKind, PikuriProfile
 
 __all__ = [
     "BUNDLED",
     "EXCLUDED",
-    "NEWEST",
-    "NONE",
-    "SPAWN_NAMES",
     "STEPS",
-    "AgentNode",
     "AllowAll",
     "Confirmer",
-    "Contribution",
-    "Destination",
     "Filesystem",
     "Host",
-    "Payload",
     "Persona",
     "PersonaSet",
-    "PikuriError",
-    "PikuriErrorKind",
-    "PikuriErrors",
-    "PikuriProfile",
     "Registered",
     "Registration",
     "SubAgent",
     "Tool",
-    "ToolParameter",
-    "TrifectaLegs",
-    "TrifectaReport",
-    "TrifectaVerdict",
-    "Untrusted",
     "Workspace",
     "available_agents",
     "bundled",
     "configure",
     "confirmation",
     "excludes",
-    "problems",
-    "walk",
 ]
-
-
-class PikuriErrorKind(enum.Enum):
-    """The kinds of errors. The values are a contract: add, never rename."""
-
-    UNKNOWN_TOOL = "unknown_tool_name"
-    DUPLICATE_PERSONA = "duplicate_persona"
-    RESERVED_TOOL = "reserved_tool"
-    UNKNOWN_PERSONA = "unknown_persona"
-    NO_AGENT_TOOL = "no_agent_tool"
-    INVALID_PERSONA = "invalid_persona"
-    INVALID_LEGS = "invalid_legs"
-    INVALID_PARAMETERS = "invalid_parameters"
-    HOST_FILE = "host_file"
-
-    __hash__ = object.__hash__
-
-
-class PikuriError(PolicyError, ValueError):
-    """One mistake, and where it is.
-
-    Attributes:
-        kind: of the error.
-
-    """
-
-    def __init__(
-        self,
-        kind: PikuriErrorKind,
-        message: str,
-        span: Span | None = None,
-        *,
-        help: str = "",
-        file: str = "",
-    ) -> None:
-        super().__init__(message, span, help=help, file=file)
-        self.kind = kind
-
-
-class PikuriErrors(PolicyErrors, ValueError):
-    """Every mistake of a host at once: nothing of it starts."""
-
-    @property
-    def kind(self) -> PikuriErrorKind:
-        """The kind of the first."""
-        first = self.errors[0]
-        return first.kind if isinstance(first, PikuriError) else PikuriErrorKind.HOST_FILE
-
-
-# Versions of Pikuri: what delegation is called, and who is shipped.
-
-
-# The tool that starts agents, host by host: one capability under several names.
-SPAWN_NAMES: Final = {
-    "pikuri": "agent",
-    "pikuri<=0.0.3": "sub_agent",
-    "claude-code": "Task",
-    "a3s": "task",
-}
-
-
-@attrs.frozen
-class PikuriProfile:
-    """One version, and what differs in it."""
-
-    version: Version = (0, 1, 0)
-
-    @classmethod
-    def of(cls, text: str) -> PikuriProfile:
-        """Return the profile of ``0.0.7``, ``pikuri@0.1`` or the like.
-
-        Raises:
-            ValueError: *text* is no version.
-
-        """
-        return cls(version_of(text, "pikuri", "0.1"))
-
-    def __str__(self) -> str:
-        return version_text("pikuri", self.version)
-
-    @property
-    def has_personas(self) -> bool:
-        """Whether there are personas; before, one sub-agent had all tools of its parent."""
-        return self.version >= (0, 0, 4)
-
-    @property
-    def lists_files(self) -> bool:
-        """Whether the bundled file miner has ``file_list``."""
-        return self.version >= (0, 1, 0)
-
-    @property
-    def has_temp_workspaces(self) -> bool:
-        """Whether a persona may have a workspace of its own."""
-        return self.version >= (0, 1, 0)
-
-    @property
-    def spawn_tool(self) -> str:
-        """The name of the tool that starts agents."""
-        return SPAWN_NAMES["pikuri" if self.has_personas else "pikuri<=0.0.3"]
-
-
-NEWEST: Final = PikuriProfile()
 
 
 # `Workspace::Filesystem`: the folders that tools may open files in; and who confirms.
@@ -250,6 +130,15 @@ def _below(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
+class Sandbox(enum.Enum):
+    """What the commands of a tool run in."""
+
+    NONE = "none"
+    BUBBLEWRAP = "bubblewrap"
+
+    __hash__ = object.__hash__
+
+
 class Confirmer(enum.Enum):
     """Who answers what a tool asks: yes or no, never "always"."""
 
@@ -276,258 +165,6 @@ def confirmation(
     return Effect.ALLOW
 
 
-# `Tool::Parameters`: what a call must bring, and every way in which one does not.
-
-
-@attrs.frozen
-class ToolParameter:
-    """One argument of a tool.
-
-    Attributes:
-        name: its name.
-        required: whether it must be there.
-        values: the only texts it may be, or None for any.
-
-    """
-
-    name: str
-    required: bool = True
-    values: tuple[str, ...] | None = None
-
-    def __attrs_post_init__(self) -> None:
-        if self.values is not None and not (self.values and all(self.values)):
-            msg = f"expected texts that are not empty for `{self.name}`"
-            raise PikuriError(PikuriErrorKind.INVALID_PARAMETERS, msg)
-
-
-def problems(parameters: tuple[ToolParameter, ...], call: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return everything that is wrong with a call, in the order of the parameters."""
-    found = []
-    for parameter in parameters:
-        if parameter.name not in call:
-            if parameter.required:
-                found.append(f"`{parameter.name}` is missing")
-        elif parameter.values is not None and call[parameter.name] not in parameter.values:
-            found.append(f"`{parameter.name}` is none of {', '.join(parameter.values)}")
-    known = {parameter.name for parameter in parameters}
-    found += [f"`{name}` is not a parameter" for name in sorted(set(call) - known)]
-    return tuple(found)
-
-
-# The trifecta: private data, text of strangers and a way out, together in one agent.
-#
-# Any two are harmless. A report tells where three meet, and how bad that is; it
-# never decides a call. The grades between the ends are ours, and so is the grid:
-#
-# =========  ======================  =====================  =========
-# untrusted  destination             payload                verdict
-# =========  ======================  =====================  =========
-# hard       open                    unreviewed             loud
-# soft       any                     any                    soft
-# hard       listed                  any                    soft
-# hard       any                     reviewed               soft
-# =========  ======================  =====================  =========
-#
-# Where a leg is missing the verdict is silent.
-
-
-@total_ordering
-class _Grade(enum.Enum):
-    """A grade; members are in the order of what they let happen."""
-
-    __hash__ = object.__hash__
-
-    def __lt__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        grades = list(type(self))
-        return grades.index(self) < grades.index(other)
-
-
-class Untrusted(_Grade):
-    """How much text of strangers an agent reads."""
-
-    NONE = "none"
-    SOFT = "soft"  # told by somebody who has read it
-    HARD = "hard"  # as it stands
-
-
-class Destination(_Grade):
-    """Where an agent can send something."""
-
-    NO_EGRESS = "no_egress"
-    LISTED = "listed"  # to places that somebody chose
-    OPEN = "open"  # anywhere
-
-
-class Payload(_Grade):
-    """Whether anybody looks at what is sent."""
-
-    NO_EGRESS = "no_egress"
-    REVIEWED = "reviewed"
-    UNREVIEWED = "unreviewed"
-
-
-class TrifectaVerdict(_Grade):
-    """How bad it is that legs meet."""
-
-    SILENT = "silent"
-    SOFT = "soft"
-    LOUD = "loud"
-
-
-@attrs.frozen
-class TrifectaLegs:
-    """What an agent, or a tool, brings together. ``|`` is the worse of each.
-
-    Raises:
-        PikuriError: it sends something somewhere that it does not send, or the other way.
-
-    """
-
-    private: bool = False
-    untrusted: Untrusted = Untrusted.NONE
-    destination: Destination = Destination.NO_EGRESS
-    payload: Payload = Payload.NO_EGRESS
-
-    def __attrs_post_init__(self) -> None:
-        if (self.destination is Destination.NO_EGRESS) != (self.payload is Payload.NO_EGRESS):
-            raise PikuriError(
-                PikuriErrorKind.INVALID_LEGS,
-                "a destination and a review of the payload go together: both are `no_egress`,"
-                " or neither is",
-            )
-
-    def __or__(self, other: TrifectaLegs) -> TrifectaLegs:
-        """Return what both bring together in one agent."""
-        return TrifectaLegs(
-            self.private or other.private,
-            max(self.untrusted, other.untrusted),
-            max(self.destination, other.destination),
-            max(self.payload, other.payload),
-        )
-
-    def cap_payload_review(self, channel: Payload) -> TrifectaLegs:
-        """Return the legs behind a channel whose payload is looked at as *channel* says."""
-        payload = min(self.payload, channel)
-        if payload is Payload.NO_EGRESS:
-            return attrs.evolve(self, destination=Destination.NO_EGRESS, payload=payload)
-        return attrs.evolve(self, payload=payload)
-
-    def relabel_inbound(self) -> TrifectaLegs:
-        """Return the legs as they come back from a child: its report is not the text itself."""
-        return attrs.evolve(self, untrusted=_DEMOTED[self.untrusted])
-
-    @property
-    def verdict(self) -> TrifectaVerdict:
-        """How bad it is."""
-        egress = self.destination is not Destination.NO_EGRESS
-        if not (self.private and egress and self.untrusted is not Untrusted.NONE):
-            return TrifectaVerdict.SILENT
-        worst = (Untrusted.HARD, Destination.OPEN, Payload.UNREVIEWED)
-        if (self.untrusted, self.destination, self.payload) == worst:
-            return TrifectaVerdict.LOUD
-        return TrifectaVerdict.SOFT
-
-
-_DEMOTED: Final = {
-    Untrusted.NONE: Untrusted.NONE,
-    Untrusted.SOFT: Untrusted.SOFT,
-    Untrusted.HARD: Untrusted.SOFT,
-}
-
-NONE: Final = TrifectaLegs()
-
-
-@attrs.frozen
-class Contribution:
-    """What one tool or extension brings; *assumed* where it does not say so itself."""
-
-    label: str
-    legs: TrifectaLegs = NONE
-    assumed: bool = False
-
-
-@attrs.frozen
-class AgentNode:
-    """An agent, what it holds, and the agents it may start.
-
-    Attributes:
-        name: the agent.
-        contributions: what its tools bring.
-        children: whom it may start.
-        channel: whether anybody looks at what it tells them.
-
-    """
-
-    name: str
-    contributions: tuple[Contribution, ...] = ()
-    children: tuple[AgentNode, ...] = ()
-    channel: Payload = Payload.UNREVIEWED
-
-    @property
-    def legs(self) -> TrifectaLegs:
-        """What meets in the agent itself."""
-        found = NONE
-        for contribution in self.contributions:
-            found |= contribution.legs
-        return found
-
-
-@attrs.frozen
-class TrifectaReport:
-    """What a walk has found. It is no decision: a smoke alarm puts out no fire.
-
-    Attributes:
-        verdict: of the root by itself.
-        tree_verdict: the worst of all agents, and of what meets through channels.
-        worst_path: the agents that lead to it.
-        channel_egress: what the root can send through those it starts.
-        lines: what was found, an agent a line.
-
-    """
-
-    verdict: TrifectaVerdict
-    tree_verdict: TrifectaVerdict
-    worst_path: tuple[str, ...]
-    channel_egress: TrifectaLegs
-    lines: tuple[str, ...] = ()
-
-    def render(self) -> str:
-        """Return the report as text."""
-        return "\n".join((*self.lines, f"verdict: {self.tree_verdict.value}"))
-
-
-def walk(node: AgentNode) -> TrifectaReport:
-    """Return what meets where in the agents below *node*."""
-    found = list(_walk(node, (node.name,)))
-    worst = max(found, key=lambda one: one[1].verdict)
-    lines = tuple(
-        f"{'>'.join(path)}: {legs.verdict.value} (private {'yes' if legs.private else 'no'},"
-        f" untrusted {legs.untrusted.value}, egress {legs.destination.value})"
-        for path, legs in found
-    )
-    return TrifectaReport(
-        node.legs.verdict, worst[1].verdict, worst[0], _through_channels(node), lines
-    )
-
-
-def _through_channels(node: AgentNode) -> TrifectaLegs:
-    found = NONE
-    for child in node.children:
-        legs = (child.legs | _through_channels(child)).relabel_inbound()
-        # What a child knows is not what its parent knows, until it reports it.
-        found |= legs.cap_payload_review(node.channel)
-    return found
-
-
-def _walk(node: AgentNode, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], TrifectaLegs]]:
-    found = [(path, node.legs | _through_channels(node))]
-    for child in node.children:
-        found += _walk(child, (*path, child.name))
-    return found
-
-
 # `Persona`: a name, a list of tools, a prompt and a budget; and those that are shipped.
 #
 # A persona names tools by their exact names and knows none of them, so it can be
@@ -540,9 +177,7 @@ STEPS: Final = 20
 
 def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # whatever somebody passes
     if isinstance(value, str):
-        raise PikuriError(
-            PikuriErrorKind.INVALID_PERSONA, "expected a list of tools, found a string"
-        )
+        raise HostError(PikuriErrorKind.INVALID_PERSONA, "expected a list of tools, found a string")
     return tuple(value)
 
 
@@ -579,10 +214,10 @@ class Persona:
 
     def __attrs_post_init__(self) -> None:
         if not self.name:
-            raise PikuriError(PikuriErrorKind.INVALID_PERSONA, "expected a name", self.span)
+            raise HostError(PikuriErrorKind.INVALID_PERSONA, "expected a name", self.span)
         if type(self.max_steps) is not int or self.max_steps < 1:
             msg = f"expected a positive `max_steps`, found `{self.max_steps}`"
-            raise PikuriError(PikuriErrorKind.INVALID_PERSONA, msg, self.span)
+            raise HostError(PikuriErrorKind.INVALID_PERSONA, msg, self.span)
 
     def span_of(self, tool: str) -> Span | None:
         """Return where *tool* is written, or the name of the persona."""
@@ -648,7 +283,7 @@ class Tool:
         sub_agents_only: whether only personas may have it (`add_sub_agent_tool`).
         server: the server it comes from, which personas have nothing of, or "".
         legs: what it brings together, or None where that is not said.
-        sandbox: what its commands run in, or "".
+        sandbox: what its commands run in.
         span: where it is written.
 
     """
@@ -657,7 +292,7 @@ class Tool:
     sub_agents_only: bool = False
     server: str = ""
     legs: TrifectaLegs | None = None
-    sandbox: str = ""
+    sandbox: Sandbox = Sandbox.NONE
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
 
@@ -671,13 +306,13 @@ class PersonaSet:
     def __attrs_post_init__(self) -> None:
         errors = list(_duplicates(self.personas))
         if errors:
-            raise PikuriErrors(errors)
+            raise HostErrors(errors)
 
     def configure(self, host: Registered) -> None:
         """Check every persona against what *host* has registered so far.
 
         Raises:
-            PikuriErrors: a persona names another tool; none of them is registered then.
+            HostErrors: a persona names another tool; none of them is registered then.
 
         """
         errors = [
@@ -688,7 +323,7 @@ class PersonaSet:
         ]
         errors += _duplicates((*host.personas, *self.personas))
         if errors:
-            raise PikuriErrors(errors)
+            raise HostErrors(errors)
 
 
 @attrs.frozen
@@ -701,21 +336,21 @@ class SubAgent:
 Registration = Tool | PersonaSet | SubAgent
 
 
-def _duplicates(personas: Iterable[Persona]) -> Iterable[PikuriError]:
+def _duplicates(personas: Iterable[Persona]) -> Iterable[HostError]:
     seen: dict[str, Persona] = {}
     for persona in personas:
         first = seen.setdefault(persona.name, persona)
         if first is not persona:
             at = f" at {first.span.place}" if first.span else ""
             msg = f"there is a persona `{persona.name}` already{at}"
-            yield PikuriError(
+            yield HostError(
                 PikuriErrorKind.DUPLICATE_PERSONA, msg, persona.span, help="rename one of them"
             )
 
 
-def _unknown(persona: Persona, tool: str, known: Iterable[str]) -> PikuriError:
+def _unknown(persona: Persona, tool: str, known: Iterable[str]) -> HostError:
     names = ", ".join(f"`{name}`" for name in known) or "nothing"
-    return PikuriError(
+    return HostError(
         PikuriErrorKind.UNKNOWN_TOOL,
         f"persona `{persona.name}` names `{tool}`, which is not registered before it",
         persona.span_of(tool),
@@ -761,7 +396,7 @@ class Registered:
         """Return the persona of that name.
 
         Raises:
-            PikuriError: there is none.
+            HostError: there is none.
 
         """
         for persona in self.personas:
@@ -769,7 +404,7 @@ class Registered:
                 return persona
         known = ", ".join(f"`{persona.name}`" for persona in self.personas) or "none"
         msg = f"there is no persona `{name}`"
-        raise PikuriError(PikuriErrorKind.UNKNOWN_PERSONA, msg, help=f"registered are {known}")
+        raise HostError(PikuriErrorKind.UNKNOWN_PERSONA, msg, help=f"registered are {known}")
 
     def tools_of(self, name: str) -> tuple[str, ...]:
         """Return the tools of a child: what the persona names, out of both pools."""
@@ -780,14 +415,14 @@ class Registered:
         """Return whether the last agent of *chain*, behind the host, has *tool*.
 
         Raises:
-            PikuriError: a persona is unknown, or a child would start another.
+            HostError: a persona is unknown, or a child would start another.
 
         """
         for agent in chain[:1]:
             self.persona(agent)
         if len(chain) > 1:
             msg = f"`{chain[0]}` has no tool `{self.profile.spawn_tool}` to start `{chain[1]}` with"
-            raise PikuriError(PikuriErrorKind.NO_AGENT_TOOL, msg)
+            raise HostError(PikuriErrorKind.NO_AGENT_TOOL, msg)
         return tool in (self.tools_of(chain[0]) if chain else self.callable)
 
 
@@ -817,12 +452,12 @@ def configure(host: Host) -> Registered:
     """Return what *host* has once it has registered everything.
 
     Raises:
-        PikuriErrors: a registration is refused; the host does not start.
+        HostErrors: a registration is refused; the host does not start.
 
     """
     errors = [*_reserved(host), *_named_as(host)]
     if errors:
-        raise PikuriErrors(errors)
+        raise HostErrors(errors)
     done = Registered(profile=host.profile)
     for registration in host.registrations:
         match registration:
@@ -841,24 +476,24 @@ def configure(host: Host) -> Registered:
     return done
 
 
-def _reserved(host: Host) -> Iterable[PikuriError]:
+def _reserved(host: Host) -> Iterable[HostError]:
     """Yield the tools that take the name of the one that starts agents."""
     spawn = host.profile.spawn_tool
     for tool in host.registrations:
         if isinstance(tool, Tool) and tool.name == spawn:
             msg = f"`{spawn}` is the tool that starts agents, which the host installs itself"
             help_ = "leave it out; it is there once there are agents to start"
-            yield PikuriError(PikuriErrorKind.RESERVED_TOOL, msg, tool.span, help=help_)
+            yield HostError(PikuriErrorKind.RESERVED_TOOL, msg, tool.span, help=help_)
 
 
-def _named_as(host: Host) -> Iterable[PikuriError]:
+def _named_as(host: Host) -> Iterable[HostError]:
     """Yield the personas that chains could not tell from the host."""
     for registration in host.registrations:
         for persona in registration.personas if isinstance(registration, PersonaSet) else ():
             if persona.name == host.name:
                 msg = f"the persona `{persona.name}` has the name of the host"
                 help_ = "give the host another name in chains with `host`"
-                yield PikuriError(PikuriErrorKind.DUPLICATE_PERSONA, msg, persona.span, help=help_)
+                yield HostError(PikuriErrorKind.DUPLICATE_PERSONA, msg, persona.span, help=help_)
 
 
 def available_agents(registered: Registered) -> str:
