@@ -42,7 +42,7 @@ from policy.hosts.zeph.spawning import (
     SubAgentManager,
     sees,
 )
-from policy.hosts.zeph.tables import SpawnRefused, ZephEnforced, network_rules
+from policy.hosts.zeph.tables import SpawnRefused, network_rules, resume
 from policy.hosts.zeph.writing import (
     as_derived,
     as_zeph_saves,
@@ -477,7 +477,7 @@ def _resumed(case: Case) -> Effect:
     options, definitions = _options(case), _definitions(case)
     name = next(iter(definitions))
     given = options.context if "root_context" in _context(case) else None
-    link = ZephEnforced(definitions, options).resume(name, given)
+    link = resume(definitions, options, name, given)
     return link.table.decide(normalize(case["query"]["name"]), {}).effect
 
 

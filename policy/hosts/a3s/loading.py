@@ -39,7 +39,7 @@ from policy.hosts.a3s.lint import (
     session_findings,
     unasked_findings,
 )
-from policy.hosts.a3s.reading import MAIN, A3sEnforced, World, declared_reading
+from policy.hosts.a3s.reading import MAIN, World, declared_reading, enforced_reading
 from policy.hosts.a3s.rules import PermissionPolicy
 from policy.hosts.a3s.scripts import SOURCE_BYTES, ScriptToolSpec, check_source
 from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile
@@ -168,7 +168,7 @@ class _Loader:
             agents=entries,
             starts=(MAIN,),
             attenuated=reading,
-            enforced=A3sEnforced(world),
+            enforced=enforced_reading(world),
             files=tuple(self.files),
             findings=tuple(sorted(dict.fromkeys(self.findings), key=lambda found: found.place)),
         )

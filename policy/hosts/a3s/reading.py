@@ -20,12 +20,13 @@ from policy.hosts.a3s.files import SessionSettings
 from policy.hosts.a3s.gate import Provider, own_provider, settled
 from policy.hosts.a3s.scripts import ScriptToolSpec
 from policy.hosts.a3s.versions import MODES, SPAWNING, dialect
+from policy.hosts.project import DeclaredReading, EnforcedReading
 from policy.patterns.notations import slashed
-from policy.tables.chain import Attenuated, Link, SpawnDenied
+from policy.tables.chain import Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["MAIN", "SCRIPT", "A3sDeclared", "A3sEnforced", "World", "declared_reading"]
+__all__ = ["MAIN", "SCRIPT", "World", "declared_reading", "enforced_reading"]
 
 MAIN: Final = "main"
 SCRIPT: Final = "script:"
@@ -106,25 +107,21 @@ def no_spawning(world: World) -> RuleSet:
 
 
 @attrs.frozen(slots=False)
-class A3sDeclared(Attenuated):
-    """The attenuated reading, whose agents are started by the host's own call."""
+class _Declared(DeclaredReading):
+    """The attenuated reading, in which agents may go by other names."""
 
     world: World = attrs.field(kw_only=True, eq=False)
 
     def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*; nobody starts the session."""
+        """Return the link after *parent*; no agent starts the session."""
         if agent == MAIN:
             raise KeyError(agent)
         return super().step(parent, self.world.resolve(agent))
 
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        return self.world.spawn_call(agent)
 
-
-def declared_reading(world: World) -> A3sDeclared:
-    """Return the reading in which every link is bound by all that the files say."""
-    return A3sDeclared(declared_tables(world), world=world)
+def declared_reading(world: World) -> DeclaredReading:
+    """Return the reading in which all that the files say bounds every link."""
+    return _Declared(declared_tables(world), spawn_call=world.spawn_call, world=world)
 
 
 def declared_tables(world: World) -> dict[str, Table]:
@@ -144,73 +141,58 @@ def declared_tables(world: World) -> dict[str, Table]:
     return tables
 
 
-@attrs.frozen(slots=False)
-class A3sEnforced:
-    """What the host really does, confirmations that nobody is asked for included."""
+def enforced_reading(world: World) -> EnforcedReading:
+    """Return what the host does, its answers to asks that no person confirms included."""
+    session = world.session
 
-    world: World
-    name: str = "enforced"
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """Every agent that can be a link."""
-        return self.world.names
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        return self.world.spawn_call(agent)
-
-    def start(self, agent: str) -> Link:
-        """Return the first link."""
+    def start(agent: str) -> Link:
         if agent != MAIN:
-            return Link(agent, self._table(self._child(agent, None, Provider.NONE)))
-        provider = self.world.session.provider
-        sets = [answered(rules, provider) for rules in self.world.own_rules]
-        return Link(MAIN, self._table([(rules, MAIN) for rules in sets]))
+            return Link(agent, _table(_child_rules(world, agent, None, Provider.NONE)))
+        sets = [answered(rules, session.provider) for rules in world.own_rules]
+        return Link(MAIN, _table([(rules, MAIN) for rules in sets]))
 
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*: the session itself, or a script."""
-        name = self.world.resolve(agent)
-        if name not in self.world.names or name == MAIN:
+    def step(parent: Link, agent: str) -> Link:
+        name = world.resolve(agent)
+        if name not in world.names or name == MAIN:
             raise KeyError(agent)
         if parent.depth and not (parent.depth == 1 and parent.name.startswith(SCRIPT)):
             raise SpawnDenied(agent, parent.name, "depth")
-        session = self.world.session
-        sets = self._child(name, session, session.provider)
-        return Link(name, self._table(sets), parent.depth + 1)
+        sets = _child_rules(world, name, session, session.provider)
+        return Link(name, _table(sets), parent.depth + 1)
 
-    def _child(
-        self, link: str, above: SessionSettings | None, provider: Provider
-    ) -> list[tuple[RuleSet, str]]:
-        parent = [] if above is None else [answered(r, provider) for r in self.world.own_rules]
-        bounds = [(rules, MAIN) for rules in parent]
-        if link.startswith(SCRIPT):
-            listed = (self.world.script_rules(link.removeprefix(SCRIPT)), link)
-            governed = self.world.session.profile.governs_inner_calls
-            return [*bounds, listed] if governed else [listed]
-        agent = self.world.agents[link]
-        pool = (no_spawning(self.world), link)
-        if agent.tool_free:
-            none = RuleSet((), Effect.DENY, pool[0].dialect, Reason.UNAVAILABLE)
-            return [(none, link)]
-        has_parent = above is not None and bool(above.permissions or above.style)
-        own = agent.permissions if agent.has_permissions else None
-        profile = self.world.session.profile
-        bounded = profile.children_are_checked if own is None else profile.parent_bounds
-        confirms = own_provider(agent, provider)
-        found = [pool]
-        if has_parent and bounded:
-            found += bounds
-        if own is not None:
-            found.append((answered(own.rules, confirms), link))
-        if len(found) == 1:
-            nobody = RuleSet((), Effect.ASK, pool[0].dialect)
-            found.append((answered(nobody, confirms), link))
-        return found
+    return EnforcedReading(world.names, start, step, world.spawn_call)
 
-    @staticmethod
-    def _table(sets: list[tuple[RuleSet, str]]) -> Table:
-        return Table(Ceiling.of(Part(rules, (link,)) for rules, link in sets))
+
+def _child_rules(
+    world: World, link: str, above: SessionSettings | None, provider: Provider
+) -> list[tuple[RuleSet, str]]:
+    """Return the rule sets that bound a started agent or script, each with its link."""
+    parent = [] if above is None else [answered(r, provider) for r in world.own_rules]
+    bounds = [(rules, MAIN) for rules in parent]
+    if link.startswith(SCRIPT):
+        listed = (world.script_rules(link.removeprefix(SCRIPT)), link)
+        return [*bounds, listed] if world.session.profile.governs_inner_calls else [listed]
+    agent = world.agents[link]
+    found = [(no_spawning(world), link)]
+    names = dialect(world.session.profile)
+    if agent.tool_free:
+        return [(RuleSet((), Effect.DENY, names, Reason.UNAVAILABLE), link)]
+    has_parent = above is not None and bool(above.permissions or above.style)
+    own = agent.permissions if agent.has_permissions else None
+    profile = world.session.profile
+    bounded = profile.children_are_checked if own is None else profile.parent_bounds
+    confirms = own_provider(agent, provider)
+    if has_parent and bounded:
+        found += bounds
+    if own is not None:
+        found.append((answered(own.rules, confirms), link))
+    if len(found) == 1:
+        found.append((answered(RuleSet((), Effect.ASK, names), confirms), link))
+    return found
+
+
+def _table(sets: list[tuple[RuleSet, str]]) -> Table:
+    return Table(Ceiling.of(Part(rules, (link,)) for rules, link in sets))
 
 
 def answered(rules: RuleSet, provider: Provider) -> RuleSet:

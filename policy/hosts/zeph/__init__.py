@@ -21,8 +21,9 @@ from policy.hosts.zeph.discovery import ZephFolder, discover, is_definition, rea
 from policy.hosts.zeph.findings import definition_findings, session_findings
 from policy.hosts.zeph.session import ZephOptions, ZephSession
 from policy.hosts.zeph.spawning import AgentsConfig, SpawnContext, SpawnOrigin
-from policy.hosts.zeph.tables import MAIN, ZephDeclared, ZephEnforced
+from policy.hosts.zeph.tables import MAIN, declared_reading, enforced_reading
 from policy.hosts.zeph.writer import WRITER
+from policy.tables.chain import Attenuated
 
 __all__ = [
     "HOST",
@@ -31,8 +32,6 @@ __all__ = [
     "AgentsConfig",
     "SpawnContext",
     "SubAgentDef",
-    "ZephDeclared",
-    "ZephEnforced",
     "ZephFrontEnd",
     "ZephOptions",
     "ZephProfile",
@@ -111,14 +110,14 @@ def project(
 ) -> Project:
     """Return the project that *definitions* are, by name, wherever they come from."""
     options = options or ZephOptions()
-    attenuated = ZephDeclared.of(definitions, options)
+    attenuated = declared_reading(definitions, options)
     noted = [*findings]
     for definition in definitions.values():
         scope, slash, _ = (definition.source or "").partition("/")
         noted += definition_findings(definition, options, scope if slash else None)
     noted += session_findings(options)
     entries = {name: _entry(definitions[name], attenuated) for name in sorted(definitions)}
-    entries.setdefault(MAIN, AgentEntry(MAIN, None, attenuated.root))
+    entries.setdefault(MAIN, AgentEntry(MAIN, None, attenuated.roots[MAIN]))
     return Project(
         host=HOST,
         profile=options.profile.value,
@@ -126,13 +125,13 @@ def project(
         agents=dict(sorted(entries.items())),
         starts=(MAIN,),
         attenuated=attenuated,
-        enforced=ZephEnforced(definitions, options),
+        enforced=enforced_reading(definitions, options),
         files=files,
         findings=tuple(sorted(dict.fromkeys(noted), key=lambda finding: finding.place)),
     )
 
 
-def _entry(definition: SubAgentDef, reading: ZephDeclared) -> AgentEntry:
+def _entry(definition: SubAgentDef, reading: Attenuated) -> AgentEntry:
     span = definition.span("name")
     return AgentEntry(
         definition.name, span.place if span else None, reading.tables[definition.name]

@@ -15,6 +15,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place
 from policy.hosts.errors import HostError
+from policy.hosts.project import EnforcedReading
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -56,7 +57,7 @@ from policy.language.parse import parse_matcher
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, OneOf, Token
-from policy.tables.chain import SPAWN_TOOL, Link, SpawnDenied, attenuate
+from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, SpawnDenied, attenuate
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
@@ -64,14 +65,15 @@ from policy.tables.table import Bounds, Ceiling, Part, Table
 __all__ = [
     "MAIN",
     "SpawnRefused",
-    "ZephDeclared",
-    "ZephEnforced",
     "allowlist_rules",
+    "declared_reading",
     "declared_rules",
+    "enforced_reading",
     "enforced_rules",
     "network_rules",
     "plan_rules",
     "read_name",
+    "resume",
     "session_rules",
     "spawn_entries",
     "spawn_names",
@@ -485,49 +487,28 @@ def _table(sets: tuple[RuleSet, ...], link: str, bounds: Bounds = Bounds()) -> T
     return Table(Ceiling.of(Part(rules, (link,)) for rules in sets), bounds=bounds)
 
 
-@attrs.frozen(slots=False, eq=False)
-class ZephDeclared:
-    """The attenuated reading: the session, and what every agent of a chain declares, met."""
-
-    root: Table
-    tables: Mapping[str, Table]
-    name: str = "attenuated"
-
-    @classmethod
-    def of(cls, definitions: Mapping[str, SubAgentDef], options: ZephOptions) -> ZephDeclared:
-        """Return the reading of *definitions*."""
-        context = options.context
-        cap = context.max_trust_level
-        sets = session_rules(options.session, ENFORCED, cap)
-        if context.inherited_tool_allowlist is not None:
-            sets += (allowlist_rules(context.inherited_tool_allowlist),)
-        if context.network_denied:
-            sets += (network_rules(ENFORCED),)
-        if cap is not None:
-            sets += (TrustGate(cap, options.session.servers).rules(ENFORCED),)
-        depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
-        if options.config.effective_delegation_mode is DelegationMode.DISABLED:
-            depth = 0
-        bounds = Bounds(depth, trust=cap.value if cap else None)
-        tables = {
-            name: _table(declared_rules(definition, options.profile, options.config), name)
-            for name, definition in definitions.items()
-        }
-        return cls(_table(sets, MAIN, bounds), tables)
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """The session and every agent."""
-        return (MAIN, *(name for name in self.tables if name != MAIN))
-
-    def start(self, agent: str) -> Link:
-        """Return the session, or *agent* as it starts that."""
-        root = Link(MAIN, self.root)
-        return root if agent == MAIN else attrs.evolve(self.step(root, agent), depth=0)
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*."""
-        return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
+def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOptions) -> Attenuated:
+    """Return the attenuated reading: the session, and what every agent of a chain declares."""
+    context = options.context
+    cap = context.max_trust_level
+    sets = session_rules(options.session, ENFORCED, cap)
+    if context.inherited_tool_allowlist is not None:
+        sets += (allowlist_rules(context.inherited_tool_allowlist),)
+    if context.network_denied:
+        sets += (network_rules(ENFORCED),)
+    if cap is not None:
+        sets += (TrustGate(cap, options.session.servers).rules(ENFORCED),)
+    depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
+    if options.config.effective_delegation_mode is DelegationMode.DISABLED:
+        depth = 0
+    session = _table(sets, MAIN, Bounds(depth, trust=cap.value if cap else None))
+    tables = {
+        name: _table(declared_rules(definition, options.profile, options.config), name)
+        for name, definition in definitions.items()
+    }
+    # An agent that starts a chain is started by the session all the same.
+    roots = {name: attenuate(session, table) for name, table in tables.items()}
+    return Attenuated(tables, {**roots, MAIN: session})
 
 
 @attrs.frozen
@@ -548,61 +529,42 @@ class ZephState:
     agent: str = ""
 
 
-@attrs.frozen(slots=False, eq=False)
-class ZephEnforced:
-    """What Zeph does: the lists of the agent itself, and what it was handed."""
+def enforced_reading(
+    definitions: Mapping[str, SubAgentDef], options: ZephOptions | None = None
+) -> EnforcedReading:
+    """Return what Zeph does: the lists of the agent itself, and what it was handed."""
+    options = options or ZephOptions()
+    manager = SubAgentManager(definitions, options.config, options.usage)
+    known: dict[object, Link] = {}
 
-    definitions: Mapping[str, SubAgentDef]
-    options: ZephOptions = ZephOptions()
-    name: str = "enforced"
-    _known: dict[object, Link] = attrs.field(factory=dict, init=False, repr=False)
+    def start(agent: str) -> Link:
+        state = ZephState(options.context)
+        table = _table(session_rules(options.session, RAW), MAIN)
+        root = Link(MAIN, bounded(table, state), 0, state)
+        return root if agent == MAIN else attrs.evolve(step(root, agent), depth=0)
 
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """The session and every agent."""
-        return (MAIN, *(name for name in self.definitions if name != MAIN))
-
-    @property
-    def manager(self) -> SubAgentManager:
-        """The session, as it starts agents."""
-        return SubAgentManager(self.definitions, self.options.config, self.options.usage)
-
-    def start(self, agent: str) -> Link:
-        """Return the session, or *agent* as it starts that."""
-        state = ZephState(self.options.context)
-        table = _table(session_rules(self.options.session, RAW), MAIN)
-        root = Link(MAIN, self._bounded(table, state), 0, state)
-        return root if agent == MAIN else attrs.evolve(self.step(root, agent), depth=0)
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*."""
-        state = (
-            parent.state if isinstance(parent.state, ZephState) else ZephState(self.options.context)
-        )
-        context, starter = state.context, self.definitions.get(state.agent)
+    def step(parent: Link, agent: str) -> Link:
+        state = parent.state if isinstance(parent.state, ZephState) else ZephState(options.context)
+        context, starter = state.context, definitions.get(state.agent)
         if state.agent:
-            context = self._handed(state)
-        # Who starts it matters no further than by what is handed over, and by its own list.
+            context = handed(state)
+        # The starter matters only by what it hands on and by its own `allowed_spawns`.
         listed = state.agent if starter is not None and starter.allowed_spawns is not None else ""
         key = (agent, listed, context, state.trust)
-        link = self._known.get(key)
-        if link is None:
-            link = self._known[key] = self._start(agent, parent.name, starter, context, state.trust)
-        return attrs.evolve(link, depth=parent.depth + 1)
+        if key not in known:
+            known[key] = spawned(agent, parent.name, starter, context, state.trust)
+        return attrs.evolve(known[key], depth=parent.depth + 1)
 
-    def _handed(self, state: ZephState) -> SpawnContext:
-        """Return what an agent in *state* hands to those that it starts."""
-        forward = self.options.forwarding
+    def handed(state: ZephState) -> SpawnContext:
+        forward = options.forwarding
         return state.context.then(SpawnContext(), allowlist=state.allowlist, forward=forward)
 
-    def _bounded(self, table: Table, state: ZephState) -> Table:
-        """Return *table* with the levels of agents that may follow below it."""
-        context = self._handed(state) if state.agent else state.context
-        depth = max(self.options.config.max_spawn_depth - context.spawn_depth, 0)
+    def bounded(table: Table, state: ZephState) -> Table:
+        context = handed(state) if state.agent else state.context
+        depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
         return attrs.evolve(table, bounds=Bounds(depth))
 
-    def _start(
-        self,
+    def spawned(
         agent: str,
         parent: str,
         starter: SubAgentDef | None,
@@ -610,32 +572,46 @@ class ZephEnforced:
         trust: TrustLevel | None,
     ) -> Link:
         try:
-            effective = self.manager.check_spawn(agent, context, parent=starter)
+            effective = manager.check_spawn(agent, context, parent=starter)
         except HostError as error:
             if error.kind is ZephErrorKind.NOT_FOUND:
                 raise KeyError(agent) from None
             raise SpawnRefused(agent, parent, error) from None
         trust = trust if effective.trust is None else effective.trust
         after = ZephState(context, effective.allowlist, trust, agent)
-        return Link(agent, self._bounded(self._table(effective, trust), after), 0, after)
+        return Link(agent, bounded(_enforced_table(effective, options, trust), after), 0, after)
 
-    def resume(self, agent: str, context: SpawnContext | None = None) -> Link:
-        """Return *agent* as it goes on after it ended, with what is handed to it then.
+    return EnforcedReading(_agents(definitions), start, step)
 
-        Raises:
-            HostError: Zeph refuses it.
 
-        """
-        effective = self.manager.check_resume(agent, context)
-        after = ZephState(context or SpawnContext(), effective.allowlist, effective.trust, agent)
-        return Link(agent, self._table(effective, effective.trust), 1, after)
+def resume(
+    definitions: Mapping[str, SubAgentDef],
+    options: ZephOptions,
+    agent: str,
+    context: SpawnContext | None = None,
+) -> Link:
+    """Return *agent* as it goes on after it ended, with what is handed to it then.
 
-    def _table(self, effective: Effective, trust: TrustLevel | None) -> Table:
-        session = self.options.session
-        sets = session_rules(session, RAW, trust)
-        if trust is not None:
-            sets += (TrustGate(trust, session.servers).rules(RAW),)
-        parts = [Part(rules, (MAIN,)) for rules in sets]
-        name = effective.definition.name
-        parts += (Part(rules, (name,)) for rules in enforced_rules(effective, self.options))
-        return Table(Ceiling.of(parts))
+    Raises:
+        HostError: Zeph refuses it.
+
+    """
+    manager = SubAgentManager(definitions, options.config, options.usage)
+    effective = manager.check_resume(agent, context)
+    after = ZephState(context or SpawnContext(), effective.allowlist, effective.trust, agent)
+    return Link(agent, _enforced_table(effective, options, effective.trust), 1, after)
+
+
+def _agents(definitions: Mapping[str, SubAgentDef]) -> tuple[str, ...]:
+    return (MAIN, *(name for name in definitions if name != MAIN))
+
+
+def _enforced_table(effective: Effective, options: ZephOptions, trust: TrustLevel | None) -> Table:
+    session = options.session
+    sets = session_rules(session, RAW, trust)
+    if trust is not None:
+        sets += (TrustGate(trust, session.servers).rules(RAW),)
+    parts = [Part(rules, (MAIN,)) for rules in sets]
+    name = effective.definition.name
+    parts += (Part(rules, (name,)) for rules in enforced_rules(effective, options))
+    return Table(Ceiling.of(parts))

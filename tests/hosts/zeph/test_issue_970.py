@@ -13,6 +13,7 @@ from policy.hosts.workspace import load_tree
 from policy.hosts.zeph.definition import Both, ZephProfile, parse
 from policy.hosts.zeph.names import ZephErrorKind
 from policy.hosts.zeph.session import ZephOptions
+from policy.hosts.zeph.spawning import SubAgentManager
 from policy.tables.chain import Chain, SpawnDenied
 
 ASKED = zeph.ZephFrontEnd(ZephOptions(ZephProfile.ISSUE_970))
@@ -115,17 +116,12 @@ def test_a_list_of_starts_and_entries_for_the_task_are_met() -> None:
 
 
 def test_the_manager_refuses_with_an_error_of_its_own() -> None:
-    project = zeph.project(
-        {
-            "a": parse(_text("a", "allowed_spawns: []\n"), ZephProfile.ISSUE_970),
-            "b": parse(_text("b")),
-        },
-        ZephOptions(ZephProfile.ISSUE_970),
-    )
-    reading = project.enforced
-    assert isinstance(reading, zeph.ZephEnforced)
+    definitions = {
+        "a": parse(_text("a", "allowed_spawns: []\n"), ZephProfile.ISSUE_970),
+        "b": parse(_text("b")),
+    }
     with pytest.raises(HostError) as caught:
-        reading.manager.check_spawn("b", parent=reading.definitions["a"])
+        SubAgentManager(definitions).check_spawn("b", parent=definitions["a"])
     assert caught.value.kind is ZephErrorKind.SPAWN_DENIED
     assert "agent 'b'" in caught.value.message
 

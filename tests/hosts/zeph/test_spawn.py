@@ -37,7 +37,7 @@ from policy.hosts.zeph.spawning import (
     fold,
     propagate,
 )
-from policy.hosts.zeph.tables import SpawnRefused, ZephEnforced
+from policy.hosts.zeph.tables import SpawnRefused, resume
 from policy.tables.chain import Chain, SpawnDenied
 
 
@@ -149,7 +149,7 @@ def test_to_go_on_is_not_to_start() -> None:
     assert (effective.memory, effective.added, effective.disallowed) == (None, (), ())
     narrowed = manager.check_resume("a", SpawnContext(inherited_tool_allowlist=["read"]))
     assert narrowed.tools == AllowList()
-    link = ZephEnforced(_named(definition), ZephOptions(config=config)).resume("a")
+    link = resume(_named(definition), ZephOptions(config=config), "a")
     assert link.table.decide("write", {}).effect is Effect.DENY
     asked = attrs.evolve(config, delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY)
     SubAgentManager(_named(definition), asked).check_resume("a")
