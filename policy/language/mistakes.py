@@ -23,6 +23,7 @@ __all__ = [
     "closest",
     "in_matcher",
     "in_notation",
+    "looks_absolute",
     "quoted",
 ]
 
@@ -360,3 +361,16 @@ def _foreign(word: str) -> str:
 
 def _listed(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words[:-1]) + f" and `{words[-1]}`"
+
+
+# First folders of absolute paths.
+_TOP_FOLDERS: Final = frozenset(
+    "Users Volumes bin boot dev etc home lib mnt opt private proc root run sbin srv sys tmp usr"
+    " var".split()
+)
+
+
+def looks_absolute(text: str) -> bool:
+    """Return whether *text* looks like an absolute path, though it starts with one slash."""
+    segments = text.split("/")
+    return len(segments) > 2 and segments[0] == "" and segments[1] in _TOP_FOLDERS

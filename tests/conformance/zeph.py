@@ -43,7 +43,7 @@ from policy.hosts.zeph.spawning import (
     sees,
 )
 from policy.hosts.zeph.tables import SpawnRefused, network_rules, resume
-from policy.hosts.zeph.writing import (
+from policy.hosts.zeph.writer import (
     as_derived,
     as_zeph_saves,
     delete_file,

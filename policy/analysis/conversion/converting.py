@@ -35,17 +35,16 @@ from policy.files.opening import Tree, is_unreadable, open_tree
 from policy.files.trees import Memory
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts import FRONT_ENDS, notation
-from policy.hosts.project import (
+from policy.hosts.portable import (
     Dropped,
-    FrontEnd,
     Portable,
     PortableAgent,
     PortableLine,
-    Project,
     ToolRules,
     WrittenFiles,
     covers,
 )
+from policy.hosts.project import FrontEnd, Project
 from policy.hosts.workspace import load_tree
 from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, argument_text

@@ -1,4 +1,4 @@
-"""`AgentDefinition`: what one agent is, and the agents that A3S ships."""
+"""Agents and script tools of A3S: what one is, and those that A3S ships."""
 
 from __future__ import annotations
 
@@ -19,18 +19,22 @@ from policy.tables.ruleset import RuleSet
 __all__ = [
     "AGENT_ALIASES",
     "KINDS",
+    "LIMITS",
     "SHIPPED_AGENTS",
     "AgentDefinition",
     "AgentRegistry",
     "ConfirmationInheritance",
     "Preset",
+    "ScriptLimit",
+    "ScriptToolLimits",
+    "ScriptToolSpec",
     "Shipped",
     "ToolNames",
     "built_in_agents",
+    "excluded",
     "kind_of",
     "policy_of",
 ]
-
 
 _READING: Final = ("read", "search", "ls")
 _WEB: Final = ("web_fetch", "web_search")
@@ -337,3 +341,91 @@ class AgentRegistry:
                 help=f"`{agent.name}` is another name of `{AGENT_ALIASES[agent.name]}`",
             )
         return AgentRegistry({**self.agents, agent.name: agent})
+
+
+# --- script tools ---------------------------------------------------------------------------
+
+
+@attrs.frozen
+class ScriptLimit:
+    """A bound of a sandbox: its name in files, its largest value, its default."""
+
+    key: str
+    largest: int
+    default: int
+
+
+LIMITS: Final = (
+    ScriptLimit("timeoutMs", 600_000, 30_000),
+    ScriptLimit("maxToolCalls", 1_000, 20),
+    ScriptLimit("maxOutputBytes", 16 * 1024 * 1024, 64 * 1024),
+)
+
+# Where a script may start agents it has the longest time there is.
+_TIMEOUT_WITH_TASK: Final = 600_000
+
+
+@attrs.frozen
+class ScriptToolLimits:
+    """The limits of a script; None is the default of the tool that runs it."""
+
+    timeout_ms: int | None = None
+    max_tool_calls: int | None = None
+    max_output_bytes: int | None = None
+
+    def effective(self, allowed: tuple[str, ...]) -> tuple[int, int, int]:
+        """Return the limits that hold, for a script that may call *allowed*."""
+        timeout, calls, output = (limit.default for limit in LIMITS)
+        if "task" in allowed:
+            timeout = _TIMEOUT_WITH_TASK
+        return (
+            timeout if self.timeout_ms is None else self.timeout_ms,
+            calls if self.max_tool_calls is None else self.max_tool_calls,
+            output if self.max_output_bytes is None else self.max_output_bytes,
+        )
+
+
+@attrs.frozen
+class ScriptToolSpec:
+    """A script that the model may call as a tool.
+
+    Attributes:
+        name: as the model calls it.
+        description: what the model is told.
+        path: of the source, relative to the workspace.
+        allowed_tools: what it may call; None, which no file can say, is
+            everything that `program` may call.
+        limits: of the sandbox it runs in.
+        omitted: whether the list is absent from the file.
+        span: where its name is written.
+        list_span: where the list is written.
+        spans: where each of its items is written.
+        unknown: keys that mean nothing, and where they are written.
+        unknown_limits: likewise, those among the limits.
+
+    """
+
+    name: str
+    description: str
+    path: str
+    allowed_tools: tuple[str, ...] | None = ()
+    limits: ScriptToolLimits = ScriptToolLimits()
+    omitted: bool = attrs.field(default=False, eq=False)
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    list_span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    spans: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False)
+    unknown: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
+    unknown_limits: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
+
+    def effective_tools(self, profile: A3sProfile = NEWEST) -> tuple[str, ...] | None:
+        """Return what remains of the list; None where it has none."""
+        if self.allowed_tools is None:
+            return None
+        return tuple(name for name in self.allowed_tools if name not in excluded(profile))
+
+
+def excluded(profile: A3sProfile = NEWEST) -> frozenset[str]:
+    """Return what no script may call, listed or not."""
+    if profile.one_search:
+        return frozenset({"program", "parallel_task", "dynamic_workflow"})
+    return frozenset({"program", "parallel_task"})

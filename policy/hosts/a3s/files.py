@@ -15,15 +15,17 @@ from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, desc
 from policy.files.opening import Tree
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.a3s.definitions import (
+    LIMITS,
     AgentDefinition,
     ConfirmationInheritance,
+    ScriptToolLimits,
+    ScriptToolSpec,
     ToolNames,
     kind_of,
     policy_of,
 )
 from policy.hosts.a3s.gate import Provider
 from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule
-from policy.hosts.a3s.scripts import LIMITS, ScriptToolLimits, ScriptToolSpec
 from policy.hosts.a3s.versions import NEWEST, SPAWNING, A3sErrorKind, A3sProfile
 from policy.hosts.errors import HostError, as_host_errors
 from policy.hosts.fields import Fields, is_null

@@ -1,4 +1,7 @@
-"""The gate: everything one call passes, in the host's order, and who confirms."""
+"""The gate: everything one call passes, in the order of A3S, and who confirms it.
+
+Permissions are one stage. No later stage lifts a denial, and no earlier stage grants a call.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +12,53 @@ from typing import Any, Final, NoReturn
 import attrs
 
 from policy.core.effect import Effect
-from policy.hosts.a3s.definitions import AgentDefinition, ConfirmationInheritance
+from policy.hosts.a3s.definitions import (
+    AgentDefinition,
+    ConfirmationInheritance,
+    ScriptToolSpec,
+    excluded,
+)
 from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule
-from policy.hosts.a3s.versions import NEWEST, SPAWNING, A3sProfile, Lane, lane_of
+from policy.hosts.a3s.versions import (
+    MODES,
+    NEWEST,
+    SPAWNING,
+    A3sErrorKind,
+    A3sProfile,
+    Lane,
+    lane_of,
+)
+from policy.hosts.errors import HostError
 
 __all__ = [
+    "INHERITED",
     "ConfirmationPolicy",
     "Facts",
     "GateReason",
     "GateScope",
     "Passage",
     "Provider",
+    "ScriptSession",
     "TimeoutAction",
+    "admits",
     "all_settled",
     "bound_of",
+    "check_program",
+    "check_source",
+    "check_task",
     "child_visible",
     "compose",
     "delegate",
     "evaluate",
     "evaluate_call",
+    "inner_call",
+    "mcp_needs_confirmation",
     "own_provider",
+    "program_tools",
     "settled",
     "skill_policy",
     "skill_restricts",
+    "verifier_preflight",
 ]
 
 
@@ -454,3 +481,322 @@ def child_visible(
 
 def _names(text: str, tool: str, profile: A3sProfile) -> bool:
     return PermissionRule.of(text, profile).names(tool)
+
+
+# --- calls that a script makes --------------------------------------------------------------
+
+
+def admits(
+    allowed: tuple[str, ...] | None,
+    tool: str,
+    args: Mapping[str, Any],
+    profile: A3sProfile = NEWEST,
+) -> bool:
+    """Return whether the list of a script admits a call. It never grants by itself."""
+    if tool in excluded(profile):
+        return False
+    if (
+        allowed is not None
+        and tool not in allowed
+        and not _mode_listed(allowed, tool, args, profile)
+    ):
+        return False
+    if tool == "task":
+        tasks = args.get("tasks")
+        return not isinstance(tasks, (list, tuple)) or len(tasks) <= 1
+    return True
+
+
+def _mode_listed(
+    allowed: tuple[str, ...], tool: str, args: Mapping[str, Any], profile: A3sProfile
+) -> bool:
+    mode = args.get("mode")
+    return profile.one_search and tool == "search" and mode in MODES and mode in allowed
+
+
+@attrs.frozen
+class ScriptSession:
+    """What bounds the calls of a script beside its list.
+
+    Attributes:
+        policy: of the session, or None where it has none, which asks.
+        provider: who confirms.
+        facts: what else decides.
+
+    """
+
+    policy: PermissionPolicy | None = None
+    provider: Provider = Provider.NONE
+    facts: Facts = Facts()
+
+
+def inner_call(  # a call has a script, a tool, arguments, a number, a session, a version
+    spec: ScriptToolSpec,
+    tool: str,
+    args: Mapping[str, Any],
+    *,
+    session: ScriptSession | None = None,
+    number: int = 1,
+    profile: A3sProfile = NEWEST,
+) -> Effect:
+    """Return what the call of a script gets.
+
+    Args:
+        spec: the script, whose list and limits no argument can widen.
+        tool: what it calls.
+        args: and with what.
+        session: what else bounds the call; None where only the list is asked
+            about. Before version 5 nothing but the list did.
+        number: which of its calls it is, from 1.
+        profile: the version.
+
+    Raises:
+        HostError: it has made too many calls.
+
+    """
+    limit = spec.limits.effective(spec.allowed_tools or ())[1]
+    if number > limit:
+        raise HostError(
+            A3sErrorKind.TOO_MANY_CALLS, f"PTC script exceeded maxToolCalls={limit}", spec.span
+        )
+    if not admits(spec.allowed_tools, tool, args, profile):
+        return Effect.DENY
+    if session is None or not profile.governs_inner_calls:
+        return Effect.ALLOW
+    passage = evaluate_call(tool, args, session.policy, session.provider, session.facts)
+    return passage.effect
+
+
+# The `program` tool: what it may be given to run. Nothing is ever run here.
+
+
+SOURCE_BYTES: Final = 192 * 1024
+
+# Refused wherever they stand, in strings too.
+_FORBIDDEN: Final = (
+    "import ",
+    "import(",
+    "eval(",
+    "Function(",
+    "Worker(",
+    "WebSocket",
+    "fetch(",
+)
+
+# As the host looks for it: `function runner` will do.
+_ENTRY: Final = "function run"
+
+
+def check_program(args: Mapping[str, Any]) -> None:
+    """Refuse arguments that the host would not run.
+
+    Raises:
+        HostError: for the first reason there is.
+
+    """
+    kind = args.get("type", "script")
+    if kind != "script":
+        raise HostError(
+            A3sErrorKind.PROGRAM_TYPE,
+            f"unsupported program type '{kind}'",
+            help="only `script` is run",
+        )
+    language = args.get("language", "javascript")
+    if language != "javascript":
+        raise HostError(
+            A3sErrorKind.LANGUAGE,
+            f"unsupported language '{language}'",
+            help="only `javascript` is run",
+        )
+    source = args.get("source")
+    if isinstance(source, str):
+        check_source(source)
+
+
+def check_source(source: str) -> None:
+    """Refuse a source that the host would not run.
+
+    Raises:
+        HostError: it is too long, has no function `run`, or holds what is refused.
+
+    """
+    size = len(source.encode("utf-8", "surrogatepass"))
+    if size > SOURCE_BYTES:
+        msg = f"the source has {size:,} bytes; at most {SOURCE_BYTES:,} are run"
+        raise HostError(A3sErrorKind.SOURCE_SIZE, msg)
+    found = next((text for text in _FORBIDDEN if text in source), None)
+    if found is not None:
+        raise HostError(
+            A3sErrorKind.SOURCE_FORBIDDEN,
+            f"the source holds `{found.strip()}`, which is refused",
+            help="it is refused in strings and comments too",
+        )
+    if _ENTRY not in source:
+        raise HostError(
+            A3sErrorKind.NO_ENTRY_POINT,
+            "the source has no function `run`",
+            help="write `async function run(ctx, inputs) { … }`",
+        )
+
+
+def program_tools(
+    args: Mapping[str, Any], registered: Iterable[str], profile: A3sProfile = NEWEST
+) -> tuple[str, ...]:
+    """Return what a program may call.
+
+    Its list has the opposite default of that of a script tool: absent, or no
+    list, it is every tool that is registered.
+    """
+    listed = args.get("allowed_tools")
+    tools = tuple(registered)
+    if isinstance(listed, (list, tuple)):
+        tools = tuple(name for name in listed if isinstance(name, str))
+    return tuple(name for name in tools if name not in excluded(profile))
+
+
+# --- other gates: servers, verifiers, task lists --------------------------------------------
+
+
+# --- tools of servers ---------------------------------------------------------
+
+_RISK_KEYS: Final = frozenset({"x-a3s-risk", "a3s/risk", "a3s.risk", "risk"})
+_HARMLESS: Final = frozenset({"read", "read_only", "read-only", "routine", "closed_world_read"})
+
+
+def mcp_needs_confirmation(
+    annotations: Mapping[str, Any] | None, meta: Mapping[str, Any] | None = None
+) -> bool:
+    """Return whether a tool of a server wants to be confirmed. It never lowers a decision."""
+    if not annotations:
+        return True
+    if annotations.get("readOnlyHint") is not True:
+        return True
+    if annotations.get("openWorldHint") is not False:
+        return True
+    if annotations.get("destructiveHint") is True:
+        return True
+    return any(_risky(given) for given in (annotations, meta or {}))
+
+
+def _risky(given: Mapping[str, Any]) -> bool:
+    return any(_risky_label(value) for key, value in given.items() if key.lower() in _RISK_KEYS)
+
+
+def _risky_label(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_risky_label, value))
+    return not isinstance(value, str) or value.strip().lower() not in _HARMLESS
+
+
+# --- turns of a verifier --------------------------------------------------------
+
+_REFUSED: Final = frozenset({"write", "edit", "patch", "download", "skill", "task", "batch"})
+_TELLING: Final = (">", "rm ", "mv ", "tee ")
+
+
+def verifier_preflight(
+    tool: str, args: Mapping[str, Any], *, nested: bool = False, read_only: bool = False
+) -> Effect:
+    """Return whether a turn of a verifier passes a call on; what may be refused is little.
+
+    Args:
+        tool: the name, in any case.
+        args: the arguments.
+        nested: whether a program makes the call.
+        read_only: whether the tool says of itself that it only reads.
+
+    """
+    name = tool.lower()
+    if name in _REFUSED:
+        return Effect.DENY
+    if name == "bash":
+        command = args.get("command")
+        text = command if isinstance(command, str) else ""
+        changes = "changed_paths" in args or any(sign in text for sign in _TELLING)
+        return Effect.DENY if changes else Effect.ALLOW
+    if name == "git":
+        return Effect.DENY if _git_changes(args) else Effect.ALLOW
+    if nested and name != "program" and not read_only:
+        return Effect.DENY
+    return Effect.ALLOW
+
+
+def _git_changes(args: Mapping[str, Any]) -> bool:
+    command = args.get("command")
+    match command:
+        case "checkout":
+            return True
+        case "branch":
+            return isinstance(args.get("name"), str)
+        case "stash":
+            return isinstance(args.get("message"), str) or args.get("include_untracked") is True
+        case "worktree":
+            return args.get("subcommand") in ("create", "remove")
+        case _:
+            return False
+
+
+# --- starting agents -------------------------------------------------------------
+
+_TASK_NEEDS: Final = ("agent", "description", "prompt")
+_TASK_FIELDS: Final = frozenset({*_TASK_NEEDS, "background", "max_steps", "output_schema"})
+_CALL_FIELDS: Final = frozenset(
+    "tasks allow_partial_failure timeout_ms timeoutMs min_success_count minSuccessCount".split()
+)
+_MOST_TASKS: Final = 32
+
+
+def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[str, ...]:
+    """Return the agents that a call of `task` starts; before 6.8 it was one.
+
+    Raises:
+        HostError: there are none or too many, or a field is unknown or missing.
+
+    """
+    if not profile.one_search:
+        return (_task(args),)
+    _no_others(args, _CALL_FIELDS)
+    tasks = args.get("tasks")
+    if not isinstance(tasks, (list, tuple)) or not 1 <= len(tasks) <= _MOST_TASKS:
+        msg = f"expected 1 to {_MOST_TASKS} entries in `tasks`"
+        raise HostError(A3sErrorKind.TASK_ARGUMENTS, msg)
+    return tuple(map(_task, tasks))
+
+
+def _task(given: object) -> str:
+    if not isinstance(given, Mapping):
+        raise HostError(A3sErrorKind.TASK_ARGUMENTS, "expected a mapping in `tasks`")
+    _no_others(given, _TASK_FIELDS)
+    for field in _TASK_NEEDS:
+        if not isinstance(given.get(field), str):
+            raise HostError(A3sErrorKind.TASK_ARGUMENTS, f"missing field `{field}`")
+    return str(given["agent"])
+
+
+def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise HostError(
+            A3sErrorKind.TASK_ARGUMENTS,
+            f"unknown field `{unknown[0]}`",
+            help="known are " + ", ".join(f"`{field}`" for field in sorted(known)),
+        )
+
+
+# What an agent that is started gets of the one that starts it, beside permissions.
+INHERITED: Final = {
+    "security provider": True,
+    "hooks": True,
+    "skills": True,
+    "permission checker": True,
+    "timeouts": True,
+    "max_parallel_tasks": True,
+    "budget guard": True,
+    "sandbox": True,
+    "workspace": True,
+    "tools of servers": True,
+    "memory": False,
+    "queue": False,
+    "planning": False,
+    "context providers": False,
+}

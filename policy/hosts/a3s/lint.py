@@ -10,16 +10,18 @@ from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source, Span
 from policy.hosts.a3s.definitions import (
+    LIMITS,
     AgentDefinition,
     ConfirmationInheritance,
+    ScriptToolSpec,
     ToolNames,
+    excluded,
     kind_of,
     policy_of,
 )
 from policy.hosts.a3s.files import AgentDir, McpTool, SessionSettings
 from policy.hosts.a3s.gate import Provider, own_provider, settled
 from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule, lane_rule
-from policy.hosts.a3s.scripts import LIMITS, ScriptToolSpec, excluded
 from policy.hosts.a3s.versions import MODES, QUERIES, SHIPPED, SPAWNING, A3sProfile, Lane
 from policy.language.mistakes import closest
 from policy.language.syntax import Presence

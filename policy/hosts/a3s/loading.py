@@ -19,7 +19,7 @@ from policy.core.finding import Finding
 from policy.core.source import Source
 from policy.files.layout import layout_markdown_file, layout_yaml_file
 from policy.files.opening import Tree
-from policy.hosts.a3s.definitions import AgentDefinition, built_in_agents
+from policy.hosts.a3s.definitions import AgentDefinition, ScriptToolSpec, built_in_agents
 from policy.hosts.a3s.files import (
     SESSION_FILE,
     AgentDir,
@@ -30,6 +30,7 @@ from policy.hosts.a3s.files import (
     read_session,
     register,
 )
+from policy.hosts.a3s.gate import SOURCE_BYTES, check_source
 from policy.hosts.a3s.lint import (
     agent_findings,
     directory_findings,
@@ -41,7 +42,6 @@ from policy.hosts.a3s.lint import (
 )
 from policy.hosts.a3s.reading import MAIN, World, declared_reading, enforced_reading
 from policy.hosts.a3s.rules import PermissionPolicy
-from policy.hosts.a3s.scripts import SOURCE_BYTES, ScriptToolSpec, check_source
 from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile
 from policy.hosts.project import AgentEntry, Project, ReadFile
 

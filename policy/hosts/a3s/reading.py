@@ -15,10 +15,9 @@ import attrs
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.hosts.a3s.definitions import AGENT_ALIASES, AgentDefinition
+from policy.hosts.a3s.definitions import AGENT_ALIASES, AgentDefinition, ScriptToolSpec
 from policy.hosts.a3s.files import SessionSettings
 from policy.hosts.a3s.gate import Provider, own_provider, settled
-from policy.hosts.a3s.scripts import ScriptToolSpec
 from policy.hosts.a3s.versions import MODES, SPAWNING, dialect
 from policy.hosts.project import DeclaredReading, EnforcedReading
 from policy.patterns.notations import slashed

@@ -14,8 +14,19 @@ import attrs
 
 from policy.core.effect import Effect
 from policy.hosts.a3s.reading import MAIN
-from policy.hosts.names import constants, least, one_line, quoted, renamed, spoken
-from policy.hosts.project import Dropped, Portable, PortableAgent, ToolRules, WrittenFiles
+from policy.hosts.portable import (
+    Dropped,
+    Portable,
+    PortableAgent,
+    ToolRules,
+    WrittenFiles,
+    constants,
+    least,
+    one_line,
+    quoted,
+    renamed,
+    spoken,
+)
 
 __all__ = ["WRITER"]
 

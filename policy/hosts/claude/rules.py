@@ -25,7 +25,7 @@ from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import STARTING
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors, Negation, path_patterns
-from policy.hosts.names import looks_absolute
+from policy.language.mistakes import looks_absolute
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher
 from policy.patterns import notations

@@ -18,8 +18,7 @@ from policy.hosts.claude.data.versions import behaviour
 from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, read_rule
-from policy.hosts.names import least, one_line, quoted, renamed
-from policy.hosts.project import (
+from policy.hosts.portable import (
     Dropped,
     Portable,
     PortableAgent,
@@ -27,8 +26,12 @@ from policy.hosts.project import (
     ToolRules,
     WrittenFiles,
     covers,
+    least,
     no_more,
+    one_line,
+    quoted,
     ranked,
+    renamed,
 )
 from policy.language.pattern_text import host, path, stars
 from policy.patterns import notations

@@ -8,9 +8,8 @@ from typing import Final
 
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Span
-from policy.hosts.names import looks_absolute
 from policy.hosts.notation.semantics import SEMANTICS
-from policy.language.mistakes import closest
+from policy.language.mistakes import closest, looks_absolute
 from policy.language.syntax import Agent, Agents, Delegate, Document, Grant, Inherit, Matcher, Root
 from policy.tables.dialect import ArgumentKind
 

@@ -17,7 +17,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.hosts.notation.semantics import SEMANTICS, read_rule
-from policy.hosts.project import (
+from policy.hosts.portable import (
     Dropped,
     Portable,
     PortableAgent,

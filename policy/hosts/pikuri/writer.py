@@ -11,8 +11,18 @@ from typing import Final
 import attrs
 
 from policy.core.effect import Effect
-from policy.hosts.names import constants, least, one_line, quoted, renamed, spoken
-from policy.hosts.project import Dropped, Portable, PortableAgent, WrittenFiles
+from policy.hosts.portable import (
+    Dropped,
+    Portable,
+    PortableAgent,
+    WrittenFiles,
+    constants,
+    least,
+    one_line,
+    quoted,
+    renamed,
+    spoken,
+)
 
 __all__ = ["WRITER"]
 

@@ -37,7 +37,7 @@ from policy.hosts.zeph.spawning import (
     memory_grants,
 )
 from policy.hosts.zeph.tables import listed_names
-from policy.hosts.zeph.writing import as_zeph_saves
+from policy.hosts.zeph.writer import as_zeph_saves
 
 __all__ = [
     "COMMAND",

@@ -21,8 +21,7 @@ from policy.hosts.a3s import (
     skill_policy,
     verifier_preflight,
 )
-from policy.hosts.a3s.gate import GateReason
-from policy.hosts.a3s.neighbours import INHERITED
+from policy.hosts.a3s.gate import INHERITED, GateReason
 from policy.hosts.a3s.versions import Lane
 
 # --- the gate (S13, A45 to A53, A56) -----------------------------------------------------------

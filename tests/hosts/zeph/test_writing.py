@@ -29,7 +29,7 @@ from policy.hosts.zeph.definition import (
 )
 from policy.hosts.zeph.loading import load
 from policy.hosts.zeph.names import ZephErrorKind, upstream_text
-from policy.hosts.zeph.writing import (
+from policy.hosts.zeph.writer import (
     as_derived,
     as_zeph_saves,
     delete_file,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from policy.hosts.names import version_of
+from policy.hosts.versions import version_of
 
 __all__ = ["CHANGES", "UNTOLD", "Behaviour", "VersionChange", "behaviour"]
 
